@@ -71,6 +71,9 @@ def test_examples_of_sections_are_read(cutthrough: Callable[..., Any], tmp_path:
         *parts,
         "nic.collectives",
         "in_switch.elements",
+        "in_switch.low_latency",
+        "in_switch.streaming",
+        "workload.late",
     }
     on_nic = {"kind": "program", "program": {"kind": "collective"}, "collectives": "nic"}
     interface = '[nic]\nkind = "loggp"\neager_limit = "16 KiB"\n'
@@ -78,7 +81,9 @@ def test_examples_of_sections_are_read(cutthrough: Callable[..., Any], tmp_path:
         own = interface if path in parts else ""
         own += "[in_switch]\nverify = true\n" if path == "in_switch.elements" else ""
         own += examples["nic.dma"] + "\n" if path == "nic.pio" else ""
-        text = f"{base}{'' if path == 'job' else workload}{own}{example}\n"
+        groups = workload.replace("traffic", "collective") + "fanout = { mean = 2 }\n"
+        begun = groups if path == "workload.late" else workload
+        text = f"{base}{'' if path == 'job' else begun}{own}{example}\n"
         experiment = tomllib.loads(text)
         ranks = on_nic if path == "nic.collectives" else RANKS
         ct.load({**experiment, "workload": ranks} if path.startswith(("nic", "node")) else experiment)

@@ -1403,10 +1403,22 @@ class Quantities(dict[str, Any]):
 
     @property
     def groups_in_software(self) -> int | None:
-        """Groups for which the tables of routers have no room, and whose operations are made of messages
-        (`in_switch.overflow`).
-        """
+        """Groups for which routers have no room, and whose operations are made of messages (`in_switch.overflow`)."""
         value: int | None = self.get("groups_in_software")
+        return value
+
+    @property
+    def groups_partly_in_software(self) -> int | None:
+        """Other groups whose operations larger than `in_switch.low_latency.max_message` are made of messages."""
+        value: int | None = self.get("groups_partly_in_software")
+        return value
+
+    @property
+    def outstanding_waits(self) -> int | None:
+        """Operations of ranks that have waited, since no more of their group may be under way
+        (`in_switch.outstanding_operations`, that of `in_switch.streaming`).
+        """
+        value: int | None = self.get("outstanding_waits")
         return value
 
     @property
@@ -1484,7 +1496,7 @@ class Quantities(dict[str, Any]):
 
     @property
     def copies(self) -> int | None:
-        """Messages that have arrived of these operations: one at each destination."""
+        """Messages that have arrived of these operations, one at each destination: each node that has a result."""
         value: int | None = self.get("copies")
         return value
 
@@ -1498,6 +1510,14 @@ class Quantities(dict[str, Any]):
     def completion_mean_ns(self) -> float | None:
         """Mean time from the begin of an operation until one of its nodes has its whole message."""
         value: float | None = self.get("completion_mean_ns")
+        return value
+
+    @property
+    def last_begin_mean_ns(self) -> float | None:
+        """Mean time from the begin of an operation until its last member begins, where members may be late
+        (`workload.late`).
+        """
+        value: float | None = self.get("last_begin_mean_ns")
         return value
 
     @property

@@ -24,6 +24,10 @@ pub enum Owner {
     Noise(u32),
     /// The group of a node's multicasts, which is drawn once.
     Group(u32),
+    /// When the group of a node begins its operations.
+    Operations(u32),
+    /// How late a member of a group comes to one of them.
+    Late(u32),
 }
 
 /// A stream of random bits (PCG XSL 128/64 MCG: 16 bytes of state, one multiplication a draw).
@@ -41,6 +45,8 @@ impl Stream {
             Owner::Acknowledger(id) => (5, u64::from(id)),
             Owner::Noise(rank) => (6, u64::from(rank)),
             Owner::Group(id) => (7, u64::from(id)),
+            Owner::Operations(id) => (8, u64::from(id)),
+            Owner::Late(member) => (9, u64::from(member)),
         };
         let mut state = seed;
         let mut mix = |input: u64| {

@@ -62,11 +62,21 @@ pub struct GroupParams {
     /// Segments (packets) of a group, at least 1, that a node has sent contributions of and that are not known to be finished, at most:
     /// segment s is sent when all up to s - window are. No switch holds more partial results of the group.
     pub window: u32,
+    /// Operations of a group whose packets are combined, at least 1, that are under way at once, at most: a member begins one when that which
+    /// comes so many before it is known to be finished.
+    pub outstanding: u32,
+    /// Of these the *streams*, at least 1.
+    pub streams: u32,
+    /// Bytes of an operation that is no stream, at most: larger ones are.
+    pub largest_small: u64,
+    /// Bytes of a packet that is combined of an operation that is no stream, at most; at least 1.
+    pub small_packet: u32,
 }
 
 impl GroupParams {
-    /// 64 segments.
-    pub const DEFAULT: Self = Self { window: 64 };
+    /// 64 segments, of any number of operations, none of which is a stream.
+    pub const DEFAULT: Self =
+        Self { window: 64, outstanding: u32::MAX, streams: u32::MAX, largest_small: u64::MAX, small_packet: u32::MAX };
 }
 
 impl Default for GroupParams {

@@ -206,7 +206,7 @@ pub fn channel_name(topology: &dyn Topology, channels: &Channels, channel: Chann
 }
 
 /// A router in words: its number, and its coordinates if they say more.
-pub(crate) fn router_name(topology: &dyn Topology, router: RouterId) -> String {
+pub fn router_name(topology: &dyn Topology, router: RouterId) -> String {
     let (names, values) = (topology.coordinate_names(), topology.coordinates(router));
     if names.len() != values.len() || names.len() < 2 {
         return format!("router {router}");

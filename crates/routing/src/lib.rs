@@ -15,7 +15,9 @@ pub mod trees;
 mod walk;
 
 pub use catalogue::RoutingSpec;
-pub use deadlock::{DependencyCycle, HeldChannel, channel_name, dependency_cycle, dependency_cycle_with_trees};
+pub use deadlock::{
+    DependencyCycle, HeldChannel, channel_name, dependency_cycle, dependency_cycle_with_trees, router_name,
+};
 pub use export::RoutingTable;
 pub use lengths::PathLengths;
 pub use loads::{ChannelLoads, ClassLoad, RelativeCapacity, TransitLoad, channel_loads, follow_packets, transit_loads};

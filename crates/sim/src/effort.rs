@@ -95,25 +95,29 @@ fn hops(system: &System, time: &dyn Fn(&Extent) -> u64) -> f64 {
             Extent::Packets(packets) => *packets as f64 * routers,
         }
     };
-    extents.iter().zip(&system.jobs).map(of).sum::<f64>() + group_hops(system)
+    extents.iter().zip(&system.jobs).map(of).sum::<f64>() + group_hops(system, end)
 }
 
 /// Packet-hops of the operations that routers carry out for programs: of a packet that is combined, those to the units of a tree and up
 /// to its root, and down again to whoever gets the result; of one that is copied, one for each output that a copy leaves by. What tells
 /// members that the result of others has come is left out.
-fn group_hops(system: &System) -> f64 {
+fn group_hops(system: &System, end: u64) -> f64 {
     let Some(trees) = system.network.trees() else { return 0.0 };
     let (mut hops, mut first_group) = (0.0, 0);
     for job in &system.jobs {
         if let Some(programs) = job.workload.programs() {
             let groups = programs.groups();
+            // Groups that begin operations at a rate say what one is.
+            let slot = system.network.slot(job.workload.packets()).max(1) as f64;
+            let time = end.min(job.span.end - job.span.start) as f64;
+            let often = if job.workload.is_open() { job.workload.load() * time / slot } else { 1.0 };
             programs.each_group_call(&mut |place, call, count| {
                 let tree = trees.trees_of(first_group + place as u32).start;
                 let (members, between) = (trees.members(tree).len() as f64, f64::from(trees.switches(tree) - 1));
                 let (up, down) = (members + 2.0 * between, members + between);
-                let packets = GroupPackets::of(call, &groups[place], system.network.packet);
+                let packets = GroupPackets::of(call, &groups[place], (system.network.packet, &system.network.group));
                 let [copied, for_all, for_one] = [packets.copied, packets.for_all, packets.for_one].map(|n| n as f64);
-                hops += count as f64 * (copied * (down - 1.0) + for_all * (up + down) + for_one * up);
+                hops += often * count as f64 * (copied * (down - 1.0) + for_all * (up + down) + for_one * up);
             });
         }
         first_group += job.workload.groups().len() as u32;

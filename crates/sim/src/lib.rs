@@ -52,9 +52,10 @@ pub use point::{PointError, analyze_point, check_point, program_of, run_point, v
 pub use progress::{Phase, Progress};
 pub use results::{
     ApplicationResult, BenchmarkResult, BreakdownMean, BreakdownRanks, BreakdownResult, ChannelUtilization,
-    ClassUtilization, ClosedResult, CriticalPathResult, Distribution, JobResult, MappingFigures, MeasureResult,
-    MeasuredTimes, MessageFigures, MessageResult, MessageSize, PairResult, PathClass, PhaseResult, PointResult,
-    QueueSeries, SeriesResult, StepsResult, TimelineMessages, TimelinePath, TimelineResult, Warning, result_schema,
+    ClassUtilization, ClosedResult, CriticalPathResult, Distribution, GroupsResult, JobResult, MappingFigures,
+    MeasureResult, MeasuredTimes, MessageFigures, MessageResult, MessageSize, PairResult, PathClass, PhaseResult,
+    PointResult, QueueSeries, SeriesResult, StepsResult, TimelineMessages, TimelinePath, TimelineResult, Warning,
+    result_schema,
 };
 pub use router_memory::{BufferSpan, RouterMemory};
 pub use routing_table::routing_table;

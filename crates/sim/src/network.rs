@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fabric::Plan;
-use host::WireParams;
+use host::{GroupParams, WireParams};
 use routing::Routing;
 use routing::algorithms::flat::is_flat;
 use routing::trees::Trees;
@@ -40,6 +40,8 @@ pub struct Network {
     pub plan: Arc<Plan>,
     /// Bytes of the largest packet.
     pub packet: u32,
+    /// How members of groups send what routers combine.
+    pub group: GroupParams,
 }
 
 impl Network {

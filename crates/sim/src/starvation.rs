@@ -43,7 +43,10 @@ pub(crate) struct LeastShare {
 /// # Errors
 /// If the routing breaks its contract.
 pub(crate) fn least_share(system: &System) -> Result<Option<LeastShare>, SystemError> {
-    let is_unicast = |job: &Job| job.workload.is_open() && job.workload.multicasts().is_none();
+    let is_unicast = |job: &Job| {
+        let own = &job.workload;
+        own.is_open() && own.multicasts().is_none() && own.programs().is_none()
+    };
     if !is_followed(system) || !system.jobs.iter().all(is_unicast) {
         return Ok(None);
     }

@@ -14,6 +14,7 @@ use crate::allocation::Allocator;
 use crate::error::SystemError;
 use crate::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
 use crate::flat;
+use crate::groups::{Demand, JobGroups};
 use crate::messages::direct_routing;
 use crate::network::{Network, Packets};
 use crate::pacers::PacerSpec;
@@ -79,7 +80,9 @@ impl System {
         let routing = parts.routing(spec, &*topology, base)?;
         let mut jobs = draft_jobs(spec, &topology, (base, parts), &[])?;
         let unserved = {
-            let all: Vec<_> = jobs.iter().map(|job| (job.workload.groups(), job.workload.programs())).collect();
+            let own = jobs.iter().map(|job| &job.workload);
+            let all = own.map(|own| (own.groups(), Demand::of(&**own), own.programs()));
+            let all: Vec<JobGroups<'_>> = all.collect();
             crate::groups::unserved(spec, &topology, &all)?
         };
         if unserved.iter().any(|own| !own.is_empty()) {
@@ -112,16 +115,17 @@ impl System {
             let message = "the trees of groups are of one plane: operations in switches, and persistent groups, go with one plane";
             return Err(SystemError::new("topology.planes", message));
         }
-        let combining = jobs.iter().flat_map(|job| crate::groups::combining(&*job.workload)).collect();
+        let demands: Vec<Demand> = jobs.iter().flat_map(|job| Demand::of(&*job.workload)).collect();
         let mut fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
-        fabric.groups = crate::groups::build(spec, (&topology, &routing), (&groups, combining), packet)?;
+        fabric.groups = crate::groups::build(spec, (&topology, &routing), (&groups, &demands), packet)?;
         if !is_flat {
             crate::memory::check(&fabric)?;
         }
         let plan = Plan::new(fabric).map_err(|error| SystemError::new(error.key, error.message))?;
         let direct = if spec.measure.messages { direct_routing(&*topology, &routing) } else { Ok(None) };
         let direct = direct.map_err(|error| SystemError::new("measure.messages", error.message))?;
-        let network = Network { topology, routing, direct, plan: Arc::new(plan), packet };
+        let group = crate::groups::params(&spec.in_switch, plan.groups());
+        let network = Network { topology, routing, direct, plan: Arc::new(plan), packet, group };
         let jobs = jobs.into_iter().map(|job| job.finish(network.plan.tick())).collect();
         let system = Self { spec: spec.clone(), network, jobs };
         system.check_clock()?;
@@ -194,10 +198,12 @@ impl System {
 
     /// Refuses a timeline where there are no ranks, or where a search runs the same again and again.
     fn check_timeline(&self) -> Result<(), SystemError> {
-        if !self.spec.measure.timeline || self.jobs.iter().any(|job| job.workload.programs().is_some()) {
+        let has_ranks = |job: &Job| job.workload.programs().is_some() && !job.workload.is_open();
+        if !self.spec.measure.timeline || self.jobs.iter().any(has_ranks) {
             return Ok(());
         }
-        let message = "there are no ranks: a timeline is of programs, benchmarks and message-driven applications";
+        let message =
+            "there are no ranks that end: a timeline is of programs, benchmarks and message-driven applications";
         Err(SystemError::new("measure.timeline", message))
     }
 

@@ -3,6 +3,7 @@
 //! A communicator is a group of ranks, numbered from 0 as its *members*, and a [`Context`], which its messages carry. Communicators
 //! without a common rank may share a context, as the parts of one split do.
 
+use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
@@ -241,12 +242,35 @@ pub struct NodeGroups {
     leaders: Arc<[u32]>,
     /// By member, its node in this order.
     node_of: Vec<u32>,
-    /// Switches have no room for the group of their leaders.
-    unserved: bool,
+    /// Which operations of the group of their leaders switches carry out.
+    service: Service,
 }
 
-/// Groups that switches have no room for: by the context of their operations, and the first rank of each.
-pub type Unserved = std::collections::BTreeSet<(Context, u32)>;
+/// Which operations of a group switches carry out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Service {
+    /// All that they can.
+    #[default]
+    All,
+    /// Those that copy, and of those that combine the ones of so many bytes and less.
+    UpTo(u64),
+    /// None: they have no room for the group.
+    Nothing,
+}
+
+impl Service {
+    /// Whether an operation of so many bytes is carried out, which combines or else copies.
+    pub const fn serves(self, combines: bool, bytes: u64) -> bool {
+        match self {
+            Self::All => true,
+            Self::UpTo(most) => !combines || bytes <= most,
+            Self::Nothing => false,
+        }
+    }
+}
+
+/// Groups of whose operations switches do not carry out all: by the context of their operations, and the first rank of each.
+pub type Unserved = BTreeMap<(Context, u32), Service>;
 
 impl NodeGroups {
     /// The members of a group by their nodes, by rank.
@@ -267,19 +291,19 @@ impl NodeGroups {
             first.push(ranks.len() as u32);
         }
         let leaders = nodes.iter().map(|members| group.rank(members[0].1)).collect();
-        Self { ranks: ranks.into(), first, leaders, node_of, unserved: false }
+        Self { ranks: ranks.into(), first, leaders, node_of, service: Service::All }
     }
 
-    /// The same of a communicator with a context, where switches may have no room for the leaders.
+    /// The same of a communicator with a context, where switches may not carry out all operations of the leaders.
     #[must_use]
     pub fn among(self, unserved: &Unserved, context: Context) -> Self {
         let first = self.leaders.first().copied().unwrap_or(u32::MAX);
-        Self { unserved: unserved.contains(&(context.collective(), first)), ..self }
+        Self { service: unserved.get(&(context.collective(), first)).copied().unwrap_or_default(), ..self }
     }
 
-    /// Whether switches have no room for the leaders.
-    pub const fn is_unserved(&self) -> bool {
-        self.unserved
+    /// Which operations of the leaders switches carry out.
+    pub const fn service(&self) -> Service {
+        self.service
     }
 
     /// The node of a member, in the order of nodes.

@@ -330,6 +330,11 @@ impl FixedSets {
         all as f64 / self.sets.len().max(1) as f64
     }
 
+    /// The senders, in ascending order.
+    pub fn senders(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.sets.iter().map(|own| own.0)
+    }
+
     /// The groups of the senders and those that they send to, each in ascending order.
     pub fn groups(&self) -> Vec<Vec<NodeId>> {
         let group = |(sender, set): &(NodeId, Vec<NodeId>)| {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from cutthrough.sections.base import Choice, Section
 from cutthrough.sections.combine import CHOICE as COMBINE
 from cutthrough.sections.placement import CHOICE as PLACEMENT
-from cutthrough.sections.plain import ELEMENTS
+from cutthrough.sections.plain import ELEMENTS, LOWLATENCY, STREAMING
 from cutthrough.sections.trees import CHOICE as TREES
 from cutthrough.sections.workload import CHOICE as WORKLOAD
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cutthrough.sections.base import Open, Time
     from cutthrough.sections.combine import Kind as CombineKind
     from cutthrough.sections.placement import Kind as PlacementKind
-    from cutthrough.sections.plain import Elements
+    from cutthrough.sections.plain import Elements, LowLatency, Streaming
     from cutthrough.sections.trees import Kind as TreesKind
     from cutthrough.sections.workload import Kind as WorkloadKind
 
@@ -44,7 +44,16 @@ class InSwitch(Section):
             up-down routings, and else `own`.
         table_entries: Entries of a router's table: as many trees may pass through it. Without it, as many as
             there are (from 1 to 4294967295).
-        overflow: What becomes of a group for whose trees tables have no room.
+        groups_per_router: Groups that a router combines for, whose partial sums it keeps: those that it only
+            copies for do not count, and several trees of a group count once. Without it, as many as there are
+            (from 1 to 4294967295).
+        outstanding_operations: Operations of a group whose packets are combined and that may be under way at
+            once: a member that begins another one sends nothing of it before that which comes so many before it
+            is known to be finished. Without it, as many as the members begin (from 1 to 4294967295).
+        low_latency: Limits of small operations. They are combined in packets of their own size.
+        streaming: How operations larger than `low_latency.max_message` are combined: in packets of the full size,
+            of few groups at a time.
+        overflow: What becomes of a group for which routers do not have room, by any of these limits.
         turn: Where the multicast of a member turns from its way up to its ways down (default `every-switch`).
         combine: The combine units of a router.
         verify: Whether packets of reductions carry real elements, which units combine and members compute again.
@@ -52,12 +61,22 @@ class InSwitch(Section):
         elements: What the elements are, and how they are combined; goes with `verify = true`.
     """
 
-    TABLES: ClassVar[Mapping[str, Choice]] = {"trees": TREES, "combine": COMBINE, "elements": ELEMENTS}
+    TABLES: ClassVar[Mapping[str, Choice]] = {
+        "trees": TREES,
+        "low_latency": LOWLATENCY,
+        "streaming": STREAMING,
+        "combine": COMBINE,
+        "elements": ELEMENTS,
+    }
 
     trees: TreesKind | Open | None = None
     trees_per_group: int | None = None
     classes: Literal["own", "shared", "single"] | None = None
     table_entries: int | None = None
+    groups_per_router: int | None = None
+    outstanding_operations: int | None = None
+    low_latency: LowLatency | None = None
+    streaming: Streaming | None = None
     overflow: Literal["refuse", "software"] | None = None
     turn: Literal["every-switch", "top-switch"] | None = None
     combine: CombineKind | Open | None = None

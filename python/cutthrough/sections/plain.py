@@ -22,8 +22,10 @@ __all__ = [
     "ELEMENTS",
     "FANOUT",
     "FIFOMULTICAST",
+    "LATE",
     "LINK",
     "LINKCLASS",
+    "LOWLATENCY",
     "MATCHING",
     "MEASURE",
     "MEMORY",
@@ -34,14 +36,17 @@ __all__ = [
     "RAILS",
     "RANGE",
     "REGISTRATION",
+    "STREAMING",
     "Bus",
     "Connections",
     "Dma",
     "Elements",
     "Fanout",
     "FifoMulticast",
+    "Late",
     "Link",
     "LinkClass",
+    "LowLatency",
     "Matching",
     "Measure",
     "Memory",
@@ -52,6 +57,7 @@ __all__ = [
     "Rails",
     "Range",
     "Registration",
+    "Streaming",
 ]
 
 
@@ -360,6 +366,50 @@ NODE = Choice(None, {"": Node})
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
+class LowLatency(Section):
+    """Small operations: those whose packets are combined and that are not larger than `max_message`.
+
+    As in SHARP, whose outstanding transactions have a payload of 256 B (Switch-IB 2) or 2 KiB (Quantum) each, and
+    where larger requests are a pipeline of them.
+
+    Attributes:
+        segment: The most bytes of a packet of theirs, each of which takes a partial sum. Without it, or where
+            packets are smaller, the packet's size (greater than 0).
+        max_message: The `size` of the largest of them. Larger ones go by `in_switch.streaming` or, without that
+            section, as `in_switch.overflow` says. Without it, all are small (greater than 0).
+    """
+
+    segment: Size | None = None
+    max_message: Size | None = None
+
+
+#: What reads a table.
+LOWLATENCY = Choice(None, {"": LowLatency})
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Streaming(Section):
+    """Streams: operations whose packets are combined and that are larger than `in_switch.low_latency.max_message`.
+
+    A group has the right to stream in the routers of its trees, or its operations of that size are not carried
+    out there.
+
+    Attributes:
+        groups_per_router: Groups that may stream through a router, reserved before the run in the order of
+            groups, as SHARP locks a tree for a job. Without it, as many as there are (from 1 to 4294967295).
+        outstanding_operations: Streams of a group that may be under way at once; small operations are beside them
+            (from 1 to 4294967295; default 1).
+    """
+
+    groups_per_router: int | None = None
+    outstanding_operations: int | None = None
+
+
+#: What reads a table.
+STREAMING = Choice(None, {"": Streaming})
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
 class Elements(Section):
     """The elements that packets of reductions carry: one each, which stands for all of the packet's.
 
@@ -393,6 +443,27 @@ class Fanout(Section):
 
 #: What reads a table.
 FANOUT = Choice(None, {"": Fanout})
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Late(Section):
+    """How late the nodes of a group come to its operations: each by a time of its own, drawn anew for each
+    operation.
+
+    Attributes:
+        time: The time on average (required, or swept).
+        law: How the time is distributed (default `fixed`).
+        members: How many nodes of the group are late, others in each operation; without it, all (from 1 to
+            4294967295).
+    """
+
+    time: Time | None = None
+    law: Literal["fixed", "uniform", "exponential"] | None = None
+    members: int | None = None
+
+
+#: What reads a table.
+LATE = Choice(None, {"": Late})
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

@@ -12,7 +12,7 @@ from cutthrough.sections.base import Choice, Section
 from cutthrough.sections.benchmark import CHOICE as BENCHMARK
 from cutthrough.sections.pacer import CHOICE as PACER
 from cutthrough.sections.pattern import CHOICE as PATTERN
-from cutthrough.sections.plain import FANOUT
+from cutthrough.sections.plain import FANOUT, LATE
 from cutthrough.sections.program import CHOICE as PROGRAM
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cutthrough.sections.pacer import Kind as PacerKind
     from cutthrough.sections.pattern import Kind as PatternKind
     from cutthrough.sections.pattern import Word as PatternWord
-    from cutthrough.sections.plain import Fanout
+    from cutthrough.sections.plain import Fanout, Late
     from cutthrough.sections.program import Kind as ProgramKind
 
 __all__ = ["CHOICE", "Application", "Benchmark", "Collective", "Exchange", "Kind", "Program", "Traffic"]
@@ -90,25 +90,29 @@ class Collective(Section):
 
     Attributes:
         operation: What a group does (default `multicast`).
-        collectives: Who makes copies: routers, or the node that sends (default `hardware`).
+        collectives: Who carries operations out: routers, or the nodes by messages (default `hardware`).
         load: Offered load of a sender, as a share of its injection channel's bandwidth, of which a multicast
             takes one message however many nodes it is for (greater than 0 and at most 1; required, or swept).
-        fanout: How many nodes an operation is for; they are drawn, all alike.
+        fanout: How many nodes an operation is for, beside the sender where all nodes of its group take part; they
+            are drawn, all alike.
         groups: When the nodes are drawn that an operation is for, and how routers know them (default `one-shot`).
         senders: The number of nodes that send, spread evenly over the tasks; without it, all (from 1 to
             4294967295).
         include_self: Whether a multicast may be for the node that sends it too (default false).
-        injection: When a sender begins its operations (default `poisson`).
-        size: Size of a message, sent as packets of which the last may be shorter; without it, one packet (greater
-            than 0).
+        injection: When a sender begins its operations, or the group of a sender those that all of its nodes take
+            part in (default `poisson`).
+        late: How late the nodes of a group come to operations that all of them take part in; without it, all
+            begin at once.
+        size: Size of a message, sent as packets of which the last may be shorter; without it, one packet. A
+            barrier has none: a control message (greater than 0).
         packet_size: Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if
             injection channels have 100 Gb/s or more, else 256 B (greater than 0).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "collective")
-    TABLES: ClassVar[Mapping[str, Choice]] = {"fanout": FANOUT}
+    TABLES: ClassVar[Mapping[str, Choice]] = {"fanout": FANOUT, "late": LATE}
 
-    operation: Literal["multicast"] | None = None
+    operation: Literal["multicast", "reduce", "allreduce", "barrier"] | None = None
     collectives: Literal["hardware", "software"] | None = None
     load: float | None = None
     fanout: Fanout | None = None
@@ -116,6 +120,7 @@ class Collective(Section):
     senders: int | None = None
     include_self: bool | None = None
     injection: Literal["bernoulli", "poisson", "periodic", "backlogged"] | None = None
+    late: Late | None = None
     size: Size | None = None
     packet_size: Size | None = None
 

@@ -12,12 +12,12 @@ use workload::program::{Action, Programs, Step};
 use crate::times::INTERFACE;
 use crate::world::{Noted, Notes, TRANSIT, World};
 
-const SEND: u64 = 60;
-const RECEIVE: u64 = 14;
+pub const SEND: u64 = 60;
+pub const RECEIVE: u64 = 14;
 /// From an interface through the switch to another, in picoseconds.
-const CROSS: u64 = 2 * TRANSIT;
+pub const CROSS: u64 = 2 * TRANSIT;
 /// The time of a packet on a link.
-const PACE: u64 = 20;
+pub const PACE: u64 = 20;
 
 const SERVED: [Operation; 6] = [
     Operation::Broadcast,
@@ -29,15 +29,18 @@ const SERVED: [Operation; 6] = [
 ];
 
 fn interface(window: u32) -> NicParams {
-    NicParams { protocol: ProtocolParams { group: GroupParams { window }, ..ProtocolParams::PLAIN }, ..INTERFACE }
+    NicParams {
+        protocol: ProtocolParams { group: GroupParams { window, ..GroupParams::DEFAULT }, ..ProtocolParams::PLAIN },
+        ..INTERFACE
+    }
 }
 
-fn call(operation: Operation, bytes: u64) -> Collective {
+pub fn call(operation: Operation, bytes: u64) -> Collective {
     Collective::new(operation, Algorithm::InSwitch, bytes)
 }
 
 /// What ranks call: each a list of steps.
-fn calls(ranks: &[Vec<Step>]) -> Calls {
+pub fn calls(ranks: &[Vec<Step>]) -> Calls {
     with_communicators(ranks, &[])
 }
 
@@ -51,12 +54,12 @@ fn with_communicators(ranks: &[Vec<Step>], groups: &[Vec<u32>]) -> Calls {
 }
 
 /// A run on nodes, divided over so many executors, of which all ranks end unless they `stay`.
-struct Run {
-    world: World,
+pub struct Run {
+    pub world: World,
     notes: Notes,
 }
 
-fn start(calls: Calls, interface: NicParams, (node_of, parts): (&[u32], u32)) -> Run {
+pub fn start(calls: Calls, interface: NicParams, (node_of, parts): (&[u32], u32)) -> Run {
     let notes: Notes = Arc::default();
     let programs: Arc<dyn Programs> =
         Arc::new(Noted { inner: Arc::new(calls.on_nodes(node_of)), notes: Arc::clone(&notes) });
@@ -67,7 +70,7 @@ fn start(calls: Calls, interface: NicParams, (node_of, parts): (&[u32], u32)) ->
 
 impl Run {
     /// Runs to the end, at which nothing may be left.
-    fn finish(mut self) -> Self {
+    pub fn finish(mut self) -> Self {
         self.world.run();
         for executor in &self.world.executors {
             assert_eq!((executor.error(), executor.progress().open), (None, 0), "{:?}", executor.waits());
@@ -82,14 +85,14 @@ impl Run {
     }
 
     /// When the last operation of each rank has ended, in picoseconds.
-    fn ends(&self) -> Vec<u64> {
+    pub fn ends(&self) -> Vec<u64> {
         let mut ends: Vec<_> = self.world.executors.iter().flat_map(|own| own.ends()).collect();
         ends.sort_unstable();
         ends.into_iter().map(|(_, end)| end.unwrap()).collect()
     }
 
     /// When a rank's operations have ended, in the order of requests.
-    fn requests(&self, rank: u32) -> Vec<u64> {
+    pub fn requests(&self, rank: u32) -> Vec<u64> {
         let notes = self.notes.lock().unwrap();
         let mut ends: Vec<_> = notes[&rank].iter().filter(|own| own.0).map(|own| (own.1, own.2)).collect();
         ends.sort_unstable();
@@ -362,8 +365,10 @@ proptest! {
         occupied in any::<bool>(),
         has_parts in any::<bool>(),
         reorders in any::<bool>(),
+        (outstanding, streams) in (prop_oneof![1_u32..4, Just(u32::MAX)], prop_oneof![1_u32..3, Just(u32::MAX)]),
+        (largest_small, small_packet) in (prop_oneof![0_u64..2000, Just(u64::MAX)], prop_oneof![7_u32..150, Just(u32::MAX)]),
     ) {
-        // Would catch a deadlock of windows, a segment that is lost, comes twice or is of another operation, a wrong sum, more in the switch
+        // Would catch a deadlock of windows or of limits of what is under way, a segment that is lost, comes twice or is of another operation, a wrong sum, more in the switch
         // than a window, members that do not number alike, an operation that never ends, and a result that depends on the division.
         let node_of: Vec<u32> = (0..7).map(|rank| rank / per_node).collect();
         let calls = with_communicators(&drawn(&groups, 7, &operations), &groups);
@@ -376,7 +381,11 @@ proptest! {
         let interface = NicParams {
             processor: ProcessorParams { occupied, ..ProcessorParams::LATENCY },
             parts: if has_parts { parts } else { PartParams::NONE },
-            ..interface(window)
+            protocol: ProtocolParams {
+                group: GroupParams { window, outstanding, streams, largest_small, small_packet },
+                ..ProtocolParams::PLAIN
+            },
+            ..INTERFACE
         };
         let run = |parts| {
             let mut run = start(calls.clone(), interface, (&node_of, parts));

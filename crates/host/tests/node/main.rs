@@ -12,4 +12,5 @@ mod reference;
 mod switch;
 mod times;
 mod training;
+mod under_way;
 mod world;

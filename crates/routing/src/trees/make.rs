@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use topology::{ChannelClass, Topology};
-use units::NodeId;
+use units::{NodeId, RouterId};
 
 use super::builders::Builder;
 use super::classes::Numbering;
@@ -56,25 +56,33 @@ impl TreesSpec {
         if self.count == 0 { Err(TreeError::NoTrees) } else { self.build.bind(topology, self.count) }
     }
 
-    /// By group, whether the tables have room for its trees beside those of the groups before it that they have room for. Without those that they
-    /// have no room for, the others get the same trees.
+    /// By group, whether the tables have room for its trees beside those of the groups before it that have been taken, and whether it is then taken by
+    /// `admits`, given its number and the switches of its trees in ascending order. Without those that are not, the others get the same
+    /// trees.
     ///
     /// # Errors
     /// As those of `build`, but for tables without room.
-    pub fn fitting(&self, topology: &Arc<dyn Topology>, groups: &[Vec<NodeId>]) -> Result<Vec<bool>, TreeError> {
+    pub fn fitting(
+        &self,
+        topology: &Arc<dyn Topology>,
+        groups: &[Vec<NodeId>],
+        admits: &mut dyn FnMut(usize, &[RouterId]) -> bool,
+    ) -> Result<Vec<bool>, TreeError> {
         let builder = self.builder(topology)?;
         let mut maker = Maker::new(self, &**topology, &*builder);
         let fits = |(group, members): (u32, &Vec<NodeId>)| {
             let members = check(&**topology, group, members)?;
             let before = maker.load.clone();
-            match maker.make_all(group, &members) {
-                Ok(()) => Ok(true),
-                Err(TreeError::TableFull { .. }) => {
-                    maker.load = before;
-                    Ok(false)
-                }
-                Err(other) => Err(other),
+            let fits = match maker.make_all(group, &members) {
+                Ok(()) => admits(group as usize, &maker.made_switches()),
+                Err(TreeError::TableFull { .. }) => false,
+                Err(other) => return Err(other),
+            };
+            maker.made.clear();
+            if !fits {
+                maker.load = before;
             }
+            Ok(fits)
         };
         (0..).zip(groups).map(fits).collect()
     }
@@ -135,6 +143,17 @@ impl<'a> Maker<'a> {
         }
         self.load.release();
         Ok(())
+    }
+
+    /// The switches of all trees that have been made, in ascending order.
+    fn made_switches(&self) -> Vec<RouterId> {
+        let of = |made: &Made| {
+            std::iter::once(made.tree.root).chain(made.tree.steps.iter().map(|step| step.router)).collect()
+        };
+        let mut switches: Vec<RouterId> = self.made.iter().flat_map(|made| -> Vec<RouterId> { of(made) }).collect();
+        switches.sort_unstable();
+        switches.dedup();
+        switches
     }
 
     /// Refuses a tree that does not fit into the tables of its switches.

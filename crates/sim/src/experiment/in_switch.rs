@@ -27,7 +27,23 @@ pub struct InSwitchSpec {
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table_entries: Option<u32>,
-    /// What becomes of a group for whose trees tables have no room.
+    /// Groups that a router combines for, whose partial sums it keeps: those that it only copies for do not count, and several trees of a group
+    /// count once. Without it, as many as there are.
+    #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups_per_router: Option<u32>,
+    /// Operations of a group whose packets are combined and that may be under way at once: a member that begins another one sends nothing of it
+    /// before that which comes so many before it is known to be finished. Without it, as many as the members begin.
+    #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outstanding_operations: Option<u32>,
+    /// Limits of small operations. They are combined in packets of their own size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low_latency: Option<LowLatencySpec>,
+    /// How operations larger than `low_latency.max_message` are combined: in packets of the full size, of few groups at a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub streaming: Option<StreamingSpec>,
+    /// What becomes of a group for which routers do not have room, by any of these limits.
     #[serde(skip_serializing_if = "Overflow::is_default")]
     pub overflow: Overflow,
     /// Where the multicast of a member turns from its way up to its ways down.
@@ -45,6 +61,47 @@ pub struct InSwitchSpec {
 
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+/// Small operations: those whose packets are combined and that are not larger than `max_message`. As in SHARP, whose outstanding transactions
+/// have a payload of 256 B (Switch-IB 2) or 2 KiB (Quantum) each, and where larger requests are a pipeline of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(extend("x-example" = "[in_switch.low_latency]\nsegment = \"256 B\"\nmax_message = \"4 KiB\""))]
+pub struct LowLatencySpec {
+    /// The most bytes of a packet of theirs, each of which takes a partial sum. Without it, or where packets are smaller, the packet's size.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segment: Option<Bytes>,
+    /// The `size` of the largest of them. Larger ones go by `in_switch.streaming` or, without that section, as `in_switch.overflow` says.
+    /// Without it, all are small.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_message: Option<Bytes>,
+}
+
+/// Streams: operations whose packets are combined and that are larger than `in_switch.low_latency.max_message`. A group has the right to stream in
+/// the routers of its trees, or its operations of that size are not carried out there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(extend(
+    "x-example" = "[in_switch.low_latency]\nmax_message = \"4 KiB\"\n\n[in_switch.streaming]\ngroups_per_router = 2"
+))]
+pub struct StreamingSpec {
+    /// Groups that may stream through a router, reserved before the run in the order of groups, as SHARP locks a tree for a job. Without it, as
+    /// many as there are.
+    #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups_per_router: Option<u32>,
+    /// Streams of a group that may be under way at once; small operations are beside them.
+    #[schemars(range(min = 1))]
+    pub outstanding_operations: u32,
+}
+
+impl Default for StreamingSpec {
+    fn default() -> Self {
+        Self { groups_per_router: None, outstanding_operations: 1 }
+    }
 }
 
 /// The elements that packets of reductions carry: one each, which stands for all of the packet's.
@@ -76,8 +133,43 @@ pub enum CombineOrderSpec {
 impl InSwitchSpec {
     /// Keys of the section that contradict one another.
     pub(super) fn contradiction(&self) -> Option<(String, String)> {
-        let message = "`in_switch.elements` is what packets carry with `in_switch.verify = true`";
-        (self.elements.is_some() && !self.verify).then(|| ("in_switch.elements".to_owned(), message.to_owned()))
+        let found = |key: &str, message: String| Some((format!("in_switch.{key}"), message));
+        if self.elements.is_some() && !self.verify {
+            let message = "`in_switch.elements` is what packets carry with `in_switch.verify = true`";
+            return found("elements", message.to_owned());
+        }
+        let small = self.low_latency.clone().unwrap_or_default();
+        if let (Some(segment), Some(most)) = (small.segment, small.max_message)
+            && segment > most
+        {
+            let message = format!("{segment} is more than the largest small operation has: `max_message` is {most}");
+            return found("low_latency.segment", message);
+        }
+        let streaming = self.streaming.as_ref()?;
+        if small.max_message.is_none() {
+            let message = "without `in_switch.low_latency.max_message` every operation is small, and none is a stream";
+            return found("streaming", message.to_owned());
+        }
+        let more = |own: Option<u32>, all: Option<u32>| own.zip(all).filter(|(own, all)| own > all);
+        let contradiction = |key: &str, (own, all): (u32, u32)| {
+            let message = format!("{own} streams are more than `in_switch.{key}` allows of all: {all}");
+            found(&format!("streaming.{key}"), message)
+        };
+        if let Some(pair) = more(streaming.groups_per_router, self.groups_per_router) {
+            return contradiction("groups_per_router", pair);
+        }
+        let pair = more(Some(streaming.outstanding_operations), self.outstanding_operations);
+        pair.and_then(|pair| contradiction("outstanding_operations", pair))
+    }
+
+    /// The bytes of the largest operation that is small.
+    pub(crate) fn largest_small(&self) -> u64 {
+        self.low_latency.as_ref().and_then(|own| own.max_message).map_or(u64::MAX, |bytes| bytes.0)
+    }
+
+    /// Whether routers may have no room for operations of groups, beside the entries of their tables.
+    pub(crate) fn limits_room(&self) -> bool {
+        self.groups_per_router.is_some() || self.largest_small() < u64::MAX
     }
 
     /// Whether every key has its default.
@@ -86,14 +178,16 @@ impl InSwitchSpec {
     }
 }
 
-/// What becomes of a group for whose trees the tables of routers have no room.
+/// What becomes of a group for which routers do not have room: in their tables (`table_entries`), for its partial sums (`groups_per_router`), or
+/// for its operations larger than `low_latency.max_message`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overflow {
-    /// The experiment is refused, with the router whose table is full.
+    /// The experiment is refused, with the router that is full.
     #[default]
     Refuse,
-    /// Its operations are made of messages, of programs by the algorithms that `auto` chooses. Groups are given room in their order. Of programs and
+    /// Its operations, or those that are too large, are made of messages, of programs by the algorithms that `auto` chooses. Groups are given room
+    /// in their order. Of programs and
     /// message-driven applications; the trees of multicast traffic are refused all the same.
     Software,
 }

@@ -30,7 +30,8 @@ mod workload;
 
 pub use error::{Diagnosis, ExperimentError, Position};
 pub use in_switch::{
-    CombineOrderSpec, CombineUnitsSpec, ElementsSpec, InSwitchSpec, LineRateSpec, Overflow, TurnSpec, WordSerialSpec,
+    CombineOrderSpec, CombineUnitsSpec, ElementsSpec, InSwitchSpec, LineRateSpec, LowLatencySpec, Overflow,
+    StreamingSpec, TurnSpec, WordSerialSpec,
 };
 pub use include::{FILE_KEYS, MAX_FILE};
 pub use jobs::JobSpec;
@@ -51,5 +52,5 @@ pub use spec::{
 };
 pub use workload::{
     ApplicationSpec, CollectiveOperation, CollectiveTrafficSpec, Collectives, ExchangeSpec, Execution, GroupsKind,
-    ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec,
+    LateLaw, LateSpec, ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec,
 };

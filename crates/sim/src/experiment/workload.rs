@@ -106,14 +106,14 @@ pub struct CollectiveTrafficSpec {
     /// What a group does.
     #[serde(default)]
     pub operation: CollectiveOperation,
-    /// Who makes copies: routers, or the node that sends.
+    /// Who carries operations out: routers, or the nodes by messages.
     #[serde(default)]
     pub collectives: Collectives,
     /// Offered load of a sender, as a share of its injection channel's bandwidth, of which a multicast takes one message however many
     /// nodes it is for.
     #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 1.0))]
     pub load: f64,
-    /// How many nodes an operation is for; they are drawn, all alike.
+    /// How many nodes an operation is for, beside the sender where all nodes of its group take part; they are drawn, all alike.
     pub fanout: FanoutSpec,
     /// When the nodes are drawn that an operation is for, and how routers know them.
     #[serde(default)]
@@ -125,10 +125,13 @@ pub struct CollectiveTrafficSpec {
     /// Whether a multicast may be for the node that sends it too.
     #[serde(default)]
     pub include_self: bool,
-    /// When a sender begins its operations.
+    /// When a sender begins its operations, or the group of a sender those that all of its nodes take part in.
     #[serde(default = "poisson")]
     pub injection: InjectionSpec,
-    /// Size of a message, sent as packets of which the last may be shorter; without it, one packet.
+    /// How late the nodes of a group come to operations that all of them take part in; without it, all begin at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<LateSpec>,
+    /// Size of a message, sent as packets of which the last may be shorter; without it, one packet. A barrier has none: a control message.
     #[schemars(extend("minimum" = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
@@ -137,6 +140,35 @@ pub struct CollectiveTrafficSpec {
     #[schemars(extend("minimum" = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<Bytes>,
+}
+
+/// How late the nodes of a group come to its operations: each by a time of its own, drawn anew for each operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("x-example" = "[workload.late]\ntime = \"10 us\"\nmembers = 1"))]
+pub struct LateSpec {
+    /// The time on average.
+    pub time: Time,
+    /// How the time is distributed.
+    #[serde(default)]
+    pub law: LateLaw,
+    /// How many nodes of the group are late, others in each operation; without it, all.
+    #[schemars(range(min = 1))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub members: Option<u32>,
+}
+
+/// The distribution of the time by which nodes are late.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LateLaw {
+    /// Always the mean.
+    #[default]
+    Fixed,
+    /// Up to twice the mean, all times alike.
+    Uniform,
+    /// Exponential.
+    Exponential,
 }
 
 fn poisson() -> InjectionSpec {
@@ -150,6 +182,12 @@ pub enum CollectiveOperation {
     /// One node sends a message to all others of the group.
     #[default]
     Multicast,
+    /// The messages of all nodes of the group are combined for the sender whose group it is: of persistent groups.
+    Reduce,
+    /// They are combined, and all have the result: of persistent groups.
+    Allreduce,
+    /// Nobody's operation ends before all have begun it: of persistent groups.
+    Barrier,
 }
 
 /// The nodes that the operations of a sender are for.
@@ -167,10 +205,12 @@ pub enum GroupsKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Collectives {
-    /// Routers: a packet names the nodes that it is for in its header, and is copied where their paths part.
+    /// Routers. A packet names the nodes that it is for in its header, and is copied where their paths part; or, of persistent groups, it goes by
+    /// their trees, where routers copy and combine.
     #[default]
     Hardware,
-    /// The node that sends: a message to each node of the group, one after the other.
+    /// The nodes. Who multicasts sends a message to each node of the group, one after the other; reductions and barriers are made of
+    /// messages as those of programs, by the algorithms that `auto` chooses.
     Software,
 }
 

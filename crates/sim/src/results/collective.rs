@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::GroupsResult;
+
 /// What collective traffic has, and other traffic has not.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CollectiveResult {
@@ -14,10 +16,16 @@ pub struct CollectiveResult {
     pub operation_time_mean_ns: Option<f64>,
     /// 99th percentile of the times of operations, of collective traffic.
     pub operation_time_p99_ns: Option<f64>,
-    /// Messages that have arrived of these operations: one at each destination.
+    /// Messages that have arrived of these operations, one at each destination: each node that has a result.
     pub copies: u64,
     /// Destinations of an operation, on average; if not all measured packets arrived, what the file says.
     pub fanout_mean: f64,
     /// Mean time from the begin of an operation until one of its nodes has its whole message.
     pub completion_mean_ns: Option<f64>,
+    /// Mean time from the begin of an operation until its last member begins, where members may be late (`workload.late`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_begin_mean_ns: Option<f64>,
+    /// What operations have besides that all members of a group take part in.
+    #[serde(flatten)]
+    pub groups: Option<GroupsResult>,
 }

@@ -78,8 +78,13 @@ pub struct ProgramResult {
 pub struct GroupsResult {
     /// The groups of the program.
     pub groups: u32,
-    /// Groups for which the tables of routers have no room, and whose operations are made of messages (`in_switch.overflow`).
+    /// Groups for which routers have no room, and whose operations are made of messages (`in_switch.overflow`).
     pub groups_in_software: u32,
+    /// Other groups whose operations larger than `in_switch.low_latency.max_message` are made of messages.
+    pub groups_partly_in_software: u32,
+    /// Operations of ranks that have waited, since no more of their group may be under way (`in_switch.outstanding_operations`, that of
+    /// `in_switch.streaming`).
+    pub outstanding_waits: u64,
     /// Whether every result had each contribution exactly once, and every copy came once: counted, and summed in 64 bits.
     pub groups_verified: bool,
     /// With `in_switch.verify`: results whose elements have been computed again and found right, or, if `groups_verified` is false, not all of

@@ -17,7 +17,9 @@ use workload::{Pattern, PatternError, PatternSpec, PlacedPattern, Placement, Sha
 
 use super::application::{SetLoads, allocation, application_flows, computation};
 use super::exchange::Exchange;
-use super::ranks::{BenchmarkPairs, Measured, NodeProcessors, OperationVolumes, Steps, Unlisted, volumes};
+use super::ranks::{
+    BenchmarkPairs, Measured, NodeProcessors, OperationVolumes, Steps, Unlisted, UnservedGroups, volumes,
+};
 use super::site::Site;
 use super::sizes::{LARGEST, check_size, packet_size};
 use super::volumes::Phases;
@@ -209,7 +211,7 @@ fn message_driven(
         operations,
         processors: NodeProcessors::new(site)?,
         on_nic: false,
-        unserved: unserved.map_or(0, |unserved| unserved.len() as u32),
+        unserved: unserved.map_or_else(UnservedGroups::default, UnservedGroups::of),
     }))
 }
 
@@ -243,7 +245,7 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
         operations: None,
         processors: NodeProcessors::new(site)?,
         on_nic: false,
-        unserved: 0,
+        unserved: UnservedGroups::default(),
     }))
 }
 
@@ -279,7 +281,7 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
         operations,
         processors: NodeProcessors::new(site)?,
         on_nic: carrier == Some(Carrier::Nic),
-        unserved: site.unserved.len() as u32,
+        unserved: UnservedGroups::of(site.unserved),
     }))
 }
 

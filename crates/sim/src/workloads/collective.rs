@@ -3,17 +3,22 @@
 use std::sync::Arc;
 
 use engine::{Owner, Stream};
-use units::{NodeId, TaskId};
+use units::{NodeId, TaskId, Time};
+use workload::collectives::Operation;
 use workload::multicast::{Destinations, FixedSets, RandomSets};
 use workload::{InjectionSpec, PlacedPattern};
 
+use super::operations::{self, Common};
 use super::site::Site;
 use super::sizes::{check_size, packet_size};
 use super::{Open, Workload};
 use crate::error::SystemError;
-use crate::experiment::{CollectiveOperation, CollectiveTrafficSpec, Collectives, GroupsKind};
+use crate::experiment::{CollectiveTrafficSpec, Collectives, GroupsKind};
 use crate::network::Packets;
 use crate::traffic::Multicasts;
+
+/// The longest time by which nodes are late on average: a second.
+const LONGEST_LATE: Time = Time(1_000_000_000_000);
 
 /// Builds collective traffic.
 ///
@@ -21,10 +26,12 @@ use crate::traffic::Multicasts;
 /// What is wrong with it, at a key below that of its job.
 pub(super) fn build(spec: &CollectiveTrafficSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
     let wrong = |key: &str, message: String| SystemError::new(format!("workload.{key}"), message);
-    let CollectiveOperation::Multicast = spec.operation;
+    let combined = operations::combined(spec.operation);
+    check_operation(spec, site, combined)?;
     let (shape, placement) = site.place(None, false)?;
     let packet = packet_size(spec.packet_size, site)?;
     let message = spec.size.map_or(Ok(packet), |size| check_size("size", size))?;
+    let message = if combined == Some(Operation::Barrier) { control(site, packet) } else { message };
     let packets = Packets { message: u64::from(message), packet };
     spec.injection.check(spec.load).map_err(|error| wrong("load", error.to_string()))?;
     let mut nodes: Vec<u32> = (0..shape.tasks).map(|task| placement.node(TaskId(task)).0).collect();
@@ -55,12 +62,17 @@ pub(super) fn build(spec: &CollectiveTrafficSpec, site: &Site<'_>) -> Result<Arc
                        the other kinds of injection";
         return Err(wrong("injection", message.to_owned()));
     }
+    // A stream of its own for each sender's group: not that of what it generates.
+    let draws = |sender: NodeId| Stream::new(site.seed, Owner::Group(sender.0));
     let pattern = Destinations::new(shape.tasks, senders, spec.include_self);
     let pattern = Arc::new(PlacedPattern::new(Arc::new(pattern), &placement, false));
     debug_assert!((0..site.topology.nodes()).any(|node| pattern.sends(NodeId(node))), "nobody sends");
     let sending = (0..site.topology.nodes()).map(NodeId).filter(|&node| pattern.sends(node));
-    // A stream of its own for each sender's group: not that of what it generates.
-    let draws = |sender: NodeId| Stream::new(site.seed, Owner::Group(sender.0));
+    if let Some(operation) = combined {
+        let sets = FixedSets::drawn(&sets, sending, draws);
+        check_late(spec, &sets)?;
+        return operations::build((spec, operation), site, Common { placement, packets, sets });
+    }
     let fixed = is_fixed.then(|| Arc::new(FixedSets::drawn(&sets, sending, draws)));
     Ok(Arc::new(Open {
         load: spec.load,
@@ -70,4 +82,60 @@ pub(super) fn build(spec: &CollectiveTrafficSpec, site: &Site<'_>) -> Result<Arc
         placement,
         multicasts: Some(Multicasts { sets: Arc::new(sets), fixed, by_routers }),
     }))
+}
+
+/// Refuses keys that do not go with the operation.
+fn check_operation(
+    spec: &CollectiveTrafficSpec,
+    site: &Site<'_>,
+    combined: Option<Operation>,
+) -> Result<(), SystemError> {
+    let refused = |key: &str, message: &str| Err(SystemError::new(key, message));
+    let Some(operation) = combined else {
+        if spec.late.is_some() {
+            return refused("workload.late", "a multicast waits for nobody: late nodes are of reductions and barriers");
+        }
+        return Ok(());
+    };
+    if spec.groups != GroupsKind::Persistent {
+        let message =
+            "what is combined goes by the tree of a group: reductions and barriers need `groups = \"persistent\"`";
+        return refused("workload.groups", message);
+    }
+    if spec.include_self {
+        return refused(
+            "workload.include_self",
+            "the sender takes part in the reductions and barriers of its group in any case",
+        );
+    }
+    if operation == Operation::Barrier && spec.size.is_some() {
+        return refused("workload.size", "a barrier has no data: `nic.control_size` is the size of its messages");
+    }
+    if site.nic.parts().is_some() {
+        let message = "reductions and barriers that begin at a rate have processors that only wait for the next begin: `kind = \"ideal\"` has \
+                       overheads without them; programs have the other kinds";
+        return refused("nic.kind", message);
+    }
+    Ok(())
+}
+
+/// The bytes of a control message.
+fn control(site: &Site<'_>, packet: u32) -> u32 {
+    site.nic.host().control().0.min(u64::from(packet)) as u32
+}
+
+/// Refuses more late members than the smallest group has.
+fn check_late(spec: &CollectiveTrafficSpec, sets: &FixedSets) -> Result<(), SystemError> {
+    let Some(late) = &spec.late else { return Ok(()) };
+    if late.time > LONGEST_LATE {
+        return Err(SystemError::new("workload.late.time", format!("{} is too long: at most 1 s", late.time)));
+    }
+    let fewest = sets.groups().iter().map(Vec::len).min().unwrap_or(0);
+    match late.members.filter(|&members| members as usize > fewest) {
+        Some(members) => {
+            let message = format!("{members} nodes are more than a group has: the smallest has {fewest}");
+            Err(SystemError::new("workload.late.members", message))
+        }
+        None => Ok(()),
+    }
 }

@@ -10,6 +10,7 @@ mod closed;
 mod collective;
 pub(crate) mod exchange;
 mod open;
+mod operations;
 pub(crate) mod ranks;
 mod site;
 mod sizes;

@@ -38,8 +38,16 @@ impl Case {
             let workload: Table = "kind = 'collective'\nload = 0.1".parse().unwrap();
             case.file.insert("workload".to_owned(), workload.into());
         }
+        if case.section.section == "workload.late" {
+            let workload: Table = "kind = 'collective'\nload = 0.1\nfanout = { mean = 2 }".parse().unwrap();
+            case.file.insert("workload".to_owned(), workload.into());
+        }
         if case.section.section == "in_switch.elements" {
             case.file.insert("in_switch".to_owned(), "verify = true".parse::<Table>().unwrap().into());
+        }
+        if case.section.section == "in_switch.streaming" {
+            let small = "low_latency = { max_message = '4 KiB' }".parse::<Table>().unwrap();
+            case.file.insert("in_switch".to_owned(), small.into());
         }
         if case.section.section == "nic.collectives" {
             let workload =

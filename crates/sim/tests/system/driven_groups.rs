@@ -181,7 +181,8 @@ proptest! {
     fn random_graphs_end_in_hardware_on_every_topology(
         phases in phases(29),
         (topology, router, entries) in (0_usize..3, 0_usize..6, 1_u32..6),
-        (iterations, window, load, limit) in (1_u32..4, 1_u32..4, 0_u32..3, any::<bool>()),
+        (iterations, window, load, limit) in (1_u32..4, 1_u32..4, 0_u32..3, 0_u32..4),
+        (outstanding, segment) in (1_u32..3, 32_u32..300),
     ) {
         // Would catch groups that wait for one another in a cycle, a member that posts operations in another order than others, a root without
         // tasks of its group on its rank, and a table that is full for some. Two or three tasks on a node, computing or not.
@@ -194,7 +195,13 @@ proptest! {
         let files: Vec<Held> =
             phases.iter().enumerate().map(|(number, own)| Held::new(&name(number), &phase(29, &own.0, &own.1))).collect();
         let others: Vec<String> = files[1..].iter().map(|file| format!("'{}'", file.display())).collect();
-        let limit = if limit { format!("table_entries = {entries}, overflow = \"software\", ") } else { String::new() };
+        let small = format!("low_latency = {{ segment = \"{segment} B\", max_message = \"700 B\" }}, overflow = \"software\"");
+        let limit = match limit {
+            0 => String::new(),
+            1 => format!("table_entries = {entries}, overflow = \"software\", "),
+            2 => format!("groups_per_router = {entries}, outstanding_operations = {outstanding}, {small}, "),
+            _ => format!("{small}, streaming = {{ groups_per_router = {entries}, outstanding_operations = {outstanding} }}, "),
+        };
         let text = format!(
             "topology = {{ {topology} }}\nrouter = {{ kind = \"{}\", delay = \"90 ns\" }}\n\
              link = {{ bandwidth = \"10 Gb/s\", delay = \"20 ns\" }}\n\

@@ -1,11 +1,13 @@
 //! A call of a collective operation.
 
+use std::sync::Arc;
+
 use super::carrier::Carrier;
 use super::group_call::GroupCall;
 use super::member::{Member, Shares};
 use super::selection::Selection;
 use super::table::{Algorithm, Operation, Phases, algorithms, is_segmented};
-use crate::communicator::{Communicator, Group};
+use crate::communicator::{Communicator, Group, NodeGroups};
 
 /// A call of a collective operation by the members of a communicator, all of which call it with the same values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,12 +219,13 @@ impl Collective {
         }
     }
 
-    /// The same as the members of a communicator carry it out: with an algorithm, and by messages where it was to be in the switches and these have
-    /// no room for the group.
+    /// The same as the members of a communicator carry it out: with an algorithm, and by messages where it was to be in the switches and these do
+    /// not carry it out of the group.
     #[must_use]
     pub fn within(&self, communicator: &Communicator) -> Self {
-        let unserved =
-            self.algorithm == Algorithm::InSwitch && communicator.nodes().is_some_and(|nodes| nodes.is_unserved());
+        let combines = self.operation.combines();
+        let is_unserved = |nodes: &Arc<NodeGroups>| !nodes.service().serves(combines, self.bytes);
+        let unserved = self.algorithm == Algorithm::InSwitch && communicator.nodes().is_some_and(is_unserved);
         let algorithm = if unserved { Algorithm::Auto } else { self.algorithm };
         Self { algorithm, ..*self }.chosen(communicator.len())
     }

@@ -75,6 +75,12 @@ impl Operation {
         matches!(self, Self::Broadcast | Self::Reduce | Self::Gather | Self::Scatter)
     }
 
+    /// Whether it combines the buffers of members, as reductions and barriers do.
+    pub const fn combines(self) -> bool {
+        use Operation as O;
+        matches!(self, O::Reduce | O::Allreduce | O::ReduceScatter | O::Barrier | O::Scan | O::Exscan)
+    }
+
     /// Whether a member gives anything, given whether it is the root.
     pub const fn gives(self, is_root: bool) -> bool {
         is_root || !matches!(self, Self::Broadcast | Self::Scatter)

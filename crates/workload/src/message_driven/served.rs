@@ -37,7 +37,7 @@ impl Served {
 /// The groups of a task graph that switches serve, one after the other.
 #[derive(Debug)]
 pub(super) struct ServedBuilder<'a> {
-    /// Groups that they have no room for; none if they serve none.
+    /// Groups that they do not serve, or not in all; none if they serve none.
     unserved: Option<&'a Unserved>,
     /// Groups so far that switches may serve.
     candidates: u32,
@@ -64,13 +64,14 @@ impl<'a> ServedBuilder<'a> {
         }
         let context = Context::new(self.candidates)?.collective();
         self.candidates += 1;
-        if unserved.contains(&(context, ranks[0])) {
-            return None;
-        }
         let operation = match group.kind {
             GroupKind::Multicast => Operation::Broadcast,
             GroupKind::Reduction => Operation::Reduce,
         };
+        let service = unserved.get(&(context, ranks[0])).copied().unwrap_or_default();
+        if !service.serves(operation.combines(), group.bytes) {
+            return None;
+        }
         let number = self.calls.len() as u32;
         self.calls.push(GroupCall { operation, bytes: group.bytes, element: 1, root, context });
         self.ranks.extend(ranks.into_iter().map(|rank| (number, rank)));

@@ -56,6 +56,11 @@ pub trait Script: Debug + Send {
     fn communicator(&self, _number: u32) -> Option<Communicator> {
         None
     }
+    /// A request has ended, at a time in picoseconds. Returns whether the script has taken note of that: then
+    /// it will not be given to those who wait for any request.
+    fn ended(&mut self, _request: Request, _at: u64) -> bool {
+        false
+    }
     /// What it has measured so far.
     fn intervals(&self) -> &[Interval] {
         &[]

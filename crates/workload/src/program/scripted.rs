@@ -286,7 +286,9 @@ impl<S: Script> ScriptedRank<S> {
 
     /// A request has ended, of which nothing is outstanding.
     fn request_ended(&mut self, request: Request, matched: Option<Matched>) {
-        self.done.push_back((request, matched));
+        if !self.script.ended(request, self.seen.now) {
+            self.done.push_back((request, matched));
+        }
         while self.left.front() == Some(&0) {
             self.left.pop_front();
             self.first += 1;

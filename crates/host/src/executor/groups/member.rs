@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::early::Early;
 use super::operation::{GroupOp, Work};
+use crate::context::GroupParams;
 use crate::nic::Stream;
 use crate::ranges::{Ranges, ahead_of};
 
@@ -35,6 +36,9 @@ pub(super) struct Member {
     pub is_queued: bool,
     /// How items come to the interface, with their first segments; empty where they come at once.
     pub streams: VecDeque<(u32, Stream)>,
+    /// Operations that are combined, may be under way, and are not known to be finished: the segment behind the last of each, and whether it is
+    /// a stream.
+    pub under_way: VecDeque<(u32, bool)>,
     /// Acknowledgements that wait in the interface's queue.
     pub acknowledgements: VecDeque<u32>,
 }
@@ -44,6 +48,8 @@ pub(super) struct Member {
 pub(super) enum Release {
     /// An operation, by its place, has nothing left to send.
     Sent(u32),
+    /// An operation has to wait for those before it: said once of each.
+    Waits,
     /// Segments of an item of an operation, by its index, are handed to the interface; `begins` with the first of the item.
     Segments { op: usize, item: u32, begins: bool },
 }
@@ -66,6 +72,7 @@ impl Member {
             taken: 0,
             is_queued: false,
             streams: VecDeque::new(),
+            under_way: VecDeque::new(),
             acknowledgements: VecDeque::new(),
         }
     }
@@ -81,13 +88,39 @@ impl Member {
         self.ops.iter_mut().find(|op| op.first == first)
     }
 
-    /// What it may send next, where so many segments may be under way.
-    pub fn release(&mut self, window: u32) -> Option<Release> {
+    /// Whether an operation, by its index, that has been handed over may be under way; it is then. One of which the member sends nothing does not
+    /// wait, and is counted.
+    fn let_in(&mut self, place: usize, params: &GroupParams) -> bool {
+        let Self { ops, finished, under_way, .. } = self;
+        let op = &mut ops[place];
+        if !op.is_let_in {
+            let front = finished.front();
+            while under_way.front().is_some_and(|own| ahead_of(front, own.0) >= 0) {
+                under_way.pop_front();
+            }
+            let is_full = |limit: u32, count: usize| count >= limit.max(1) as usize;
+            let streams = || under_way.iter().filter(|own| own.1).count();
+            let waits =
+                is_full(params.outstanding, under_way.len()) || op.is_stream && is_full(params.streams, streams());
+            op.is_let_in = !waits || op.next_sent(0) == op.shape.segments;
+            if op.is_let_in && (params.outstanding, params.streams) != (u32::MAX, u32::MAX) {
+                under_way.push_back((op.end(), op.is_stream));
+            }
+        }
+        op.is_let_in
+    }
+
+    /// What it may send next.
+    pub fn release(&mut self, params: &GroupParams) -> Option<Release> {
         let place = self.ops.iter().position(|op| !op.sent)?;
-        let op = &mut self.ops[place];
-        if !op.handed {
+        if !self.ops[place].handed {
             return None;
         }
+        if !self.let_in(place, params) {
+            let has_waited = std::mem::replace(&mut self.ops[place].has_waited, true);
+            return (!has_waited).then_some(Release::Waits);
+        }
+        let op = &mut self.ops[place];
         let from = op.next_sent(self.released.wrapping_sub(op.first));
         if from == op.shape.segments {
             op.sent = true;
@@ -97,7 +130,7 @@ impl Member {
         let item = op.shape.items.item_of(from);
         let (begin, mut to) = op.shape.items.range(item);
         if op.shape.work != Work::Copy {
-            let room = ahead_of(self.finished.front().wrapping_add(window), op.first.wrapping_add(from));
+            let room = ahead_of(self.finished.front().wrapping_add(params.window.max(1)), op.first.wrapping_add(from));
             to = to.min(from.saturating_add(u32::try_from(room).unwrap_or(0)));
         }
         self.released = op.first.wrapping_add(to.max(from));

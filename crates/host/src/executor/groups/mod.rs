@@ -26,6 +26,10 @@
 //! beginning. This is a choice of the model: the paper that the switches follow (Kumar, Kalé and Stunkel) leaves open what keeps partial
 //! sums from being more than there is room for.
 //!
+//! **Operations under way.** Where no more than so many operations of a group may be under way (`GroupParams::outstanding`), a member sends
+//! nothing of one that is combined before the one that comes so many before it is finished, to its knowledge: as for segments. Of streams,
+//! operations larger than a limit, fewer may be. Segments of others may be smaller.
+//!
 //! What arrives for an operation that the rank has not called waits for it, in memory ([`early`]).
 
 mod early;
@@ -90,6 +94,8 @@ pub(super) struct Memberships {
     given: Vec<GroupPacket>,
     /// By group, the items of the operation that was called last, if they are not even.
     items: Vec<Option<(GroupCall, Items)>>,
+    /// Operations that have waited for those of their group before them, since no more may be under way.
+    waited: u64,
     /// Whether all that has come was what it had to be.
     verified: bool,
     /// What has been found of the elements of results.
@@ -156,6 +162,7 @@ impl Executor {
             landings: Slab::default(),
             arrived: vec![0; nodes],
             given: vec![GroupPacket::NONE; nodes],
+            waited: 0,
             verified: true,
             elements: Elements::default(),
         }));
@@ -165,6 +172,12 @@ impl Executor {
     /// The packet for a group that `next_of` gave last for a node (where its `dst` is `Outgoing::GROUP`).
     pub fn group_packet(&self, node: usize) -> GroupPacket {
         self.groups.as_ref().map_or(GroupPacket::NONE, |own| own.given[node])
+    }
+
+    /// Operations of members in the switches that have waited for those of their group before them, since no more may be under way
+    /// (`GroupParams::outstanding`, `streams`).
+    pub fn group_waits(&self) -> u64 {
+        self.groups.as_ref().map_or(0, |own| own.waited)
     }
 
     /// Whether every result had exactly the contributions of all who contribute, and their sum, and every copy was of what its source has

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use workload::collectives::Operation;
 use workload::program::{GroupCall, ProgramGroup};
 
+use crate::context::GroupParams;
 use crate::nic::Stream;
 use crate::ranges::Ranges;
 
@@ -81,8 +82,8 @@ pub struct GroupPackets {
 
 impl GroupPackets {
     /// Those of a call, of at most so many bytes each.
-    pub fn of(call: &GroupCall, group: &ProgramGroup, packet: u32) -> Self {
-        let cut = Cut { packet, control: 0 };
+    pub fn of(call: &GroupCall, group: &ProgramGroup, (packet, params): (u32, &GroupParams)) -> Self {
+        let cut = Cut::new((packet, 0), params, call);
         let (work, items) = group_items(call, group);
         let count = items.map(|(_, bytes)| cut.segments(bytes)).fold(0, u64::saturating_add);
         match work {
@@ -102,7 +103,19 @@ pub(super) struct Cut {
     pub control: u32,
 }
 
+/// Whether an operation is a stream: its packets are combined, and it is larger than those that are none.
+fn is_stream(call: &GroupCall, params: &GroupParams) -> bool {
+    Work::of(call.operation) != Work::Copy && call.bytes > params.largest_small
+}
+
 impl Cut {
+    /// How the bytes of an operation are cut, where a packet and a control message have so many.
+    pub fn new((packet, control): (u32, u32), params: &GroupParams, call: &GroupCall) -> Self {
+        let is_whole = Work::of(call.operation) == Work::Copy || is_stream(call, params);
+        let packet = if is_whole { packet } else { packet.min(params.small_packet.max(1)) };
+        Self { packet, control: control.min(packet) }
+    }
+
     /// The segments of so many bytes.
     fn segments(self, bytes: u64) -> u64 {
         bytes.div_ceil(u64::from(self.packet)).max(1)
@@ -196,8 +209,13 @@ pub(super) struct GroupOp {
     pub own: (u32, u32),
     /// Bytes that the member sends, and gets.
     pub bytes: (u64, u64),
+    /// Whether it is a stream.
+    pub is_stream: bool,
     /// Its send overhead has passed.
     pub handed: bool,
+    /// It is among those that may be under way; and it has waited for that.
+    pub is_let_in: bool,
+    pub has_waited: bool,
     /// Its last segment has been handed to the interface.
     pub sent: bool,
     /// Segments that have not come, and those that have.
@@ -217,8 +235,14 @@ pub(super) struct GroupOp {
 
 impl GroupOp {
     /// The operation of a member of a group, from a segment on.
-    pub fn new(call: GroupCall, shape: Shape, first: u32, (group, member): (&ProgramGroup, u32)) -> Self {
+    pub fn new(
+        call: GroupCall,
+        (shape, first): (Shape, u32),
+        (group, member): (&ProgramGroup, u32),
+        params: &GroupParams,
+    ) -> Self {
         let (rank, segments) = (group.ranks[member as usize], shape.segments);
+        let is_copied = shape.work == Work::Copy;
         let own = match shape.work {
             Work::ForAll => (0, 0),
             _ if is_of_members(call.operation) => shape.items.range(member),
@@ -240,6 +264,7 @@ impl GroupOp {
             got.add(first.wrapping_add(own.0), first.wrapping_add(own.1));
         }
         Self {
+            is_stream: is_stream(&call, params),
             call,
             place: 0,
             first,
@@ -247,6 +272,8 @@ impl GroupOp {
             own,
             bytes,
             handed: false,
+            is_let_in: is_copied,
+            has_waited: false,
             sent: false,
             missing,
             got,

@@ -3,6 +3,7 @@
 use super::early::Run;
 use super::member::Member;
 use super::operation::{GroupOp, Work, item_bytes, rank_of};
+use super::starting::cut_of;
 use super::{Landing, Memberships};
 use crate::context::{GroupArrival, GroupWork, HostContext};
 use crate::event::{Event, OpId};
@@ -181,7 +182,6 @@ impl Executor {
 
     /// A member takes what has come for an operation before it was called.
     pub(super) fn take_early(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let cut = self.cut();
         let Some(own) = &self.groups else { return };
         let member = own.called[place].member;
         while let Some(own) = &mut self.groups
@@ -194,7 +194,7 @@ impl Executor {
             let item = op.shape.items.item_of(from);
             let begin = op.shape.items.range(item).0;
             let all = item_bytes(&op.call, own.groups.get(at.group), item);
-            let bytes = cut.bytes(all, (from - begin, to.saturating_sub(begin)));
+            let bytes = cut_of(&self.interface, &op.call).bytes(all, (from - begin, to.saturating_sub(begin)));
             let rank = at.rank;
             self.unexpected.take(rank, bytes);
             self.take_run(member, &run, now, around);

@@ -3,6 +3,7 @@
 use super::Memberships;
 use super::member::Release;
 use super::operation::{Work, item_bytes, rank_of};
+use super::starting::cut_of;
 use crate::context::{GroupPacket, GroupWork, HostContext, Outgoing};
 use crate::event::Event;
 use crate::executor::Executor;
@@ -74,13 +75,14 @@ impl Memberships {
 impl Executor {
     /// A member hands on to the interface what it may send.
     pub(super) fn release(&mut self, member: u32, now: u64, around: &mut impl HostContext) {
-        let window = self.interface.protocol.group.window.max(1);
+        let params = self.interface.protocol.group;
         let tick = self.tick;
         while let Some(own) = &mut self.groups
-            && let Some(release) = own.members[member as usize].release(window)
+            && let Some(release) = own.members[member as usize].release(&params)
         {
             match release {
                 Release::Sent(place) => self.group_progress(place, now, around),
+                Release::Waits => own.waited += 1,
                 Release::Segments { op, item, begins } => {
                     own.members[member as usize].released_at = (now, tick);
                     own.hand_over(member, (op, item, begins), now, &mut self.interfaces);
@@ -94,7 +96,6 @@ impl Executor {
 
     /// Puts a member's next segment into the queue of its interface, if there is one and none is there: the node, by its number here.
     fn queue_segment(&mut self, member: u32) -> Option<u32> {
-        let cut = self.cut();
         let own = self.groups.as_mut()?;
         let at = &mut own.members[member as usize];
         if at.is_queued {
@@ -109,6 +110,7 @@ impl Executor {
         let item = op.shape.items.item_of(segment);
         let begin = op.shape.items.range(item).0;
         let all = item_bytes(&op.call, own.groups.get(at.group), item);
+        let cut = cut_of(&self.interface, &op.call);
         let within = segment - begin;
         let bytes = cut.bytes(all, (within, within + 1));
         let before = if within == 0 { 0 } else { cut.bytes(all, (0, within)) };

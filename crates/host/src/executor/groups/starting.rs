@@ -4,7 +4,7 @@ use workload::program::GroupCall;
 
 use super::operation::{Cut, GroupOp, Shape, Work};
 use super::{Called, Memberships};
-use crate::context::HostContext;
+use crate::context::{GroupParams, HostContext, NicParams};
 use crate::event::{Event, OpId};
 use crate::executor::Executor;
 use crate::nic::{PerByte, Stream};
@@ -13,12 +13,12 @@ use crate::trace::Purpose;
 
 impl Memberships {
     /// An operation of a member begins: its place among those that have not ended.
-    fn begin(&mut self, called: Called, call: GroupCall, cut: Cut) -> Result<u32, u64> {
+    fn begin(&mut self, called: Called, call: GroupCall, (cut, params): (Cut, &GroupParams)) -> Result<u32, u64> {
         let member = &mut self.members[called.member as usize];
         let group = self.groups.get(member.group);
         let shape = Shape::new(&call, group, cut, &mut self.items[member.group as usize])?;
         let first = member.next;
-        let mut op = GroupOp::new(call, shape, first, (group, member.member));
+        let mut op = GroupOp::new(call, (shape, first), (group, member.member), params);
         op.place = self.called.insert(Called { first, ..called });
         member.next = op.end();
         if op.shape.work == Work::Copy {
@@ -30,11 +30,16 @@ impl Memberships {
     }
 }
 
+/// How the bytes of an operation are cut into segments by an interface.
+pub(super) fn cut_of(interface: &NicParams, call: &GroupCall) -> Cut {
+    Cut::new((interface.packet, interface.control), &interface.protocol.group, call)
+}
+
 impl Executor {
-    /// How bytes are cut into segments.
+    /// How the bytes of an operation are cut into segments.
     #[inline]
-    pub(super) fn cut(&self) -> Cut {
-        Cut { packet: self.interface.packet, control: self.interface.control }
+    pub(super) fn cut(&self, call: &GroupCall) -> Cut {
+        cut_of(&self.interface, call)
     }
 
     /// A rank, by its number here, calls an operation in the switches.
@@ -46,12 +51,12 @@ impl Executor {
         now: u64,
         around: &mut impl HostContext,
     ) {
-        let (operation, cut) = (call.operation, self.cut());
+        let (operation, cut, params) = (call.operation, self.cut(&call), self.interface.protocol.group);
         let found = self.groups.as_mut().and_then(|own| Some((own.find(rank, call.context)?, own)));
         let Some((member, own)) = found else {
             return self.fail(HostError::NoGroup { rank: op.rank, operation, context: call.context });
         };
-        let place = match own.begin(Called { op, id, member, first: 0 }, call, cut) {
+        let place = match own.begin(Called { op, id, member, first: 0 }, call, (cut, &params)) {
             Ok(place) => place,
             Err(segments) => return self.fail(HostError::Segments { rank: op.rank, operation, segments }),
         };

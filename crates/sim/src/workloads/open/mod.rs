@@ -19,15 +19,16 @@ use workload::{InjectionSpec, PlacedPattern, Placement};
 
 use crate::network::Packets;
 use crate::traffic::Multicasts;
+pub(super) use synthetic::{batch_length, extent};
 
 /// Batches before the warm-up may end, and before measuring may.
-const FEWEST_BATCHES: usize = 64;
+pub(super) const FEWEST_BATCHES: usize = 64;
 
 /// Batches after which the warm-up ends even if no steady state was found.
-const LONGEST_WARM_UP: usize = 400;
+pub(super) const LONGEST_WARM_UP: usize = 400;
 
 /// Batches of the measured interval after which a run ends even if it is not precise, unless the experiment says when.
-const LONGEST_MEASURE: usize = 4096;
+pub(super) const LONGEST_MEASURE: usize = 4096;
 
 /// Synthetic traffic of a pattern, or multicasts.
 #[derive(Clone, Debug)]

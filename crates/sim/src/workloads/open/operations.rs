@@ -78,6 +78,8 @@ impl Operations {
             copies,
             fanout_mean: if operations > 0 && all_arrived { copies as f64 / operations as f64 } else { self.fanout },
             completion_mean_ns: completion.mean,
+            last_begin_mean_ns: None,
+            groups: None,
         }
     }
 }

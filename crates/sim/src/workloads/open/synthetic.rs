@@ -16,6 +16,35 @@ use crate::workloads::{Course, Extent, Setting, Workload};
 /// Packets that a batch should hold on average.
 const PACKETS_A_BATCH: f64 = 2048.0;
 
+/// The length of a batch, in ticks, that is to hold so many slots of some ticks: as long as a packet is in the network at the longest, and long
+/// enough to deliver some; but where the experiment ends its runs by time, short enough that there are `FEWEST_BATCHES` of them.
+pub(in crate::workloads) fn batch_length(network: &Network, measure: &MeasureSpec, (slot, slots): (u64, u64)) -> u64 {
+    let wanted = slot.saturating_mul(slots);
+    let wanted = wanted.max(network.longest_path()).checked_next_multiple_of(slot).unwrap_or(u64::MAX);
+    let Some(end) = measure.max_time else { return wanted };
+    let warm_up = match measure.warm_up {
+        WarmUp::Fixed(time) => time.0,
+        WarmUp::Auto => end.0 / 2,
+    };
+    let measured = end.0.saturating_sub(warm_up) / network.plan.tick().0;
+    // Rounded up, so that the fewest batches fill the time.
+    wanted.min(measured.div_ceil(FEWEST_BATCHES as u64)).max(slot)
+}
+
+/// How long a run of open traffic takes that is counted in batches of a length.
+pub(in crate::workloads) fn extent(network: &Network, measure: &MeasureSpec, batch: u64) -> Extent {
+    let ticks = |time: Time| time.0.div_ceil(network.plan.tick().0);
+    let batches = |count: usize| batch.saturating_mul(count as u64);
+    let (warm, longest_warm) = match measure.warm_up {
+        WarmUp::Fixed(time) => (ticks(time), ticks(time)),
+        WarmUp::Auto => (batches(FEWEST_BATCHES), batches(LONGEST_WARM_UP)),
+    };
+    let least = batches(FEWEST_BATCHES).max(measure.min_time.map_or(0, ticks));
+    let end = measure.max_time.map(ticks);
+    let longest = end.unwrap_or_else(|| longest_warm.saturating_add(batches(LONGEST_MEASURE)));
+    Extent::Time { usual: warm.saturating_add(least).min(end.unwrap_or(u64::MAX)), longest }
+}
+
 impl Workload for Open {
     fn pattern(&self) -> &Arc<PlacedPattern> {
         &self.pattern
@@ -76,35 +105,14 @@ impl Workload for Open {
         matches!(self.injection, InjectionSpec::Poisson | InjectionSpec::Periodic)
     }
 
-    /// A batch is as long as a packet is in the network at the longest, and long enough to deliver some; but where the
-    /// experiment ends its runs by time, short enough that there are `FEWEST_BATCHES` of them.
     fn batch(&self, network: &Network, measure: &MeasureSpec) -> u64 {
-        let slot = network.slot(self.packets());
         let rate = f64::from(network.topology.nodes()) * self.load;
         let slots = (PACKETS_A_BATCH / rate).ceil().max(4.0) as u64;
-        let wanted = slot.saturating_mul(slots.div_ceil(self.packets().count()).max(1));
-        let wanted = wanted.max(network.longest_path()).checked_next_multiple_of(slot).unwrap_or(u64::MAX);
-        let Some(end) = measure.max_time else { return wanted };
-        let warm_up = match measure.warm_up {
-            WarmUp::Fixed(time) => time.0,
-            WarmUp::Auto => end.0 / 2,
-        };
-        let measured = end.0.saturating_sub(warm_up) / network.plan.tick().0;
-        // Rounded up, so that the fewest batches fill the time.
-        wanted.min(measured.div_ceil(FEWEST_BATCHES as u64)).max(slot)
+        batch_length(network, measure, (network.slot(self.packets()), slots.div_ceil(self.packets().count()).max(1)))
     }
 
     fn extent(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> Extent {
-        let ticks = |time: Time| time.0.div_ceil(network.plan.tick().0);
-        let batches = |count: usize| batch.saturating_mul(count as u64);
-        let (warm, longest_warm) = match measure.warm_up {
-            WarmUp::Fixed(time) => (ticks(time), ticks(time)),
-            WarmUp::Auto => (batches(FEWEST_BATCHES), batches(LONGEST_WARM_UP)),
-        };
-        let least = batches(FEWEST_BATCHES).max(measure.min_time.map_or(0, ticks));
-        let end = measure.max_time.map(ticks);
-        let longest = end.unwrap_or_else(|| longest_warm.saturating_add(batches(LONGEST_MEASURE)));
-        Extent::Time { usual: warm.saturating_add(least).min(end.unwrap_or(u64::MAX)), longest }
+        extent(network, measure, batch)
     }
 
     fn course(&self, setting: &Setting) -> Box<dyn Course> {

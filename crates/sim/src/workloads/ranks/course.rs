@@ -173,8 +173,46 @@ impl RanksCourse {
     }
 }
 
+/// The ranks of a partition, given the node of each and the groups whose operations routers carry out.
+pub(crate) fn traffic_of(
+    ranks: &Ranks,
+    own: &Setting,
+    (node_of, groups): (&Arc<[u32]>, &Arc<Groups>),
+    part: Part<'_>,
+) -> JobTraffic {
+    let Setting { network, job, seed, span, .. } = own;
+    let division = part.division;
+    let places = (Arc::clone(&division.partition_of), Arc::clone(&division.number_of));
+    let placed = RankPlacement::new(Arc::clone(node_of), places, part.number as u16, part.nodes.len());
+    let mut executor = Executor::new(&ranks.programs, interface::parameters(ranks, network), placed);
+    if network.is_flat() {
+        executor.use_wire(network.wire());
+    }
+    if network.trees().is_some() {
+        executor = executor.with_groups(Arc::clone(groups));
+    }
+    if ranks.processors.differ() {
+        executor = executor.with_nodes(|node| ranks.processors.node(node));
+    }
+    if own.measure.messages {
+        executor.note_messages();
+    }
+    if own.measure.timeline {
+        executor.trace();
+    }
+    let setting = RankSetting {
+        job: *job,
+        seed: *seed,
+        end: if own.shared { span.end } else { u64::MAX },
+        routing: Arc::clone(&network.routing),
+        division: division.clone(),
+        groups: GroupTrees::of(network, own.first_group),
+    };
+    JobTraffic::Scheduled(Box::new(ScheduledTraffic::new(executor, setting, part.nodes, network.planes())))
+}
+
 /// How elements that packets of reductions carry are combined, if they carry any.
-fn arithmetic(network: &Network) -> Option<Arithmetic> {
+pub(crate) fn arithmetic(network: &Network) -> Option<Arithmetic> {
     Some(network.plan.groups()?.units?.elements?.arithmetic)
 }
 
@@ -203,36 +241,7 @@ fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
 
 impl Course for RanksCourse {
     fn traffic(&self, part: Part<'_>) -> JobTraffic {
-        let Setting { network, job, seed, span, .. } = &self.setting;
-        let division = part.division;
-        let places = (Arc::clone(&division.partition_of), Arc::clone(&division.number_of));
-        let placed = RankPlacement::new(Arc::clone(&self.node_of), places, part.number as u16, part.nodes.len());
-        let mut executor =
-            Executor::new(&self.ranks.programs, interface::parameters(&self.ranks, &self.setting.network), placed);
-        if network.is_flat() {
-            executor.use_wire(network.wire());
-        }
-        if network.trees().is_some() {
-            executor = executor.with_groups(Arc::clone(&self.groups));
-        }
-        if self.ranks.processors.differ() {
-            executor = executor.with_nodes(|node| self.ranks.processors.node(node));
-        }
-        if self.setting.measure.messages {
-            executor.note_messages();
-        }
-        if self.setting.measure.timeline {
-            executor.trace();
-        }
-        let setting = RankSetting {
-            job: *job,
-            seed: *seed,
-            end: if self.setting.shared { span.end } else { u64::MAX },
-            routing: Arc::clone(&network.routing),
-            division: division.clone(),
-            groups: GroupTrees::of(network, self.setting.first_group),
-        };
-        JobTraffic::Scheduled(Box::new(ScheduledTraffic::new(executor, setting, part.nodes, network.planes())))
+        traffic_of(&self.ranks, &self.setting, (&self.node_of, &self.groups), part)
     }
 
     fn begin(&mut self, machine: &mut dyn Machine) {

@@ -6,7 +6,7 @@ use host::MemoryParams;
 use workload::program::{Programs, Sizes};
 use workload::{PlacedPattern, Placement};
 
-use super::measured::Measured;
+use super::measured::{Measured, UnservedGroups};
 use super::operations::OperationVolumes;
 use super::processors::NodeProcessors;
 use crate::experiment::NicSpec;
@@ -33,6 +33,6 @@ pub(crate) struct Ranks {
     pub processors: NodeProcessors,
     /// Whether interfaces carry collective operations out.
     pub on_nic: bool,
-    /// Groups whose operations were to be in routers, which have no room for them.
-    pub unserved: u32,
+    /// Groups whose operations were to be in routers, which do not have room for them.
+    pub unserved: UnservedGroups,
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use host::{
-    BufferRule, BusParams, ConnectionMode, ConnectionParams, DmaParams, ForwardingParams, GapParams, GroupParams,
-    MatchingParams, NicParams, PartParams, PerByte, ProcessorParams, ProgressMode, ProtocolParams, RailParams,
-    RailPolicy, RegistrationParams, Rendezvous,
+    BufferRule, BusParams, ConnectionMode, ConnectionParams, DmaParams, ForwardingParams, GapParams, MatchingParams,
+    NicParams, PartParams, PerByte, ProcessorParams, ProgressMode, ProtocolParams, RailParams, RailPolicy,
+    RegistrationParams, Rendezvous,
 };
 use units::{Bandwidth, Time};
 
@@ -63,17 +63,9 @@ fn protocol(ranks: &Ranks, network: &Network) -> ProtocolParams {
         rendezvous,
         eager_credits: host.eager_credits,
         memory: ranks.memory,
-        group: groups(network),
+        group: network.group,
         forwarding: ranks.on_nic.then_some(forwarding),
     }
-}
-
-/// As many segments under way as the trees of each group have partial sums for.
-fn groups(network: &Network) -> GroupParams {
-    let Some(groups) = network.plan.groups() else { return GroupParams::DEFAULT };
-    let trees = (0..groups.trees.groups()).map(|group| groups.trees.trees_of(group).len() as u32).min().unwrap_or(1);
-    let window = groups.units.map_or(1, |units| units.window);
-    GroupParams { window: window.saturating_mul(trees).max(1) }
 }
 
 fn spares_first(nic: &LoggpNicSpec) -> bool {

@@ -7,6 +7,7 @@ use host::{BusyTimes, CheckedElements, ConnectionCounts, Executor, Searches};
 use topology::Topology;
 use units::NodeId;
 use workload::Placement;
+use workload::communicator::{Service, Unserved};
 use workload::program::{Interval, Measure};
 use workload::tasks::TaskGraph;
 
@@ -79,7 +80,7 @@ pub(super) fn steps_result(intervals: &[Interval], ranks: u32, (begin, finished)
 
 /// What executors have counted of messages, and of processors.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct HostCounts {
+pub(crate) struct HostCounts {
     /// Searches of the queues of posted receives, and of unexpected messages.
     searches: [Searches; 2],
     unexpected_bytes: u64,
@@ -94,6 +95,8 @@ pub(super) struct HostCounts {
     busy: BusyTimes,
     /// Sends less receives.
     unmatched: i64,
+    /// Operations of groups that have waited for others before them.
+    group_waits: u64,
     /// Some operation of a group was not carried out right.
     unverified: bool,
     /// For how long packets have waited at the combine unit where they have waited for longest, in picoseconds.
@@ -124,19 +127,37 @@ impl HostCounts {
         let (made, spared) = executor.registrations();
         self.registrations = (self.registrations.0 + made, self.registrations.1 + spared);
         executor.busy().for_each(|(_, own)| self.busy.add(own));
+        self.group_waits += executor.group_waits();
         self.unverified |= !executor.verified();
         self.elements.add(executor.checked_elements());
     }
 }
 
+/// How many groups' operations were to be in routers, which do not have room for them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct UnservedGroups {
+    /// For none of their operations,
+    wholly: u32,
+    /// or for some.
+    partly: u32,
+}
+
+impl UnservedGroups {
+    /// Of these.
+    pub fn of(unserved: &Unserved) -> Self {
+        let wholly = unserved.values().filter(|&&service| service == Service::Nothing).count() as u32;
+        Self { wholly, partly: unserved.len() as u32 - wholly }
+    }
+}
+
 /// What has been measured of the groups of a program that took so many picoseconds, if it has any: those that routers serve and those that they
 /// have no room for.
-pub(super) fn of_groups(
+pub(crate) fn of_groups(
     counts: &HostCounts,
-    (count, unserved): (u32, u32),
+    (count, unserved): (u32, UnservedGroups),
     (network, time): (&Network, u64),
 ) -> Option<GroupsResult> {
-    if count + unserved == 0 {
+    if count + unserved.wholly + unserved.partly == 0 {
         return None;
     }
     let units = network.plan.groups().and_then(|groups| groups.units);
@@ -147,7 +168,9 @@ pub(super) fn of_groups(
         elements_checked: units.and_then(|units| units.elements).map(|_| counts.elements.checked),
         elements_digest: units.and_then(|units| units.elements).map(|_| format!("{:016x}", counts.elements.digest)),
         groups_window: units.map_or(0, |units| units.window),
-        groups_in_software: unserved,
+        groups_in_software: unserved.wholly,
+        groups_partly_in_software: unserved.partly,
+        outstanding_waits: counts.group_waits,
         stall_share: units.filter(|_| time > 0).map(|_| (counts.longest_wait as f64 / time as f64).min(1.0)),
         table_entries_max: fullest.map_or(0, |(_, memory)| memory.entries),
     })

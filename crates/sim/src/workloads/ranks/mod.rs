@@ -22,8 +22,9 @@ use crate::network::{Network, Packets};
 use crate::results::MappingFigures;
 use course::RanksCourse;
 
+pub(crate) use course::{arithmetic, traffic_of};
 pub(crate) use described::Ranks;
-pub(crate) use measured::{BenchmarkPairs, Measured, Steps};
+pub(crate) use measured::{BenchmarkPairs, HostCounts, Measured, Steps, UnservedGroups, of_groups};
 pub use operations::OperationVolumes;
 pub(crate) use processors::NodeProcessors;
 pub(crate) use volumes::{Unlisted, volumes};

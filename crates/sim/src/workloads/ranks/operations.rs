@@ -8,7 +8,7 @@ use workload::program::{GroupCall, ProgramGroup, Programs};
 
 use super::volumes::SentBytes;
 
-/// What ranks send that call operations in switches, as shares of what the node sends that sends most.
+/// What ranks send that call operations in switches, as shares of what the node sends that sends most, or of one message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperationVolumes {
     /// By node, all that it sends.
@@ -27,10 +27,29 @@ pub struct OperationVolumes {
 impl OperationVolumes {
     /// Those of programs of placed ranks; an item without bytes is a packet of `control` bytes. None if their switches carry out nothing.
     pub(crate) fn of(programs: &dyn Programs, placement: &Placement, control: u64) -> Option<Self> {
-        let groups = programs.groups();
-        if groups.is_empty() || programs.is_called_back() {
+        if programs.groups().is_empty() || programs.is_called_back() {
             return None;
         }
+        let (own, most) = Self::counted(programs, placement, control);
+        (most > 0.0).then(|| own.relative_to(most))
+    }
+
+    /// Those of programs whose ranks call each operation once, as shares of a message of so many bytes.
+    pub(crate) fn of_one(programs: &dyn Programs, placement: &Placement, (control, message): (u64, u64)) -> Self {
+        Self::counted(programs, placement, control).0.relative_to(message.max(1) as f64)
+    }
+
+    fn relative_to(mut self, bytes: f64) -> Self {
+        self.sent.iter_mut().for_each(|own| *own /= bytes);
+        self.messages /= bytes;
+        self.delivered /= bytes;
+        self.groups.iter_mut().for_each(|own| own.scale(bytes.recip()));
+        self
+    }
+
+    /// Those of programs, in bytes, and what the node sends that sends most.
+    fn counted(programs: &dyn Programs, placement: &Placement, control: u64) -> (Self, f64) {
+        let groups = programs.groups();
         let node = |rank: u32| placement.node(TaskId(rank));
         let members: Vec<Vec<NodeId>> = groups.iter().map(|group| nodes_of(group, &node)).collect();
         let mut volumes: Vec<TreeVolumes> = members.iter().map(|nodes| TreeVolumes::none(nodes.len())).collect();
@@ -49,12 +68,7 @@ impl OperationVolumes {
             delivered += volumes.delivered();
         }
         let most = sent.iter().copied().fold(0.0, f64::max);
-        if most == 0.0 {
-            return None;
-        }
-        sent.iter_mut().for_each(|bytes| *bytes /= most);
-        volumes.iter_mut().for_each(|own| own.scale(most.recip()));
-        Some(Self { sent, messages: most_messages / most, delivered: delivered / most, groups: volumes, exact })
+        (Self { sent, messages: most_messages, delivered, groups: volumes, exact }, most)
     }
 }
 

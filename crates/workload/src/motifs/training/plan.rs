@@ -1,5 +1,7 @@
 //! What a training step sends and calculates, by the sizes of the model and of the groups.
 
+use std::collections::BTreeMap;
+
 use super::spec::TrainingSpec;
 use crate::PatternError;
 use crate::collectives::{
@@ -284,18 +286,13 @@ impl Plan {
 
     /// Visits the calls in the switches with their groups, each group under a number of its own, in the order of their first calls.
     fn each_in_switch(&self, visit: &mut dyn FnMut(usize, ProgramGroup, &Collective, u64)) {
-        // By communicator, the number of its first group.
-        let mut known: Vec<(u32, usize)> = Vec::new();
-        let mut count = 0;
+        // Switches may carry out some calls of a communicator for some of its groups only: a group is known by its context and first rank.
+        let mut known = BTreeMap::new();
         for (call, often) in self.calls().into_iter().filter(|(call, _)| call.algorithm == Algorithm::InSwitch) {
-            let first = known.iter().find(|(communicator, _)| *communicator == call.communicator).map(|own| own.1);
-            let begin = first.unwrap_or(count);
-            for (place, group) in self.groups(call.communicator).in_switch(&call).enumerate() {
-                count = count.max(begin + place + 1);
-                visit(begin + place, group, &call, often);
-            }
-            if first.is_none() {
-                known.push((call.communicator, begin));
+            for group in self.groups(call.communicator).in_switch(&call) {
+                let count = known.len();
+                let place = *known.entry((group.context, group.ranks[0])).or_insert(count);
+                visit(place, group, &call, often);
             }
         }
     }

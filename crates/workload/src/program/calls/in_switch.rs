@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::line::line_of;
 use super::{Calls, collective_of};
-use crate::collectives::{Algorithm, Collective, Operation, ProgramGroup};
+use crate::collectives::{Algorithm, Collective, ProgramGroup};
 use crate::communicator::{Context, Unserved};
 use crate::program::Step;
 use crate::schedule::ScheduleError;
 
 impl Calls {
-    /// The same on nodes that are known, where switches may have no room for groups.
+    /// The same on nodes that are known, where switches may not carry out all operations of groups.
     #[must_use]
     pub fn among(mut self, unserved: &Unserved) -> Self {
         for (number, nodes) in (0..).zip(&mut self.nodes) {
@@ -61,8 +61,10 @@ impl Calls {
     /// The groups that switches serve, each with its communicator.
     pub(super) fn served(&self) -> impl Iterator<Item = (u32, ProgramGroup)> {
         self.in_switch().into_iter().filter_map(|(number, rank)| {
-            let call = Collective::new(Operation::Barrier, Algorithm::InSwitch, 0);
-            Some((number, ProgramGroup::of(&call, &self.communicator(number, rank)?)?))
+            let communicator = self.communicator(number, rank)?;
+            let mut calls = self.collectives(rank, number).filter_map(collective_of);
+            let call = calls.find(|call| call.within(&communicator).algorithm == Algorithm::InSwitch)?;
+            Some((number, ProgramGroup::of(call, &communicator)?))
         })
     }
 

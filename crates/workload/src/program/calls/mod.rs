@@ -368,8 +368,9 @@ impl Programs for Calls {
 
     fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
         for (place, (communicator, group)) in self.served().enumerate() {
+            let Some(own) = self.communicator(communicator, group.ranks[0]) else { continue };
             let calls = self.collectives(group.ranks[0], communicator).filter_map(collective_of);
-            for call in calls.filter(|call| call.algorithm == Algorithm::InSwitch) {
+            for call in calls.filter(|call| call.within(&own).algorithm == Algorithm::InSwitch) {
                 visit(place, &group.call(call), 1);
             }
         }

@@ -1,11 +1,13 @@
 //! The groups of all jobs of a system, and their trees.
 
+mod limits;
+
 use std::sync::Arc;
 
-use ::workload::collectives::Operation;
-use ::workload::communicator::Unserved;
+use ::workload::communicator::{Service, Unserved};
 use ::workload::program::Programs;
 use fabric::{CombineOrder, CombineSpec, Elements, GroupsSpec, LinkParameters};
+use host::GroupParams;
 use routing::Routing;
 use routing::algorithms::flat::is_flat;
 use routing::trees::{TreeSpec, Trees, TreesSpec};
@@ -14,19 +16,20 @@ use units::{Arithmetic, Bandwidth, Bytes, NodeId, RouterId, Time};
 
 use crate::error::SystemError;
 use crate::experiment::{CombineOrderSpec, CombineUnitsSpec, ExperimentSpec, InSwitchSpec, Overflow};
-use crate::workloads::Workload;
+pub(crate) use limits::Demand;
+use limits::Room;
 
 /// Bytes of a word of a combine unit of line rate.
 const WORD: u64 = 8;
 
-/// The trees for some groups of nodes, and the combine units if any of them combines (`combining`, by group); none without groups.
+/// The trees for some groups of nodes, and the combine units if any of them combines (`demands`, by group); none without groups.
 ///
 /// # Errors
 /// Trees that cannot be built, at the key that is at fault.
 pub(crate) fn build(
     spec: &ExperimentSpec,
     (topology, routing): (&Arc<dyn Topology>, &Arc<dyn Routing>),
-    (groups, combining): (&[Vec<NodeId>], Vec<bool>),
+    (groups, demands): (&[Vec<NodeId>], &[Demand]),
     packet: u32,
 ) -> Result<Option<GroupsSpec>, SystemError> {
     if groups.is_empty() {
@@ -39,33 +42,35 @@ pub(crate) fn build(
     let own = &spec.in_switch;
     let wrong = |error: routing::trees::TreeError| SystemError::new("in_switch.trees", error);
     let trees = trees_spec(own, &**topology).build(topology, &**routing, groups).map_err(wrong)?;
+    limits::check(own, &**topology, &trees, demands)?;
+    let combining: Vec<bool> = demands.iter().map(Demand::combines).collect();
     let links: Vec<LinkParameters> =
         topology.class_names().into_iter().map(|class| spec.link.parameters(class)).collect();
     let injection = links.get(usize::from(ChannelClass::INJECTION.0)).map_or(Bandwidth(0), |link| link.bandwidth);
     let delay = spec.router.common().delay.unwrap_or_else(|| fabric::router_delay(injection));
-    let path = Path { links: &links, delay, packet, depth: deepest(&trees) };
+    // Streams have packets of the full size; without them no packet that is combined is larger than those of low latency.
+    let small = limits::params(own, 0).small_packet;
+    let combined = if own.streaming.is_some() { packet } else { packet.min(small) };
+    let path = Path { links: &links, delay, packet: combined, depth: deepest(&trees) };
     let units = combining
         .contains(&true)
         .then(|| CombineSpec { elements: elements(own), ..units(&own.combine, &**topology, &path) });
     Ok(Some(GroupsSpec { trees: Arc::new(trees), turn: own.turn.into(), units, combining }))
 }
 
-/// By group of a job, whether any of its operations combines what members have. Multicast traffic needs trees only.
-pub(crate) fn combining(workload: &dyn Workload) -> Vec<bool> {
-    let mut combining = vec![false; workload.groups().len()];
-    if let Some(programs) = workload.programs() {
-        programs.each_group_call(&mut |group, call, _| {
-            combining[group] |= !matches!(call.operation, Operation::Broadcast | Operation::Allgather);
-        });
-    }
-    combining
+/// How members send what routers combine: as many segments under way as the trees of each group have partial sums for.
+pub(crate) fn params(spec: &InSwitchSpec, groups: Option<&GroupsSpec>) -> GroupParams {
+    let Some(groups) = groups else { return GroupParams::DEFAULT };
+    let trees = (0..groups.trees.groups()).map(|group| groups.trees.trees_of(group).len() as u32).min().unwrap_or(1);
+    let window = groups.units.map_or(1, |units| units.window);
+    limits::params(spec, window.saturating_mul(trees).max(1))
 }
 
-/// The nodes of a job's groups, and its program.
-type JobGroups<'a> = (Vec<Vec<NodeId>>, Option<&'a Arc<dyn Programs>>);
+/// The nodes of a job's groups, what they ask of routers, and its program.
+pub(crate) type JobGroups<'a> = (Vec<Vec<NodeId>>, Vec<Demand>, Option<&'a Arc<dyn Programs>>);
 
-/// By job, the groups of its program that routers have no room for and that are to be carried out by messages; given, by job, the nodes of its
-/// groups and its program.
+/// By job, the groups of its program of whose operations routers have no room for all, the others of which are to be carried out by messages;
+/// given, by job, its groups.
 ///
 /// # Errors
 /// Trees that cannot be built for other reasons.
@@ -75,17 +80,27 @@ pub(crate) fn unserved(
     jobs: &[JobGroups<'_>],
 ) -> Result<Vec<Unserved>, SystemError> {
     let own = &spec.in_switch;
-    let limited = own.table_entries.is_some() && own.overflow == Overflow::Software;
+    let limited = (own.table_entries.is_some() || own.limits_room()) && own.overflow == Overflow::Software;
     if !limited || is_flat(&**topology) || topology.planes() > 1 {
         return Ok(vec![Unserved::new(); jobs.len()]);
     }
     let groups: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| job.0.iter().cloned()).collect();
-    let fitting = trees_spec(own, &**topology).fitting(topology, &groups);
-    let mut fitting = fitting.map_err(|error| SystemError::new("in_switch.trees", error))?.into_iter();
-    let of = |(groups, programs): &JobGroups<'_>| {
-        let fits: Vec<bool> = fitting.by_ref().take(groups.len()).collect();
-        let all = programs.map_or_else(Vec::new, |programs| programs.groups()).into_iter().zip(fits);
-        all.filter(|(_, fits)| !fits).map(|(group, _)| (group.context, group.ranks[0])).collect()
+    let demands: Vec<Demand> = jobs.iter().flat_map(|job| job.1.iter().copied()).collect();
+    let mut services = vec![Service::Nothing; groups.len()];
+    let mut room = Room::new(own, topology.routers());
+    // A group of which nothing is left takes no room.
+    let mut admits = |group: usize, routers: &[RouterId]| {
+        services[group] = room.reserve(&demands[group], routers);
+        services[group] != Service::Nothing
+    };
+    let fitting = trees_spec(own, &**topology).fitting(topology, &groups, &mut admits);
+    fitting.map_err(|error| SystemError::new("in_switch.trees", error))?;
+    let mut services = services.into_iter();
+    let of = |(groups, _, programs): &JobGroups<'_>| {
+        let own: Vec<Service> = services.by_ref().take(groups.len()).collect();
+        let all = programs.map_or_else(Vec::new, |programs| programs.groups()).into_iter().zip(own);
+        let limited = all.filter(|(_, service)| *service != Service::All);
+        limited.map(|(group, service)| ((group.context, group.ranks[0]), service)).collect()
     };
     Ok(jobs.iter().map(of).collect())
 }

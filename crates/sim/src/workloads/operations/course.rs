@@ -1,0 +1,436 @@
+//! One run of operations that groups begin at a rate: warm up, measure, drain.
+
+use std::sync::Arc;
+
+use engine::statistics::{self, Batch as Mean, Estimate, Histogram};
+use host::{Executor, Groups, HostError};
+use topology::ChannelSource;
+use units::TaskId;
+use workload::program::Programs;
+
+use super::described::GroupOperations;
+use super::program::{Clock, TimedGroup, TimedGroups, Timing};
+use super::tally::{Ended, Tally};
+use crate::experiment::WarmUp;
+use crate::machine::Machine;
+use crate::network::Packets;
+use crate::progress::Phase;
+use crate::results::{Latencies, PointResult, channels};
+use crate::run::outcome::RunError;
+use crate::series::Series;
+use crate::traffic::JobTraffic;
+use crate::workloads::open::{FEWEST_BATCHES, LONGEST_MEASURE, LONGEST_WARM_UP};
+use crate::workloads::ranks::{HostCounts, Ranks, arithmetic, of_groups, traffic_of};
+use crate::workloads::sources::SATURATED_BELOW;
+use crate::workloads::{Counts, Course, Part, Setting, State, Totals};
+
+/// What a course does, and at which number of batches it looks next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stage {
+    WarmUp { look: usize },
+    Measure { look: usize },
+    Drain { longest: u64 },
+    Done,
+}
+
+/// One run of operations of groups.
+pub(super) struct OperationsCourse {
+    load: f64,
+    packets: Packets,
+    ranks: Ranks,
+    program: Arc<TimedGroups>,
+    timing: Timing,
+    setting: Setting,
+    groups: Arc<Groups>,
+    node_of: Arc<[u32]>,
+    /// Operations of a group in a batch at load 1.
+    capacity: f64,
+    stage: Stage,
+    tally: Tally,
+    /// What has ended since the last batch.
+    ended: Ended,
+    batches: Vec<Ended>,
+    /// Start and end of the measured interval, in ticks.
+    measured: (u64, u64),
+    /// By group, the operations that had ended at its start and at its end.
+    ended_by: [Vec<u64>; 2],
+    settled: bool,
+    converged: bool,
+    drained: bool,
+    saturated: bool,
+    now: u64,
+    found: Found,
+}
+
+/// What a machine has counted in the end.
+#[derive(Default)]
+struct Found {
+    latency: Histogram,
+    hops: u64,
+    channels: Vec<(ChannelSource, u64)>,
+    counts: HostCounts,
+    series: Series,
+}
+
+impl OperationsCourse {
+    /// A run that is about to begin.
+    pub fn new(own: &GroupOperations, setting: &Setting) -> Self {
+        // What ranks note of messages and of their time is of programs that end.
+        let mut setting = setting.clone();
+        (setting.measure.messages, setting.measure.timeline) = (false, false);
+        let timing = own.timing(&setting);
+        let program = Arc::new(TimedGroups { set: Arc::clone(&own.set), timing: Some(timing.clone()) });
+        let programs: Arc<dyn Programs> = Arc::<TimedGroups>::clone(&program);
+        let groups = Groups::of(&*programs).with_elements(arithmetic(&setting.network));
+        let count = own.set.ranks;
+        let batch = setting.network.picoseconds(setting.batch);
+        Self {
+            load: own.load,
+            packets: own.packets,
+            node_of: (0..count).map(|rank| own.ranks.placement.node(TaskId(rank)).0).collect(),
+            ranks: Ranks { programs, ..own.ranks.clone() },
+            groups: Arc::new(groups),
+            capacity: batch as f64 / own.slot(&setting.network) as f64 * own.set.groups.len() as f64,
+            tally: Tally::new(count, own.set.groups.len()),
+            stage: Stage::WarmUp { look: FEWEST_BATCHES },
+            ended: Ended::default(),
+            batches: Vec::new(),
+            measured: (0, 0),
+            ended_by: [Vec::new(), Vec::new()],
+            settled: false,
+            converged: false,
+            drained: false,
+            saturated: false,
+            now: 0,
+            found: Found::default(),
+            setting,
+            program,
+            timing,
+        }
+    }
+
+    /// Shows every executor.
+    fn each_executor(&self, machine: &dyn Machine, visit: &mut dyn FnMut(&Executor)) {
+        machine.visit_traffic(&mut |traffic| {
+            if let Some(ranks) = traffic.scheduled(self.setting.job) {
+                visit(ranks.executor());
+            }
+        });
+    }
+
+    /// Takes in the operations that have ended.
+    fn collect(&mut self, machine: &dyn Machine) {
+        let (mut tally, mut ended) = (std::mem::take(&mut self.tally), self.ended);
+        let set = &self.program.set;
+        self.each_executor(machine, &mut |executor| {
+            executor.intervals().for_each(|own| tally.add(set, own, &mut ended));
+        });
+        (self.tally, self.ended) = (tally, ended);
+    }
+
+    /// The simulated time at which measuring ends, in ticks.
+    fn last(&self) -> u64 {
+        self.setting.longest().min(self.setting.span.end)
+    }
+
+    /// When a warm-up of fixed length ends, in ticks.
+    fn fixed_warm_up(&self) -> Option<u64> {
+        let WarmUp::Fixed(time) = self.setting.measure.warm_up else { return None };
+        let end = self.setting.span.start.saturating_add(time.0.div_ceil(self.setting.network.plan.tick().0));
+        Some(if self.setting.shared { end.next_multiple_of(self.setting.batch) } else { end })
+    }
+
+    /// Whether a warm-up ends although no steady state was found.
+    fn warm_up_ends(&self, now: u64) -> bool {
+        let start = self.setting.span.start;
+        self.batches.len() >= LONGEST_WARM_UP || now.saturating_sub(start) >= self.last().saturating_sub(start) / 2
+    }
+
+    fn warm_up(&mut self, now: u64, look: usize, machine: &mut dyn Machine) {
+        if let Some(end) = self.fixed_warm_up() {
+            if now >= end {
+                self.settled = true;
+                self.start_measuring(now, machine);
+            }
+            return;
+        }
+        let mut look = look;
+        if self.batches.len() >= look {
+            self.settled = self.is_settled();
+            look += look / 2;
+        }
+        self.stage = Stage::WarmUp { look };
+        if self.settled || self.warm_up_ends(now) {
+            self.start_measuring(now, machine);
+        }
+    }
+
+    /// Whether times and numbers of operations no longer drift.
+    fn is_settled(&self) -> bool {
+        let mut last = 0.0;
+        // A batch in which nothing has ended says nothing of the time: it repeats what was.
+        let time = |own: &Ended| {
+            last = if own.count > 0 { own.time as f64 / own.count as f64 } else { last };
+            last
+        };
+        let times: Vec<f64> = self.batches.iter().map(time).collect();
+        let counts: Vec<f64> = self.batches.iter().map(|own| own.count as f64).collect();
+        statistics::mser5(&times).settled && statistics::mser5(&counts).settled
+    }
+
+    fn start_measuring(&mut self, now: u64, machine: &mut dyn Machine) {
+        self.measured = (now, now);
+        self.batches.clear();
+        self.ended_by[0] = self.tally.by_group().to_vec();
+        self.tally.keep_from(self.setting.network.picoseconds(now));
+        machine.measure_from(self.setting.job, now);
+        self.stage = Stage::Measure { look: FEWEST_BATCHES };
+    }
+
+    /// Whether measuring ends after the batches so far, although it is not precise.
+    fn measure_ends(&self, now: u64) -> bool {
+        let longest = if self.setting.measure.max_time.is_some() { usize::MAX } else { LONGEST_MEASURE };
+        self.batches.len() >= longest && self.is_long_enough() || now >= self.last()
+    }
+
+    fn is_long_enough(&self) -> bool {
+        let shortest = self.setting.measure.min_time.map_or(0, |time| time.0 / self.setting.network.plan.tick().0);
+        self.batches.len() as u64 * self.setting.batch >= shortest
+    }
+
+    fn measure(&mut self, now: u64, look: usize, machine: &mut dyn Machine) {
+        if self.batches.len() >= look && self.is_long_enough() {
+            self.converged = self.is_precise();
+            self.stage = Stage::Measure { look: look + look / 4 };
+        }
+        if self.converged || self.measure_ends(now) {
+            self.measured.1 = now;
+            self.ended_by[1] = self.tally.by_group().to_vec();
+            machine.measure_until(self.setting.job, now);
+            self.saturated = self.is_saturated();
+            let longest = now + 2 * (now - self.measured.0) + 64 * self.setting.batch;
+            self.stage = Stage::Drain { longest };
+            self.drain(now, longest);
+        }
+    }
+
+    /// Lets the operations end that began in the measured interval. Past saturation the last of them never would.
+    fn drain(&mut self, now: u64, longest: u64) {
+        let end = self.setting.network.picoseconds(self.measured.1);
+        self.drained = self.tally.ended_before(end) == self.begun();
+        if self.drained || self.saturated || now > longest {
+            self.stage = Stage::Done;
+        }
+    }
+
+    /// Accepted load of the group that has come least far in its operations: those of a group end in their order.
+    fn least(&self) -> Option<f64> {
+        let (from, to) = (self.measured.0, self.measured.1);
+        let [from, to] = [from, to].map(|ticks| self.setting.network.picoseconds(ticks));
+        let [before, after] = &self.ended_by;
+        let of = |((group, &before), &after): ((&TimedGroup, &u64), &u64)| {
+            let mut clock = Clock::new(&self.timing, group);
+            let begins = std::iter::from_fn(|| clock.next(&self.timing)).map(|begin| begin.at);
+            // The first operation that has not ended, or the present if none is due.
+            let (mut first, mut last) = (from, to);
+            for (number, at) in (0..).zip(begins.take_while(|&at| at < to)).take_while(|own| own.0 <= after) {
+                first = if number == before { at.min(from) } else { first };
+                last = if number == after { at } else { last };
+            }
+            last.saturating_sub(first) as f64 / (to - from).max(1) as f64
+        };
+        let all = self.program.set.groups.iter().zip(before).zip(after).map(of);
+        let least = all.fold(f64::INFINITY, f64::min);
+        (least.is_finite() && to > from).then(|| least.min(1.0) * self.load)
+    }
+
+    /// Operations that began in the measured interval.
+    fn begun(&self) -> u64 {
+        let (from, to) = (self.measured.0, self.measured.1);
+        let [from, to] = [from, to].map(|ticks| self.setting.network.picoseconds(ticks));
+        let of = |group| {
+            let mut clock = Clock::new(&self.timing, group);
+            let begins = std::iter::from_fn(|| clock.next(&self.timing)).map(|begin| begin.at);
+            begins.take_while(|&at| at < to).filter(|&at| at >= from).count() as u64
+        };
+        self.program.set.groups.iter().map(of).sum()
+    }
+
+    /// Bytes that results have at load 1 in a tick.
+    fn bytes_per_tick(&self) -> f64 {
+        let set = &self.program.set;
+        let of = |number: u32| {
+            let members = &set.groups[number as usize].members;
+            (0..members.len()).filter(|&member| set.gets(number, members.rank(member))).count()
+        };
+        let copies: usize = (0..set.groups.len() as u32).map(of).sum();
+        let slot = self.setting.network.slot(self.packets).max(1);
+        copies as f64 * self.packets.message as f64 / slot as f64
+    }
+
+    fn is_precise(&self) -> bool {
+        let precision = self.setting.measure.precision;
+        let time = self.time();
+        if time.independent && time.relative_half_width() <= precision {
+            return true;
+        }
+        // Past saturation the time has no mean; the accepted load has.
+        self.accepted().relative_half_width() <= precision && self.is_saturated()
+    }
+
+    fn is_saturated(&self) -> bool {
+        let accepted = self.accepted();
+        accepted.mean + accepted.half_width < SATURATED_BELOW * self.load
+    }
+
+    /// Mean time of the operations that have ended in the measured interval, in picoseconds.
+    fn time(&self) -> Estimate {
+        self.estimate(|own| Mean { sum: own.time as f64, weight: own.count as f64 })
+    }
+
+    /// Accepted load.
+    fn accepted(&self) -> Estimate {
+        self.estimate(|own| Mean { sum: own.count as f64 / self.capacity, weight: 1.0 })
+    }
+
+    fn estimate(&self, of: impl Fn(&Ended) -> Mean) -> Estimate {
+        let batches: Vec<Mean> = self.batches.iter().map(of).collect();
+        statistics::estimate(&batches, self.setting.measure.confidence)
+    }
+}
+
+impl Course for OperationsCourse {
+    fn traffic(&self, part: Part<'_>) -> JobTraffic {
+        traffic_of(&self.ranks, &self.setting, (&self.node_of, &self.groups), part)
+    }
+
+    fn begin(&mut self, machine: &mut dyn Machine) {
+        if self.fixed_warm_up() == Some(0) || self.fixed_warm_up().is_none() && self.warm_up_ends(0) {
+            self.settled = self.fixed_warm_up().is_some();
+            self.start_measuring(0, machine);
+        }
+    }
+
+    fn next_decision(&self, now: u64) -> u64 {
+        if self.stage == Stage::Done {
+            return u64::MAX;
+        }
+        let next = match self.setting.shared {
+            true => self.setting.end_of_batch(now),
+            false => now.saturating_add(self.setting.batch),
+        };
+        match (self.stage, self.fixed_warm_up()) {
+            (Stage::WarmUp { .. }, Some(end)) => end.max(now + 1).min(next),
+            _ => next,
+        }
+    }
+
+    fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine) {
+        self.now = now;
+        self.collect(machine);
+        let is_fixed = matches!(self.stage, Stage::WarmUp { .. }) && self.fixed_warm_up().is_some();
+        // Between two batches there is nothing to decide, nor before the job begins.
+        if counts.batches.is_empty() && !is_fixed || now <= self.setting.span.start {
+            return;
+        }
+        self.batches.push(std::mem::take(&mut self.ended));
+        match self.stage {
+            Stage::WarmUp { look } => self.warm_up(now, look, machine),
+            Stage::Measure { look } => self.measure(now, look, machine),
+            Stage::Drain { longest } => self.drain(now, longest),
+            Stage::Done => {}
+        }
+    }
+
+    fn state(&self) -> State {
+        let share = |look: usize| (self.batches.len() as f64 / look as f64).min(1.0);
+        State::Running(match self.stage {
+            Stage::WarmUp { look } => match self.fixed_warm_up() {
+                Some(end) => 0.2 * self.now as f64 / end.max(1) as f64,
+                None => 0.2 * share(look),
+            },
+            Stage::Measure { look } => 0.2 + 0.7 * share(look),
+            Stage::Drain { .. } => 0.9,
+            Stage::Done => return State::Steady,
+        })
+    }
+
+    fn doing(&self) -> Phase {
+        match self.stage {
+            Stage::WarmUp { .. } => Phase::WarmUp,
+            Stage::Measure { .. } => Phase::Measuring,
+            Stage::Drain { .. } | Stage::Done => Phase::Draining,
+        }
+    }
+
+    fn origin(&self) -> u64 {
+        self.measured.0
+    }
+
+    fn error(&self, machine: &dyn Machine) -> Option<RunError> {
+        let mut errors: Vec<HostError> = Vec::new();
+        self.each_executor(machine, &mut |executor| errors.extend(executor.error().cloned()));
+        errors.into_iter().min_by_key(HostError::rank).map(RunError::from)
+    }
+
+    fn may_be_stuck(&self) -> bool {
+        self.stage == Stage::Done && !self.drained
+    }
+
+    fn leave(&mut self, machine: &mut dyn Machine, now: u64) {
+        if matches!(self.stage, Stage::Measure { .. }) {
+            self.measured.1 = now;
+            self.saturated = self.is_saturated();
+        }
+        self.collect(machine);
+        if matches!(self.stage, Stage::Measure { .. }) {
+            self.ended_by[1] = self.tally.by_group().to_vec();
+        }
+        let mut counts = HostCounts::default();
+        self.each_executor(machine, &mut |executor| counts.add(executor));
+        counts.longest_wait = self.setting.network.picoseconds(machine.longest_wait());
+        let (latency, hops) = machine.measured(self.setting.job);
+        let mut series = Series::default();
+        series.extend(machine.samples(), self.setting.job, (0, u64::MAX));
+        self.found = Found { latency, hops, channels: machine.channel_bytes(self.setting.job), counts, series };
+        self.now = now;
+    }
+
+    fn result(self: Box<Self>, totals: &Totals) -> PointResult {
+        let network = &self.setting.network;
+        let accepted = self.accepted();
+        let packets = self.found.latency.count();
+        let latency = if self.drained { Latencies::of(&self.found.latency, network) } else { Latencies::default() };
+        let used = channels::utilization(network, &self.found.channels, (totals.end - self.measured.0).max(1) as f64);
+        let served = self.ranks.programs.groups().len() as u32;
+        let time = network.picoseconds(totals.end);
+        let groups = of_groups(&self.found.counts, (served, self.ranks.unserved), (network, time));
+        let end = network.picoseconds(self.measured.1);
+        let collective = self.tally.result(end, (self.drained, self.timing.late.is_some()), groups);
+        let finite = |value: f64| value.is_finite().then_some(value);
+        PointResult {
+            offered_load: self.load,
+            accepted_load: if self.batches.is_empty() { f64::NAN } else { accepted.mean.min(1.0) },
+            accepted_load_ci: finite(accepted.half_width),
+            accepted_load_min: self.least().map(|least| least.min(accepted.mean)),
+            latency_mean_ns: latency.mean,
+            latency_p50_ns: latency.p50,
+            latency_p99_ns: latency.p99,
+            latency_max_ns: latency.max,
+            hops_mean: (packets > 0).then(|| self.found.hops as f64 / packets as f64),
+            saturated: self.saturated,
+            steady: self.settled && self.converged && self.drained,
+            converged: self.converged,
+            drained: self.drained,
+            packets,
+            packet_hops: totals.packet_hops,
+            warm_up_ns: network.ns(self.measured.0),
+            measured_ns: network.ns(self.measured.1.saturating_sub(self.measured.0)),
+            sim_time_ns: network.ns(totals.end),
+            wall_s: totals.wall_s,
+            collective: Some(collective),
+            series: self.found.series.result(network, self.bytes_per_tick(), self.program.set.groups.len()),
+            ..PointResult::of_channels(network, used)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Operations of groups that begin at a rate, as data.
+
+use std::sync::Arc;
+
+use host::GroupParams;
+use workload::{Injection, InjectionSpec};
+
+use super::program::{GroupSet, Timing};
+use crate::experiment::LateSpec;
+use crate::network::{Network, Packets};
+use crate::workloads::Setting;
+use crate::workloads::ranks::Ranks;
+
+/// Operations that a rank begins of a group beyond those that the window lets be under way.
+const AHEAD: u32 = 64;
+
+/// Reductions or barriers of groups, begun at a rate.
+#[derive(Clone, Debug)]
+pub(crate) struct GroupOperations {
+    /// The share of its injection channel that a member's messages of one group take.
+    pub load: f64,
+    pub injection: InjectionSpec,
+    pub late: Option<LateSpec>,
+    pub packets: Packets,
+    pub set: Arc<GroupSet>,
+    /// The ranks, whose program does not say when they begin.
+    pub ranks: Ranks,
+}
+
+impl GroupOperations {
+    /// The time of a member's message on its injection channel, in picoseconds.
+    pub fn slot(&self, network: &Network) -> u64 {
+        network.picoseconds(network.slot(self.packets)).max(1)
+    }
+
+    /// When the groups begin operations in a run.
+    pub fn timing(&self, setting: &Setting) -> Timing {
+        let network = &setting.network;
+        let GroupParams { window, .. } = network.group;
+        Timing {
+            seed: setting.seed,
+            injection: Injection::new(self.injection, self.load, self.slot(network)),
+            span: (network.picoseconds(setting.span.start), network.picoseconds(setting.span.end)),
+            late: self.late.clone(),
+            most: window.saturating_add(AHEAD) as usize,
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Collective traffic whose operations all members of a group take part in: reductions and barriers of persistent groups, begun at a rate.
+//!
+//! They run as a program of ranks (`program`), so that routers or messages carry them out as those of any program: with its windows, limits and
+//! checks. They are measured as open traffic is: warm up, measure until the mean time of operations is known precisely enough, and let those
+//! end that began in the measured interval, with the load kept up behind them (`course`).
+//!
+//! Model choices. An operation begins for all members at one time, or each is late by a time of its own (`late`). A member that
+//! has not ended the operations of a group before begins another one all the same, in their order. An operation's time counts from
+//! its begin, when the first member may come, until the last member has ended. The overheads of the interface are part of it, as of those of
+//! programs; they take no time of a processor (`nic.kind = "ideal"`), which waits for the next begin.
+
+mod course;
+mod described;
+mod program;
+mod tally;
+
+use std::sync::Arc;
+
+use units::{NodeId, TaskId, Time};
+use workload::collectives::{Algorithm, Carrier, Collective, Operation, Selection};
+use workload::communicator::{Context, Group, NodeGroups};
+use workload::multicast::FixedSets;
+use workload::program::{Programs, Sizes, pattern_of};
+use workload::{PlacedPattern, Placement};
+
+use super::open::{batch_length, extent};
+use super::ranks::{Measured, NodeProcessors, OperationVolumes, Ranks, UnservedGroups};
+use super::site::Site;
+use super::{Course, Extent, Setting, Workload};
+use crate::error::SystemError;
+use crate::experiment::{CollectiveOperation, CollectiveTrafficSpec, Collectives, MeasureSpec, MemorySpec};
+use crate::network::{Network, Packets};
+use course::OperationsCourse;
+use described::GroupOperations;
+use program::{GroupSet, TimedGroup, TimedGroups};
+
+/// Operations that a batch should hold on average.
+const OPERATIONS_A_BATCH: f64 = 64.0;
+
+/// What is common to all collective traffic.
+pub(super) struct Common {
+    pub placement: Arc<Placement>,
+    pub packets: Packets,
+    /// The groups: whom each sender is with.
+    pub sets: FixedSets,
+}
+
+/// Builds operations that all members of a group take part in.
+///
+/// # Errors
+/// What is wrong with them, at a key below that of their job.
+pub(super) fn build(
+    (spec, operation): (&CollectiveTrafficSpec, Operation),
+    site: &Site<'_>,
+    common: Common,
+) -> Result<Arc<dyn Workload>, SystemError> {
+    let Common { placement, packets, sets } = common;
+    let ranks = placement.len();
+    let mut rank_at: Vec<(NodeId, u32)> = (0..ranks).map(|rank| (placement.node(TaskId(rank)), rank)).collect();
+    rank_at.sort_unstable();
+    let rank_of = |node: NodeId| rank_at.binary_search_by_key(&node, |own| own.0).map_or(0, |found| rank_at[found].1);
+    let node_of: Vec<u32> = (0..ranks).map(|rank| placement.node(TaskId(rank)).0).collect();
+    let call =
+        Collective::new(operation, Algorithm::Auto, if operation == Operation::Barrier { 0 } else { packets.message });
+    let carrier = match spec.collectives {
+        Collectives::Hardware => Carrier::Hardware,
+        Collectives::Software => Carrier::Software,
+    };
+    let members = sets.mean().round() as u32 + 1;
+    let call = match carrier {
+        // Which messages they are made of is chosen for each group by its size.
+        Carrier::Hardware => call.carried_by(Some(carrier), &Selection::built_in(), members),
+        _ => Ok(call),
+    };
+    let call = call.map_err(|error| SystemError::new("workload.collectives", error))?;
+    let mut of_rank = vec![Vec::new(); ranks as usize];
+    let mut groups = Vec::new();
+    for (number, (sender, nodes)) in (0..).zip(sets.senders().zip(sets.groups())) {
+        let own: Vec<u32> = nodes.into_iter().map(rank_of).collect();
+        own.iter().for_each(|&rank| of_rank[rank as usize].push(number));
+        let root = own.iter().position(|&rank| rank == rank_of(sender)).unwrap_or(0) as u32;
+        let members = Group::list(own);
+        let known = Context::new(number).unwrap_or(Context::WORLD);
+        let nodes = Arc::new(NodeGroups::new(&members, &node_of).among(site.unserved, known));
+        groups.push(TimedGroup { sender, root, members, nodes });
+    }
+    let set = Arc::new(GroupSet { call, ranks, groups, of_rank });
+    let programs: Arc<dyn Programs> = Arc::new(TimedGroups { set: Arc::clone(&set), timing: None });
+    let pattern = pattern_of(&programs, ranks).map_err(|error| SystemError::new("workload.senders", error.message))?;
+    let volumes = (site.nic.host().control().0, packets.message);
+    let volumes = OperationVolumes::of_one(&*programs, &placement, volumes);
+    let ranks = Ranks {
+        operations: Some(Arc::new(volumes)),
+        sizes: Arc::new(Sizes::of(&*programs)),
+        programs,
+        measured: Measured::Program,
+        pattern: Arc::new(PlacedPattern::new(pattern, &placement, true)),
+        placement,
+        packet: packets.packet,
+        nic: site.nic.clone(),
+        volumes: None,
+        memory: site.node.memory.as_ref().map(MemorySpec::parameters),
+        processors: NodeProcessors::new(site)?,
+        on_nic: false,
+        unserved: UnservedGroups::of(site.unserved),
+    };
+    let (load, injection) = (spec.load, spec.injection);
+    Ok(Arc::new(GroupOperations { load, injection, late: spec.late.clone(), packets, set, ranks }))
+}
+
+/// What combines of the operations of collective traffic; none of multicasts.
+pub(super) fn combined(operation: CollectiveOperation) -> Option<Operation> {
+    match operation {
+        CollectiveOperation::Multicast => None,
+        CollectiveOperation::Reduce => Some(Operation::Reduce),
+        CollectiveOperation::Allreduce => Some(Operation::Allreduce),
+        CollectiveOperation::Barrier => Some(Operation::Barrier),
+    }
+}
+
+impl Workload for GroupOperations {
+    fn pattern(&self) -> &Arc<PlacedPattern> {
+        self.ranks.pattern()
+    }
+
+    fn placement(&self) -> &Arc<Placement> {
+        self.ranks.placement()
+    }
+
+    fn load(&self) -> f64 {
+        self.load
+    }
+
+    fn at_load(&self, load: f64) -> Result<Arc<dyn Workload>, String> {
+        self.injection.check(load).map_err(|error| error.to_string())?;
+        Ok(Arc::new(Self { load, ..self.clone() }))
+    }
+
+    fn packets(&self) -> Packets {
+        self.packets
+    }
+
+    fn rests(&self) -> Vec<u64> {
+        self.ranks.rests()
+    }
+
+    fn host_times(&self) -> Vec<Time> {
+        self.ranks.host_times()
+    }
+
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    fn batch(&self, network: &Network, measure: &MeasureSpec) -> u64 {
+        let slot = network.slot(self.packets);
+        let slots = (OPERATIONS_A_BATCH / (self.set.groups.len() as f64 * self.load)).ceil().max(4.0) as u64;
+        batch_length(network, measure, (slot, slots))
+    }
+
+    fn extent(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> Extent {
+        extent(network, measure, batch)
+    }
+
+    fn course(&self, setting: &Setting) -> Box<dyn Course> {
+        Box::new(OperationsCourse::new(self, setting))
+    }
+
+    fn groups(&self) -> Vec<Vec<NodeId>> {
+        self.ranks.groups()
+    }
+
+    fn operations(&self) -> Option<&OperationVolumes> {
+        self.ranks.operations()
+    }
+
+    fn programs(&self) -> Option<&Arc<dyn Programs>> {
+        self.ranks.programs()
+    }
+}
