@@ -11,9 +11,32 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 from cutthrough.sections.base import Choice, Section
 
 if TYPE_CHECKING:
-    from cutthrough.sections.base import Size
+    from collections.abc import Sequence
 
-__all__ = ["CHOICE", "Kind", "Wicon", "Wocon"]
+    from cutthrough.sections.base import Size, Time
+
+__all__ = [
+    "CHOICE",
+    "Allgather",
+    "Allreduce",
+    "Alltoall",
+    "Barrier",
+    "Bcast",
+    "CombPolling",
+    "Connections",
+    "ImbExchange",
+    "Kind",
+    "OsuBibw",
+    "OsuBw",
+    "OsuLatency",
+    "OsuMbwMr",
+    "PingPing",
+    "PingPong",
+    "Sendrecv",
+    "Streaming",
+    "Wicon",
+    "Wocon",
+]
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -50,8 +73,523 @@ class Wicon(Section):
     message_size: Size | None = None
 
 
+@dataclass(kw_only=True, slots=True, repr=False)
+class PingPong(Section):
+    """IMB's PingPong: a message to another rank and back, of which half is the time.
+
+    Attributes:
+        sizes: Sizes of messages, a row each. Without it, the powers of two up to 4 MiB; of IMB's benchmarks also
+            no bytes.
+        repetitions: Iterations of each size that are measured. In a simulation each may take the same time, so
+            that few do (from 1 to 1000000; default 10).
+        warm_up: Iterations of each size before those that are measured: connections are set up, and memory is
+            registered (from 0 to 1000000; default 1).
+        pair: The two ranks; the first one takes the time. All others do nothing (from 0 to 4294967295; default
+            [0,1]).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "ping-pong")
+
+    sizes: Sequence[Size] | None = None
+    repetitions: int | None = None
+    warm_up: int | None = None
+    pair: Sequence[int] | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class PingPing(Section):
+    """IMB's PingPing: two ranks send to one another at once.
+
+    Attributes:
+        sizes: Sizes of messages, a row each. Without it, the powers of two up to 4 MiB; of IMB's benchmarks also
+            no bytes.
+        repetitions: Iterations of each size that are measured. In a simulation each may take the same time, so
+            that few do (from 1 to 1000000; default 10).
+        warm_up: Iterations of each size before those that are measured: connections are set up, and memory is
+            registered (from 0 to 1000000; default 1).
+        pair: The two ranks; the first one takes the time. All others do nothing (from 0 to 4294967295; default
+            [0,1]).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "ping-ping")
+
+    sizes: Sequence[Size] | None = None
+    repetitions: int | None = None
+    warm_up: int | None = None
+    pair: Sequence[int] | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Sendrecv(Section):
+    """IMB's Sendrecv: every rank sends to the next and receives from the one before.
+
+    Attributes:
+        sizes: Sizes of messages, a row each. Without it, no bytes and the powers of two up to 4 MiB.
+        repetitions: Iterations of each size that are measured (from 1 to 1000000; default 10).
+        warm_up: Iterations of each size before those that are measured (from 0 to 1000000; default 1).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "sendrecv")
+
+    sizes: Sequence[Size] | None = None
+    repetitions: int | None = None
+    warm_up: int | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class ImbExchange(Section):
+    """IMB's Exchange: every rank exchanges messages with both neighbours in a ring.
+
+    Attributes:
+        sizes: Sizes of messages, a row each. Without it, no bytes and the powers of two up to 4 MiB.
+        repetitions: Iterations of each size that are measured (from 1 to 1000000; default 10).
+        warm_up: Iterations of each size before those that are measured (from 0 to 1000000; default 1).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "imb-exchange")
+
+    sizes: Sequence[Size] | None = None
+    repetitions: int | None = None
+    warm_up: int | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Bcast(Section):
+    """IMB's Bcast.
+
+    Attributes:
+        sizes: Sizes of the buffer, a row each. Without it, no bytes and the powers of two up to 4 MiB.
+        repetitions: Broadcasts of each size that are measured (from 1 to 1000000; default 10).
+        warm_up: Broadcasts of each size before those that are measured (from 0 to 1000000; default 1).
+        algorithm: How it is done; `cutthrough list collectives` shows which algorithms serve a broadcast (default
+            `auto`).
+        root: The rank that has the buffer. Without it, each in turn, as IMB has it (from 0 to 4294967295).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "bcast")
+
+    sizes: Sequence[Size] | None = None
+    repetitions: int | None = None
+    warm_up: int | None = None
+    algorithm: (
+        Literal[
+            "auto",
+            "linear",
+            "binomial",
+            "k-nomial",
+            "scatter-allgather",
+            "recursive-doubling",
+            "recursive-halving",
+            "rabenseifner",
+            "ring",
+            "pairwise",
+            "bruck",
+            "dissemination",
+            "hierarchical",
+            "chain",
+            "binary",
+            "scatter-doubling",
+            "in-switch",
+        ]
+        | None
+    ) = None
+    root: int | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Allreduce(Section):
+    """IMB's Allreduce.
+
+    Attributes:
+        sizes: Sizes, a row each: of the buffer that is sent or combined; of an allgather and an alltoall, of one
+            rank's part of it. Without it, no bytes and the powers of two up to 4 MiB, of an allreduce those of
+            whole elements of 4 bytes.
+        repetitions: Operations of each size that are measured (from 1 to 1000000; default 10).
+        warm_up: Operations of each size before those that are measured (from 0 to 1000000; default 1).
+        algorithm: How it is done; `cutthrough list collectives` shows which algorithms serve which operation
+            (default `auto`).
+        reduction_time: Time that a rank calculates for each byte that it combines with another (default `0 ps`).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "allreduce")
+
+    sizes: Sequence[Size] | None = None
+    repetitions: int | None = None
+    warm_up: int | None = None
+    algorithm: (
+        Literal[
+            "auto",
+            "linear",
+            "binomial",
+            "k-nomial",
+            "scatter-allgather",
+            "recursive-doubling",
+            "recursive-halving",
+            "rabenseifner",
+            "ring",
+            "pairwise",
+            "bruck",
+            "dissemination",
+            "hierarchical",
+            "chain",
+            "binary",
+            "scatter-doubling",
+            "in-switch",
+        ]
+        | None
+    ) = None
+    reduction_time: Time | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Alltoall(Section):
+    """IMB's Alltoall.
+
+    Attributes:
+        sizes: Sizes, a row each: of the buffer that is sent or combined; of an allgather and an alltoall, of one
+            rank's part of it. Without it, no bytes and the powers of two up to 4 MiB, of an allreduce those of
+            whole elements of 4 bytes.
+        repetitions: Operations of each size that are measured (from 1 to 1000000; default 10).
+        warm_up: Operations of each size before those that are measured (from 0 to 1000000; default 1).
+        algorithm: How it is done; `cutthrough list collectives` shows which algorithms serve which operation
+            (default `auto`).
+        reduction_time: Time that a rank calculates for each byte that it combines with another (default `0 ps`).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "alltoall")
+
+    sizes: Sequence[Size] | None = None
+    repetitions: int | None = None
+    warm_up: int | None = None
+    algorithm: (
+        Literal[
+            "auto",
+            "linear",
+            "binomial",
+            "k-nomial",
+            "scatter-allgather",
+            "recursive-doubling",
+            "recursive-halving",
+            "rabenseifner",
+            "ring",
+            "pairwise",
+            "bruck",
+            "dissemination",
+            "hierarchical",
+            "chain",
+            "binary",
+            "scatter-doubling",
+            "in-switch",
+        ]
+        | None
+    ) = None
+    reduction_time: Time | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Allgather(Section):
+    """IMB's Allgather.
+
+    Attributes:
+        sizes: Sizes, a row each: of the buffer that is sent or combined; of an allgather and an alltoall, of one
+            rank's part of it. Without it, no bytes and the powers of two up to 4 MiB, of an allreduce those of
+            whole elements of 4 bytes.
+        repetitions: Operations of each size that are measured (from 1 to 1000000; default 10).
+        warm_up: Operations of each size before those that are measured (from 0 to 1000000; default 1).
+        algorithm: How it is done; `cutthrough list collectives` shows which algorithms serve which operation
+            (default `auto`).
+        reduction_time: Time that a rank calculates for each byte that it combines with another (default `0 ps`).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "allgather")
+
+    sizes: Sequence[Size] | None = None
+    repetitions: int | None = None
+    warm_up: int | None = None
+    algorithm: (
+        Literal[
+            "auto",
+            "linear",
+            "binomial",
+            "k-nomial",
+            "scatter-allgather",
+            "recursive-doubling",
+            "recursive-halving",
+            "rabenseifner",
+            "ring",
+            "pairwise",
+            "bruck",
+            "dissemination",
+            "hierarchical",
+            "chain",
+            "binary",
+            "scatter-doubling",
+            "in-switch",
+        ]
+        | None
+    ) = None
+    reduction_time: Time | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Barrier(Section):
+    """IMB's Barrier.
+
+    Attributes:
+        repetitions: Barriers that are measured (from 1 to 1000000; default 10).
+        warm_up: Barriers before those that are measured (from 0 to 1000000; default 1).
+        algorithm: How it is done; `cutthrough list collectives` shows which algorithms serve a barrier (default
+            `auto`).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "barrier")
+
+    repetitions: int | None = None
+    warm_up: int | None = None
+    algorithm: (
+        Literal[
+            "auto",
+            "linear",
+            "binomial",
+            "k-nomial",
+            "scatter-allgather",
+            "recursive-doubling",
+            "recursive-halving",
+            "rabenseifner",
+            "ring",
+            "pairwise",
+            "bruck",
+            "dissemination",
+            "hierarchical",
+            "chain",
+            "binary",
+            "scatter-doubling",
+            "in-switch",
+        ]
+        | None
+    ) = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class OsuLatency(Section):
+    """The OSU benchmarks' latency: a message to another rank and back, of which half is the time.
+
+    Attributes:
+        sizes: Sizes of messages, a row each. Without it, the powers of two up to 4 MiB; of IMB's benchmarks also
+            no bytes.
+        repetitions: Iterations of each size that are measured. In a simulation each may take the same time, so
+            that few do (from 1 to 1000000; default 10).
+        warm_up: Iterations of each size before those that are measured: connections are set up, and memory is
+            registered (from 0 to 1000000; default 1).
+        pair: The two ranks; the first one takes the time. All others do nothing (from 0 to 4294967295; default
+            [0,1]).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "osu-latency")
+
+    sizes: Sequence[Size] | None = None
+    repetitions: int | None = None
+    warm_up: int | None = None
+    pair: Sequence[int] | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class OsuBw(Section):
+    """The OSU benchmarks' bandwidth: windows of messages to another rank, each of which it answers.
+
+    Attributes:
+        sizes: Sizes of messages, a row each. Without it, the powers of two up to 4 MiB.
+        repetitions: Windows of each size that are measured (from 1 to 1000000; default 5).
+        warm_up: Windows of each size before those that are measured (from 0 to 1000000; default 1).
+        window: Messages that are sent one after the other before the answer is waited for. Without it, 64, and
+            160 of `streaming` (from 1 to 1048576).
+        answer_size: Bytes of the answer (default `4 B`).
+        pair: The two ranks, the one that sends first. All others do nothing (from 0 to 4294967295; default
+            [0,1]).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "osu-bw")
+
+    sizes: Sequence[Size] | None = None
+    repetitions: int | None = None
+    warm_up: int | None = None
+    window: int | None = None
+    answer_size: Size | None = None
+    pair: Sequence[int] | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class OsuBibw(Section):
+    """The OSU benchmarks' bidirectional bandwidth: windows of messages between two ranks.
+
+    Attributes:
+        sizes: Sizes of messages, a row each. Without it, the powers of two up to 4 MiB.
+        repetitions: Windows of each size that are measured (from 1 to 1000000; default 5).
+        warm_up: Windows of each size before those that are measured (from 0 to 1000000; default 1).
+        window: Messages that are sent one after the other before the answer is waited for. Without it, 64, and
+            160 of `streaming` (from 1 to 1048576).
+        answer_size: Bytes of the answer (default `4 B`).
+        pair: The two ranks, the one that sends first. All others do nothing (from 0 to 4294967295; default
+            [0,1]).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "osu-bibw")
+
+    sizes: Sequence[Size] | None = None
+    repetitions: int | None = None
+    warm_up: int | None = None
+    window: int | None = None
+    answer_size: Size | None = None
+    pair: Sequence[int] | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class OsuMbwMr(Section):
+    """The OSU benchmarks' bandwidth and rate of messages of many pairs at once.
+
+    Attributes:
+        sizes: Sizes of messages, a row each. Without it, the powers of two up to 4 MiB.
+        repetitions: Windows of each size that are measured (from 1 to 1000000; default 5).
+        warm_up: Windows of each size before those that are measured (from 0 to 1000000; default 1).
+        window: Messages that are sent one after the other before the answer is waited for (from 1 to 1048576;
+            default 64).
+        answer_size: Bytes of the answer (default `4 B`).
+        pairs: How many pairs there are: rank i sends to rank i + pairs. Without it, half of the ranks (from 1 to
+            4294967295).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "osu-mbw-mr")
+
+    sizes: Sequence[Size] | None = None
+    repetitions: int | None = None
+    warm_up: int | None = None
+    window: int | None = None
+    answer_size: Size | None = None
+    pairs: int | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Streaming(Section):
+    """Streaming bandwidth and rate of messages: many sends in sequence, and one answer when all have come.
+
+    Attributes:
+        sizes: Sizes of messages, a row each. Without it, the powers of two up to 4 MiB.
+        repetitions: Windows of each size that are measured (from 1 to 1000000; default 5).
+        warm_up: Windows of each size before those that are measured (from 0 to 1000000; default 1).
+        window: Messages that are sent one after the other before the answer is waited for. Without it, 64, and
+            160 of `streaming` (from 1 to 1048576).
+        answer_size: Bytes of the answer (default `4 B`).
+        pair: The two ranks, the one that sends first. All others do nothing (from 0 to 4294967295; default
+            [0,1]).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "streaming")
+
+    sizes: Sequence[Size] | None = None
+    repetitions: int | None = None
+    warm_up: int | None = None
+    window: int | None = None
+    answer_size: Size | None = None
+    pair: Sequence[int] | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class CombPolling(Section):
+    """COMB's polling: bandwidth, and availability of the processor, against the time between two polls.
+
+    Attributes:
+        intervals: Times of computation between two polls, a row each (default [`1 us`,`10 us`,`100 us`,`1 ms`,`10
+            ms`]).
+        work: Computation of each rank in all, of each row: so many polls that they take at least as long (default
+            `20 ms`).
+        message_size: Size of a message (default `100 kB`).
+        queue: Messages that each rank has under way to the other (from 1 to 65536; default 4).
+        pair: The two ranks. All others do nothing (from 0 to 4294967295; default [0,1]).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "comb-polling")
+
+    intervals: Sequence[Time] | None = None
+    work: Time | None = None
+    message_size: Size | None = None
+    queue: int | None = None
+    pair: Sequence[int] | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Connections(Section):
+    """Connections of ranks and the memory that they take.
+
+    Attributes:
+        peers: To how many others each rank sends: to the next ones. An interface whose connections are set up at
+            the start has all of them anyway (from 1 to 4294967295; default 1).
+        message_size: Size of a message (default `0 B`).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "connections")
+
+    peers: int | None = None
+    message_size: Size | None = None
+
+
 #: Any of the kinds.
-Kind: TypeAlias = Wocon | Wicon
+Kind: TypeAlias = (
+    Wocon
+    | Wicon
+    | PingPong
+    | PingPing
+    | Sendrecv
+    | ImbExchange
+    | Bcast
+    | Allreduce
+    | Alltoall
+    | Allgather
+    | Barrier
+    | OsuLatency
+    | OsuBw
+    | OsuBibw
+    | OsuMbwMr
+    | Streaming
+    | CombPolling
+    | Connections
+)
 
 #: What reads a table.
-CHOICE = Choice("kind", {"wocon": Wocon, "wicon": Wicon})
+CHOICE = Choice(
+    "kind",
+    {
+        "wocon": Wocon,
+        "wicon": Wicon,
+        "ping-pong": PingPong,
+        "PingPong": PingPong,
+        "ping-ping": PingPing,
+        "PingPing": PingPing,
+        "sendrecv": Sendrecv,
+        "Sendrecv": Sendrecv,
+        "imb-exchange": ImbExchange,
+        "Exchange": ImbExchange,
+        "bcast": Bcast,
+        "Bcast": Bcast,
+        "allreduce": Allreduce,
+        "Allreduce": Allreduce,
+        "alltoall": Alltoall,
+        "Alltoall": Alltoall,
+        "allgather": Allgather,
+        "Allgather": Allgather,
+        "barrier": Barrier,
+        "Barrier": Barrier,
+        "osu-latency": OsuLatency,
+        "osu_latency": OsuLatency,
+        "osu-bw": OsuBw,
+        "osu_bw": OsuBw,
+        "osu-bibw": OsuBibw,
+        "osu_bibw": OsuBibw,
+        "osu-mbw-mr": OsuMbwMr,
+        "osu_mbw_mr": OsuMbwMr,
+        "streaming": Streaming,
+        "message-rate": Streaming,
+        "comb-polling": CombPolling,
+        "connections": Connections,
+        "connection-memory": Connections,
+    },
+)

@@ -5,6 +5,7 @@ mod described;
 mod interface;
 mod measured;
 mod processors;
+mod table;
 mod volumes;
 
 use std::collections::BTreeSet;
