@@ -12,7 +12,6 @@ use super::rails::{ConnectionModeSpec, ConnectionsSpec, RailsSpec};
 /// The interface between a node and the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-#[expect(clippy::large_enum_variant, reason = "an experiment has one, and nothing holds many")]
 pub enum NicSpec {
     /// Keeps up with its link; what software and interface take is pure latency, reported apart from the network's.
     Ideal(HostSpec),

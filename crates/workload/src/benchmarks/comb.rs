@@ -26,7 +26,7 @@ pub(super) const KIND: &str = "comb-polling";
 #[serde(deny_unknown_fields, default)]
 pub struct CombSpec {
     /// Times of computation between two polls, a row each.
-    #[schemars(length(min = 1, max = 256), extend("x-example" = "intervals = [\"10 us\", \"1 ms\"]"))]
+    #[schemars(length(min = 1, max = 256), extend("x-example" = "[\"10 us\", \"1 ms\"]"))]
     pub intervals: Vec<Time>,
     /// Computation of each rank in all, of each row: so many polls that they take at least as long.
     pub work: Time,

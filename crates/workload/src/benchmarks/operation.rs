@@ -21,7 +21,7 @@ use crate::program::Step;
 pub struct OperationSpec {
     /// Sizes, a row each: of the buffer that is sent or combined; of an allgather and an alltoall, of one rank's part of it. Without it, no
     /// bytes and the powers of two up to 4 MiB, of an allreduce those of whole elements of 4 bytes.
-    #[schemars(extend("x-example" = "sizes = [\"0 B\", \"1 KiB\"]"))]
+    #[schemars(extend("x-example" = "[\"0 B\", \"1 KiB\"]"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Vec<Bytes>>,
     /// Operations of each size that are measured.
@@ -47,7 +47,7 @@ impl Default for OperationSpec {
 #[serde(deny_unknown_fields, default)]
 pub struct BcastSpec {
     /// Sizes of the buffer, a row each. Without it, no bytes and the powers of two up to 4 MiB.
-    #[schemars(extend("x-example" = "sizes = [\"0 B\", \"1 KiB\"]"))]
+    #[schemars(extend("x-example" = "[\"0 B\", \"1 KiB\"]"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Vec<Bytes>>,
     /// Broadcasts of each size that are measured.

@@ -18,7 +18,7 @@ use crate::program::{Action, Step};
 #[serde(deny_unknown_fields, default)]
 pub struct RingSpec {
     /// Sizes of messages, a row each. Without it, no bytes and the powers of two up to 4 MiB.
-    #[schemars(extend("x-example" = "sizes = [\"0 B\", \"1 KiB\"]"))]
+    #[schemars(extend("x-example" = "[\"0 B\", \"1 KiB\"]"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Vec<Bytes>>,
     /// Iterations of each size that are measured.

@@ -21,7 +21,7 @@ use crate::program::{Action, Burst, Step};
 #[serde(deny_unknown_fields, default)]
 pub struct WindowSpec {
     /// Sizes of messages, a row each. Without it, the powers of two up to 4 MiB.
-    #[schemars(extend("x-example" = "sizes = [\"8 B\", \"1 KiB\"]"))]
+    #[schemars(extend("x-example" = "[\"8 B\", \"1 KiB\"]"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Vec<Bytes>>,
     /// Windows of each size that are measured.
@@ -52,7 +52,7 @@ impl Default for WindowSpec {
 #[serde(deny_unknown_fields, default)]
 pub struct ManyPairsSpec {
     /// Sizes of messages, a row each. Without it, the powers of two up to 4 MiB.
-    #[schemars(extend("x-example" = "sizes = [\"8 B\", \"1 KiB\"]"))]
+    #[schemars(extend("x-example" = "[\"8 B\", \"1 KiB\"]"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Vec<Bytes>>,
     /// Windows of each size that are measured.
