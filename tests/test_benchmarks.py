@@ -99,7 +99,7 @@ def test_polling_and_connections_have_tables_of_their_own() -> None:
     ]
     assert comb.benchmark_text().splitlines()[2].split()[:2] == ["5.00", "1.0000"]
     nic = {"kind": "loggp", "connections": {"memory": "1 MiB"}}
-    memory = run({"kind": "connections"}, nic=nic).benchmark_text().splitlines()
+    memory = run({"kind": "connection-memory"}, nic=nic).benchmark_text().splitlines()
     assert [line.split() for line in memory] == [["#processes", "connections", "MiB", "a", "node"], ["4", "3", "3.00"]]
     with pytest.raises(ValueError, match="no benchmark"):
         benchmarks.text({"time_ns": 1.0})

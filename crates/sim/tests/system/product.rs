@@ -189,7 +189,7 @@ const TABULATED: [&str; 14] = [
     "osu-bibw",
     "streaming",
     "comb-polling",
-    "connections",
+    "connection-memory",
 ];
 
 /// Programs of ranks: one whose messages all meet receives of their own, and one with wildcards.

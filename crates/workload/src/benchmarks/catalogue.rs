@@ -16,7 +16,7 @@ use crate::PatternError;
 use crate::collectives::Operation;
 use crate::motifs::ProgramSite;
 
-/// A benchmark of message latency, and its keys.
+/// A benchmark of messages between ranks, and its keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[schemars(rename = "Benchmark")]
@@ -84,9 +84,9 @@ pub enum BenchmarkSpec {
     /// COMB's polling: bandwidth, and availability of the processor, against the time between two polls.
     CombPolling(CombSpec),
     /// Connections of ranks and the memory that they take.
-    #[serde(alias = "connection-memory")]
-    #[schemars(extend("x-aliases" = ["connection-memory"]))]
-    Connections(ConnectionsSpec),
+    #[serde(alias = "connections")]
+    #[schemars(extend("x-aliases" = ["connections"]))]
+    ConnectionMemory(ConnectionsSpec),
 }
 
 impl Default for BenchmarkSpec {
@@ -130,7 +130,7 @@ impl BenchmarkSpec {
             Self::Streaming(spec) => window::build(spec, Style { kind, both: false, window: 160, rates: true }, ranks),
             Self::OsuMbwMr(spec) => window::build_many(spec, kind, ranks),
             Self::CombPolling(spec) => comb::build(spec, ranks),
-            Self::Connections(spec) => connections::build(spec, ranks),
+            Self::ConnectionMemory(spec) => connections::build(spec, ranks),
         };
         table.map(Built::Table)
     }
@@ -155,7 +155,7 @@ impl BenchmarkSpec {
             Self::OsuMbwMr(_) => "osu-mbw-mr",
             Self::Streaming(_) => "streaming",
             Self::CombPolling(_) => comb::KIND,
-            Self::Connections(_) => connections::KIND,
+            Self::ConnectionMemory(_) => connections::KIND,
         }
     }
 

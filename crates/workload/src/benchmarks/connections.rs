@@ -14,7 +14,7 @@ use crate::communicator::Group;
 use crate::program::{Action, Burst, Step};
 
 /// The name in the experiment file.
-pub(super) const KIND: &str = "connections";
+pub(super) const KIND: &str = "connection-memory";
 
 /// Ranks that send to others, for the connections that this takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
