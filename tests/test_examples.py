@@ -47,7 +47,8 @@ def test_example_runs(path: Path, tmp_path: Path) -> None:
     results.save(tmp_path)
     names = [path.name for path in results.save_plots(tmp_path)]
     keys = results.points[0]
-    closed = ["messages"] if "pairs" in keys else ["completion"]
+    tables = {"pairs": "messages", "benchmark_rows": "benchmark"}
+    closed = [figure for key, figure in tables.items() if key in keys] or ["completion"]
     curves = closed if "phases" in keys else ["latency", "throughput"]
     curves += ["slowdown"] if any("slowdown" in job for job in keys.get("jobs", ())) else []
     assert names[: len(curves)] == [f"{curve}.png" for curve in curves]

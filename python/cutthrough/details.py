@@ -13,7 +13,7 @@ __all__ = ["Row", "message_rows", "nested", "parts_of", "series_rows", "without_
 Row: TypeAlias = dict[str, Any]
 
 #: Quantities of a point that have tables of their own.
-APART = frozenset({"jobs", "series", "timeline"})
+APART = frozenset({"benchmark_rows", "jobs", "series", "timeline"})
 #: Groups of quantities whose lists have tables of their own.
 SUMMED = ("messages", "breakdown", "critical_path")
 

@@ -24,6 +24,7 @@ __all__ = [
     "PointWarning",
     "Quantities",
     "QueueSeries",
+    "RowResult",
     "SeriesResult",
     "TimelineMessages",
     "TimelinePath",
@@ -224,6 +225,72 @@ class PairResult(dict[str, Any]):
     def time_max_ns(self) -> float | None:
         """Time of the slowest message."""
         value: float | None = self.get("time_max_ns")
+        return value
+
+
+class RowResult(dict[str, Any]):
+    """A row of a benchmark's table. Null if the run ended before, and where the benchmark has no such quantity."""
+
+    @property
+    def size_B(self) -> int:
+        """Bytes of a message; of a collective operation, as the benchmark counts them."""
+        value: int = self["size_B"]
+        return value
+
+    @property
+    def repetitions(self) -> int:
+        """Iterations that were measured."""
+        value: int = self["repetitions"]
+        return value
+
+    @property
+    def time_min_ns(self) -> float | None:
+        """Time of an iteration, or of half of it where a message goes there and back: that of the rank for which it is
+        shortest.
+
+        Of polling, the time of all work.
+        """
+        value: float | None = self.get("time_min_ns")
+        return value
+
+    @property
+    def time_max_ns(self) -> float | None:
+        """The same of the rank for which it is longest."""
+        value: float | None = self.get("time_max_ns")
+        return value
+
+    @property
+    def time_mean_ns(self) -> float | None:
+        """The mean over the ranks that measure."""
+        value: float | None = self.get("time_mean_ns")
+        return value
+
+    @property
+    def bandwidth_B_per_s(self) -> float | None:
+        """Bytes of an iteration as the benchmark counts them, over its longest time.
+
+        Of `sendrecv` and `imb-exchange` those that a rank sends and receives, of others those of all messages. Of
+        polling, what a rank receives over its time.
+        """
+        value: float | None = self.get("bandwidth_B_per_s")
+        return value
+
+    @property
+    def messages_per_s(self) -> float | None:
+        """Messages over the same time, of `streaming` and `osu-mbw-mr`; of polling, those that a rank receives."""
+        value: float | None = self.get("messages_per_s")
+        return value
+
+    @property
+    def interval_ns(self) -> float | None:
+        """Of polling: the time between two polls."""
+        value: float | None = self.get("interval_ns")
+        return value
+
+    @property
+    def availability(self) -> float | None:
+        """Of polling: the share of the time in which ranks have computed."""
+        value: float | None = self.get("availability")
         return value
 
 
@@ -1251,6 +1318,41 @@ class Quantities(dict[str, Any]):
     def pairs(self) -> list[PairResult]:
         """The pairs."""
         return [PairResult(each) for each in self.get("pairs") or ()]
+
+    @property
+    def benchmark_kind(self) -> str | None:
+        """The benchmark."""
+        value: str | None = self.get("benchmark_kind")
+        return value
+
+    @property
+    def benchmark_ranks(self) -> int | None:
+        """The ranks that take part."""
+        value: int | None = self.get("benchmark_ranks")
+        return value
+
+    @property
+    def least_time_ns(self) -> float | None:
+        """The shortest time of a row, as `time_max_ns` of rows has it: that of a short message."""
+        value: float | None = self.get("least_time_ns")
+        return value
+
+    @property
+    def peak_bandwidth_B_per_s(self) -> float | None:
+        """The most bandwidth of a row."""
+        value: float | None = self.get("peak_bandwidth_B_per_s")
+        return value
+
+    @property
+    def peak_messages_per_s(self) -> float | None:
+        """The highest rate of messages of a row."""
+        value: float | None = self.get("peak_messages_per_s")
+        return value
+
+    @property
+    def benchmark_rows(self) -> list[RowResult]:
+        """Its rows: one for each size of messages, or for each time between two polls."""
+        return [RowResult(each) for each in self.get("benchmark_rows") or ()]
 
     @property
     def program_called_back(self) -> bool | None:

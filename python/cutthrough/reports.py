@@ -67,6 +67,13 @@ SHOWN_BENCHMARK = (
     ("message_time_spread", "spread", "{:.1%}"),
     ("time_ns", "time ns", "{:,.0f}"),
 )
+#: The same of a benchmark that gives a table.
+SHOWN_TABLE = (
+    ("least_time_ns", "least ns", "{:,.1f}"),
+    ("peak_bandwidth_B_per_s", "peak GB/s", "{:,.3f}"),
+    ("peak_messages_per_s", "peak messages/s", "{:,.0f}"),
+    ("time_ns", "time ns", "{:,.0f}"),
+)
 #: The same of one of several jobs.
 SHOWN_JOB = (
     ("offered_load", "offered", "{:.3f}"),
@@ -441,6 +448,8 @@ def _shown_of(results: PointTable, keys: set[str]) -> tuple[tuple[str, str, str]
         return tuple(shown for shown in SHOWN_JOB if shown[0] in keys)
     if "pairs" in keys:
         return SHOWN_BENCHMARK
+    if "benchmark_rows" in keys:
+        return tuple(shown for shown in SHOWN_TABLE if any(point.get(shown[0]) is not None for point in results))
     if "phases" not in keys:
         return SHOWN
     more = (*SHOWN_APPLICATION, *SHOWN_TIMES)
@@ -450,7 +459,7 @@ def _shown_of(results: PointTable, keys: set[str]) -> tuple[tuple[str, str, str]
 def _scaled(point: Mapping[str, Any], key: str) -> Any:
     """A quantity in the unit of its column."""
     value = nested(point, key)
-    return value / 1e9 if key == "bandwidth_B_per_s" and value is not None else value
+    return value / 1e9 if key.endswith("bandwidth_B_per_s") and value is not None else value
 
 
 def _rank(key: str) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import cutthrough.activity as activity
+import cutthrough.benchmarks as benchmarks
 import cutthrough.details as details
 import cutthrough.keep.atomic as atomic
 import cutthrough.keep.inputs as inputs
@@ -188,6 +189,18 @@ class Results:
         """
         return self._table(details.message_rows(self.points, self.axes))
 
+    def benchmark_rows(self) -> pa.Table:
+        """The tables of benchmarks, as an Arrow table: a row for each size of messages, with the point's sweep keys.
+
+        It has rows of benchmarks that give a table, `ping-pong` and `osu-bw` among them; of several jobs, `job` names
+        whose they are.
+        """
+        return self._table(benchmarks.rows(self.points, self.axes))
+
+    def benchmark_text(self) -> str:
+        """The tables of benchmarks as IMB and the OSU benchmarks print them; empty without such benchmarks."""
+        return benchmarks.texts(self.points, self.axes)
+
     def series(self) -> pa.Table:
         """The time series as an Arrow table: a row for each interval, with the sweep keys of its point.
 
@@ -338,10 +351,10 @@ class Results:
 
         Args:
             quantity: `latency`, `throughput` or `channels`; of closed workloads `completion` or `phases`, of
-                benchmarks `messages`, of several jobs that were compared with themselves alone `slowdown`; where
-                messages are measured `sizes` and `distribution`; where there is a time series `series`, and of ranks
-                with a timeline `breakdown`, `critical-path` and `timeline`. Of a heat map any number that points have,
-                such as `latency_p99_ns`.
+                benchmarks `messages` or, if they give a table, `benchmark`, of several jobs that were compared with
+                themselves alone `slowdown`; where messages are measured `sizes` and `distribution`; where there is a
+                time series `series`, and of ranks with a timeline `breakdown`, `critical-path` and `timeline`. Of a
+                heat map any number that points have, such as `latency_p99_ns`.
             place: Of `channels`, the point's place in these results; without it, the one with the hottest channel.
             x: Of a heat map, the key of the sweep along x; without it the load, or the first key with numbers.
             y: The key of the sweep along y, which makes a heat map of the quantity over two keys.
@@ -444,9 +457,14 @@ class Results:
         from pyarrow import csv, parquet
 
         others = {"jobs": self.jobs(), "messages": self.message_sizes(), "series": self.series()}
+        others["benchmark_rows"] = self.benchmark_rows()
         others |= {"breakdown": self.breakdown(), "critical_path": self.critical_path(), "timeline": self.timeline()}
         others["replicas"] = self.by_seed().to_arrow() if self.replicas else self._table([])
         tables = {"points": self.to_arrow()} | {name: table for name, table in others.items() if table.num_rows}
+        if tabulated := self.benchmark_text():
+            atomic.write(directory / "benchmarks.txt", tabulated)
+        else:
+            (directory / "benchmarks.txt").unlink(missing_ok=True)
         for name in others.keys() - tables.keys():
             for stale in (directory / f"{name}.parquet", directory / f"{name}.csv"):
                 stale.unlink(missing_ok=True)

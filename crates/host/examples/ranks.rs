@@ -44,6 +44,7 @@ fn interface(eager: Option<u64>) -> NicParams {
         rails: RailParams::ONE,
         connections: ConnectionParams::NONE,
         overhead_per_byte: PerByte::FREE,
+        copy: [PerByte::FREE; 2],
         spares_first: true,
         processor: ProcessorParams { occupied: true, progress: ProgressMode::Calls, noise: None },
         matching: MatchingParams { per_entry: 0, on_nic: false },

@@ -115,6 +115,8 @@ pub struct NicParams {
     pub overhead_per_byte: PerByte,
     /// but, if this is set, of the first.
     pub spares_first: bool,
+    /// The time of each byte that is copied of messages that do not wait for their receivers: at the sender, and at the receiver.
+    pub copy: [PerByte; 2],
     /// What the processors of ranks are like.
     pub processor: ProcessorParams,
     /// What matching takes.
@@ -135,13 +137,22 @@ impl NicParams {
     /// The work of sending a message's data, in picoseconds.
     #[inline]
     pub(crate) fn sending(&self, bytes: u64) -> u64 {
-        self.send_overhead + self.of_bytes(bytes)
+        self.send_overhead + self.of_bytes(bytes) + self.copied(0, bytes)
     }
 
     /// The work of receiving a message's data, in picoseconds.
     #[inline]
     pub(crate) fn receiving(&self, bytes: u64) -> u64 {
-        self.receive_overhead + self.of_bytes(bytes)
+        self.receive_overhead + self.of_bytes(bytes) + self.copied(1, bytes)
+    }
+
+    /// The time of copying so many bytes at an end.
+    #[inline]
+    fn copied(&self, end: usize, bytes: u64) -> u64 {
+        match self.eager_limit {
+            Some(limit) if bytes > limit => 0,
+            _ => self.copy[end].time(bytes),
+        }
     }
 
     #[inline]

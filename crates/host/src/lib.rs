@@ -54,7 +54,7 @@ pub use noise::NoiseParams;
 pub use placed::RankPlacement;
 pub use processor::{BusyTimes, NodeParams, ProcessorParams, ProgressMode};
 pub use rails::{RailParams, RailPolicy, Stripe, stripes};
-pub use registration::{BufferRule, RegistrationParams};
+pub use registration::{BufferRule, RegisteredEnds, RegistrationParams};
 pub use report::{Completed, HostError, Progress, Released, Wait};
 pub use trace::{
     Carriage, Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork,

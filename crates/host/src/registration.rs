@@ -22,6 +22,16 @@ pub enum BufferRule {
     Fresh,
 }
 
+/// At which end of a message memory has to be known to the interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RegisteredEnds {
+    /// At both.
+    #[default]
+    Both,
+    /// Where it is received: what sends it copies or writes the data (programmed input and output).
+    Receiver,
+}
+
 /// What it takes to have memory known to the interface, of messages that go from memory to memory (rendezvous), at both ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegistrationParams {
@@ -35,11 +45,14 @@ pub struct RegistrationParams {
     pub cached: u32,
     /// Which messages are in the same buffer.
     pub buffers: BufferRule,
+    /// At which end.
+    pub ends: RegisteredEnds,
 }
 
 impl RegistrationParams {
     /// Nothing has to be registered.
-    pub const NONE: Self = Self { time: 0, per_page: 0, page: 0, cached: 0, buffers: BufferRule::ByPeer };
+    pub const NONE: Self =
+        Self { time: 0, per_page: 0, page: 0, cached: 0, buffers: BufferRule::ByPeer, ends: RegisteredEnds::Both };
 }
 
 /// A message at one of its ends, as far as it tells the buffer.
@@ -83,8 +96,8 @@ impl Registrations {
 
     /// A rank, by its number here, sends or receives so many bytes: the time of registering their memory.
     pub fn register(&mut self, rank: u32, of: BufferUse, bytes: u64) -> u64 {
-        let RegistrationParams { time, per_page, page, buffers, .. } = self.params;
-        if page == 0 {
+        let RegistrationParams { time, per_page, page, buffers, ends, .. } = self.params;
+        if page == 0 || (ends == RegisteredEnds::Receiver && !of.receives) {
             return 0;
         }
         let key = of.key(buffers);

@@ -54,8 +54,8 @@ pub use results::{
     ApplicationResult, BenchmarkResult, BreakdownMean, BreakdownRanks, BreakdownResult, ChannelUtilization,
     ClassUtilization, ClosedResult, CriticalPathResult, Distribution, GroupsResult, JobResult, MappingFigures,
     MeasureResult, MeasuredTimes, MessageFigures, MessageResult, MessageSize, PairResult, PathClass, PhaseResult,
-    PointResult, QueueSeries, SeriesResult, StepsResult, TimelineMessages, TimelinePath, TimelineResult, Warning,
-    result_schema,
+    PointResult, QueueSeries, RowResult, SeriesResult, StepsResult, TableResult, TimelineMessages, TimelinePath,
+    TimelineResult, Warning, result_schema,
 };
 pub use router_memory::{BufferSpan, RouterMemory};
 pub use routing_table::routing_table;

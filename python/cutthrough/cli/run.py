@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import cutthrough.activity as activity
+import cutthrough.benchmarks as benchmarks
 import cutthrough.checks as checks
 import cutthrough.experiments as experiments
 import cutthrough.reports as reports
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 __all__ = ["register", "report"]
 
+#: Points whose tables of benchmarks are shown, at most.
+MOST_TABLES = 12
 #: Points whose phases are printed.
 MOST_POINTS_OF_PHASES = 3
 
@@ -168,6 +171,7 @@ def report(
         emit(results.to_json())
     elif results.points:
         out.print(reports.points_table(results))
+        _show_benchmarks(results)
         _show_phases(results)
         _show_time(results)
         _show_channels(results)
@@ -207,6 +211,17 @@ def _points_where(results: Results, holds: Callable[[Mapping[str, Any]], bool]) 
     names = dict.fromkeys(part["name"] for parts in found.values() for part in parts if "name" in part)
     of_jobs = f"; {'jobs' if len(names) > 1 else 'job'} {', '.join(names)}" if names else ""
     return f"{len(places)} of {len(results)} points ({ranges(places)}, counted from 0{of_jobs})" if places else ""
+
+
+def _show_benchmarks(results: Results) -> None:
+    """The tables of benchmarks, as these print them; of many points, where they are."""
+    if not any(map(benchmarks.has_table, results.by_job())) and not any(map(benchmarks.has_table, results)):
+        return
+    out.print()
+    if len(results) <= MOST_TABLES:
+        out.print(results.benchmark_text(), markup=False, highlight=False, soft_wrap=True, end="")
+    else:
+        out.print("The tables of the benchmarks: benchmarks.txt", markup=False)
 
 
 def _show_phases(results: Results) -> None:

@@ -8,8 +8,9 @@ from matplotlib import style
 
 import cutthrough.keep.atomic as atomic
 from cutthrough.activity import has_breakdown, has_timeline
+from cutthrough.benchmarks import has_table
 from cutthrough.channels import Stored
-from cutthrough.plots import activity, bars, curves, details, heat, surfaces
+from cutthrough.plots import activity, bars, curves, details, heat, surfaces, tables
 from cutthrough.plots import measures as program_times
 from cutthrough.plots import messages as message_times
 from cutthrough.plots.theme import STYLE
@@ -40,6 +41,7 @@ FIGURES: dict[str, Callable[[PointTable], Figure]] = {
     "completion": bars.completion,
     "phases": bars.phases,
     "messages": message_times.messages,
+    "benchmark": tables.benchmark,
     "measures": program_times.measures,
     "sizes": details.message_sizes,
     "distribution": details.distribution,
@@ -55,10 +57,10 @@ def figure(results: PointTable, quantity: str = "latency") -> Figure:
 
     Args:
         results: The points.
-        quantity: `latency` or `throughput`; of a closed workload, `completion` or `phases`; of a benchmark, `messages`;
-            of a program that measures times, `measures`; of several jobs that were compared with themselves alone,
-            `slowdown`; of measured messages, `sizes` or `distribution`; of a time series, `series`; of ranks whose
-            time is known, `breakdown`, `critical-path` or `timeline`.
+        quantity: `latency` or `throughput`; of a closed workload, `completion` or `phases`; of a benchmark, `messages`
+            or, if it gives a table, `benchmark`; of a program that measures times, `measures`; of several jobs that
+            were compared with themselves alone, `slowdown`; of measured messages, `sizes` or `distribution`; of a time
+            series, `series`; of ranks whose time is known, `breakdown`, `critical-path` or `timeline`.
 
     Raises:
         ValueError: There is no such figure, or no point to draw.
@@ -173,6 +175,8 @@ def _main_names(results: PointTable) -> list[str]:
         return ["messages"]
     if "phases" in keys:
         many = any(len(phase_times(point)) > MANY_PHASES for point in results)
+        if any(map(has_table, results)):
+            return ["benchmark"] if any(point["benchmark_kind"] != "connection-memory" for point in results) else []
         measured = ["measures"] if any(point.get("measures") for point in results) else []
         return ["completion", *(["phases"] if many else []), *measured]
     return ["latency", "throughput"]

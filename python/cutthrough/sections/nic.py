@@ -9,15 +9,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from cutthrough.sections.base import Choice, Section
-from cutthrough.sections.plain import BUS, CONNECTIONS, DMA, MATCHING, NICCOLLECTIVES, PIO, RAILS, REGISTRATION
+from cutthrough.sections.plain import BUS, CONNECTIONS, COPY, DMA, MATCHING, NICCOLLECTIVES, PIO, RAILS, REGISTRATION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cutthrough.sections.base import Size, Time
-    from cutthrough.sections.plain import Bus, Connections, Dma, Matching, NicCollectives, Pio, Rails, Registration
+    from cutthrough.sections.plain import (
+        Bus,
+        Connections,
+        Copy,
+        Dma,
+        Matching,
+        NicCollectives,
+        Pio,
+        Rails,
+        Registration,
+    )
 
-__all__ = ["CHOICE", "Ideal", "Kind", "Loggp"]
+__all__ = ["CHOICE", "Elan4", "Ideal", "Infiniband", "Infinipath", "Kind", "Loggp", "Ndr", "Rapidarray", "Slingshot"]
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -110,6 +120,8 @@ class Loggp(Section):
         matching: What searching the queues of posted receives and unexpected messages takes.
         pio: Data that the processor writes to the interface (programmed input and output).
         dma: Engines of the interface that read data from memory.
+        copy: Data that processors copy, of messages that do not wait for their receivers. Without it, none are
+            copied.
         bus: The bus between host and interface.
         registration: Memory that has to be known to the interface.
         connections: Connections of ranks, which an interface with connected transports needs. Without it, none is
@@ -123,6 +135,7 @@ class Loggp(Section):
         "matching": MATCHING,
         "pio": PIO,
         "dma": DMA,
+        "copy": COPY,
         "bus": BUS,
         "registration": REGISTRATION,
         "connections": CONNECTIONS,
@@ -148,13 +161,552 @@ class Loggp(Section):
     matching: Matching | None = None
     pio: Pio | None = None
     dma: Dma | None = None
+    copy: Copy | None = None
+    bus: Bus | None = None
+    registration: Registration | None = None
+    connections: Connections | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Infinipath(Section):
+    """PathScale's InfiniPath of 2005: the processor writes all data, matches and makes progress; no connections.
+
+    Values of `loggp`'s parts.
+
+    Attributes:
+        send_overhead: Time from the start of a send to the handing over of its message: added to a message's
+            latency at its sender (default `0 ps`).
+        receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
+            its receiver (default `0 ps`).
+        occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
+            otherwise they are latency. Without it, those of kind "ideal" do not, and those of other kinds do. Of
+            ranks that send and receive only.
+        progress: When the library of a rank reacts to what arrives: receives messages, reads requests, answers.
+            Without it, "calls" if overheads occupy processors and otherwise "independent".
+        interrupt_cost: What interrupting a calculation takes the processor; goes with `progress = "interrupt"`.
+            Without it, nothing.
+        eager_limit: Larger messages ask their receivers first (rendezvous), by control messages that take both
+            overheads too; without it, none does. Of ranks that send and receive only.
+        rendezvous: Who moves the data of messages that ask their receivers first; goes with `eager_limit`.
+            Without it, "write".
+        eager_credits: Messages that do not ask first that a rank may have sent to another, on another node,
+            before that has received them; those beyond them wait at their sender. A control message brings a
+            credit back. Without it, any number. Of ranks that send and receive only (from 1 to 4294967295).
+        control_size: Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a
+            packet if that is less (greater than 0).
+        rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
+            Of ranks that send and receive only.
+        collectives: What collective operations take the processor of an interface that carries them out; goes
+            with `workload.collectives = "nic"`.
+        gap: G: least time from the last byte of a message to the next message that leaves the interface (default
+            `0 ps`).
+        gap_per_byte: G: time of each byte that leaves the interface (default `0 ps`).
+        receive_gap: The same as `gap` for messages that arrive; without it, `gap`.
+        receive_gap_per_byte: The same as `gap_per_byte` for bytes that arrive; without it, `gap_per_byte`.
+        overhead_per_byte: O: time of each byte of data on the processor, at the sender and at the receiver,
+            beyond the overheads (default `0 ps`).
+        charged_bytes: Which bytes of a message the times per byte are of (default `all-but-first`).
+        matching: What searching the queues of posted receives and unexpected messages takes.
+        pio: Data that the processor writes to the interface (programmed input and output).
+        dma: Engines of the interface that read data from memory.
+        copy: Data that processors copy, of messages that do not wait for their receivers. Without it, none are
+            copied.
+        bus: The bus between host and interface.
+        registration: Memory that has to be known to the interface.
+        connections: Connections of ranks, which an interface with connected transports needs. Without it, none is
+            needed.
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "infinipath")
+    TABLES: ClassVar[Mapping[str, Choice]] = {
+        "rails": RAILS,
+        "collectives": NICCOLLECTIVES,
+        "matching": MATCHING,
+        "pio": PIO,
+        "dma": DMA,
+        "copy": COPY,
+        "bus": BUS,
+        "registration": REGISTRATION,
+        "connections": CONNECTIONS,
+    }
+
+    send_overhead: Time | None = None
+    receive_overhead: Time | None = None
+    occupies: bool | None = None
+    progress: Literal["independent", "calls", "interrupt"] | None = None
+    interrupt_cost: Time | None = None
+    eager_limit: Size | None = None
+    rendezvous: Literal["write", "read"] | None = None
+    eager_credits: int | None = None
+    control_size: Size | None = None
+    rails: Rails | None = None
+    collectives: NicCollectives | None = None
+    gap: Time | None = None
+    gap_per_byte: Time | None = None
+    receive_gap: Time | None = None
+    receive_gap_per_byte: Time | None = None
+    overhead_per_byte: Time | None = None
+    charged_bytes: Literal["all-but-first", "all"] | None = None
+    matching: Matching | None = None
+    pio: Pio | None = None
+    dma: Dma | None = None
+    copy: Copy | None = None
+    bus: Bus | None = None
+    registration: Registration | None = None
+    connections: Connections | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Rapidarray(Section):
+    """Cray's RapidArray of 2005, in the XD1: copies for small messages, DMA for others, two rails.
+
+    Values of `loggp`'s parts.
+
+    Attributes:
+        send_overhead: Time from the start of a send to the handing over of its message: added to a message's
+            latency at its sender (default `0 ps`).
+        receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
+            its receiver (default `0 ps`).
+        occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
+            otherwise they are latency. Without it, those of kind "ideal" do not, and those of other kinds do. Of
+            ranks that send and receive only.
+        progress: When the library of a rank reacts to what arrives: receives messages, reads requests, answers.
+            Without it, "calls" if overheads occupy processors and otherwise "independent".
+        interrupt_cost: What interrupting a calculation takes the processor; goes with `progress = "interrupt"`.
+            Without it, nothing.
+        eager_limit: Larger messages ask their receivers first (rendezvous), by control messages that take both
+            overheads too; without it, none does. Of ranks that send and receive only.
+        rendezvous: Who moves the data of messages that ask their receivers first; goes with `eager_limit`.
+            Without it, "write".
+        eager_credits: Messages that do not ask first that a rank may have sent to another, on another node,
+            before that has received them; those beyond them wait at their sender. A control message brings a
+            credit back. Without it, any number. Of ranks that send and receive only (from 1 to 4294967295).
+        control_size: Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a
+            packet if that is less (greater than 0).
+        rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
+            Of ranks that send and receive only.
+        collectives: What collective operations take the processor of an interface that carries them out; goes
+            with `workload.collectives = "nic"`.
+        gap: G: least time from the last byte of a message to the next message that leaves the interface (default
+            `0 ps`).
+        gap_per_byte: G: time of each byte that leaves the interface (default `0 ps`).
+        receive_gap: The same as `gap` for messages that arrive; without it, `gap`.
+        receive_gap_per_byte: The same as `gap_per_byte` for bytes that arrive; without it, `gap_per_byte`.
+        overhead_per_byte: O: time of each byte of data on the processor, at the sender and at the receiver,
+            beyond the overheads (default `0 ps`).
+        charged_bytes: Which bytes of a message the times per byte are of (default `all-but-first`).
+        matching: What searching the queues of posted receives and unexpected messages takes.
+        pio: Data that the processor writes to the interface (programmed input and output).
+        dma: Engines of the interface that read data from memory.
+        copy: Data that processors copy, of messages that do not wait for their receivers. Without it, none are
+            copied.
+        bus: The bus between host and interface.
+        registration: Memory that has to be known to the interface.
+        connections: Connections of ranks, which an interface with connected transports needs. Without it, none is
+            needed.
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "rapidarray")
+    TABLES: ClassVar[Mapping[str, Choice]] = {
+        "rails": RAILS,
+        "collectives": NICCOLLECTIVES,
+        "matching": MATCHING,
+        "pio": PIO,
+        "dma": DMA,
+        "copy": COPY,
+        "bus": BUS,
+        "registration": REGISTRATION,
+        "connections": CONNECTIONS,
+    }
+
+    send_overhead: Time | None = None
+    receive_overhead: Time | None = None
+    occupies: bool | None = None
+    progress: Literal["independent", "calls", "interrupt"] | None = None
+    interrupt_cost: Time | None = None
+    eager_limit: Size | None = None
+    rendezvous: Literal["write", "read"] | None = None
+    eager_credits: int | None = None
+    control_size: Size | None = None
+    rails: Rails | None = None
+    collectives: NicCollectives | None = None
+    gap: Time | None = None
+    gap_per_byte: Time | None = None
+    receive_gap: Time | None = None
+    receive_gap_per_byte: Time | None = None
+    overhead_per_byte: Time | None = None
+    charged_bytes: Literal["all-but-first", "all"] | None = None
+    matching: Matching | None = None
+    pio: Pio | None = None
+    dma: Dma | None = None
+    copy: Copy | None = None
+    bus: Bus | None = None
+    registration: Registration | None = None
+    connections: Connections | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Elan4(Section):
+    """Quadrics' Elan-4 of 2004: the interface matches and makes progress; on PCI-X. Values of `loggp`'s parts.
+
+    Attributes:
+        send_overhead: Time from the start of a send to the handing over of its message: added to a message's
+            latency at its sender (default `0 ps`).
+        receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
+            its receiver (default `0 ps`).
+        occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
+            otherwise they are latency. Without it, those of kind "ideal" do not, and those of other kinds do. Of
+            ranks that send and receive only.
+        progress: When the library of a rank reacts to what arrives: receives messages, reads requests, answers.
+            Without it, "calls" if overheads occupy processors and otherwise "independent".
+        interrupt_cost: What interrupting a calculation takes the processor; goes with `progress = "interrupt"`.
+            Without it, nothing.
+        eager_limit: Larger messages ask their receivers first (rendezvous), by control messages that take both
+            overheads too; without it, none does. Of ranks that send and receive only.
+        rendezvous: Who moves the data of messages that ask their receivers first; goes with `eager_limit`.
+            Without it, "write".
+        eager_credits: Messages that do not ask first that a rank may have sent to another, on another node,
+            before that has received them; those beyond them wait at their sender. A control message brings a
+            credit back. Without it, any number. Of ranks that send and receive only (from 1 to 4294967295).
+        control_size: Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a
+            packet if that is less (greater than 0).
+        rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
+            Of ranks that send and receive only.
+        collectives: What collective operations take the processor of an interface that carries them out; goes
+            with `workload.collectives = "nic"`.
+        gap: G: least time from the last byte of a message to the next message that leaves the interface (default
+            `0 ps`).
+        gap_per_byte: G: time of each byte that leaves the interface (default `0 ps`).
+        receive_gap: The same as `gap` for messages that arrive; without it, `gap`.
+        receive_gap_per_byte: The same as `gap_per_byte` for bytes that arrive; without it, `gap_per_byte`.
+        overhead_per_byte: O: time of each byte of data on the processor, at the sender and at the receiver,
+            beyond the overheads (default `0 ps`).
+        charged_bytes: Which bytes of a message the times per byte are of (default `all-but-first`).
+        matching: What searching the queues of posted receives and unexpected messages takes.
+        pio: Data that the processor writes to the interface (programmed input and output).
+        dma: Engines of the interface that read data from memory.
+        copy: Data that processors copy, of messages that do not wait for their receivers. Without it, none are
+            copied.
+        bus: The bus between host and interface.
+        registration: Memory that has to be known to the interface.
+        connections: Connections of ranks, which an interface with connected transports needs. Without it, none is
+            needed.
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "elan4")
+    TABLES: ClassVar[Mapping[str, Choice]] = {
+        "rails": RAILS,
+        "collectives": NICCOLLECTIVES,
+        "matching": MATCHING,
+        "pio": PIO,
+        "dma": DMA,
+        "copy": COPY,
+        "bus": BUS,
+        "registration": REGISTRATION,
+        "connections": CONNECTIONS,
+    }
+
+    send_overhead: Time | None = None
+    receive_overhead: Time | None = None
+    occupies: bool | None = None
+    progress: Literal["independent", "calls", "interrupt"] | None = None
+    interrupt_cost: Time | None = None
+    eager_limit: Size | None = None
+    rendezvous: Literal["write", "read"] | None = None
+    eager_credits: int | None = None
+    control_size: Size | None = None
+    rails: Rails | None = None
+    collectives: NicCollectives | None = None
+    gap: Time | None = None
+    gap_per_byte: Time | None = None
+    receive_gap: Time | None = None
+    receive_gap_per_byte: Time | None = None
+    overhead_per_byte: Time | None = None
+    charged_bytes: Literal["all-but-first", "all"] | None = None
+    matching: Matching | None = None
+    pio: Pio | None = None
+    dma: Dma | None = None
+    copy: Copy | None = None
+    bus: Bus | None = None
+    registration: Registration | None = None
+    connections: Connections | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Infiniband(Section):
+    """4x InfiniBand of 2005 under MVAPICH: verbs, connections and registered memory. Values of `loggp`'s parts.
+
+    Attributes:
+        send_overhead: Time from the start of a send to the handing over of its message: added to a message's
+            latency at its sender (default `0 ps`).
+        receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
+            its receiver (default `0 ps`).
+        occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
+            otherwise they are latency. Without it, those of kind "ideal" do not, and those of other kinds do. Of
+            ranks that send and receive only.
+        progress: When the library of a rank reacts to what arrives: receives messages, reads requests, answers.
+            Without it, "calls" if overheads occupy processors and otherwise "independent".
+        interrupt_cost: What interrupting a calculation takes the processor; goes with `progress = "interrupt"`.
+            Without it, nothing.
+        eager_limit: Larger messages ask their receivers first (rendezvous), by control messages that take both
+            overheads too; without it, none does. Of ranks that send and receive only.
+        rendezvous: Who moves the data of messages that ask their receivers first; goes with `eager_limit`.
+            Without it, "write".
+        eager_credits: Messages that do not ask first that a rank may have sent to another, on another node,
+            before that has received them; those beyond them wait at their sender. A control message brings a
+            credit back. Without it, any number. Of ranks that send and receive only (from 1 to 4294967295).
+        control_size: Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a
+            packet if that is less (greater than 0).
+        rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
+            Of ranks that send and receive only.
+        collectives: What collective operations take the processor of an interface that carries them out; goes
+            with `workload.collectives = "nic"`.
+        gap: G: least time from the last byte of a message to the next message that leaves the interface (default
+            `0 ps`).
+        gap_per_byte: G: time of each byte that leaves the interface (default `0 ps`).
+        receive_gap: The same as `gap` for messages that arrive; without it, `gap`.
+        receive_gap_per_byte: The same as `gap_per_byte` for bytes that arrive; without it, `gap_per_byte`.
+        overhead_per_byte: O: time of each byte of data on the processor, at the sender and at the receiver,
+            beyond the overheads (default `0 ps`).
+        charged_bytes: Which bytes of a message the times per byte are of (default `all-but-first`).
+        matching: What searching the queues of posted receives and unexpected messages takes.
+        pio: Data that the processor writes to the interface (programmed input and output).
+        dma: Engines of the interface that read data from memory.
+        copy: Data that processors copy, of messages that do not wait for their receivers. Without it, none are
+            copied.
+        bus: The bus between host and interface.
+        registration: Memory that has to be known to the interface.
+        connections: Connections of ranks, which an interface with connected transports needs. Without it, none is
+            needed.
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "infiniband")
+    TABLES: ClassVar[Mapping[str, Choice]] = {
+        "rails": RAILS,
+        "collectives": NICCOLLECTIVES,
+        "matching": MATCHING,
+        "pio": PIO,
+        "dma": DMA,
+        "copy": COPY,
+        "bus": BUS,
+        "registration": REGISTRATION,
+        "connections": CONNECTIONS,
+    }
+
+    send_overhead: Time | None = None
+    receive_overhead: Time | None = None
+    occupies: bool | None = None
+    progress: Literal["independent", "calls", "interrupt"] | None = None
+    interrupt_cost: Time | None = None
+    eager_limit: Size | None = None
+    rendezvous: Literal["write", "read"] | None = None
+    eager_credits: int | None = None
+    control_size: Size | None = None
+    rails: Rails | None = None
+    collectives: NicCollectives | None = None
+    gap: Time | None = None
+    gap_per_byte: Time | None = None
+    receive_gap: Time | None = None
+    receive_gap_per_byte: Time | None = None
+    overhead_per_byte: Time | None = None
+    charged_bytes: Literal["all-but-first", "all"] | None = None
+    matching: Matching | None = None
+    pio: Pio | None = None
+    dma: Dma | None = None
+    copy: Copy | None = None
+    bus: Bus | None = None
+    registration: Registration | None = None
+    connections: Connections | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Ndr(Section):
+    """InfiniBand NDR of 2022, 400 Gb/s. Values of `loggp`'s parts.
+
+    Attributes:
+        send_overhead: Time from the start of a send to the handing over of its message: added to a message's
+            latency at its sender (default `0 ps`).
+        receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
+            its receiver (default `0 ps`).
+        occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
+            otherwise they are latency. Without it, those of kind "ideal" do not, and those of other kinds do. Of
+            ranks that send and receive only.
+        progress: When the library of a rank reacts to what arrives: receives messages, reads requests, answers.
+            Without it, "calls" if overheads occupy processors and otherwise "independent".
+        interrupt_cost: What interrupting a calculation takes the processor; goes with `progress = "interrupt"`.
+            Without it, nothing.
+        eager_limit: Larger messages ask their receivers first (rendezvous), by control messages that take both
+            overheads too; without it, none does. Of ranks that send and receive only.
+        rendezvous: Who moves the data of messages that ask their receivers first; goes with `eager_limit`.
+            Without it, "write".
+        eager_credits: Messages that do not ask first that a rank may have sent to another, on another node,
+            before that has received them; those beyond them wait at their sender. A control message brings a
+            credit back. Without it, any number. Of ranks that send and receive only (from 1 to 4294967295).
+        control_size: Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a
+            packet if that is less (greater than 0).
+        rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
+            Of ranks that send and receive only.
+        collectives: What collective operations take the processor of an interface that carries them out; goes
+            with `workload.collectives = "nic"`.
+        gap: G: least time from the last byte of a message to the next message that leaves the interface (default
+            `0 ps`).
+        gap_per_byte: G: time of each byte that leaves the interface (default `0 ps`).
+        receive_gap: The same as `gap` for messages that arrive; without it, `gap`.
+        receive_gap_per_byte: The same as `gap_per_byte` for bytes that arrive; without it, `gap_per_byte`.
+        overhead_per_byte: O: time of each byte of data on the processor, at the sender and at the receiver,
+            beyond the overheads (default `0 ps`).
+        charged_bytes: Which bytes of a message the times per byte are of (default `all-but-first`).
+        matching: What searching the queues of posted receives and unexpected messages takes.
+        pio: Data that the processor writes to the interface (programmed input and output).
+        dma: Engines of the interface that read data from memory.
+        copy: Data that processors copy, of messages that do not wait for their receivers. Without it, none are
+            copied.
+        bus: The bus between host and interface.
+        registration: Memory that has to be known to the interface.
+        connections: Connections of ranks, which an interface with connected transports needs. Without it, none is
+            needed.
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "ndr")
+    TABLES: ClassVar[Mapping[str, Choice]] = {
+        "rails": RAILS,
+        "collectives": NICCOLLECTIVES,
+        "matching": MATCHING,
+        "pio": PIO,
+        "dma": DMA,
+        "copy": COPY,
+        "bus": BUS,
+        "registration": REGISTRATION,
+        "connections": CONNECTIONS,
+    }
+
+    send_overhead: Time | None = None
+    receive_overhead: Time | None = None
+    occupies: bool | None = None
+    progress: Literal["independent", "calls", "interrupt"] | None = None
+    interrupt_cost: Time | None = None
+    eager_limit: Size | None = None
+    rendezvous: Literal["write", "read"] | None = None
+    eager_credits: int | None = None
+    control_size: Size | None = None
+    rails: Rails | None = None
+    collectives: NicCollectives | None = None
+    gap: Time | None = None
+    gap_per_byte: Time | None = None
+    receive_gap: Time | None = None
+    receive_gap_per_byte: Time | None = None
+    overhead_per_byte: Time | None = None
+    charged_bytes: Literal["all-but-first", "all"] | None = None
+    matching: Matching | None = None
+    pio: Pio | None = None
+    dma: Dma | None = None
+    copy: Copy | None = None
+    bus: Bus | None = None
+    registration: Registration | None = None
+    connections: Connections | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Slingshot(Section):
+    """HPE Slingshot 11 of 2021, 200 Gb/s. Values of `loggp`'s parts.
+
+    Attributes:
+        send_overhead: Time from the start of a send to the handing over of its message: added to a message's
+            latency at its sender (default `0 ps`).
+        receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
+            its receiver (default `0 ps`).
+        occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
+            otherwise they are latency. Without it, those of kind "ideal" do not, and those of other kinds do. Of
+            ranks that send and receive only.
+        progress: When the library of a rank reacts to what arrives: receives messages, reads requests, answers.
+            Without it, "calls" if overheads occupy processors and otherwise "independent".
+        interrupt_cost: What interrupting a calculation takes the processor; goes with `progress = "interrupt"`.
+            Without it, nothing.
+        eager_limit: Larger messages ask their receivers first (rendezvous), by control messages that take both
+            overheads too; without it, none does. Of ranks that send and receive only.
+        rendezvous: Who moves the data of messages that ask their receivers first; goes with `eager_limit`.
+            Without it, "write".
+        eager_credits: Messages that do not ask first that a rank may have sent to another, on another node,
+            before that has received them; those beyond them wait at their sender. A control message brings a
+            credit back. Without it, any number. Of ranks that send and receive only (from 1 to 4294967295).
+        control_size: Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a
+            packet if that is less (greater than 0).
+        rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
+            Of ranks that send and receive only.
+        collectives: What collective operations take the processor of an interface that carries them out; goes
+            with `workload.collectives = "nic"`.
+        gap: G: least time from the last byte of a message to the next message that leaves the interface (default
+            `0 ps`).
+        gap_per_byte: G: time of each byte that leaves the interface (default `0 ps`).
+        receive_gap: The same as `gap` for messages that arrive; without it, `gap`.
+        receive_gap_per_byte: The same as `gap_per_byte` for bytes that arrive; without it, `gap_per_byte`.
+        overhead_per_byte: O: time of each byte of data on the processor, at the sender and at the receiver,
+            beyond the overheads (default `0 ps`).
+        charged_bytes: Which bytes of a message the times per byte are of (default `all-but-first`).
+        matching: What searching the queues of posted receives and unexpected messages takes.
+        pio: Data that the processor writes to the interface (programmed input and output).
+        dma: Engines of the interface that read data from memory.
+        copy: Data that processors copy, of messages that do not wait for their receivers. Without it, none are
+            copied.
+        bus: The bus between host and interface.
+        registration: Memory that has to be known to the interface.
+        connections: Connections of ranks, which an interface with connected transports needs. Without it, none is
+            needed.
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "slingshot")
+    TABLES: ClassVar[Mapping[str, Choice]] = {
+        "rails": RAILS,
+        "collectives": NICCOLLECTIVES,
+        "matching": MATCHING,
+        "pio": PIO,
+        "dma": DMA,
+        "copy": COPY,
+        "bus": BUS,
+        "registration": REGISTRATION,
+        "connections": CONNECTIONS,
+    }
+
+    send_overhead: Time | None = None
+    receive_overhead: Time | None = None
+    occupies: bool | None = None
+    progress: Literal["independent", "calls", "interrupt"] | None = None
+    interrupt_cost: Time | None = None
+    eager_limit: Size | None = None
+    rendezvous: Literal["write", "read"] | None = None
+    eager_credits: int | None = None
+    control_size: Size | None = None
+    rails: Rails | None = None
+    collectives: NicCollectives | None = None
+    gap: Time | None = None
+    gap_per_byte: Time | None = None
+    receive_gap: Time | None = None
+    receive_gap_per_byte: Time | None = None
+    overhead_per_byte: Time | None = None
+    charged_bytes: Literal["all-but-first", "all"] | None = None
+    matching: Matching | None = None
+    pio: Pio | None = None
+    dma: Dma | None = None
+    copy: Copy | None = None
     bus: Bus | None = None
     registration: Registration | None = None
     connections: Connections | None = None
 
 
 #: Any of the kinds.
-Kind: TypeAlias = Ideal | Loggp
+Kind: TypeAlias = Ideal | Loggp | Infinipath | Rapidarray | Elan4 | Infiniband | Ndr | Slingshot
 
 #: What reads a table.
-CHOICE = Choice("kind", {"ideal": Ideal, "loggp": Loggp})
+CHOICE = Choice(
+    "kind",
+    {
+        "ideal": Ideal,
+        "loggp": Loggp,
+        "infinipath": Infinipath,
+        "rapidarray": Rapidarray,
+        "elan4": Elan4,
+        "infiniband": Infiniband,
+        "ndr": Ndr,
+        "slingshot": Slingshot,
+    },
+)

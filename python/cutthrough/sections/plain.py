@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BUS",
     "CONNECTIONS",
+    "COPY",
     "DMA",
     "ELEMENTS",
     "FANOUT",
@@ -39,6 +40,7 @@ __all__ = [
     "STREAMING",
     "Bus",
     "Connections",
+    "Copy",
     "Dma",
     "Elements",
     "Fanout",
@@ -215,6 +217,24 @@ DMA = Choice(None, {"": Dma})
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
+class Copy(Section):
+    """Data of messages that do not wait for their receivers, which processors copy: into buffers of the interface or
+    of the library, and out of them.
+
+    Attributes:
+        bandwidth: Rate at which a processor copies, and is occupied (greater than 0; required, or swept).
+        at: Where data are copied (default `both`).
+    """
+
+    bandwidth: Bandwidth | None = None
+    at: Literal["both", "sender", "receiver"] | None = None
+
+
+#: What reads a table.
+COPY = Choice(None, {"": Copy})
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
 class Bus(Section):
     """The bus between host and interface: packets that leave and packets that arrive cross it.
 
@@ -222,11 +242,13 @@ class Bus(Section):
         bandwidth: Bandwidth, of each direction if there are two (greater than 0; required, or swept).
         directions: Whether what leaves and what arrives share the bus (default `both`).
         per_packet: Time of each packet beyond that of its bytes (default `0 ps`).
+        of: Whether each rail has a bus, or all rails of a node share one (default `rail`).
     """
 
     bandwidth: Bandwidth | None = None
     directions: Literal["one", "both"] | None = None
     per_packet: Time | None = None
+    of: Literal["rail", "node"] | None = None
 
 
 #: What reads a table.
@@ -245,6 +267,7 @@ class Registration(Section):
         cached: How many buffers of a rank stay registered, least recently used first to give way (a cache of
             registrations). Without it, none: each message registers its memory (from 0 to 4294967295; default 0).
         buffers: Which messages of a rank are in the same buffer (default `by-peer`).
+        ends: At which ends of a message memory is registered (default `both`).
     """
 
     time: Time | None = None
@@ -252,6 +275,7 @@ class Registration(Section):
     page_size: Size | None = None
     cached: int | None = None
     buffers: Literal["by-peer", "one", "by-tag", "fresh"] | None = None
+    ends: Literal["both", "receiver"] | None = None
 
 
 #: What reads a table.

@@ -168,6 +168,8 @@ class Benchmark(Section):
 
     Attributes:
         benchmark: Who exchanges messages with whom.
+        collectives: Who carries out the operations of a benchmark that is a collective operation, where its
+            algorithm is "auto". Without it, the algorithm says so.
         packet_size: Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if
             injection channels have 100 Gb/s or more, else 256 B (greater than 0).
         pacer: When the packets of a flow, from one node to another, may leave.
@@ -177,6 +179,7 @@ class Benchmark(Section):
     TABLES: ClassVar[Mapping[str, Choice]] = {"benchmark": BENCHMARK, "pacer": PACER}
 
     benchmark: BenchmarkKind | Open | None = None
+    collectives: Literal["hardware", "software", "nic"] | None = None
     packet_size: Size | None = None
     pacer: PacerKind | Open | None = None
 

@@ -184,7 +184,7 @@ impl Executor {
             interfaces: Interfaces::new(
                 interface.parts,
                 (interface.matching.on_nic || interface.protocol.forwarding.is_some(), interface.connections.fetches()),
-                sources,
+                (sources, interface.rails.count as usize),
             ),
             connections: Connections::new(interface.connections, ranks, sources),
             registrations: Registrations::new(interface.registration, ranks),

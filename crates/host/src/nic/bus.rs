@@ -11,11 +11,13 @@ pub struct BusParams {
     pub per_packet: u64,
     /// Whether both directions share it (PCI-X), or each has it to itself (HyperTransport, PCI Express).
     pub shared: bool,
+    /// Whether all rails of a node share it, or each has one.
+    pub of_node: bool,
 }
 
 impl BusParams {
     /// No bus.
-    pub const NONE: Self = Self { per_byte: PerByte::FREE, per_packet: 0, shared: false };
+    pub const NONE: Self = Self { per_byte: PerByte::FREE, per_packet: 0, shared: false, of_node: false };
 
     /// Whether it takes no time.
     pub const fn is_free(&self) -> bool {
@@ -47,7 +49,7 @@ mod tests {
     fn directions_share_the_bus_or_not() {
         // Would catch a bus of one direction that is as good as two, and two that wait for each other.
         let run = |shared| {
-            let bus = BusParams { per_byte: PerByte::of(2), per_packet: 50, shared };
+            let bus = BusParams { per_byte: PerByte::of(2), per_packet: 50, shared, of_node: false };
             let packet = Fragment { bytes: 100, is_first: true, is_last: true };
             let mut server = Bus::default();
             [false, true, false].map(|arrives| server.pass(&bus, &packet, (arrives, Passage::whole(10))).tail)

@@ -20,7 +20,7 @@
 //! nothing, and of several parts the slowest counts. A packet is released to the network so that its tail leaves the link no sooner
 //! than it has passed the parts; of a packet that arrives the head has come the packet's time on the link before the tail.
 //!
-//! Where a node has several rails, each has all of these parts to itself; matching and collective operations are done by the first rail's
+//! Where a node has several rails, each has all of these parts to itself, or they share the bus; matching and collective operations are done by the first rail's
 //! interface, for they are of ranks.
 //!
 //! What is left out: the interface has room for all that waits in it, on both sides; the network is pushed back by
@@ -92,6 +92,8 @@ pub(crate) struct Interfaces {
     parts: PartParams,
     all: Vec<Interface>,
     engines: Engines,
+    /// Interfaces of a node.
+    rails: usize,
     /// Whether what leaves has parts to pass, and what arrives.
     pub sending: bool,
     pub receiving: bool,
@@ -99,14 +101,14 @@ pub(crate) struct Interfaces {
 
 impl Interfaces {
     /// So many interfaces that nothing has passed, which have a processor if `processing`, and fetch the state of connections if `fetching`.
-    pub fn new(parts: PartParams, (processing, fetching): (bool, bool), sources: usize) -> Self {
+    pub fn new(parts: PartParams, (processing, fetching): (bool, bool), (sources, rails): (usize, usize)) -> Self {
         let bus = !parts.bus.is_free();
         let from_memory = parts.pio.is_some() || parts.dma.engines > 0;
         let (sending, receiving) =
             (bus || from_memory || fetching || !parts.send_gap.is_free(), bus || !parts.receive_gap.is_free());
         let sources = if sending || receiving || processing { sources } else { 0 };
         let engines = Engines::new(&parts.dma, sources);
-        Self { parts, all: vec![Interface::default(); sources], engines, sending, receiving }
+        Self { parts, all: vec![Interface::default(); sources], engines, rails: rails.max(1), sending, receiving }
     }
 
     /// The interface of a node takes over a message of so many bytes at a time, which the processor does not write: as which its bytes come.
@@ -119,16 +121,22 @@ impl Interfaces {
 
     /// A packet leaves: when its head and its tail have passed the parts, in picoseconds.
     pub fn send(&mut self, source: usize, packet: &Fragment, at: Passage) -> Passage {
-        let own = &mut self.all[source];
-        let at = own.bus.pass(&self.parts.bus, packet, (false, at));
-        own.send_gap.pass(&self.parts.send_gap, packet, at)
+        let bus = self.bus_of(source);
+        let at = self.all[bus].bus.pass(&self.parts.bus, packet, (false, at));
+        self.all[source].send_gap.pass(&self.parts.send_gap, packet, at)
     }
 
     /// A packet arrives: when it has passed the parts.
     pub fn receive(&mut self, source: usize, packet: &Fragment, at: Passage) -> Passage {
-        let own = &mut self.all[source];
-        let at = own.receive_gap.pass(&self.parts.receive_gap, packet, at);
-        own.bus.pass(&self.parts.bus, packet, (true, at))
+        let at = self.all[source].receive_gap.pass(&self.parts.receive_gap, packet, at);
+        let bus = self.bus_of(source);
+        self.all[bus].bus.pass(&self.parts.bus, packet, (true, at))
+    }
+
+    /// The source whose bus packets of one cross: its own, or that of the first rail of its node.
+    #[inline]
+    fn bus_of(&self, source: usize) -> usize {
+        if self.parts.bus.of_node { source - source % self.rails } else { source }
     }
 
     /// The processor of a node's interface works for a time from a time on, after what it has been given before: when it has ended.
@@ -136,5 +144,25 @@ impl Interfaces {
         let free_at = &mut self.all[source].processor_free_at;
         *free_at = (*free_at).max(now).saturating_add(time);
         *free_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rails_of_a_node_share_a_bus_or_not() {
+        // Would catch a bus of each rail where there is one, and one that nodes share.
+        let run = |of_node| {
+            let bus = BusParams { per_byte: PerByte::of(2), per_packet: 50, shared: false, of_node };
+            let mut all = Interfaces::new(PartParams { bus, ..PartParams::NONE }, (false, false), (4, 2));
+            let packet = Fragment { bytes: 100, is_first: true, is_last: true };
+            let sent = [0, 1, 2, 3].map(|source| all.send(source, &packet, Passage::whole(10)).tail);
+            let received = [1, 0].map(|source| all.receive(source, &packet, Passage::whole(10)).tail);
+            (sent, received)
+        };
+        assert_eq!(run(false), ([260; 4], [260; 2]));
+        assert_eq!(run(true), ([260, 510, 260, 510], [260, 510]));
     }
 }

@@ -2,7 +2,8 @@
 
 use host::{
     BufferRule, BusParams, ConnectionCounts, ConnectionMode, ConnectionParams, DmaParams, Executor, GapParams,
-    MatchingParams, NicParams, PartParams, PerByte, RailParams, RailPolicy, RegistrationParams, stripes,
+    MatchingParams, NicParams, PartParams, PerByte, RailParams, RailPolicy, RegisteredEnds, RegistrationParams,
+    stripes,
 };
 use std::sync::Arc;
 use workload::program::{Programs, Step};
@@ -59,7 +60,7 @@ const PACKET: u64 = 100;
 fn interface(parts: &[Part]) -> NicParams {
     let has = |part| parts.contains(&part);
     let gap = |per_byte| GapParams { per_message: 0, per_byte: PerByte::of(per_byte), spares_first: false };
-    let bus = BusParams { per_byte: PerByte::of(BUS), per_packet: 0, shared: has(Part::SharedBus) };
+    let bus = BusParams { per_byte: PerByte::of(BUS), per_packet: 0, shared: has(Part::SharedBus), of_node: false };
     let dma = DmaParams { engines: 1, setup: DMA_SETUP, per_byte: PerByte::of(DMA) };
     NicParams {
         spares_first: false,
@@ -149,8 +150,14 @@ fn a_rendezvous_takes_registration_and_connections_alone_and_together() {
     // Would catch a registration at one end only, a connection that the answer sets up again, and a search that a request does not need.
     for number in 0..16_u32 {
         let [registers, setup, miss, searches] = [0, 1, 2, 3].map(|bit| number >> bit & 1 == 1);
-        let registration =
-            RegistrationParams { time: 500, per_page: 20, page: 256, cached: 0, buffers: BufferRule::ByPeer };
+        let registration = RegistrationParams {
+            time: 500,
+            per_page: 20,
+            page: 256,
+            cached: 0,
+            buffers: BufferRule::ByPeer,
+            ends: RegisteredEnds::Both,
+        };
         let parts: Vec<Part> = [(setup, Part::Setup), (miss, Part::Miss), (searches, Part::Matching)]
             .into_iter()
             .filter_map(|(has, part)| has.then_some(part))
@@ -164,6 +171,33 @@ fn a_rendezvous_takes_registration_and_connections_alone_and_together() {
         let answer = 14 + of(searches, SEARCH) + 60 + pages + of(miss, MISS) + TRANSIT;
         assert_eq!(ends[1], request + answer + 14 + 60 + TRANSIT + 14, "{parts:?}, registration: {registers}");
     }
+}
+
+#[test]
+fn what_does_not_wait_is_copied_and_what_waits_is_not() {
+    // Would catch a copy at the other end, one of a message that goes from memory to memory, and one of control messages.
+    for (copy, bytes) in [([2, 0], 400), ([0, 3], 400), ([2, 3], 500), ([2, 3], 501)] {
+        let interface = NicParams { eager_limit: Some(500), copy: copy.map(PerByte::of), ..interface(&[]) };
+        let ends = ends(interface, vec![vec![send(1, bytes), Step::WaitAll], vec![recv(0, bytes), Step::WaitAll]]);
+        let exact = match bytes <= 500 {
+            true => 60 + copy[0] * bytes + TRANSIT + 14 + copy[1] * bytes,
+            false => 3 * (60 + TRANSIT + 14),
+        };
+        assert_eq!(ends[1], exact, "{copy:?}, {bytes} bytes");
+    }
+}
+
+#[test]
+fn only_the_receiver_registers_where_the_processor_writes_what_is_sent() {
+    // Would catch a registration at the sender.
+    let ends_of = |of: RegisteredEnds| {
+        let registration =
+            RegistrationParams { time: 500, per_page: 20, page: 256, cached: 0, buffers: BufferRule::ByPeer, ends: of };
+        let interface = NicParams { eager_limit: Some(500), registration, ..interface(&[]) };
+        ends(interface, vec![vec![send(1, 600), Step::WaitAll], vec![recv(0, 600), Step::WaitAll]])[1]
+    };
+    assert_eq!(ends_of(RegisteredEnds::Both), 3 * (60 + TRANSIT + 14) + 2 * 560);
+    assert_eq!(ends_of(RegisteredEnds::Receiver), 3 * (60 + TRANSIT + 14) + 560);
 }
 
 /// Runs a schedule, a rank on each node, on so many executors, and adds up what they say.
@@ -284,8 +318,14 @@ fn what_is_passed_on_from_the_same_buffer_is_registered_once() {
         let sent = builder.send(1, 2, 600, tag);
         builder.requires(sent, received);
         builder.recv(2, 1, 600, tag);
-        let registration =
-            RegistrationParams { time: 500, per_page: 20, page: 256, cached: 4, buffers: BufferRule::ByTag };
+        let registration = RegistrationParams {
+            time: 500,
+            per_page: 20,
+            page: 256,
+            cached: 4,
+            buffers: BufferRule::ByTag,
+            ends: RegisteredEnds::Both,
+        };
         let interface = NicParams { eager_limit: Some(500), registration, ..LOGGP };
         counted(interface, builder, &[0, 1, 2], 1).1
     };
@@ -311,7 +351,8 @@ fn registrations_are_of_buffers() {
         builder
     };
     let tagged = |cached, buffers, sizes, tags| {
-        let registration = RegistrationParams { time: 500, per_page: 20, page: 256, cached, buffers };
+        let registration =
+            RegistrationParams { time: 500, per_page: 20, page: 256, cached, buffers, ends: RegisteredEnds::Both };
         let interface = NicParams { eager_limit: Some(500), registration, ..LOGGP };
         let (_, (made, spared)) = counted(interface, messages(sizes, tags), &[0, 1, 2], 1);
         assert_eq!(made + spared, 12);

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use host::{
     BufferRule, BusParams, ConnectionParams, DmaParams, GapParams, MatchingParams, NicParams, NodeParams, NoiseParams,
-    PartParams, PerByte, ProcessorParams, ProgressMode, ProtocolParams, RailParams, RegistrationParams,
+    PartParams, PerByte, ProcessorParams, ProgressMode, ProtocolParams, RailParams, RegisteredEnds, RegistrationParams,
 };
 use workload::program::{Action, Programs, Script, Scripts, Seen, Step};
 
@@ -20,6 +20,7 @@ pub const LOGGP: NicParams = NicParams {
     pace: 0,
     tick: 1,
     overhead_per_byte: PerByte::FREE,
+    copy: [PerByte::FREE; 2],
     spares_first: true,
     processor: ProcessorParams { occupied: true, progress: ProgressMode::Calls, noise: None },
     matching: MatchingParams { per_entry: 0, on_nic: false },
@@ -314,7 +315,7 @@ fn engines_read_what_the_processor_does_not_write() {
 fn a_bus_of_one_direction_is_shared_by_both() {
     // Would catch a bus that serves both directions at a time: two nodes send each other 20 messages of a packet, which take 2 ps a byte
     // and 10 ps each on each bus.
-    let bus = |shared| BusParams { per_byte: PerByte::of(2), per_packet: 10, shared };
+    let bus = |shared| BusParams { per_byte: PerByte::of(2), per_packet: 10, shared, of_node: false };
     let end = |bus| {
         let own = |other: u32| [vec![recv(other, 100); 20], vec![send(other, 100); 20], vec![Step::WaitAll]].concat();
         let free = NicParams { send_overhead: 0, receive_overhead: 0, ..LOGGP };
@@ -328,8 +329,14 @@ fn a_bus_of_one_direction_is_shared_by_both() {
 #[test]
 fn memory_is_registered_at_both_ends_unless_it_is_known() {
     // Would catch a registration that is paid by eager messages, at one end only, or for memory that is known: of 3 messages one is new.
-    let registration =
-        RegistrationParams { time: 300, per_page: 20, page: 256, cached: 1, buffers: BufferRule::ByPeer };
+    let registration = RegistrationParams {
+        time: 300,
+        per_page: 20,
+        page: 256,
+        cached: 1,
+        buffers: BufferRule::ByPeer,
+        ends: RegisteredEnds::Both,
+    };
     let interface = NicParams { eager_limit: Some(500), registration, ..LOGGP };
     let run = |bytes| {
         let sender = vec![send(1, bytes), Step::WaitAll, send(1, bytes), Step::WaitAll];

@@ -20,6 +20,7 @@ pub const INTERFACE: NicParams = NicParams {
     pace: 10,
     tick: 2,
     overhead_per_byte: PerByte::FREE,
+    copy: [PerByte::FREE; 2],
     spares_first: false,
     processor: ProcessorParams::LATENCY,
     matching: MatchingParams { per_entry: 0, on_nic: false },

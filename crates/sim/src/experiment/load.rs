@@ -18,7 +18,7 @@ use super::spec::ExperimentSpec;
 use super::sweep::{Axis, LABEL, SweptKey, axes, steps};
 use super::tree::{Entry, Node, Table, Value};
 use super::workload::{ProgramRanksSpec, WorkloadSpec};
-use super::{kinds, searched, seeds, validate};
+use super::{kinds, nic_presets, searched, seeds, validate};
 use crate::parts::{GivenPrograms, Parts};
 use crate::proofs::Proofs;
 
@@ -443,6 +443,7 @@ fn tree_of(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> T
 fn point(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> Result<Point, ConfigError> {
     let mut tree = tree_of(tree, axes, settings, index);
     kinds::fill(&mut tree);
+    nic_presets::fill(&mut tree);
     // Faults of the file come in the order of its lines, before those of options and of what is not written at all.
     let first = |fault: &ConfigError| fault.place.map_or((u32::MAX, 0), |place| (place.source, place.start));
     if let Some(fault) = validate::faults(&tree).into_iter().min_by_key(first) {

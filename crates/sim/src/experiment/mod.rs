@@ -14,6 +14,8 @@ mod locate;
 mod memory;
 mod nic;
 mod nic_collectives;
+mod nic_parts;
+mod nic_presets;
 mod place;
 mod rails;
 mod range;
@@ -37,11 +39,12 @@ pub use include::{FILE_KEYS, MAX_FILE};
 pub use jobs::JobSpec;
 pub use load::{Experiment, Point, Swept};
 pub use memory::MemorySpec;
-pub use nic::{
-    BuffersSpec, ChargedBytes, Directions, HostSpec, LoggpNicSpec, Matcher, MatchingSpec, NicSpec, ProgressSpec,
-    RegistrationSpec, RendezvousSpec,
-};
+pub use nic::{ChargedBytes, HostSpec, LoggpNicSpec, NicSpec, ProgressSpec, RendezvousSpec};
 pub use nic_collectives::NicCollectivesSpec;
+pub use nic_parts::{
+    BuffersSpec, BusOwner, BusSpec, CopyEnds, CopySpec, Directions, DmaSpec, Matcher, MatchingSpec, PioSpec,
+    RegisteredEndsSpec, RegistrationSpec,
+};
 pub use place::{MappedSpec, Place, PlaceSpec};
 pub use rails::{ConnectionModeSpec, ConnectionsSpec, RailPolicySpec, RailsSpec};
 pub use range::MAX_POINTS;

@@ -5,18 +5,37 @@ use serde::{Deserialize, Serialize};
 use units::{Bandwidth, Bytes, Time};
 
 use super::nic_collectives::NicCollectivesSpec;
+use super::nic_parts::{BusSpec, CopySpec, DmaSpec, Matcher, MatchingSpec, PioSpec, RegistrationSpec};
+use super::nic_presets::PRESETS;
 use super::rails::{ConnectionModeSpec, ConnectionsSpec, RailsSpec};
 
 /// The interface between a node and the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-#[expect(clippy::large_enum_variant, reason = "an experiment has one, and nothing holds many")]
 pub enum NicSpec {
     /// Keeps up with its link; what software and interface take is pure latency, reported apart from the network's.
     Ideal(HostSpec),
     /// LogGP: overheads that occupy the processor, and gaps per message and per byte that occupy the interface, at the sender and at
     /// the receiver. Of ranks that send and receive only.
     Loggp(LoggpNicSpec),
+    /// PathScale's InfiniPath of 2005: the processor writes all data, matches and makes progress; no connections. Values of `loggp`'s parts.
+    #[schemars(extend("x-example" = PRESETS[0].1))]
+    Infinipath(LoggpNicSpec),
+    /// Cray's RapidArray of 2005, in the XD1: copies for small messages, DMA for others, two rails. Values of `loggp`'s parts.
+    #[schemars(extend("x-example" = PRESETS[1].1))]
+    Rapidarray(LoggpNicSpec),
+    /// Quadrics' Elan-4 of 2004: the interface matches and makes progress; on PCI-X. Values of `loggp`'s parts.
+    #[schemars(extend("x-example" = PRESETS[2].1))]
+    Elan4(LoggpNicSpec),
+    /// 4x InfiniBand of 2005 under MVAPICH: verbs, connections and registered memory. Values of `loggp`'s parts.
+    #[schemars(extend("x-example" = PRESETS[3].1))]
+    Infiniband(LoggpNicSpec),
+    /// InfiniBand NDR of 2022, 400 Gb/s. Values of `loggp`'s parts.
+    #[schemars(extend("x-example" = PRESETS[4].1))]
+    Ndr(LoggpNicSpec),
+    /// HPE Slingshot 11 of 2021, 200 Gb/s. Values of `loggp`'s parts.
+    #[schemars(extend("x-example" = PRESETS[5].1))]
+    Slingshot(LoggpNicSpec),
 }
 
 impl Default for NicSpec {
@@ -30,13 +49,33 @@ impl NicSpec {
     pub fn host(&self) -> &HostSpec {
         match self {
             Self::Ideal(host) => host,
-            Self::Loggp(nic) => &nic.host,
+            Self::Loggp(nic)
+            | Self::Infinipath(nic)
+            | Self::Rapidarray(nic)
+            | Self::Elan4(nic)
+            | Self::Infiniband(nic)
+            | Self::Ndr(nic)
+            | Self::Slingshot(nic) => &nic.host,
+        }
+    }
+
+    /// The kind, as the experiment file writes it.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Ideal(_) => "ideal",
+            Self::Loggp(_) => "loggp",
+            Self::Infinipath(_) => PRESETS[0].0,
+            Self::Rapidarray(_) => PRESETS[1].0,
+            Self::Elan4(_) => PRESETS[2].0,
+            Self::Infiniband(_) => PRESETS[3].0,
+            Self::Ndr(_) => PRESETS[4].0,
+            Self::Slingshot(_) => PRESETS[5].0,
         }
     }
 
     /// Whether overheads occupy processors.
     pub fn occupies(&self) -> bool {
-        self.host().occupies.unwrap_or(matches!(self, Self::Loggp(_)))
+        self.host().occupies.unwrap_or(self.parts().is_some())
     }
 
     /// When the library of a rank reacts to what arrives.
@@ -49,7 +88,13 @@ impl NicSpec {
     pub fn parts(&self) -> Option<&LoggpNicSpec> {
         match self {
             Self::Ideal(_) => None,
-            Self::Loggp(nic) => Some(nic),
+            Self::Loggp(nic)
+            | Self::Infinipath(nic)
+            | Self::Rapidarray(nic)
+            | Self::Elan4(nic)
+            | Self::Infiniband(nic)
+            | Self::Ndr(nic)
+            | Self::Slingshot(nic) => Some(nic),
         }
     }
 
@@ -74,14 +119,14 @@ impl NicSpec {
     pub(super) fn contradiction(&self, ranks: bool, on_nic: bool) -> Option<(String, String)> {
         let HostSpec { occupies, progress, interrupt_cost, eager_limit, eager_credits, rails, .. } = self.host();
         let of_ranks = [
-            ("kind", matches!(self, Self::Loggp(_))),
+            ("kind", self.parts().is_some()),
             ("eager_limit", eager_limit.is_some()),
             ("eager_credits", eager_credits.is_some()),
             ("occupies", *occupies == Some(true)),
             ("rails", rails.is_some()),
         ];
         if let Some((key, _)) = of_ranks.into_iter().find(|(_, written)| *written && !ranks) {
-            let what = if key == "kind" { "`nic.kind` = \"loggp\"".to_owned() } else { format!("`nic.{key}`") };
+            let what = if key == "kind" { format!("`nic.kind` = \"{}\"", self.kind()) } else { format!("`nic.{key}`") };
             let message = format!(
                 "{what} is for ranks that send and receive: only workloads of kind \"benchmark\" and \"program\", and \
                  message-driven applications, have them"
@@ -287,6 +332,9 @@ pub struct LoggpNicSpec {
     /// Engines of the interface that read data from memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dma: Option<DmaSpec>,
+    /// Data that processors copy, of messages that do not wait for their receivers. Without it, none are copied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copy: Option<CopySpec>,
     /// The bus between host and interface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bus: Option<BusSpec>,
@@ -296,131 +344,6 @@ pub struct LoggpNicSpec {
     /// Connections of ranks, which an interface with connected transports needs. Without it, none is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<ConnectionsSpec>,
-}
-
-/// What searching the queues of posted receives and unexpected messages takes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(extend("x-example" = "[nic.matching]\nper_entry = \"20 ns\"\non = \"host\""))]
-pub struct MatchingSpec {
-    /// Time of each entry that a search from the front of a queue looks at.
-    pub per_entry: Time,
-    /// Who searches.
-    pub on: Matcher,
-}
-
-/// Who matches messages and receives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Matcher {
-    /// The processor, as library work.
-    #[default]
-    Host,
-    /// The interface, one search after the other; it also handles the requests and answers of the rendezvous, which then take no
-    /// overhead of a processor and do not wait for one.
-    Nic,
-}
-
-/// Data that the processor writes to the interface.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(extend("x-example" = "[nic.pio]\nbandwidth = \"12 Gb/s\"\nlimit = \"16 KiB\""))]
-pub struct PioSpec {
-    /// Rate at which the processor writes, and is occupied. The interface sends what has been written meanwhile.
-    #[schemars(extend("minimum" = 1))]
-    pub bandwidth: Bandwidth,
-    /// Messages of more bytes are read by `[nic.dma]`; without it, all are written by the processor.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<Bytes>,
-}
-
-/// Engines of the interface that read data from memory, each one message after the other.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(extend("x-example" = "[nic.dma]\nbandwidth = \"16 Gb/s\"\nsetup = \"500 ns\"\nengines = 2"))]
-pub struct DmaSpec {
-    /// Rate at which an engine reads.
-    #[schemars(extend("minimum" = 1))]
-    pub bandwidth: Bandwidth,
-    /// Time from when an engine takes a message to its first byte.
-    #[serde(default)]
-    pub setup: Time,
-    /// How many engines there are.
-    #[serde(default = "one")]
-    #[schemars(range(min = 1, max = 64))]
-    pub engines: u32,
-}
-
-fn one() -> u32 {
-    1
-}
-
-/// The bus between host and interface: packets that leave and packets that arrive cross it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(extend("x-example" = "[nic.bus]\nbandwidth = \"8 Gb/s\"\ndirections = \"one\""))]
-pub struct BusSpec {
-    /// Bandwidth, of each direction if there are two.
-    #[schemars(extend("minimum" = 1))]
-    pub bandwidth: Bandwidth,
-    /// Whether what leaves and what arrives share the bus.
-    #[serde(default)]
-    pub directions: Directions,
-    /// Time of each packet beyond that of its bytes.
-    #[serde(default)]
-    pub per_packet: Time,
-}
-
-/// The directions of a bus.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Directions {
-    /// What leaves and what arrives take turns (half duplex), as on PCI-X.
-    One,
-    /// Each has the bandwidth to itself (full duplex), as on PCI Express.
-    #[default]
-    Both,
-}
-
-/// Memory that processors have to register with the interface, of messages that wait for their receivers, at both ends: their data
-/// go from memory to memory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(extend("x-example" = "[nic.registration]\ntime = \"10 us\"\nper_page = \"100 ns\"\ncached = 64"))]
-pub struct RegistrationSpec {
-    /// Time of a registration,
-    pub time: Time,
-    /// and of each page of it.
-    pub per_page: Time,
-    /// Size of a page.
-    #[schemars(extend("minimum" = 1))]
-    pub page_size: Bytes,
-    /// How many buffers of a rank stay registered, least recently used first to give way (a cache of registrations). Without it, none: each
-    /// message registers its memory.
-    pub cached: u32,
-    /// Which messages of a rank are in the same buffer.
-    pub buffers: BuffersSpec,
-}
-
-/// Which messages of a rank are in the same buffer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum BuffersSpec {
-    /// Those that it sends to a rank are in one, and those that it receives from a rank are in one.
-    #[default]
-    ByPeer,
-    /// Those that it sends are in one, and those that it receives are in one.
-    One,
-    /// Those under a tag of a communicator are in one, whether it sends or receives them: the program names its buffers by tags.
-    ByTag,
-    /// No two are in the same.
-    Fresh,
-}
-
-impl Default for RegistrationSpec {
-    fn default() -> Self {
-        Self { time: Time(0), per_page: Time(0), page_size: Bytes(4096), cached: 0, buffers: BuffersSpec::ByPeer }
-    }
 }
 
 impl LoggpNicSpec {

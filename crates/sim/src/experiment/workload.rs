@@ -57,6 +57,7 @@ impl WorkloadSpec {
     pub fn carrier(&self) -> Option<Carrier> {
         match self {
             Self::Program(spec) => spec.collectives,
+            Self::Benchmark(spec) => spec.collectives,
             Self::Application(spec) => spec.collectives,
             _ => None,
         }
@@ -308,6 +309,10 @@ pub struct RanksSpec {
     /// Who exchanges messages with whom.
     #[serde(default)]
     pub benchmark: BenchmarkSpec,
+    /// Who carries out the operations of a benchmark that is a collective operation, where its algorithm is "auto". Without it, the algorithm says
+    /// so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collectives: Option<Carrier>,
     /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
     /// or more, else 256 B.
     #[schemars(extend("minimum" = 1))]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::ranks::{BenchmarkResult, ProgramResult};
+use super::ranks::{BenchmarkResult, ProgramResult, TableResult};
 use super::time::{BreakdownResult, CriticalPathResult, TimelineResult};
 
 /// One phase of a closed workload.
@@ -42,10 +42,13 @@ pub struct ClosedResult {
     /// What a message-driven application has besides.
     #[serde(flatten)]
     pub steps: Option<StepsResult>,
-    /// What a benchmark has besides.
+    /// What a benchmark of message latency has besides.
     #[serde(flatten)]
     pub benchmark: Option<BenchmarkResult>,
-    /// What a program of ranks has besides.
+    /// What a benchmark has besides that gives a table.
+    #[serde(flatten)]
+    pub table: Option<TableResult>,
+    /// What a program of ranks has besides, and a benchmark that gives a table.
     #[serde(flatten)]
     pub program: Option<ProgramResult>,
     /// What ranks do, if `measure.timeline` asks for it and all have ended.

@@ -17,7 +17,9 @@ pub use collective::CollectiveResult;
 pub(crate) use latencies::Latencies;
 pub use messages::{Distribution, MessageFigures, MessageResult, MessageSize};
 pub use point::{JobResult, PointResult};
-pub use ranks::{BenchmarkResult, GroupsResult, MeasureResult, MeasuredTimes, PairResult, ProgramResult};
+pub use ranks::{
+    BenchmarkResult, GroupsResult, MeasureResult, MeasuredTimes, PairResult, ProgramResult, RowResult, TableResult,
+};
 pub use series::{QueueSeries, SeriesResult};
 pub use time::{
     BreakdownMean, BreakdownRanks, BreakdownResult, CriticalPathResult, PathClass, TimelineMessages, TimelinePath,

@@ -24,6 +24,51 @@ pub struct BenchmarkResult {
     pub pairs: Vec<PairResult>,
 }
 
+/// What a benchmark has that gives a table.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TableResult {
+    /// The benchmark.
+    pub benchmark_kind: String,
+    /// The ranks that take part.
+    pub benchmark_ranks: u32,
+    /// The shortest time of a row, as `time_max_ns` of rows has it: that of a short message.
+    pub least_time_ns: Option<f64>,
+    /// The most bandwidth of a row.
+    #[serde(rename = "peak_bandwidth_B_per_s")]
+    pub peak_bandwidth_bytes_per_s: Option<f64>,
+    /// The highest rate of messages of a row.
+    pub peak_messages_per_s: Option<f64>,
+    /// Its rows: one for each size of messages, or for each time between two polls.
+    pub benchmark_rows: Vec<RowResult>,
+}
+
+/// A row of a benchmark's table. Null if the run ended before, and where the benchmark has no such quantity.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RowResult {
+    /// Bytes of a message; of a collective operation, as the benchmark counts them.
+    #[serde(rename = "size_B")]
+    pub size_bytes: u64,
+    /// Iterations that were measured.
+    pub repetitions: u32,
+    /// Time of an iteration, or of half of it where a message goes there and back: that of the rank for which it is shortest. Of polling,
+    /// the time of all work.
+    pub time_min_ns: Option<f64>,
+    /// The same of the rank for which it is longest.
+    pub time_max_ns: Option<f64>,
+    /// The mean over the ranks that measure.
+    pub time_mean_ns: Option<f64>,
+    /// Bytes of an iteration as the benchmark counts them, over its longest time. Of `sendrecv` and `imb-exchange` those that a rank sends and
+    /// receives, of others those of all messages. Of polling, what a rank receives over its time.
+    #[serde(rename = "bandwidth_B_per_s")]
+    pub bandwidth_bytes_per_s: Option<f64>,
+    /// Messages over the same time, of `streaming` and `osu-mbw-mr`; of polling, those that a rank receives.
+    pub messages_per_s: Option<f64>,
+    /// Of polling: the time between two polls.
+    pub interval_ns: Option<f64>,
+    /// Of polling: the share of the time in which ranks have computed.
+    pub availability: Option<f64>,
+}
+
 /// What a program of ranks measures: its messages and how they have been matched. A search of a queue looks at its entries from the
 /// front to the one that it finds, or at all; searches are counted, and take the time of `nic.matching`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mapping::NodeHops;
 use routing::algorithms::flat::is_flat;
 use units::{Bytes, NodeId, TaskId, Time};
-use workload::benchmarks::Benchmark;
+use workload::benchmarks::{Benchmark, Built};
 use workload::collectives::Carrier;
 use workload::message_driven::{DrivenError, DrivenSpec, MessageDriven};
 use workload::motifs::{CalledBackSpec, ProgramSite, ProgramSpec, check_room};
@@ -217,21 +217,40 @@ fn message_driven(
 
 fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
     let (shape, placement) = site.place(None, false)?;
-    let size = spec.benchmark.message_size();
-    if !(1..=LARGEST).contains(&size) {
+    if let Some(size) = spec.benchmark.message_size().filter(|size| !(1..=LARGEST).contains(size)) {
         let message = format!("{} is out of range: 1 B to 1 GiB are allowed", Bytes(size));
         return Err(wrong("workload.benchmark.message_size", message));
     }
     let packet = packet_size(spec.packet_size, site)?;
     let nic = interface(site, packet)?;
-    let benchmark = spec.benchmark.build(shape.tasks, site.seed);
-    let benchmark = benchmark.map_err(|error| wrong(&format!("workload.benchmark.{}", error.key), error.message))?;
-    let Benchmark { programs, message_size, pairs } = benchmark;
+    let carrier = spec.collectives;
+    if carrier.is_some() && !spec.benchmark.is_collective() {
+        let message = format!(
+            "\"{}\" has no collective operation; who carries it out is chosen for \"bcast\", \"allreduce\", \"alltoall\", \"allgather\" and \
+             \"barrier\"",
+            spec.benchmark.kind()
+        );
+        return Err(wrong("workload.collectives", message));
+    }
+    let nodes = nodes_of(&shape, &placement);
+    let place = ProgramSite { node_of: &nodes, base: site.base, carrier, unserved: site.unserved };
+    let built = spec.benchmark.build(&place, site.seed);
+    let built = built.map_err(|error| wrong(&format!("workload.benchmark.{}", error.key), error.message))?;
+    let programs = match &built {
+        Built::RoundTrips(own) => Arc::clone(&own.programs),
+        Built::Table(own) => Arc::clone(&own.programs),
+    };
     check_programs(&*programs, nic)?;
     let Senders { sizes, pattern, volumes } = senders(&programs, site, (&shape, &placement), "workload.benchmark")?;
-    let node = |rank| placement.node(TaskId(rank));
-    let channels = channels_between(site, pairs.iter().map(|&(a, b)| (node(a), node(b))))?;
-    let measured = Measured::Benchmark(Arc::new(BenchmarkPairs { message_size, pairs, channels }));
+    let measured = match built {
+        Built::RoundTrips(Benchmark { message_size, pairs, .. }) => {
+            let node = |rank| placement.node(TaskId(rank));
+            let channels = channels_between(site, pairs.iter().map(|&(a, b)| (node(a), node(b))))?;
+            Measured::Benchmark(Arc::new(BenchmarkPairs { message_size, pairs, channels }))
+        }
+        Built::Table(table) => Measured::Table(Arc::new(table)),
+    };
+    let operations = operations(&*programs, &placement, nic);
     Ok(Arc::new(Ranks {
         programs,
         sizes,
@@ -242,11 +261,16 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
         nic: nic.clone(),
         memory: site.node.memory.as_ref().map(MemorySpec::parameters),
         volumes,
-        operations: None,
+        operations,
         processors: NodeProcessors::new(site)?,
-        on_nic: false,
-        unserved: UnservedGroups::default(),
+        on_nic: carrier == Some(Carrier::Nic),
+        unserved: UnservedGroups::of(site.unserved),
     }))
+}
+
+/// By rank, its node.
+fn nodes_of(shape: &Shape, placement: &Placement) -> Vec<u32> {
+    (0..shape.tasks).map(|rank| placement.node(TaskId(rank)).0).collect()
 }
 
 fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
@@ -259,7 +283,7 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
                        operations of others are messages, or, of a program that is called back, known only while it runs";
         return Err(wrong("workload.collectives", message));
     }
-    let nodes: Vec<u32> = (0..shape.tasks).map(|rank| placement.node(TaskId(rank)).0).collect();
+    let nodes = nodes_of(&shape, &placement);
     let programs = match &spec.program {
         ProgramSpec::CalledBack(own) => called_back(own, shape.tasks, site),
         other => other.build_at(&ProgramSite { node_of: &nodes, base: site.base, carrier, unserved: site.unserved }),

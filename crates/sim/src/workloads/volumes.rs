@@ -388,6 +388,7 @@ impl Course for VolumesCourse {
             application: volumes.application(ns(compute)),
             steps: None,
             benchmark: None,
+            table: None,
             program: None,
             breakdown: None,
             critical_path: None,

@@ -140,6 +140,8 @@ fn right_value(key: &KeyDoc) -> Value {
         "list of whole number" => vec![Value::from(number); 2].into(),
         "list of number" => vec![Value::from(0.5); 2].into(),
         "list of string" => vec![Value::from("name"); 2].into(),
+        "list of size" => vec![Value::from("256 B"); 2].into(),
+        "list of time" => vec![Value::from("20 ns"); 2].into(),
         "list of table" => Value::Array(Vec::new()),
         other => panic!("add a right value of {other} for {}", key.key),
     }

@@ -6,6 +6,7 @@ mod application;
 mod application_multicasts;
 mod architectures;
 mod benchmark;
+mod benchmark_tables;
 mod bounds;
 mod carriers;
 mod collective;

@@ -3,11 +3,20 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::comb::{self, CombSpec};
+use super::connections::{self, ConnectionsSpec};
+use super::operation::{self, BarrierSpec, BcastSpec, OperationSpec};
+use super::pair::{self, Exchange, PairSpec};
+use super::ring::{self, Neighbours, RingSpec};
 use super::round_trips::Benchmark;
+use super::table::TableBenchmark;
+use super::window::{self, ManyPairsSpec, Style, WindowSpec};
 use super::{wicon, wocon};
 use crate::PatternError;
+use crate::collectives::Operation;
+use crate::motifs::ProgramSite;
 
-/// A benchmark of message latency, and its keys.
+/// A benchmark of messages between ranks, and its keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[schemars(rename = "Benchmark")]
@@ -16,6 +25,68 @@ pub enum BenchmarkSpec {
     Wocon(wocon::WoconSpec),
     /// With contention: all ranks exchange messages in pairs, at once.
     Wicon(wicon::WiconSpec),
+    /// IMB's PingPong: a message to another rank and back, of which half is the time.
+    #[serde(alias = "PingPong")]
+    #[schemars(extend("x-aliases" = ["PingPong"]))]
+    PingPong(PairSpec),
+    /// IMB's PingPing: two ranks send to one another at once.
+    #[serde(alias = "PingPing")]
+    #[schemars(extend("x-aliases" = ["PingPing"]))]
+    PingPing(PairSpec),
+    /// IMB's Sendrecv: every rank sends to the next and receives from the one before.
+    #[serde(alias = "Sendrecv")]
+    #[schemars(extend("x-aliases" = ["Sendrecv"]))]
+    Sendrecv(RingSpec),
+    /// IMB's Exchange: every rank exchanges messages with both neighbours in a ring.
+    #[serde(alias = "Exchange")]
+    #[schemars(extend("x-aliases" = ["Exchange"]))]
+    ImbExchange(RingSpec),
+    /// IMB's Bcast.
+    #[serde(alias = "Bcast")]
+    #[schemars(extend("x-aliases" = ["Bcast"]))]
+    Bcast(BcastSpec),
+    /// IMB's Allreduce.
+    #[serde(alias = "Allreduce")]
+    #[schemars(extend("x-aliases" = ["Allreduce"]))]
+    Allreduce(OperationSpec),
+    /// IMB's Alltoall.
+    #[serde(alias = "Alltoall")]
+    #[schemars(extend("x-aliases" = ["Alltoall"]))]
+    Alltoall(OperationSpec),
+    /// IMB's Allgather.
+    #[serde(alias = "Allgather")]
+    #[schemars(extend("x-aliases" = ["Allgather"]))]
+    Allgather(OperationSpec),
+    /// IMB's Barrier.
+    #[serde(alias = "Barrier")]
+    #[schemars(extend("x-aliases" = ["Barrier"]))]
+    Barrier(BarrierSpec),
+    /// The OSU benchmarks' latency: a message to another rank and back, of which half is the time.
+    #[serde(alias = "osu_latency")]
+    #[schemars(extend("x-aliases" = ["osu_latency"]))]
+    OsuLatency(PairSpec),
+    /// The OSU benchmarks' bandwidth: windows of messages to another rank, each of which it answers.
+    #[serde(alias = "osu_bw")]
+    #[schemars(extend("x-aliases" = ["osu_bw"]))]
+    OsuBw(WindowSpec),
+    /// The OSU benchmarks' bidirectional bandwidth: windows of messages between two ranks.
+    #[serde(alias = "osu_bibw")]
+    #[schemars(extend("x-aliases" = ["osu_bibw"]))]
+    OsuBibw(WindowSpec),
+    /// The OSU benchmarks' bandwidth and rate of messages of many pairs at once.
+    #[serde(alias = "osu_mbw_mr")]
+    #[schemars(extend("x-aliases" = ["osu_mbw_mr"]))]
+    OsuMbwMr(ManyPairsSpec),
+    /// Streaming bandwidth and rate of messages: many sends in sequence, and one answer when all have come.
+    #[serde(alias = "message-rate")]
+    #[schemars(extend("x-aliases" = ["message-rate"]))]
+    Streaming(WindowSpec),
+    /// COMB's polling: bandwidth, and availability of the processor, against the time between two polls.
+    CombPolling(CombSpec),
+    /// Connections of ranks and the memory that they take.
+    #[serde(alias = "connections")]
+    #[schemars(extend("x-aliases" = ["connections"]))]
+    ConnectionMemory(ConnectionsSpec),
 }
 
 impl Default for BenchmarkSpec {
@@ -24,16 +95,44 @@ impl Default for BenchmarkSpec {
     }
 }
 
+/// A benchmark that is ready to run.
+#[derive(Clone, Debug)]
+pub enum Built {
+    /// Round trips of pairs of ranks.
+    RoundTrips(Benchmark),
+    /// A table.
+    Table(TableBenchmark),
+}
+
 impl BenchmarkSpec {
-    /// The benchmark among so many ranks; `seed` is the experiment's.
+    /// The benchmark of the ranks of a site; `seed` is the experiment's.
     ///
     /// # Errors
-    /// A rank that does not exist, fewer than two ranks, more round trips than a benchmark may have.
-    pub fn build(&self, ranks: u32, seed: u64) -> Result<Benchmark, PatternError> {
-        match self {
-            Self::Wocon(spec) => wocon::build(spec, ranks),
-            Self::Wicon(spec) => wicon::build(spec, ranks, seed),
-        }
+    /// A rank that does not exist, too few ranks, and what is out of range.
+    pub fn build(&self, site: &ProgramSite<'_>, seed: u64) -> Result<Built, PatternError> {
+        let ranks = site.node_of.len() as u32;
+        let kind = self.kind();
+        let table = match self {
+            Self::Wocon(spec) => return wocon::build(spec, ranks).map(Built::RoundTrips),
+            Self::Wicon(spec) => return wicon::build(spec, ranks, seed).map(Built::RoundTrips),
+            Self::PingPong(spec) => pair::build(spec, (kind, Exchange::InTurn, true), ranks),
+            Self::PingPing(spec) => pair::build(spec, (kind, Exchange::AtOnce, true), ranks),
+            Self::OsuLatency(spec) => pair::build(spec, (kind, Exchange::InTurn, false), ranks),
+            Self::Sendrecv(spec) => ring::build(spec, (kind, Neighbours::Next), ranks),
+            Self::ImbExchange(spec) => ring::build(spec, (kind, Neighbours::Both), ranks),
+            Self::Bcast(spec) => operation::build_bcast(spec, kind, site),
+            Self::Allreduce(spec) => operation::build(spec, (kind, Operation::Allreduce), site),
+            Self::Alltoall(spec) => operation::build(spec, (kind, Operation::Alltoall), site),
+            Self::Allgather(spec) => operation::build(spec, (kind, Operation::Allgather), site),
+            Self::Barrier(spec) => operation::build_barrier(spec, kind, site),
+            Self::OsuBw(spec) => window::build(spec, Style { kind, both: false, window: 64, rates: false }, ranks),
+            Self::OsuBibw(spec) => window::build(spec, Style { kind, both: true, window: 64, rates: false }, ranks),
+            Self::Streaming(spec) => window::build(spec, Style { kind, both: false, window: 160, rates: true }, ranks),
+            Self::OsuMbwMr(spec) => window::build_many(spec, kind, ranks),
+            Self::CombPolling(spec) => comb::build(spec, ranks),
+            Self::ConnectionMemory(spec) => connections::build(spec, ranks),
+        };
+        table.map(Built::Table)
     }
 
     /// The benchmark's name as the experiment file writes it.
@@ -41,14 +140,36 @@ impl BenchmarkSpec {
         match self {
             Self::Wocon(_) => wocon::KIND,
             Self::Wicon(_) => wicon::KIND,
+            Self::PingPong(_) => "ping-pong",
+            Self::PingPing(_) => "ping-ping",
+            Self::Sendrecv(_) => "sendrecv",
+            Self::ImbExchange(_) => "imb-exchange",
+            Self::Bcast(_) => "bcast",
+            Self::Allreduce(_) => "allreduce",
+            Self::Alltoall(_) => "alltoall",
+            Self::Allgather(_) => "allgather",
+            Self::Barrier(_) => "barrier",
+            Self::OsuLatency(_) => "osu-latency",
+            Self::OsuBw(_) => "osu-bw",
+            Self::OsuBibw(_) => "osu-bibw",
+            Self::OsuMbwMr(_) => "osu-mbw-mr",
+            Self::Streaming(_) => "streaming",
+            Self::CombPolling(_) => comb::KIND,
+            Self::ConnectionMemory(_) => connections::KIND,
         }
     }
 
-    /// The size of a message, in bytes.
-    pub const fn message_size(&self) -> u64 {
+    /// Whether it is a collective operation, so that it may be chosen who carries it out.
+    pub const fn is_collective(&self) -> bool {
+        matches!(self, Self::Bcast(_) | Self::Allreduce(_) | Self::Alltoall(_) | Self::Allgather(_) | Self::Barrier(_))
+    }
+
+    /// The size of a message in bytes, of benchmarks that have one key for it.
+    pub const fn message_size(&self) -> Option<u64> {
         match self {
-            Self::Wocon(spec) => spec.message_size.0,
-            Self::Wicon(spec) => spec.message_size.0,
+            Self::Wocon(spec) => Some(spec.message_size.0),
+            Self::Wicon(spec) => Some(spec.message_size.0),
+            _ => None,
         }
     }
 }

@@ -1,16 +1,33 @@
-//! Benchmarks of message latency: the messages between ranks, as programs (Bhatele, "Scalable topology aware object
-//! mapping for large supercomputers", section 3.1).
+//! Benchmarks of messages between ranks, as programs.
 //!
-//! Both measure round trips: a rank sends a message, its partner answers with one of the same size. The time of a message
-//! is half of that.
+//! WOCON and WICON measure the latency of messages by round trips (Bhatele, "Scalable topology aware object mapping for large
+//! supercomputers", section 3.1): a rank sends a message, its partner answers with one of the same size, and the time of a message is
+//! half of that. The others are those that users run on their machines, of IMB, of the OSU benchmarks and of COMB: each gives a
+//! table ([`TableRow`]) with a row for each size of messages.
 
 mod catalogue;
+mod comb;
+mod connections;
 pub mod latency;
+mod operation;
+mod pair;
+mod ring;
 mod round_trips;
+mod sizes;
+mod table;
+mod timed;
 mod wicon;
+mod window;
 mod wocon;
 
-pub use catalogue::BenchmarkSpec;
+pub use catalogue::{BenchmarkSpec, Built};
+pub use comb::CombSpec;
+pub use connections::ConnectionsSpec;
+pub use operation::{BarrierSpec, BcastSpec, OperationSpec};
+pub use pair::PairSpec;
+pub use ring::RingSpec;
 pub use round_trips::Benchmark;
+pub use table::{KEYS_OF_POLLING, TableBenchmark, TableRow};
 pub use wicon::{PairsSpec, WiconSpec};
+pub use window::{ManyPairsSpec, WindowSpec};
 pub use wocon::WoconSpec;

@@ -228,7 +228,9 @@ pub struct Messages {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
     /// A rank that asks again and again whether something has ended or come, while no time passes.
-    #[error("it has tested {times} times at one instant: between tests that find nothing, time has to pass (calculate, or wait for any of them)")]
+    #[error(
+        "it has tested {times} times at one instant: between tests that find nothing, time has to pass (calculate, or wait for any of them)"
+    )]
     Spins {
         /// How often.
         times: u32,

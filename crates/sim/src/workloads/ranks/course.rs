@@ -12,6 +12,7 @@ use workload::program::Interval;
 use super::described::Ranks;
 use super::interface;
 use super::measured::{HostCounts, Measured, Steps, measured_times, of_groups, of_program, steps_result};
+use super::table::table;
 use crate::activity::{Explained, Gathered, Wires, explain};
 use crate::machine::Machine;
 use crate::messages::Arrived;
@@ -312,7 +313,7 @@ impl Course for RanksCourse {
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
         let (benchmark, program) = match &ranks.measured {
             Measured::Benchmark(pairs) => (Some(pairs.result(&ended.intervals)), None),
-            Measured::Program | Measured::Steps(_) => {
+            Measured::Program | Measured::Steps(_) | Measured::Table(_) => {
                 let all = last.map(|_| time.saturating_mul(ended.ranks.len() as u64));
                 let mut program = of_program(&ended.counts, all, ranks.programs.is_called_back());
                 let measures = ranks.programs.measures(&fastest(&ranks, network));
@@ -328,6 +329,10 @@ impl Course for RanksCourse {
             }
             None => (None, None, None),
         };
+        let rows = match &ranks.measured {
+            Measured::Table(benchmark) => Some(table(benchmark, &ended.intervals)),
+            _ => None,
+        };
         let count = ranks.programs.ranks();
         let of_steps = |_: &Steps| steps_result(&ended.intervals, count, (start, last.is_some()));
         let closed = ClosedResult {
@@ -338,6 +343,7 @@ impl Course for RanksCourse {
             application: ranks.measured.steps().map(Steps::application),
             steps: ranks.measured.steps().map(of_steps),
             benchmark,
+            table: rows,
             program,
             breakdown,
             critical_path,

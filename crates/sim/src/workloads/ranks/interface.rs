@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use host::{
     BufferRule, BusParams, ConnectionMode, ConnectionParams, DmaParams, ForwardingParams, GapParams, MatchingParams,
     NicParams, PartParams, PerByte, ProcessorParams, ProgressMode, ProtocolParams, RailParams, RailPolicy,
-    RegistrationParams, Rendezvous,
+    RegisteredEnds, RegistrationParams, Rendezvous,
 };
 use units::{Bandwidth, Time};
 
 use super::described::Ranks;
 use crate::experiment::{
-    BuffersSpec, ChargedBytes, ConnectionModeSpec, ConnectionsSpec, Directions, HostSpec, LoggpNicSpec, Matcher,
-    MatchingSpec, NicSpec, ProgressSpec, RailPolicySpec, RegistrationSpec, RendezvousSpec,
+    BuffersSpec, BusOwner, ChargedBytes, ConnectionModeSpec, ConnectionsSpec, CopyEnds, CopySpec, Directions, HostSpec,
+    LoggpNicSpec, Matcher, MatchingSpec, NicSpec, ProgressSpec, RailPolicySpec, RegisteredEndsSpec, RegistrationSpec,
+    RendezvousSpec,
 };
 use crate::network::Network;
 use crate::workloads::Workload;
@@ -32,6 +33,7 @@ pub(super) fn parameters(ranks: &Ranks, network: &Network) -> NicParams {
         tick: network.plan.tick().0,
         overhead_per_byte: parts.map_or(PerByte::FREE, |nic| PerByte::of(nic.overhead_per_byte.0)),
         spares_first: parts.is_some_and(spares_first),
+        copy: parts.and_then(|nic| nic.copy.as_ref()).map_or([PerByte::FREE; 2], copy),
         processor: ProcessorParams { noise: ranks.processors.noise(), ..processor(nic) },
         matching: parts.map_or_else(MatchingParams::default, matching),
         registration: parts.map_or_else(RegistrationParams::default, registration),
@@ -98,6 +100,10 @@ fn registration(nic: &LoggpNicSpec) -> RegistrationParams {
             BuffersSpec::ByTag => BufferRule::ByTag,
             BuffersSpec::Fresh => BufferRule::Fresh,
         },
+        ends: match part.ends {
+            RegisteredEndsSpec::Both => RegisteredEnds::Both,
+            RegisteredEndsSpec::Receiver => RegisteredEnds::Receiver,
+        },
     };
     nic.registration.as_ref().map_or_else(RegistrationParams::default, of)
 }
@@ -114,6 +120,12 @@ fn connections(nic: &LoggpNicSpec) -> ConnectionParams {
         miss: part.miss.map_or(0, |time| time.0),
     };
     nic.connections.as_ref().map_or(ConnectionParams::NONE, of)
+}
+
+/// The time of a byte that is copied at the sender and at the receiver.
+fn copy(copy: &CopySpec) -> [PerByte; 2] {
+    let of = |copies: bool| if copies { per_byte(copy.bandwidth) } else { PerByte::FREE };
+    [of(copy.at != CopyEnds::Receiver), of(copy.at != CopyEnds::Sender)]
 }
 
 /// The time of a byte at a bandwidth: 8 bits at so many bits a second.
@@ -136,6 +148,7 @@ fn parts_of(nic: &LoggpNicSpec) -> PartParams {
         per_byte: per_byte(part.bandwidth),
         per_packet: part.per_packet.0,
         shared: part.directions == Directions::One,
+        of_node: part.of == BusOwner::Node,
     });
     PartParams {
         pio: nic.pio.as_ref().map(|part| per_byte(part.bandwidth)),

@@ -7,6 +7,7 @@ use host::{BusyTimes, CheckedElements, ConnectionCounts, Executor, Searches};
 use topology::Topology;
 use units::NodeId;
 use workload::Placement;
+use workload::benchmarks::TableBenchmark;
 use workload::communicator::{Service, Unserved};
 use workload::program::{Interval, Measure};
 use workload::tasks::TaskGraph;
@@ -23,6 +24,8 @@ use crate::workloads::application;
 pub(crate) enum Measured {
     /// The round trips of pairs.
     Benchmark(Arc<BenchmarkPairs>),
+    /// The rows of a table, and messages and how they have been matched.
+    Table(Arc<TableBenchmark>),
     /// Messages and how they have been matched.
     Program,
     /// The same, and the steps of an application.
@@ -34,7 +37,7 @@ impl Measured {
     pub fn steps(&self) -> Option<&Steps> {
         match self {
             Self::Steps(steps) => Some(steps),
-            Self::Benchmark(_) | Self::Program => None,
+            Self::Benchmark(_) | Self::Table(_) | Self::Program => None,
         }
     }
 }

@@ -6,6 +6,7 @@ mod interface;
 mod measured;
 mod operations;
 mod processors;
+mod table;
 mod volumes;
 
 use std::collections::BTreeSet;

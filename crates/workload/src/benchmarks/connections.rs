@@ -1,0 +1,82 @@
+//! How many connections ranks have, and the memory that these take (`[nic.connections]`): each rank sends a message to some others.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use super::sizes::repetition;
+use super::table::{TableBenchmark, TableRow};
+use super::timed::{At, Exercise, Timed};
+use crate::PatternError;
+use crate::communicator::Group;
+use crate::program::{Action, Burst, Step};
+
+/// The name in the experiment file.
+pub(super) const KIND: &str = "connection-memory";
+
+/// Ranks that send to others, for the connections that this takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConnectionsSpec {
+    /// To how many others each rank sends: to the next ones. An interface whose connections are set up at the start has all of them anyway.
+    #[schemars(range(min = 1))]
+    pub peers: u32,
+    /// Size of a message.
+    pub message_size: Bytes,
+}
+
+impl Default for ConnectionsSpec {
+    fn default() -> Self {
+        Self { peers: 1, message_size: Bytes(0) }
+    }
+}
+
+#[derive(Debug)]
+struct Peers(u32);
+
+impl Exercise for Peers {
+    fn call(&self, at: At, number: u32) -> Option<Step> {
+        let Self(count) = *self;
+        let before = at.ranks - 1;
+        match number {
+            0 => {
+                let first = Action::recv(Some((at.rank + before) % at.ranks), at.bytes, Some(0));
+                Some(Step::Burst(Burst { first, count, stride: before }))
+            }
+            1 => {
+                let first = Action::send((at.rank + 1) % at.ranks, at.bytes, 0);
+                Some(Step::Burst(Burst { first, count, stride: 1 }))
+            }
+            2 => Some(Step::WaitAll),
+            _ => None,
+        }
+    }
+
+    fn messages(&self, at: At, visit: &mut dyn FnMut(u32, u64, u64)) {
+        (1..=self.0)
+            .for_each(|far| visit(((u64::from(at.rank) + u64::from(far)) % u64::from(at.ranks)) as u32, at.bytes, 1));
+    }
+
+    fn measures(&self, _rank: u32) -> bool {
+        true
+    }
+}
+
+/// The benchmark among so many ranks.
+///
+/// # Errors
+/// More peers than there are, or a size out of range.
+pub(super) fn build(spec: &ConnectionsSpec, ranks: u32) -> Result<TableBenchmark, PatternError> {
+    let most = ranks.saturating_sub(1);
+    if spec.peers == 0 || spec.peers > most {
+        let message = format!("{} others of {ranks} ranks: 1 to {most} are allowed", spec.peers);
+        return Err(PatternError::new("peers", message));
+    }
+    let repetition = repetition(&[spec.message_size], (1, 0));
+    let repetition = repetition.map_err(|error| PatternError::new("message_size", error.message))?;
+    let rows = Timed::rows(&repetition.sizes, 1, |_| TableRow { parts: 1, ..TableRow::default() });
+    let programs = Timed::new(Peers(spec.peers), (ranks, Group::all(ranks)), repetition);
+    Ok(TableBenchmark { kind: KIND, programs: Arc::new(programs), ranks, rows })
+}

@@ -1,0 +1,108 @@
+//! Two ranks that exchange messages: IMB's PingPong and PingPing, and the OSU benchmarks' latency.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use super::sizes::{check_pair, powers, repetition};
+use super::table::{TableBenchmark, TableRow};
+use super::timed::{At, Exercise, Timed};
+use crate::PatternError;
+use crate::communicator::Group;
+use crate::program::{Action, Step};
+
+/// Two ranks that exchange messages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PairSpec {
+    /// Sizes of messages, a row each. Without it, the powers of two up to 4 MiB; of IMB's benchmarks also no bytes.
+    #[schemars(extend("x-example" = "[\"0 B\", \"1 KiB\"]"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Vec<Bytes>>,
+    /// Iterations of each size that are measured. In a simulation each may take the same time, so that few do.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub repetitions: u32,
+    /// Iterations of each size before those that are measured: connections are set up, and memory is registered.
+    #[schemars(range(max = 1_000_000))]
+    pub warm_up: u32,
+    /// The two ranks; the first one takes the time. All others do nothing.
+    #[schemars(length(min = 2, max = 2))]
+    pub pair: [u32; 2],
+}
+
+impl Default for PairSpec {
+    fn default() -> Self {
+        Self { sizes: None, repetitions: 10, warm_up: 1, pair: [0, 1] }
+    }
+}
+
+/// What the two do in an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exchange {
+    /// The first sends, the second answers.
+    InTurn,
+    /// Both send, and receive then.
+    AtOnce,
+}
+
+#[derive(Debug)]
+struct Pair {
+    pair: [u32; 2],
+    exchange: Exchange,
+}
+
+impl Pair {
+    fn other(&self, rank: u32) -> u32 {
+        if rank == self.pair[0] { self.pair[1] } else { self.pair[0] }
+    }
+}
+
+impl Exercise for Pair {
+    fn call(&self, at: At, number: u32) -> Option<Step> {
+        let other = self.other(at.rank);
+        let send = Step::Do(Action::send(other, at.bytes, 0));
+        let receive = Step::Do(Action::recv(Some(other), at.bytes, Some(0)));
+        match (self.exchange, number) {
+            (Exchange::InTurn, 0 | 2) => Some(if (at.rank == self.pair[0]) == (number == 0) { send } else { receive }),
+            (Exchange::InTurn, 1 | 3) => Some(Step::WaitAll),
+            (Exchange::AtOnce, 0) => Some(send),
+            (Exchange::AtOnce, 1) => Some(receive),
+            (Exchange::AtOnce, 2) => Some(Step::WaitAll),
+            _ => None,
+        }
+    }
+
+    fn messages(&self, at: At, visit: &mut dyn FnMut(u32, u64, u64)) {
+        visit(self.other(at.rank), at.bytes, 1);
+    }
+
+    fn measures(&self, rank: u32) -> bool {
+        rank == self.pair[0]
+    }
+}
+
+/// The benchmark with a name among so many ranks; by default its sizes begin with no bytes, or with one.
+///
+/// # Errors
+/// Ranks that do not exist, or sizes out of range.
+pub(super) fn build(
+    spec: &PairSpec,
+    (kind, exchange, with_none): (&'static str, Exchange, bool),
+    ranks: u32,
+) -> Result<TableBenchmark, PatternError> {
+    check_pair(spec.pair, ranks)?;
+    let sizes = spec.sizes.clone().unwrap_or_else(|| powers(with_none));
+    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up))?;
+    let (parts, moved) = match exchange {
+        Exchange::InTurn => (2, 2),
+        Exchange::AtOnce => (1, 1),
+    };
+    let rows = Timed::rows(&repetition.sizes, spec.repetitions, |bytes| TableRow {
+        parts,
+        moved: Some(moved * bytes),
+        ..TableRow::default()
+    });
+    let group = Group::list(spec.pair.to_vec());
+    let programs = Timed::new(Pair { pair: spec.pair, exchange }, (ranks, group), repetition);
+    Ok(TableBenchmark { kind, programs: std::sync::Arc::new(programs), ranks: 2, rows })
+}

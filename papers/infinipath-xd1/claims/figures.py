@@ -1,0 +1,57 @@
+"""Figures 1 to 10."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .runs import CLUSTER, NAMES, NETWORKS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cutthrough.results import Results
+    from matplotlib.figure import Figure
+
+#: Figures of two nodes: the run, what of it, and the title.
+PAIRS = {
+    "1": ("ping-pong", "time", "Ping-pong latency"),
+    "2": ("ping-pong", "bandwidth", "Ping-pong bandwidth"),
+    "3": ("sendrecv", "bandwidth", "Send-receive bandwidth"),
+    "8": ("streaming", "bandwidth", "Streaming bandwidth"),
+    "9": ("streaming", "rate", "Message rate"),
+    "10": ("comb", "left", "Availability of the processor, messages of 100 kB"),
+}
+#: Sizes up to which figure 1 goes.
+SHORT = 1024
+
+
+def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
+    """Figures 1 to 10, a line for each network."""
+    from cutthrough.plots import STYLE
+    from matplotlib import style
+
+    of_cluster = {
+        figure: (name, "bandwidth" if name == "imb-exchange" else "time", f"{name}, 32 nodes")
+        for name, figure in CLUSTER.items()
+    }
+    with style.context(STYLE):
+        return {f"figure-{number}": _draw(results, *what) for number, what in {**PAIRS, **of_cluster}.items()}
+
+
+def _draw(results: Mapping[str, Results], name: str, what: str, title: str) -> Figure:
+    from cutthrough.plots import tables
+    from matplotlib.figure import Figure
+
+    forms = {"time": tables.TIME, "bandwidth": tables.BANDWIDTH, "rate": tables.RATE, "left": tables.LEFT}
+    rows = [
+        {**row, "network": NAMES[network]}
+        for network in NETWORKS
+        for row in results[f"{name}/{network}"].points[0]["benchmark_rows"]
+        if title != PAIRS["1"][2] or row["size_B"] <= SHORT
+    ]
+    figure = Figure()
+    axes = figure.add_subplot()
+    tables.draw(axes, rows, ["network"], forms[what])
+    axes.set_title(title)
+    axes.legend()
+    return figure

@@ -1,0 +1,104 @@
+"""What is run: the four networks, the benchmarks and their sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from cutthrough.reproduce import Planned
+
+INFINIPATH, XD1, ELAN, IB = "infinipath", "rapidarray", "elan4", "infiniband"
+#: The networks with interfaces of their own.
+CUSTOM = (INFINIPATH, XD1, ELAN)
+NETWORKS = (*CUSTOM, IB)
+NAMES = {INFINIPATH: "InfiniPath", XD1: "XD1", ELAN: "Elan-4", IB: "InfiniBand"}
+#: Of each network, what is not the interface: table 1's links, and the two rails of the XD1.
+MACHINES: dict[str, dict[str, Any]] = {
+    INFINIPATH: {},
+    XD1: {"topology.planes": 2},
+    ELAN: {"link.bandwidth": "1.066 GB/s"},
+    IB: {},
+}
+
+#: The largest message between two nodes, and among 32; the latter are fewer bytes with `--quick`.
+LARGEST, LARGEST_QUICK = 1 << 22, 1 << 22
+LARGEST_32, LARGEST_32_QUICK = 1 << 18, 1 << 16
+#: The benchmarks of 32 nodes and their figures.
+CLUSTER = {"imb-exchange": "4", "bcast": "5", "allreduce": "6", "alltoall": "7"}
+#: Time between polls, figure 10; and the computation of a row.
+INTERVALS = ["1 us", "3 us", "10 us", "30 us", "100 us", "300 us", "1 ms", "3 ms"]
+WORK, WORK_QUICK = "100 ms", "30 ms"
+#: Messages of COMB under way in each direction: assumed.
+QUEUE = 4
+#: What is computed beside a message, in nanoseconds: as the files of the experiments say.
+COMPUTED = {"long": 10e6, "short": 1e6}
+
+#: What is assumed, each choice changed alone.
+VARIANTS: dict[str, dict[str, Any]] = {
+    "path 420 ns": {"router.delay": "380 ns"},
+    "packets of 1 KiB": {"workload.packet_size": "1 KiB"},
+    "rendezvous by write": {"nic.rendezvous": "write"},
+    "registered once": {"nic.registration.cached": 64},
+}
+OF_ALL = frozenset({"path 420 ns", "packets of 1 KiB"})
+OF_ELAN = OF_ALL | {"rendezvous by write"}
+OF_REGISTERED = OF_ALL | {"registered once"}
+#: The variants that suit each network: an interface that matches registers nothing.
+VARIED = {INFINIPATH: OF_REGISTERED, XD1: OF_REGISTERED, ELAN: OF_ELAN, IB: OF_ALL}
+
+
+@dataclass(frozen=True)
+class Run:
+    """A benchmark on each network."""
+
+    file: str
+    benchmark: dict[str, Any]
+    sizes: tuple[int, ...] = ()
+    more: dict[str, Any] = field(default_factory=dict)
+
+    def on(self, network: str) -> Planned:
+        """On one of them."""
+        keys: dict[str, Any] = {"nic.kind": network, **MACHINES[network], **self.more}
+        benchmark = dict(self.benchmark)
+        if self.sizes:
+            benchmark["sizes"] = [f"{size} B" for size in self.sizes]
+        return Planned(self.file, {**keys, "workload.benchmark": benchmark}, VARIED[network])
+
+
+def powers(largest: int, first: int = 1) -> tuple[int, ...]:
+    """Powers of two."""
+    return tuple(1 << power for power in range(first.bit_length() - 1, largest.bit_length()))
+
+
+def runs(quick: bool) -> dict[str, Run]:
+    """The benchmarks by name."""
+    largest = LARGEST_QUICK if quick else LARGEST
+    found = {
+        "ping-pong": Run("pair", {"kind": "ping-pong", "repetitions": 2}, (0, *powers(largest))),
+        "sendrecv": Run("pair", {"kind": "sendrecv", "repetitions": 2}, (0, *powers(largest))),
+        "streaming": Run("pair", {"kind": "streaming", "repetitions": 1}, powers(1 << 16 if quick else 1 << 18)),
+    }
+    comb = {"kind": "comb-polling", "message_size": "100 kB", "queue": QUEUE}
+    comb |= {"intervals": INTERVALS, "work": WORK_QUICK if quick else WORK}
+    found["comb"] = Run("pair", comb)
+    sizes = powers(LARGEST_32_QUICK if quick else LARGEST_32, 4)
+    for kind in CLUSTER:
+        found[kind] = Run("cluster", {"kind": kind, "repetitions": 2}, sizes)
+    return found
+
+
+def plan(quick: bool) -> dict[str, Planned]:
+    """Figures 1 to 10, and what sections 2.3 and 2.5 say."""
+    planned = {f"{name}/{network}": run.on(network) for name, run in runs(quick).items() for network in NETWORKS}
+    for network in NETWORKS:
+        for length in COMPUTED:
+            keys = {"nic.kind": network, **MACHINES[network], "workload.program.file": f"overlap-{length}.goal"}
+            planned[f"overlap-{length}/{network}"] = Planned("overlap", keys, VARIED[network])
+    planned["connections/infiniband"] = Planned("connections", {}, varies=False)
+    return planned
+
+
+def sensitivity_plan(quick: bool) -> dict[str, Planned]:
+    """The same between two nodes, and of 32 nodes what `--quick` has."""
+    del quick
+    return {name: planned for name, planned in plan(quick=True).items() if not name.startswith("connections")}
