@@ -59,7 +59,8 @@ def draw(
         ),
     ] = None,
     stem: Annotated[
-        Path, typer.Option("--out", "-o", metavar="PATH", help="The picture; an extension such as `.svg` is its format.")
+        Path,
+        typer.Option("--out", "-o", metavar="PATH", help="The picture; an extension such as `.svg` is its format."),
     ] = Path("machine"),
     formats: FormatOption = [Format.PNG],  # noqa: B006  (typer copies it)
 ) -> None:
