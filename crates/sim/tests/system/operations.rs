@@ -238,7 +238,7 @@ proptest! {
     #[test]
     fn random_operations_end_on_every_network(
         (topology, router, operation) in (0_usize..4, 0_usize..6, 0_usize..3),
-        (senders, mean, size) in (1_u32..8, 1.0_f64..6.0, 1_u32..1500),
+        (senders, mean, size) in (1_u32..8, 1.0_f64..5.0, 1_u32..1500),
         (window, outstanding, room) in (1_u32..5, 1_u32..4, 1_u32..4),
         (limited, late, software) in (any::<bool>(), any::<bool>(), any::<bool>()),
     ) {
