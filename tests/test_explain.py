@@ -60,6 +60,16 @@ def test_examples_are_values_that_the_key_takes(path: str) -> None:
             ct.load({**base, path: own})
 
 
+def test_sections_below_one_are_named(cutthrough: Callable[..., Any]) -> None:
+    """Would catch parts that nobody finds, and a topic of two meanings of which one is left out."""
+    for name in ("nic", "nic.loggp"):
+        assert "[nic.dma]" in cutthrough("explain", name).out
+    text = cutthrough("explain", "workload.program").out
+    assert '[workload], kind = "program"' in text
+    assert "[workload.program]: `kind` is one of" in text
+    assert "`cutthrough explain workload.program.goal` explains one of them." in text
+
+
 def test_examples_of_sections_are_read(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
     """Catches an example that is no experiment, and `include`, `seeds`, `sweep` and `job` without one."""
     base = '[topology]\nkind = "dragonfly"\nh = 2\n[link]\nbandwidth = "100 Gb/s"\ndelay = "20 ns"\n'

@@ -97,9 +97,7 @@ def _show(found: Comparison) -> None:
         out.print(f"{setting.key}: {values}", markup=False, soft_wrap=True)
     if found.matches:
         out.print(reports.comparison_table(found))
-        chance = found.judged * (1.0 - found.confidence)
-        verdict = f"{found.significant} of {found.judged} differences are significant at {found.confidence:.0%}"
-        out.print(f"{verdict} (by chance alone about {chance:.1f} would be)", markup=False, soft_wrap=True)
+        out.print(_verdict(found), markup=False, soft_wrap=True)
     else:
         out.print("No point of one has the settings of a point of the other.")
     for name, lonely in zip(found.names, found.unmatched, strict=True):
@@ -107,6 +105,15 @@ def _show(found: Comparison) -> None:
             out.print(f"only in {name}: {_settings(settings)}", markup=False, soft_wrap=True)
         if len(lonely) > MOST_NAMED:
             out.print(f"only in {name}: {len(lonely) - MOST_NAMED} more", markup=False, soft_wrap=True)
+
+
+def _verdict(found: Comparison) -> str:
+    """How many differences are more than chance."""
+    if not found.judged:
+        return "No difference can be tested: no value has a known error. Several seeds give one: `--set seeds=5`"
+    chance = found.judged * (1.0 - found.confidence)
+    verdict = f"{found.significant} of {found.judged} differences are significant at {found.confidence:.0%}"
+    return f"{verdict} (by chance alone about {chance:.1f} would be)"
 
 
 def _settings(settings: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -162,19 +163,37 @@ def _show(topic: Topic) -> None:
     """One topic, for the terminal."""
     if topic.key is not None:
         _show_key(topic, topic.key)
-    elif len(topic.sections) > 1:
-        first = topic.sections[0]
-        tag = first.tag[0] if first.tag else "kind"
-        out.print(f"{first.heading}: `{tag}` is one of", style="bold", markup=False)
-        entries = [
-            {"name": s.tag[1], "summary": reference.summary(s.doc), "keys": [key.name for key in s.keys]}
-            for s in topic.sections
-            if s.tag
-        ]
-        out.print(reports.catalogue_table("", entries))
-        out.print(f"\n`cutthrough explain {topic.sections[0].name}` explains one of them.", markup=False)
     else:
-        _show_section(topic.sections[0])
+        for place, (_, kinds) in enumerate(groupby(topic.sections, lambda section: section.path)):
+            if place:
+                out.print()
+            _show_kinds(list(kinds))
+
+
+def _show_kinds(kinds: list[Section]) -> None:
+    """The kinds of a section, or a section that has only one."""
+    first = kinds[0]
+    if len(kinds) == 1:
+        return _show_section(first)
+    out.print(f"{first.heading}: `{first.tag[0] if first.tag else 'kind'}` is one of", style="bold", markup=False)
+    entries = [
+        {"name": s.tag[1], "summary": reference.summary(s.doc), "keys": [key.name for key in s.keys]}
+        for s in kinds
+        if s.tag
+    ]
+    out.print(reports.catalogue_table("", entries))
+    _show_below(first)
+    out.print(f"\n`cutthrough explain {first.name}` explains one of them.", markup=False)
+    return None
+
+
+def _show_below(section: Section) -> None:
+    """The sections below one, which are written apart."""
+    start, deep = f"{section.path}.", section.path.count(".") + 1
+    others = (other for other in reference.sections() if section.path and other.path.startswith(start))
+    below = dict.fromkeys(other.heading for other in others if other.path.count(".") == deep)
+    if below:
+        out.print(f"\nsections of its own: {', '.join(below)}", markup=False)
 
 
 def _show_section(section: Section) -> None:
@@ -184,6 +203,7 @@ def _show_section(section: Section) -> None:
     if section.keys:
         out.print()
         out.print(reports.keys_table(section.keys))
+    _show_below(section)
     if section.example is not None:
         out.print("\nexample", style="bold")
         out.print(section.example, markup=False, soft_wrap=True)
