@@ -668,3 +668,46 @@ def test_one_command_goes_from_a_program_to_a_mapping_to_its_time(
     for command, message in wrong.items():
         ran = cutthrough(*command)
         assert (ran.status, message in ran.err) == (2, True), ran.err
+
+
+def test_messages_of_communicators_meet_only_one_another() -> None:
+    """Would catch members taken for ranks, messages that cross communicators, and a text that forgets them."""
+    seen: dict[int, tuple[int, int, int]] = {}
+
+    def odd_and_even(rank: ct.Rank) -> Ranks:
+        own = rank.split(lambda number: number % 2)
+        # The message of all ranks comes first and has the same tag; the communicator's does not meet its receive.
+        if rank.number < 2:
+            rank.isend(rank.number + 2, 100, tag=7)
+            own.isend(1, 2000, tag=7)
+        elif rank.number < 4:
+            message = yield own.recv(tag=7)
+            other = yield rank.recv(tag=7)
+            seen[rank.number] = (message.source, message.bytes, other.bytes)
+            assert other.source == rank.number - 2
+        rank.waitall()
+
+    program = ct.Program(6, odd_and_even)
+    program.run("torus:6")
+    assert seen == {2: (0, 2000, 100), 3: (0, 2000, 100)}
+
+
+def test_communicators_are_written_and_refuse_who_is_no_member() -> None:
+    """Would catch a communicator that is lost on the way to a file, and a member that does not exist."""
+
+    def ring(rank: ct.Rank) -> None:
+        own = rank.split([0, 0, 1, 1])
+        own.sendrecv(1 - own.number, "1 KiB")
+
+    program = ct.Program(4, ring)
+    text = program.to_text()
+    assert "isend 1024 B to 3 tag 0 in 2" in text
+    assert ct.Program.from_text(text).run("torus:4")[0]["time_ns"] == program.run("torus:4")[0]["time_ns"]
+    with pytest.raises(ct.ExperimentError, match="communicator"):
+        program.to_goal()
+
+    def beyond(rank: ct.Rank) -> None:
+        rank.split([0, 0, 1, 1]).isend(2, 8)
+
+    with pytest.raises(ct.ExperimentError, match="to"):
+        ct.Program(4, beyond)

@@ -30,6 +30,8 @@ __all__ = ["CALC", "COLUMNS", "END", "MOST_CALLS", "RECV", "SEND", "WAITALL", "C
 CALC, SEND, RECV, WAIT, WAITALL, WAITANY, TEST, TIME, END, COLLECTIVE, START, PROBE, IPROBE = range(13)
 #: Numbers of a row: the call; a rank or a request; bytes or picoseconds; the tag; operations of a burst; its stride.
 COLUMNS = 6
+#: Bits of the stride of a burst, above which the number of the communicator stands.
+WORD = 32
 #: Any rank, tag or size.
 OPEN = -1
 #: The largest tag, and the most of a burst.
@@ -40,7 +42,37 @@ MOST_PER_BYTE = 10**9
 MOST_CALLS = 1 << 22
 
 
-class Rank(Collectives):
+class Messages:
+    """Messages between the ranks of a communicator that are sent and received with waiting."""
+
+    def isend(self, to: int, size: Size | int, tag: int = 0) -> Request:
+        """Starts to send a message."""
+        raise NotImplementedError
+
+    def irecv(self, from_: int | Any = ANY, tag: int | Any = ANY, size: Size | int | None = None) -> Request:
+        """Starts to receive a message."""
+        raise NotImplementedError
+
+    def wait(self, request: Request) -> Message:
+        """Waits until a request has ended."""
+        raise NotImplementedError
+
+    def send(self, to: int, size: Size | int, tag: int = 0) -> None:
+        """Sends a message and waits until that has ended; as `isend` and `wait`."""
+        self.wait(self.isend(to, size, tag))
+
+    def recv(self, from_: int | Any = ANY, tag: int | Any = ANY, size: Size | int | None = None) -> Message:
+        """Receives a message and waits for it; as `irecv` and `wait`."""
+        return self.wait(self.irecv(from_, tag, size))
+
+    def sendrecv(self, to: int, size: Size | int, from_: int | Any = ANY, tag: int = 0) -> Message:
+        """Sends a message and receives another under the same tag at once, and waits for both."""
+        receive = self.irecv(from_, tag)
+        self.send(to, size, tag)
+        return self.wait(receive)
+
+
+class Rank(Messages, Collectives):
     """A rank of a program, handed to the program's function; with the collective operations of all ranks.
 
     Attributes:
@@ -104,20 +136,6 @@ class Rank(Collectives):
         self._add(RECV, peer, room, tag, *self._burst(times, stride))
         return self._request(receives=True)
 
-    def send(self, to: int, size: Size | int, tag: int = 0) -> None:
-        """Sends a message and waits until that has ended; as `isend` and `wait`."""
-        self.wait(self.isend(to, size, tag))
-
-    def recv(self, from_: int | Any = ANY, tag: int | Any = ANY, size: Size | int | None = None) -> Message:
-        """Receives a message and waits for it; as `irecv` and `wait`."""
-        return self.wait(self.irecv(from_, tag, size))
-
-    def sendrecv(self, to: int, size: Size | int, from_: int | Any = ANY, tag: int = 0) -> Message:
-        """Sends a message and receives another under the same tag at once, and waits for both."""
-        receive = self.irecv(from_, tag)
-        self.send(to, size, tag)
-        return self.wait(receive)
-
     def calc(self, time: Time | float) -> None:
         """Calculates for a time with its unit, such as `"5 us"`, or in nanoseconds.
 
@@ -135,7 +153,7 @@ class Rank(Collectives):
         if not (isinstance(request, Request) and request._rank is self):
             raise refuse("request", f"{request!r} is no request of rank {self.number}")
         self._add(WAIT, request.number)
-        message = Message(self)
+        message = Message(self, request._members)
         self._results.append(message)
         return message
 
@@ -246,8 +264,8 @@ class Rank(Collectives):
             raise refuse("program", message)
         self._rows.extend((call, peer, amount, tag, times, stride))
 
-    def _request(self, *, receives: bool) -> Request:
-        request = Request(self, len(self.requests), receives=receives)
+    def _request(self, *, receives: bool, members: tuple[int, ...] | None = None) -> Request:
+        request = Request(self, len(self.requests), receives=receives, members=members)
         self.requests.append(request)
         return request
 
@@ -259,7 +277,11 @@ class Rank(Collectives):
 
     def _probe(self, call: int, found: _M, from_: int | Any, tag: int | Any) -> _M:
         peer, tag = self._open(from_, tag)
-        self._add(call, peer, 0, tag)
+        return self._search(call, found, (peer, tag))
+
+    def _search(self, call: int, found: _M, label: tuple[int, int], communicator: int = 0) -> _M:
+        peer, tag = label
+        self._add(call, peer, 0, tag, 0, communicator << WORD)
         self._results.append(found)
         return found
 
@@ -280,8 +302,10 @@ class Rank(Collectives):
         return whole_number("times", times, 1, MOST_TIMES), turns
 
 
-class Communicator(Collectives):
-    """Some ranks of a program, and their collective operations.
+class Communicator(Messages, Collectives):
+    """Some ranks of a program: their messages, which meet only one another, and their collective operations.
+
+    Members are numbered from 0: `to`, `from_` and `Message.source` are members.
 
     Attributes:
         number: Which member this rank is, from 0.
@@ -294,6 +318,54 @@ class Communicator(Collectives):
 
     def __repr__(self) -> str:
         return f"<communicator of {len(self.ranks)} ranks>"
+
+    def isend(self, to: int, size: Size | int, tag: int = 0) -> Request:
+        """Starts to send a message to a member, and goes on at once; as `Rank.isend`.
+
+        Raises:
+            ExperimentError: An argument is out of range.
+        """
+        self._rank._add(SEND, self._member("to", to), size_of(size), _tag(tag), 0, self._name << WORD)
+        return self._rank._request(receives=False, members=self.ranks)
+
+    def irecv(self, from_: int | Any = ANY, tag: int | Any = ANY, size: Size | int | None = None) -> Request:
+        """Starts to receive a message of the communicator, and goes on at once; as `Rank.irecv`.
+
+        Raises:
+            ExperimentError: An argument is out of range.
+        """
+        room = OPEN if size is None else size_of(size)
+        peer, tag = self._label(from_, tag)
+        self._rank._add(RECV, peer, room, tag, 0, self._name << WORD)
+        return self._rank._request(receives=True, members=self.ranks)
+
+    def wait(self, request: Request) -> Message:
+        """Waits until a request of the rank has ended; as `Rank.wait`.
+
+        Raises:
+            ExperimentError: It is no request of this rank.
+        """
+        return self._rank.wait(request)
+
+    def probe(self, from_: int | Any = ANY, tag: int | Any = ANY) -> Message:
+        """Waits until a message of the communicator has come, and does not receive it; as `Rank.probe`.
+
+        Raises:
+            ExperimentError: An argument is out of range.
+        """
+        return self._rank._search(PROBE, Message(self._rank, self.ranks), self._label(from_, tag), self._name)
+
+    def iprobe(self, from_: int | Any = ANY, tag: int | Any = ANY) -> Probed:
+        """Finds such a message if one has come, without waiting; as `probe`."""
+        return self._rank._search(IPROBE, Probed(self._rank, self.ranks), self._label(from_, tag), self._name)
+
+    def _member(self, name: str, member: int | Any) -> int:
+        """The rank of a member."""
+        return self.ranks[whole_number(name, member, 0, len(self.ranks) - 1)]
+
+    def _label(self, from_: int | Any, tag: int | Any) -> tuple[int, int]:
+        """The rank of a member and a tag, either of which may be any."""
+        return OPEN if from_ is ANY else self._member("from_", from_), OPEN if tag is ANY else _tag(tag)
 
     def _members(self) -> int:
         return len(self.ranks)

@@ -38,10 +38,12 @@ class Unknown(BaseException):
 class Result:
     """What a call will have found when the program has run so far."""
 
-    __slots__ = ("_answer", "_rank")
+    __slots__ = ("_answer", "_members", "_rank")
 
-    def __init__(self, rank: Caller) -> None:
+    def __init__(self, rank: Caller, members: tuple[int, ...] | None = None) -> None:
         self._rank = rank
+        #: The ranks of the communicator of what is found; None of that of all ranks.
+        self._members = members
         #: The request, the message's source, tag and bytes, and the time in picoseconds.
         self._answer: tuple[int, int, int, int, int] | None = None
 
@@ -58,8 +60,10 @@ class Message(Result):
 
     @property
     def source(self) -> int:
-        """The rank that has sent it."""
-        return self._held()[1]
+        """The rank that has sent it; of a communicator's message, the member."""
+        rank = self._held()[1]
+        members = self._of()
+        return rank if members is None or rank < 0 else members.index(rank)
 
     @property
     def tag(self) -> int:
@@ -70,6 +74,10 @@ class Message(Result):
     def bytes(self) -> int:
         """Its size in bytes."""
         return self._held()[3]
+
+    def _of(self) -> tuple[int, ...] | None:
+        """The ranks of its communicator."""
+        return self._members
 
     def __repr__(self) -> str:
         if self._answer is None:
@@ -98,6 +106,9 @@ class Found(Message):
             raise ValueError(message)
         return self._rank.requests[number]
 
+    def _of(self) -> tuple[int, ...] | None:
+        return self.request._members if self else None
+
 
 class Probed(Message):
     """What `iprobe` has found: a message that has come and has not been received; false if there is none."""
@@ -125,10 +136,12 @@ class Moment(Result):
 class Request:
     """A send, a receive, or a burst of them, that has been started."""
 
-    __slots__ = ("_rank", "number", "receives")
+    __slots__ = ("_members", "_rank", "number", "receives")
 
-    def __init__(self, rank: Caller, number: int, *, receives: bool) -> None:
-        self._rank = rank
+    def __init__(
+        self, rank: Caller, number: int, *, receives: bool, members: tuple[int, ...] | None = None
+    ) -> None:
+        self._rank, self._members = rank, members
         #: Its number among the requests of the rank, from 0.
         self.number = number
         #: Whether it receives.

@@ -29,18 +29,24 @@ pub fn rows(bytes: &[u8]) -> Result<Vec<Row>, String> {
     numbers.as_chunks::<COLUMNS>().0.iter().map(row).collect()
 }
 
-fn row(&[code, peer, amount, tag, count, stride]: &[i64; COLUMNS]) -> Result<Row, String> {
+fn row(&[code, peer, amount, tag, count, last]: &[i64; COLUMNS]) -> Result<Row, String> {
+    // Of messages the communicator stands above the stride.
+    let (stride, number) = (last & 0xffff_ffff, last >> 32);
+    let context = || {
+        let number = u32::try_from(number).ok().and_then(Context::new);
+        number.ok_or_else(|| "there is no such communicator".to_owned())
+    };
     let amount = u64::try_from(amount).unwrap_or(ANY_SIZE);
     let small = |number: i64, what: &str| u32::try_from(number).map_err(|_| format!("{number} is not {what}"));
     let open = |number: i64, what: &str| if number == -1 { Ok(None) } else { small(number, what).map(Some) };
     let step = match code {
         0 => Step::Do(Action::Calc { time: amount }),
         1 => burst(
-            Action::send(small(peer, "a rank")?, amount, small(tag, "a tag")?),
+            Action::send(small(peer, "a rank")?, amount, small(tag, "a tag")?).within(context()?),
             (small(count, "a number of operations")?, small(stride, "a stride")?),
         ),
         2 => burst(
-            Action::recv(open(peer, "a rank")?, amount, open(tag, "a tag")?),
+            Action::recv(open(peer, "a rank")?, amount, open(tag, "a tag")?).within(context()?),
             (small(count, "a number of operations")?, small(stride, "a stride")?),
         ),
         3 => Step::Wait(small(peer, "a request")?),
@@ -50,12 +56,12 @@ fn row(&[code, peer, amount, tag, count, stride]: &[i64; COLUMNS]) -> Result<Row
         7 => return Ok(Row::Time),
         8 => Step::End,
         9 | 10 => {
-            let call = collective((count, stride), amount, (small(peer, "a communicator")?, small(tag, "a member")?))?;
+            let call = collective((count, last), amount, (small(peer, "a communicator")?, small(tag, "a member")?))?;
             if code == 9 { Step::Collective(call) } else { Step::StartCollective(call) }
         }
         11 | 12 => {
             let (from, tag) = (open(peer, "a rank")?, open(tag, "a tag")?);
-            Step::Do(Action::Probe { from, tag, context: Context::WORLD, waits: code == 11 })
+            Step::Do(Action::Probe { from, tag, context: context()?, waits: code == 11 })
         }
         _ => return Err(format!("{code} is no call")),
     };

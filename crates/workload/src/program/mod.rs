@@ -111,6 +111,14 @@ impl Action {
         Self::Recv { from, bytes, tag, context: Context::WORLD }
     }
 
+    /// The communicator of a message that is sent, received or searched for.
+    pub const fn context(&self) -> Option<Context> {
+        match *self {
+            Self::Send { context, .. } | Self::Recv { context, .. } | Self::Probe { context, .. } => Some(context),
+            _ => None,
+        }
+    }
+
     /// Waits for a message from a rank or from any, under a tag or under any, in the communicator of all ranks, and does not receive it.
     pub const fn probe(from: Option<u32>, tag: Option<u32>) -> Self {
         Self::Probe { from, tag, context: Context::WORLD, waits: true }

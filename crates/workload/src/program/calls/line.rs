@@ -22,16 +22,18 @@ pub fn step(words: &[&str]) -> Result<Step, String> {
             let (size, rest) = until(rest, "to")?;
             let (to, rest) = rank(rest)?;
             let (tag, rest) = tag(rest)?;
+            let (context, rest) = context(rest)?;
             let to = to.ok_or("a send is to a rank, not to `any`")?;
             let tag = tag.ok_or("`tag any` is for receives")?;
-            burst(Action::send(to, quantity::<Bytes>(size)?.0, tag), rest)
+            burst(Action::send(to, quantity::<Bytes>(size)?.0, tag).within(context), rest)
         }
         ["irecv", rest @ ..] => {
             let (size, rest) = until(rest, "from")?;
             let bytes = if size.is_empty() { ANY_SIZE } else { quantity::<Bytes>(size)?.0 };
             let (from, rest) = rank(rest)?;
             let (tag, rest) = tag(rest)?;
-            burst(Action::recv(from, bytes, tag), rest)
+            let (context, rest) = context(rest)?;
+            burst(Action::recv(from, bytes, tag).within(context), rest)
         }
         ["wait", request] => Ok(Step::Wait(number(request, "a request: they are counted from 0")?)),
         ["waitall"] => Ok(Step::WaitAll),
@@ -72,12 +74,25 @@ fn tag<'a>(words: Words<'a>) -> Result<(Option<u32>, Words<'a>), String> {
     }
 }
 
+/// The communicator of a message.
+fn context<'a>(words: Words<'a>) -> Result<(Context, Words<'a>), String> {
+    match words {
+        ["in", text, rest @ ..] => {
+            let what = "the number of a communicator";
+            let context = Context::new(number(text, what)?).ok_or_else(|| format!("`{text}` is not {what}"))?;
+            Ok((context, rest))
+        }
+        _ => Ok((Context::WORLD, words)),
+    }
+}
+
 /// A probe, behind `from`.
 fn probe(words: Words<'_>, waits: bool) -> Result<Step, String> {
     let (from, rest) = rank(words)?;
     let (tag, rest) = tag(rest)?;
+    let (context, rest) = context(rest)?;
     match rest {
-        [] => Ok(Step::Do(Action::Probe { from, tag, context: Context::WORLD, waits })),
+        [] => Ok(Step::Do(Action::Probe { from, tag, context, waits })),
         _ => Err(format!("`{}`: nothing may stand here", rest.join(" "))),
     }
 }
@@ -182,6 +197,15 @@ pub fn line_of(step: &Step) -> String {
 }
 
 fn of_action(action: Action) -> String {
+    let line = in_world(action);
+    match action.context().filter(|&context| context != Context::WORLD) {
+        Some(context) => format!("{line} in {}", context.number()),
+        None => line,
+    }
+}
+
+/// The line of an action but for its communicator.
+fn in_world(action: Action) -> String {
     let any = |known: Option<u32>| known.map_or("any".to_owned(), |number| number.to_string());
     match action {
         Action::Calc { time } => format!("calc {time} ps"),

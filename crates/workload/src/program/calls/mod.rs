@@ -49,6 +49,14 @@ pub enum CallError {
         /// The last rank.
         last: u32,
     },
+    /// The other end of a message of a communicator.
+    #[error("rank {rank} is no member of communicator {communicator}")]
+    NoMember {
+        /// The rank.
+        rank: u32,
+        /// The communicator, from 1.
+        communicator: u32,
+    },
     /// A message that is too large.
     #[error("{0} is too large: a message has at most 1 TiB")]
     TooLarge(Bytes),
@@ -129,6 +137,7 @@ impl CallsBuilder {
             Step::Do(Action::Group(_) | Action::OnNic(_)) => return Err(CallError::EmptyBurst),
             Step::Do(action) => {
                 check_action(action, ranks)?;
+                check_context(action, &self.groups, (rank, ranks))?;
                 *made += u32::from(action.is_message());
             }
             Step::Burst(Burst { first, count, .. }) => {
@@ -136,6 +145,7 @@ impl CallsBuilder {
                     return Err(CallError::EmptyBurst);
                 }
                 check_action(first, ranks)?;
+                check_context(first, &self.groups, (rank, ranks))?;
                 *made += 1;
             }
             Step::Collective(call) | Step::StartCollective(call) => {
@@ -187,6 +197,25 @@ fn communicator_of(groups: &[Group], number: u32, (rank, ranks): (u32, u32)) -> 
 
 fn check_rank(rank: u32, ranks: u32) -> Result<(), CallError> {
     if rank < ranks { Ok(()) } else { Err(CallError::NoSuchRank { rank, last: ranks.saturating_sub(1) }) }
+}
+
+/// Refuses messages of a communicator of which the rank, of so many, or the rank at the other end is no member.
+fn check_context(action: Action, groups: &[Group], (rank, ranks): (u32, u32)) -> Result<(), CallError> {
+    let Some(context) = action.context().filter(|&context| context != Context::WORLD) else { return Ok(()) };
+    let communicator = context.number();
+    let is_member = |rank: u32| communicator_of(groups, communicator, (rank, ranks)).is_some();
+    let other = match action {
+        Action::Send { to, .. } => Some(to),
+        Action::Recv { from, .. } | Action::Probe { from, .. } => from,
+        _ => None,
+    };
+    if !is_member(rank) {
+        return Err(CollectiveError::Communicator { communicator }.into());
+    }
+    match other.filter(|&other| !is_member(other)) {
+        Some(other) => Err(CallError::NoMember { rank: other, communicator }),
+        None => Ok(()),
+    }
 }
 
 fn check_action(action: Action, ranks: u32) -> Result<(), CallError> {
@@ -314,7 +343,8 @@ impl Calls {
         match self.schedule_for_check() {
             Ok(schedule) => schedule.check_progress(eager_limit),
             Err(NoSchedule::Wrong(error)) => Err(error),
-            Err(NoSchedule::Call { .. } | NoSchedule::Tag { .. } | NoSchedule::InSwitch { .. }) => Ok(()),
+            // What is not known beforehand is found out as it runs.
+            Err(_) => Ok(()),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::line::{ANY_SIZE, line_of};
 use super::{Calls, each_action};
 use crate::collectives::{Algorithm, Collective};
-use crate::program::{Action, Burst, Programs, Step};
+use crate::program::{Action, Burst, Context, Programs, Step};
 use crate::schedule::{OpId, Schedule, ScheduleBuilder, ScheduleError};
 
 /// Why calls are no schedule.
@@ -16,6 +16,14 @@ pub enum NoSchedule {
         "rank {rank} calls `{call}`, which a schedule cannot say: what goes on then is known only when the program runs"
     )]
     Call {
+        /// The rank.
+        rank: u32,
+        /// What it calls.
+        call: String,
+    },
+    /// A message of a communicator.
+    #[error("rank {rank} calls `{call}`: a schedule has no communicators that keep messages apart")]
+    Communicator {
         /// The rank.
         rank: u32,
         /// What it calls.
@@ -72,10 +80,23 @@ impl Calls {
         self.written(true)
     }
 
+    /// Refuses messages of communicators.
+    fn check_contexts(&self, rank: u32) -> Result<(), NoSchedule> {
+        let of = |step: &Step| match *step {
+            Step::Do(action) | Step::Burst(Burst { first: action, .. }) => action.context(),
+            _ => None,
+        };
+        match self.of(rank).iter().find(|step| of(step).is_some_and(|context| context != Context::WORLD)) {
+            Some(step) => Err(NoSchedule::Communicator { rank, call: line_of(step) }),
+            None => Ok(()),
+        }
+    }
+
     fn written(&self, checks: bool) -> Result<Schedule, NoSchedule> {
         let ranks = self.ranks();
         let (mut sent, mut largest) = (Sent::new(), vec![0; ranks as usize]);
         for rank in 0..ranks {
+            self.check_contexts(rank)?;
             self.check_tags(rank)?;
             self.of(rank).iter().for_each(|step| {
                 each_action(step, ranks, &mut |action| {

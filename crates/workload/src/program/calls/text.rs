@@ -18,7 +18,8 @@
 //! or burst of the rank by its number from 0; `waitall`, `waitany`, `test`; `poll`, a test that finds nothing;
 //! `probe from RANK tag NUMBER`, which waits for such a message and does not receive it, and `iprobe`, which does not wait. `tag 0` may be left out. `times N` makes N
 //! operations of a send or receive, and `stride S` adds S to the rank at the other end from one to the next, modulo
-//! the number of ranks. `#` begins a comment.
+//! the number of ranks. `in N` behind the tag of a send, receive or probe makes it one of communicator N, whose messages meet only one
+//! another; the rank at the other end is written as everywhere. `#` begins a comment.
 //!
 //! A collective operation is `allreduce SIZE by ALGORITHM`, with `in N` for a communicator other than that of all ranks, `root R`
 //! for the member that is its root, `segment SIZE` for the segments of one that has some, and `per-byte TIME` for what combining takes; `barrier` has no size, and `start` before it
