@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use workload::collectives::{Algorithm, Collective, Operation};
 use workload::program::calls::{ANY_SIZE, CallError, Calls, CallsBuilder, NoSchedule, text};
-use workload::program::{Action, Burst, Ended, Op, Programs, Step, stridden};
+use workload::program::{Action, Burst, Context, Ended, Op, Programs, Step, stridden};
 use workload::schedule::{ScheduleBuilder, ScheduleError, goal};
 
 fn send(to: u32, bytes: u64, tag: u32) -> Step {
@@ -116,6 +116,28 @@ fn a_schedule_of_collective_operations_has_their_messages() {
     let mut builder = CallsBuilder::new(5);
     (0..4).for_each(|rank| both(&mut builder, rank));
     assert!(matches!(builder.build().check(None), Err(ScheduleError::Unequal { .. })));
+}
+
+#[test]
+fn messages_of_communicators_are_read_written_and_refused() {
+    // Would catch a communicator that is lost on the way to a text, messages of ranks that are no members, and a schedule that confuses them with
+    // messages of all ranks.
+    let text = "ranks 3\ncommunicator 1 of 2 0\nrank 0\n  isend 8 B to 2 tag 4 in 1\n  irecv from any tag any in 1 times 2 stride 0\n  \
+                iprobe from 2 tag 1 in 1\nrank 1\nrank 2\n";
+    let calls = text::read(text).unwrap();
+    assert_eq!(text::write(&calls), text);
+    let context = Context::new(1).unwrap();
+    assert_eq!(calls.of(0)[0], Step::Do(Action::send(2, 8, 4).within(context)));
+    assert!(calls.schedule().unwrap_err().to_string().contains("no communicators"));
+    for (line, expected) in [
+        ("isend 8 B to 1 tag 0 in 1", "line 4: rank 1 is no member of communicator 1"),
+        ("isend 8 B to 2 tag 0 in 2", "line 4: it is no member of communicator 2, or does not know it"),
+        ("probe from 1 in 1", "line 4: rank 1 is no member of communicator 1"),
+        ("isend 8 B to 2 in x", "line 4: `x` is not the number of a communicator"),
+    ] {
+        let wrong = format!("ranks 3\ncommunicator 1 of 2 0\nrank 0\n{line}\n");
+        assert_eq!(text::read(&wrong).unwrap_err().to_string(), expected);
+    }
 }
 
 #[test]

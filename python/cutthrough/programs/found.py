@@ -138,9 +138,7 @@ class Request:
 
     __slots__ = ("_members", "_rank", "number", "receives")
 
-    def __init__(
-        self, rank: Caller, number: int, *, receives: bool, members: tuple[int, ...] | None = None
-    ) -> None:
+    def __init__(self, rank: Caller, number: int, *, receives: bool, members: tuple[int, ...] | None = None) -> None:
         self._rank, self._members = rank, members
         #: Its number among the requests of the rank, from 0.
         self.number = number

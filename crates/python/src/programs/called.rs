@@ -9,7 +9,7 @@ use workload::collectives::{Algorithm, Collective, CollectiveError};
 use workload::communicator::Group;
 use workload::program::calls::CallsBuilder;
 use workload::program::{
-    Action, Communicator, Context, Messages, Programs, RankProgram, Request, Script, ScriptedRank, Seen, Step,
+    Action, Burst, Communicator, Context, Messages, Programs, RankProgram, Request, Script, ScriptedRank, Seen, Step,
 };
 
 use super::table::{self, Row};
@@ -222,6 +222,16 @@ impl CalledRank {
         }
     }
 
+    /// Notes the communicator of a message, which the record of the run needs.
+    fn note_communicator(&self, step: &Step) {
+        let (Step::Do(action) | Step::Burst(Burst { first: action, .. })) = step else { return };
+        let number = action.context().map_or(0, Context::number);
+        if number > 0 && !self.program.run().groups.contains_key(&number) {
+            // Who calls it is a member.
+            let _ = self.communicator(number);
+        }
+    }
+
     fn step(&mut self, seen: &Seen) -> PyResult<Step> {
         loop {
             match self.rows.pop_front() {
@@ -229,6 +239,7 @@ impl CalledRank {
                 Some(Row::Time) => self.answers.push(answer(None, seen)),
                 Some(Row::Step(step)) => {
                     self.check(&step)?;
+                    self.note_communicator(&step);
                     self.own.made(step);
                     self.last = Some(step).filter(|step| {
                         matches!(step, Step::Wait(_) | Step::WaitAny | Step::Test | Step::Do(Action::Probe { .. }))
