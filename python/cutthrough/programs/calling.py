@@ -6,6 +6,7 @@ buffers: `isend` and `irecv` go on at once and give a request, `send`, `recv`, `
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
 from typing import TYPE_CHECKING, TypeVar
 
@@ -42,20 +43,20 @@ MOST_PER_BYTE = 10**9
 MOST_CALLS = 1 << 22
 
 
-class Messages:
+class Messages(ABC):
     """Messages between the ranks of a communicator that are sent and received with waiting."""
 
+    @abstractmethod
     def isend(self, to: int, size: Size | int, tag: int = 0) -> Request:
         """Starts to send a message."""
-        raise NotImplementedError
 
+    @abstractmethod
     def irecv(self, from_: int | Any = ANY, tag: int | Any = ANY, size: Size | int | None = None) -> Request:
         """Starts to receive a message."""
-        raise NotImplementedError
 
+    @abstractmethod
     def wait(self, request: Request) -> Message:
         """Waits until a request has ended."""
-        raise NotImplementedError
 
     def send(self, to: int, size: Size | int, tag: int = 0) -> None:
         """Sends a message and waits until that has ended; as `isend` and `wait`."""

@@ -15,6 +15,7 @@ pub(crate) mod ranks;
 mod site;
 mod sizes;
 mod sources;
+mod steady;
 mod volumes;
 
 use std::fmt::Debug;

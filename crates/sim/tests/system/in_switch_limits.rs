@@ -4,21 +4,12 @@ use fabric::Grain;
 use sim::GroupsResult;
 
 use crate::common::{as_text, build, result, run_divided};
+use crate::in_switch_values;
 use crate::program::ProgramFile;
 
 /// A 4-ary 2-tree whose 16 ranks run a program.
 fn network(program: &str, in_switch: &str) -> String {
-    format!(
-        r#"
-        seed = 5
-        topology = {{ kind = "fat-tree", k = 4, n = 2 }}
-        link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
-        router = {{ kind = "output-queued", delay = "90 ns" }}
-        nic = {{ kind = "ideal", send_overhead = "500 ns", receive_overhead = "500 ns" }}
-        in_switch = {{ {in_switch} }}
-        workload = {{ kind = "program", packet_size = "256 B", program = {program} }}
-        "#
-    )
+    in_switch_values::network(program, in_switch, "")
 }
 
 fn collective(operation: &str, more: &str) -> String {

@@ -7,7 +7,7 @@ use crate::common::{as_text, build, result, run_divided};
 use crate::program::ProgramFile;
 
 /// A 4-ary 2-tree whose 16 ranks carry out an operation in the switches.
-fn network(program: &str, in_switch: &str, more: &str) -> String {
+pub(crate) fn network(program: &str, in_switch: &str, more: &str) -> String {
     format!(
         r#"
         seed = 5

@@ -8,9 +8,8 @@ use topology::ChannelSource;
 use units::NodeId;
 use workload::InjectionSpec;
 
+use super::Open;
 use super::operations::Operations;
-use super::{FEWEST_BATCHES, LONGEST_MEASURE, LONGEST_WARM_UP, Open};
-use crate::experiment::WarmUp;
 use crate::machine::Machine;
 use crate::messages::{Arrived, MessageTimes};
 use crate::network::Network;
@@ -19,6 +18,7 @@ use crate::results::{Latencies, PointResult, channels};
 use crate::series::Series;
 use crate::traffic::{GroupTrees, JobTraffic, OpenTraffic, OpenTrafficSpec};
 use crate::workloads::sources::{SATURATED_BELOW, Sources};
+use crate::workloads::steady::FEWEST_BATCHES;
 use crate::workloads::{Counts, Course, Part, Setting, State, Totals, Workload, weights};
 
 /// Batches in one observation of the sources' accepted loads. Runs move on by so many at the most.
@@ -103,18 +103,6 @@ impl OpenCourse {
         }
     }
 
-    /// The simulated time at which measuring ends, in ticks.
-    fn last(&self) -> u64 {
-        self.setting.longest().min(self.setting.span.end)
-    }
-
-    /// When a warm-up of fixed length ends, in ticks.
-    fn fixed_warm_up(&self) -> Option<u64> {
-        let WarmUp::Fixed(time) = self.setting.measure.warm_up else { return None };
-        let end = self.setting.span.start.saturating_add(time.0.div_ceil(self.setting.network.plan.tick().0));
-        Some(if self.setting.shared { end.next_multiple_of(self.setting.batch) } else { end })
-    }
-
     /// The time after so many batches more. Among other jobs the present may lie within a batch.
     fn after(&self, now: u64, batches: usize) -> u64 {
         let batch = self.setting.batch;
@@ -122,29 +110,16 @@ impl OpenCourse {
         begin.saturating_add(batch.saturating_mul(batches as u64))
     }
 
-    /// Whether a warm-up ends although no steady state was found.
-    fn warm_up_ends(&self, count: usize, now: u64) -> bool {
-        let start = self.setting.span.start;
-        count >= LONGEST_WARM_UP || now.saturating_sub(start) >= self.last().saturating_sub(start) / 2
-    }
-
     /// Whether measuring ends after so many batches, although it is not precise.
     fn measure_ends(&self, count: usize) -> bool {
-        let longest = if self.setting.measure.max_time.is_some() { usize::MAX } else { LONGEST_MEASURE };
-        let is_long = self.is_long_enough(count);
-        count > 0 && (count >= longest && is_long || self.after(self.measured.0, count) >= self.last())
-    }
-
-    fn is_long_enough(&self, count: usize) -> bool {
-        let shortest = self.setting.measure.min_time.map_or(0, |time| time.0 / self.setting.network.plan.tick().0);
-        count as u64 * self.setting.batch >= shortest
+        count > 0 && (self.setting.measure_ends(count) || self.after(self.measured.0, count) >= self.setting.last())
     }
 
     fn warm_up(&mut self, counts: &[Batch], now: u64, look: usize, machine: &mut dyn Machine) {
         if self.setting.shared && now > self.setting.span.start {
             self.warm.extend(counts);
         }
-        if let Some(end) = self.fixed_warm_up() {
+        if let Some(end) = self.setting.fixed_warm_up() {
             if now >= end {
                 self.settled = true;
                 self.start_measuring(now, machine);
@@ -167,7 +142,7 @@ impl OpenCourse {
             look += look / 2;
         }
         self.stage = Stage::WarmUp { look };
-        if self.settled || self.warm_up_ends(self.latencies.len(), now) {
+        if self.settled || self.setting.warm_up_ends(self.latencies.len(), now) {
             self.start_measuring(now, machine);
         }
     }
@@ -191,7 +166,7 @@ impl OpenCourse {
             let delivered = machine.by_source(job);
             self.sources.observe(delivered, machine.progress_by_source(job), now);
         }
-        if count >= look && self.is_long_enough(count) {
+        if count >= look && self.setting.is_long_enough(count) {
             self.converged = self.is_precise();
             self.stage = Stage::Measure { look: look + look / 4 };
         }
@@ -199,7 +174,7 @@ impl OpenCourse {
             self.measured.1 = now;
             machine.measure_until(job, now);
             self.saturated = self.is_saturated();
-            let longest = now + 2 * (now - self.measured.0) + 64 * self.setting.batch;
+            let longest = self.setting.longest_drain(self.measured);
             self.stage = Stage::Drain { start: now, longest };
             self.drain(now, longest, machine);
         }
@@ -296,8 +271,10 @@ impl Course for OpenCourse {
     }
 
     fn begin(&mut self, machine: &mut dyn Machine) {
-        if self.fixed_warm_up() == Some(0) || self.fixed_warm_up().is_none() && self.warm_up_ends(0, 0) {
-            self.settled = self.fixed_warm_up().is_some();
+        if self.setting.fixed_warm_up() == Some(0)
+            || self.setting.fixed_warm_up().is_none() && self.setting.warm_up_ends(0, 0)
+        {
+            self.settled = self.setting.fixed_warm_up().is_some();
             self.start_measuring(0, machine);
         }
     }
@@ -306,17 +283,17 @@ impl Course for OpenCourse {
         let count = self.batches.len();
         let batches = match self.stage {
             Stage::WarmUp { look } => {
-                if let Some(end) = self.fixed_warm_up() {
+                if let Some(end) = self.setting.fixed_warm_up() {
                     return end.max(now + 1).min(self.after(now, BATCHES_AN_OBSERVATION));
                 }
                 let before = self.latencies.len();
-                let decides = |n| before + n >= look || self.warm_up_ends(before + n, self.after(now, n));
+                let decides = |n| before + n >= look || self.setting.warm_up_ends(before + n, self.after(now, n));
                 first(|n| n >= BATCHES_AN_OBSERVATION || decides(n))
             }
             Stage::Measure { look } => first(|n| {
                 let count = count + n;
                 count.is_multiple_of(BATCHES_AN_OBSERVATION)
-                    || count >= look && self.is_long_enough(count)
+                    || count >= look && self.setting.is_long_enough(count)
                     || self.measure_ends(count)
             }),
             // Where batches are short, several at once: the last packet is on its way for some time.
@@ -331,7 +308,9 @@ impl Course for OpenCourse {
         self.record_messages(machine);
         let counts = &counts.batches[..];
         match self.stage {
-            Stage::WarmUp { look } if self.fixed_warm_up().is_some() => self.warm_up(counts, now, look, machine),
+            Stage::WarmUp { look } if self.setting.fixed_warm_up().is_some() => {
+                self.warm_up(counts, now, look, machine)
+            }
             // Between two batches there is nothing to decide.
             _ if counts.is_empty() => {}
             Stage::WarmUp { look } => self.warm_up(counts, now, look, machine),
@@ -343,7 +322,7 @@ impl Course for OpenCourse {
 
     fn state(&self) -> State {
         State::Running(match self.stage {
-            Stage::WarmUp { look } => match self.fixed_warm_up() {
+            Stage::WarmUp { look } => match self.setting.fixed_warm_up() {
                 Some(end) => 0.2 * self.now as f64 / end.max(1) as f64,
                 None => 0.2 * self.latencies.len() as f64 / look as f64,
             },

@@ -21,15 +21,6 @@ use crate::network::Packets;
 use crate::traffic::Multicasts;
 pub(super) use synthetic::{batch_length, extent};
 
-/// Batches before the warm-up may end, and before measuring may.
-pub(super) const FEWEST_BATCHES: usize = 64;
-
-/// Batches after which the warm-up ends even if no steady state was found.
-pub(super) const LONGEST_WARM_UP: usize = 400;
-
-/// Batches of the measured interval after which a run ends even if it is not precise, unless the experiment says when.
-pub(super) const LONGEST_MEASURE: usize = 4096;
-
 /// Synthetic traffic of a pattern, or multicasts.
 #[derive(Clone, Debug)]
 pub(crate) struct Open {

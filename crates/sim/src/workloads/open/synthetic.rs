@@ -6,11 +6,12 @@ use units::{NodeId, Time};
 use workload::multicast::{FixedSets, RandomSets};
 use workload::{InjectionSpec, PlacedPattern, Placement};
 
+use super::Open;
 use super::course::OpenCourse;
-use super::{FEWEST_BATCHES, LONGEST_MEASURE, LONGEST_WARM_UP, Open};
 use crate::experiment::{MeasureSpec, WarmUp};
 use crate::network::{Network, Packets};
 use crate::traffic::Multicasts;
+use crate::workloads::steady::{FEWEST_BATCHES, LONGEST_MEASURE, LONGEST_WARM_UP};
 use crate::workloads::{Course, Extent, Setting, Workload};
 
 /// Packets that a batch should hold on average.

@@ -11,7 +11,6 @@ use workload::program::Programs;
 use super::described::GroupOperations;
 use super::program::{Clock, TimedGroup, TimedGroups, Timing};
 use super::tally::{Ended, Tally};
-use crate::experiment::WarmUp;
 use crate::machine::Machine;
 use crate::network::Packets;
 use crate::progress::Phase;
@@ -19,9 +18,9 @@ use crate::results::{Latencies, PointResult, channels};
 use crate::run::outcome::RunError;
 use crate::series::Series;
 use crate::traffic::JobTraffic;
-use crate::workloads::open::{FEWEST_BATCHES, LONGEST_MEASURE, LONGEST_WARM_UP};
 use crate::workloads::ranks::{HostCounts, Ranks, arithmetic, of_groups, traffic_of};
 use crate::workloads::sources::SATURATED_BELOW;
+use crate::workloads::steady::FEWEST_BATCHES;
 use crate::workloads::{Counts, Course, Part, Setting, State, Totals};
 
 /// What a course does, and at which number of batches it looks next.
@@ -128,26 +127,8 @@ impl OperationsCourse {
         (self.tally, self.ended) = (tally, ended);
     }
 
-    /// The simulated time at which measuring ends, in ticks.
-    fn last(&self) -> u64 {
-        self.setting.longest().min(self.setting.span.end)
-    }
-
-    /// When a warm-up of fixed length ends, in ticks.
-    fn fixed_warm_up(&self) -> Option<u64> {
-        let WarmUp::Fixed(time) = self.setting.measure.warm_up else { return None };
-        let end = self.setting.span.start.saturating_add(time.0.div_ceil(self.setting.network.plan.tick().0));
-        Some(if self.setting.shared { end.next_multiple_of(self.setting.batch) } else { end })
-    }
-
-    /// Whether a warm-up ends although no steady state was found.
-    fn warm_up_ends(&self, now: u64) -> bool {
-        let start = self.setting.span.start;
-        self.batches.len() >= LONGEST_WARM_UP || now.saturating_sub(start) >= self.last().saturating_sub(start) / 2
-    }
-
     fn warm_up(&mut self, now: u64, look: usize, machine: &mut dyn Machine) {
-        if let Some(end) = self.fixed_warm_up() {
+        if let Some(end) = self.setting.fixed_warm_up() {
             if now >= end {
                 self.settled = true;
                 self.start_measuring(now, machine);
@@ -160,7 +141,7 @@ impl OperationsCourse {
             look += look / 2;
         }
         self.stage = Stage::WarmUp { look };
-        if self.settled || self.warm_up_ends(now) {
+        if self.settled || self.setting.warm_up_ends(self.batches.len(), now) {
             self.start_measuring(now, machine);
         }
     }
@@ -189,17 +170,11 @@ impl OperationsCourse {
 
     /// Whether measuring ends after the batches so far, although it is not precise.
     fn measure_ends(&self, now: u64) -> bool {
-        let longest = if self.setting.measure.max_time.is_some() { usize::MAX } else { LONGEST_MEASURE };
-        self.batches.len() >= longest && self.is_long_enough() || now >= self.last()
-    }
-
-    fn is_long_enough(&self) -> bool {
-        let shortest = self.setting.measure.min_time.map_or(0, |time| time.0 / self.setting.network.plan.tick().0);
-        self.batches.len() as u64 * self.setting.batch >= shortest
+        self.setting.measure_ends(self.batches.len()) || now >= self.setting.last()
     }
 
     fn measure(&mut self, now: u64, look: usize, machine: &mut dyn Machine) {
-        if self.batches.len() >= look && self.is_long_enough() {
+        if self.batches.len() >= look && self.setting.is_long_enough(self.batches.len()) {
             self.converged = self.is_precise();
             self.stage = Stage::Measure { look: look + look / 4 };
         }
@@ -208,7 +183,7 @@ impl OperationsCourse {
             self.ended_by[1] = self.tally.by_group().to_vec();
             machine.measure_until(self.setting.job, now);
             self.saturated = self.is_saturated();
-            let longest = now + 2 * (now - self.measured.0) + 64 * self.setting.batch;
+            let longest = self.setting.longest_drain(self.measured);
             self.stage = Stage::Drain { longest };
             self.drain(now, longest);
         }
@@ -305,8 +280,10 @@ impl Course for OperationsCourse {
     }
 
     fn begin(&mut self, machine: &mut dyn Machine) {
-        if self.fixed_warm_up() == Some(0) || self.fixed_warm_up().is_none() && self.warm_up_ends(0) {
-            self.settled = self.fixed_warm_up().is_some();
+        if self.setting.fixed_warm_up() == Some(0)
+            || self.setting.fixed_warm_up().is_none() && self.setting.warm_up_ends(self.batches.len(), 0)
+        {
+            self.settled = self.setting.fixed_warm_up().is_some();
             self.start_measuring(0, machine);
         }
     }
@@ -319,7 +296,7 @@ impl Course for OperationsCourse {
             true => self.setting.end_of_batch(now),
             false => now.saturating_add(self.setting.batch),
         };
-        match (self.stage, self.fixed_warm_up()) {
+        match (self.stage, self.setting.fixed_warm_up()) {
             (Stage::WarmUp { .. }, Some(end)) => end.max(now + 1).min(next),
             _ => next,
         }
@@ -328,7 +305,7 @@ impl Course for OperationsCourse {
     fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine) {
         self.now = now;
         self.collect(machine);
-        let is_fixed = matches!(self.stage, Stage::WarmUp { .. }) && self.fixed_warm_up().is_some();
+        let is_fixed = matches!(self.stage, Stage::WarmUp { .. }) && self.setting.fixed_warm_up().is_some();
         // Between two batches there is nothing to decide, nor before the job begins.
         if counts.batches.is_empty() && !is_fixed || now <= self.setting.span.start {
             return;
@@ -345,7 +322,7 @@ impl Course for OperationsCourse {
     fn state(&self) -> State {
         let share = |look: usize| (self.batches.len() as f64 / look as f64).min(1.0);
         State::Running(match self.stage {
-            Stage::WarmUp { look } => match self.fixed_warm_up() {
+            Stage::WarmUp { look } => match self.setting.fixed_warm_up() {
                 Some(end) => 0.2 * self.now as f64 / end.max(1) as f64,
                 None => 0.2 * share(look),
             },
