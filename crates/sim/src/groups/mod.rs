@@ -166,6 +166,7 @@ fn units(spec: &CombineUnitsSpec, topology: &dyn Topology, path: &Path<'_>) -> C
                 cycle: own.cycle,
                 word: Bytes(WORD),
                 words_per_cycle: words as u32,
+                output_speedup: u32::from(ports),
                 window: 0,
                 elements: None,
             }
@@ -175,6 +176,7 @@ fn units(spec: &CombineUnitsSpec, topology: &dyn Topology, path: &Path<'_>) -> C
             cycle: own.cycle,
             word: own.word,
             words_per_cycle: own.words_per_cycle,
+            output_speedup: 1,
             window: 0,
             elements: None,
         },
