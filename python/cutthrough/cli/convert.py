@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -75,7 +76,8 @@ def convert(
         held = _read(source, set_, wildcards=wildcards, compute_scale=compute_scale)
         for target in targets:
             if target.suffix == ".trace":
-                atomic.write_alone(target, source.read_bytes())
+                with atomic.replacing(target) as aside:
+                    shutil.copyfile(source, aside)
             else:
                 _writer_of(target, is_folder=file.is_dir())(held, target)
     summary = {**programs.summary_of(held), "name": file.stem}

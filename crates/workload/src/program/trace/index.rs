@@ -129,7 +129,7 @@ pub fn open(path: &Path) -> Result<(File, Index), TraceError> {
     file.read_exact(&mut tail).map_err(failed)?;
     let (at, magic) = tail.split_at(8);
     if magic != MAGIC {
-        return Err(TraceError::Cut("what its ranks called: its index is not there"));
+        return Err(TraceError::Cut("the trace: the index behind it is missing"));
     }
     let at = u64::from_le_bytes(at.try_into().unwrap_or_default());
     let size = (length - TAIL).checked_sub(at).filter(|&size| size <= LARGEST_INDEX);
