@@ -53,6 +53,12 @@ pub enum NoSchedule {
         /// What it calls.
         call: String,
     },
+    /// More operations than memory is worth.
+    #[error("its ranks call {operations} operations; {MOST_OPERATIONS} are the most of a schedule that is written out")]
+    TooLarge {
+        /// The operations.
+        operations: u64,
+    },
     /// A schedule that cannot run.
     #[error(transparent)]
     Wrong(#[from] ScheduleError),
@@ -60,6 +66,9 @@ pub enum NoSchedule {
 
 /// Sizes of messages from a rank to another under a tag, in the order in which they are sent.
 type Sent = BTreeMap<(u32, u32, u32), VecDeque<u64>>;
+
+/// The most operations of a schedule: each takes memory.
+const MOST_OPERATIONS: u64 = 1 << 25;
 
 /// Bits of a tag that count the operations of a communicator.
 const COUNT: u32 = 16;
@@ -80,7 +89,10 @@ impl Calls {
     }
 
     fn written(&self, checks: bool) -> Result<Schedule, NoSchedule> {
-        let ranks = self.ranks();
+        let (ranks, operations) = (self.ranks(), self.operations());
+        if operations > MOST_OPERATIONS {
+            return Err(NoSchedule::TooLarge { operations });
+        }
         let all = (0..ranks).flat_map(|rank| self.of(rank).iter().map(move |step| (rank, step)));
         let tags = Tags::of(all).map_err(|(rank, step)| NoSchedule::Communicator { rank, call: line_of(step) })?;
         let (mut sent, mut largest) = (Sent::new(), vec![0; ranks as usize]);
