@@ -11,7 +11,8 @@ use super::collective::{CollectiveProgram, CollectiveSpec};
 use super::fft::{Fft, FftSpec};
 use super::halo::{Halo, HaloSpec};
 use super::incast::{Incast, IncastSpec};
-use super::limits::check_time;
+use super::limits::{check_room, check_time};
+use super::recorded::TraceSpec;
 use super::site::ProgramSite;
 use super::sweep::{Sweep, SweepSpec};
 use super::training::Training;
@@ -23,7 +24,7 @@ use crate::program::{Programs, calls};
 use crate::schedule::goal;
 
 /// A program of ranks, and its keys.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[schemars(rename = "Program")]
 pub enum ProgramSpec {
@@ -31,6 +32,8 @@ pub enum ProgramSpec {
     Goal(GoalSpec),
     /// What each rank calls, in order, from a file: what a program in Python is saved as.
     Calls(CallsSpec),
+    /// What the ranks of a real program have called, recorded by `cutthrough record`.
+    Trace(TraceSpec),
     /// A function in Python that is called back while the program runs, since what it does depends on what it has received.
     CalledBack(CalledBackSpec),
     /// Halo exchange on a two-dimensional grid of ranks.
@@ -109,7 +112,7 @@ impl ProgramSpec {
     /// Whether it has collective operations that are called as such: what a carrier is for. Those of a program that is called back are known
     /// only while it runs.
     pub const fn has_collectives(&self) -> bool {
-        matches!(self, Self::Calls(_) | Self::Collective(_) | Self::Training(_))
+        matches!(self, Self::Calls(_) | Self::Trace(_) | Self::Collective(_) | Self::Training(_))
     }
 
     /// The same, given who carries its collective operations out.
@@ -122,6 +125,7 @@ impl ProgramSpec {
         let motif: Arc<dyn Motif> = match self {
             Self::Goal(spec) => return spec.build(ranks, base),
             Self::Calls(spec) => return spec.build(site),
+            Self::Trace(spec) => return spec.build(site),
             Self::CalledBack(spec) => return Err(spec.absent()),
             Self::Halo2d(spec) => Arc::new(Halo::new(spec, 2, ranks)?),
             Self::Halo3d(spec) => Arc::new(Halo::new(spec, 3, ranks)?),
@@ -137,7 +141,12 @@ impl ProgramSpec {
     /// Refuses messages and calculations that are too large.
     fn check_values(&self) -> Result<(), PatternError> {
         let (size, time) = match self {
-            Self::Goal(_) | Self::Calls(_) | Self::CalledBack(_) | Self::Collective(_) | Self::Training(_) => {
+            Self::Goal(_)
+            | Self::Calls(_)
+            | Self::Trace(_)
+            | Self::CalledBack(_)
+            | Self::Collective(_)
+            | Self::Training(_) => {
                 return Ok(());
             }
             Self::Halo2d(spec) | Self::Halo3d(spec) => (spec.message_size, spec.compute.0),
@@ -205,9 +214,4 @@ fn text_of(file: &Path, base: &Path) -> Result<String, PatternError> {
         return Err(wrong("it is larger than 1 GiB".to_owned()));
     }
     Ok(text)
-}
-
-/// Refuses more ranks than there is room for.
-pub fn check_room(ranks: u32, room: u32) -> Result<(), String> {
-    if ranks <= room { Ok(()) } else { Err(format!("it has {ranks} ranks, and there is room for {room}")) }
 }

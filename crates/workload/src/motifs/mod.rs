@@ -9,6 +9,7 @@ mod halo;
 mod incast;
 mod limits;
 mod ranks;
+mod recorded;
 mod site;
 mod sweep;
 mod training;
@@ -18,11 +19,13 @@ use std::sync::Arc;
 
 use crate::program::{Action, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
 
-pub use catalogue::{CalledBackSpec, CallsSpec, GoalSpec, ProgramSpec, check_room};
+pub use catalogue::{CalledBackSpec, CallsSpec, GoalSpec, ProgramSpec};
 pub use collective::CollectiveSpec;
 pub use fft::FftSpec;
 pub use halo::HaloSpec;
 pub use incast::IncastSpec;
+pub use limits::check_room;
+pub use recorded::TraceSpec;
 pub use site::ProgramSite;
 pub use sweep::SweepSpec;
 pub use training::spec::TrainingSpec;
