@@ -10,7 +10,9 @@ use units::Bytes;
 use workload::collectives::{Algorithm, Operation, Selection, algorithms};
 use workload::communicator::Unserved;
 use workload::message_driven::{DrivenSpec, MessageDriven};
-use workload::motifs::{CollectiveSpec, FftSpec, HaloSpec, IncastSpec, ProgramSpec, SweepSpec, TrainingSpec};
+use workload::motifs::{
+    CollectiveSpec, FftSpec, HaloSpec, IncastSpec, LammpsDeck, LammpsSpec, ProgramSpec, SweepSpec, TrainingSpec,
+};
 use workload::program::{Action, Context, Ended, GroupCall, Matched, Op, ProgramGroup, Programs, stridden};
 use workload::schedule::{ScheduleBuilder, goal};
 use workload::tasks::{ArcList, Group, GroupKind, Phase, TaskGraph};
@@ -207,7 +209,22 @@ fn motifs_send_what_they_say_and_end() {
         let bucket_size = Bytes(1000);
         ProgramSpec::Training(TrainingSpec { tensor, pipeline, expert, overlap, bucket_size, ..sizes })
     };
+    let lammps = |deck, atoms| {
+        let (steps, rebuild_every, thermo_every) = (6, Some(2), Some(3));
+        let atoms_per_rank = Some(atoms);
+        ProgramSpec::Lammps(LammpsSpec {
+            deck,
+            atoms_per_rank,
+            steps,
+            rebuild_every,
+            thermo_every,
+            ..LammpsSpec::default()
+        })
+    };
     let more = [
+        (lammps(LammpsDeck::Lj, 100), 18),
+        (lammps(LammpsDeck::Stouch, 30), 12),
+        (lammps(LammpsDeck::Lj, 1000), 1),
         (collective(Operation::Allreduce, Algorithm::Rabenseifner), 6),
         (collective(Operation::Alltoall, Algorithm::Linear), 5),
         (collective(Operation::Allgather, Algorithm::Bruck), 7),

@@ -1,9 +1,10 @@
-"""Figures 1 to 10."""
+"""Figures 1 to 11."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .molecules import molecular_figure
 from .runs import CLUSTER, NAMES, NETWORKS
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ SHORT = 1024
 
 
 def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
-    """Figures 1 to 10, a line for each network."""
+    """All figures, a line for each network."""
     from cutthrough.plots import STYLE
     from matplotlib import style
 
@@ -35,7 +36,8 @@ def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
         for name, figure in CLUSTER.items()
     }
     with style.context(STYLE):
-        return {f"figure-{number}": _draw(results, *what) for number, what in {**PAIRS, **of_cluster}.items()}
+        drawn = {f"figure-{number}": _draw(results, *what) for number, what in {**PAIRS, **of_cluster}.items()}
+        return {**drawn, "figure-11": molecular_figure(results)}
 
 
 def _draw(results: Mapping[str, Results], name: str, what: str, title: str) -> Figure:

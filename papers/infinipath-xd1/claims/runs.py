@@ -39,12 +39,24 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "packets of 1 KiB": {"workload.packet_size": "1 KiB"},
     "rendezvous by write": {"nic.rendezvous": "write"},
     "registered once": {"nic.registration.cached": 64},
+    "LJ twice as long": {"workload.program.atom_time": "640 ns", "workload.program.rebuild_time": "2600 ns"},
+    "LJ half as long": {"workload.program.atom_time": "160 ns", "workload.program.rebuild_time": "650 ns"},
+    "Stouch twice as long": {"workload.program.atom_time": "8400 ns", "workload.program.rebuild_time": "14800 ns"},
+    "Stouch half as long": {"workload.program.atom_time": "2100 ns", "workload.program.rebuild_time": "3700 ns"},
+    "Xeons as Opterons": {"node.speeds": [1.0]},
 }
 OF_ALL = frozenset({"path 420 ns", "packets of 1 KiB"})
 OF_ELAN = OF_ALL | {"rendezvous by write"}
 OF_REGISTERED = OF_ALL | {"registered once"}
 #: The variants that suit each network: an interface that matches registers nothing.
 VARIED = {INFINIPATH: OF_REGISTERED, XD1: OF_REGISTERED, ELAN: OF_ELAN, IB: OF_ALL}
+
+#: The variants of what LAMMPS computes, by deck, and by platform.
+OF_COMPUTATION = {
+    "lj": frozenset({"LJ twice as long", "LJ half as long"}),
+    "stouch": frozenset({"Stouch twice as long", "Stouch half as long"}),
+    IB: frozenset({"Xeons as Opterons"}),
+}
 
 
 @dataclass(frozen=True)
@@ -87,7 +99,7 @@ def runs(quick: bool) -> dict[str, Run]:
     return found
 
 
-def plan(quick: bool) -> dict[str, Planned]:
+def benchmark_plan(quick: bool) -> dict[str, Planned]:
     """Figures 1 to 10, and what sections 2.3 and 2.5 say."""
     planned = {f"{name}/{network}": run.on(network) for name, run in runs(quick).items() for network in NETWORKS}
     for network in NETWORKS:
@@ -96,9 +108,3 @@ def plan(quick: bool) -> dict[str, Planned]:
             planned[f"overlap-{length}/{network}"] = Planned("overlap", keys, VARIED[network])
     planned["connections/infiniband"] = Planned("connections", {}, varies=False)
     return planned
-
-
-def sensitivity_plan(quick: bool) -> dict[str, Planned]:
-    """The same between two nodes, and of 32 nodes what `--quick` has."""
-    del quick
-    return {name: planned for name, planned in plan(quick=True).items() if not name.startswith("connections")}

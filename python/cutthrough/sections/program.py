@@ -26,6 +26,7 @@ __all__ = [
     "Halo3d",
     "Incast",
     "Kind",
+    "Lammps",
     "Sweep",
     "Trace",
     "Training",
@@ -376,8 +377,90 @@ class Training(Section):
     steps: int | None = None
 
 
+@dataclass(kw_only=True, slots=True, repr=False)
+class Lammps(Section):
+    """Molecular dynamics as LAMMPS has it: a box divided among ranks, halos in six exchanges, and sums over all.
+
+    Attributes:
+        version: Which of the codes: what messages carry of an atom depends on it (default `cpp-2005`).
+        deck: What is simulated. The keys that are not written follow from it (default `lj`).
+        dims: Ranks in each dimension of the box, first dimension fastest. Without it, as near to a cube as there
+            are, in ascending order (from 1 to 4294967295).
+        atoms_per_rank: Atoms of a rank, whose part of the box is a cube (scaled size). Without it and `atoms`,
+            32,000 of deck "lj" and 10,000 of "stouch" (from 1 to 1000000000).
+        atoms: Atoms of all ranks, in a box that is a cube (fixed size), instead of `atoms_per_rank` (from 1 to
+            1000000000000).
+        steps: Steps (from 1 to 1000000; default 100).
+        density: Atoms in a cube whose edge is the deck's unit of length: of "lj" sigma (without the key, 0.8442
+            atoms), of "stouch" an angstrom (0.1 atoms) (from 0.000001 to 1000000).
+        cutoff: How far forces reach, in the deck's unit of length. Without it, 2.5 of "lj" and 10 of "stouch"
+            (from 0.001 to 1000000).
+        skin: By how much neighbour lists reach further, in the same unit. Without it, 0.3 of "lj" and 2 of
+            "stouch" (from 0 to 1000000).
+        displacement: How far atoms move along a dimension from one rebuilding of the lists to the next, in the
+            same unit, as a standard deviation. Without it, 0.087 of "lj" and 0.06 of "stouch": their speed at
+            their temperature (from 0 to 1000000).
+        rebuild_every: Steps from one rebuilding of neighbour lists to the next. Without it, 20 of "lj" and 10 of
+            "stouch" (from 1 to 1000000).
+        check: Whether all ranks ask one another at each other step whether lists have to be rebuilt. Without it,
+            those of "stouch" do.
+        thermo_every: Steps from one sum of temperature, energies and pressure over all ranks to the next. Without
+            it, 100 of "lj" and 50 of "stouch" (from 1 to 1000000).
+        newton: Whether forces on the atoms of others are sent back (Newton's third law), or calculated by both
+            (default true).
+        atom_time: Time that a rank calculates for an atom in a step. Without it, 320 ns of "lj" and 4.2 us of
+            "stouch", on a processor of 2.2 GHz.
+        rebuild_time: The same beyond that where lists are rebuilt. Without it, 1.3 us of "lj" and 7.4 us of
+            "stouch".
+        allreduce: How sums over all ranks are made (default `auto`).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "lammps")
+
+    version: Literal["fortran-2001", "cpp-2005"] | None = None
+    deck: Literal["lj", "stouch"] | None = None
+    dims: Sequence[int] | None = None
+    atoms_per_rank: int | None = None
+    atoms: int | None = None
+    steps: int | None = None
+    density: float | None = None
+    cutoff: float | None = None
+    skin: float | None = None
+    displacement: float | None = None
+    rebuild_every: int | None = None
+    check: bool | None = None
+    thermo_every: int | None = None
+    newton: bool | None = None
+    atom_time: Time | None = None
+    rebuild_time: Time | None = None
+    allreduce: (
+        Literal[
+            "auto",
+            "linear",
+            "binomial",
+            "k-nomial",
+            "scatter-allgather",
+            "recursive-doubling",
+            "recursive-halving",
+            "rabenseifner",
+            "ring",
+            "pairwise",
+            "bruck",
+            "dissemination",
+            "hierarchical",
+            "chain",
+            "binary",
+            "scatter-doubling",
+            "in-switch",
+        ]
+        | None
+    ) = None
+
+
 #: Any of the kinds.
-Kind: TypeAlias = Goal | Calls | Trace | CalledBack | Halo2d | Halo3d | Sweep | Fft | Incast | Collective | Training
+Kind: TypeAlias = (
+    Goal | Calls | Trace | CalledBack | Halo2d | Halo3d | Sweep | Fft | Incast | Collective | Training | Lammps
+)
 
 #: What reads a table.
 CHOICE = Choice(
@@ -394,5 +477,6 @@ CHOICE = Choice(
         "incast": Incast,
         "collective": Collective,
         "training": Training,
+        "lammps": Lammps,
     },
 )

@@ -24,6 +24,7 @@ mod in_switch_limits;
 mod in_switch_values;
 mod interface;
 mod jobs;
+mod lammps;
 mod message_driven;
 mod messages;
 mod multicast;

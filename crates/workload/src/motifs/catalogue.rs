@@ -11,6 +11,8 @@ use super::collective::{CollectiveProgram, CollectiveSpec};
 use super::fft::{Fft, FftSpec};
 use super::halo::{Halo, HaloSpec};
 use super::incast::{Incast, IncastSpec};
+use super::lammps::Lammps;
+use super::lammps::spec::LammpsSpec;
 use super::limits::{check_room, check_time};
 use super::recorded::TraceSpec;
 use super::site::ProgramSite;
@@ -52,6 +54,8 @@ pub enum ProgramSpec {
     Collective(CollectiveSpec),
     /// Training steps of a transformer with tensor, pipeline, data and expert parallelism.
     Training(TrainingSpec),
+    /// Molecular dynamics as LAMMPS has it: a box divided among ranks, halos in six exchanges, and sums over all.
+    Lammps(LammpsSpec),
 }
 
 impl Default for ProgramSpec {
@@ -112,7 +116,7 @@ impl ProgramSpec {
     /// Whether it has collective operations that are called as such: what a carrier is for. Those of a program that is called back are known
     /// only while it runs.
     pub const fn has_collectives(&self) -> bool {
-        matches!(self, Self::Calls(_) | Self::Trace(_) | Self::Collective(_) | Self::Training(_))
+        matches!(self, Self::Calls(_) | Self::Trace(_) | Self::Collective(_) | Self::Training(_) | Self::Lammps(_))
     }
 
     /// The same, given who carries its collective operations out.
@@ -134,6 +138,7 @@ impl ProgramSpec {
             Self::Incast(spec) => Arc::new(Incast::new(spec, ranks)?),
             Self::Collective(spec) => return Ok(Arc::new(CollectiveProgram::new(spec, site)?)),
             Self::Training(spec) => return Ok(Arc::new(Training::new(spec, site)?)),
+            Self::Lammps(spec) => return Ok(Arc::new(Lammps::new(spec, site)?)),
         };
         Ok(Arc::new(MotifPrograms { motif, ranks }))
     }
@@ -146,9 +151,8 @@ impl ProgramSpec {
             | Self::Trace(_)
             | Self::CalledBack(_)
             | Self::Collective(_)
-            | Self::Training(_) => {
-                return Ok(());
-            }
+            | Self::Training(_)
+            | Self::Lammps(_) => return Ok(()),
             Self::Halo2d(spec) | Self::Halo3d(spec) => (spec.message_size, spec.compute.0),
             Self::Sweep(spec) => (spec.message_size, spec.compute.0),
             Self::Fft(spec) => (spec.message_size, spec.compute.0),

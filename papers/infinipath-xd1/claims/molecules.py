@@ -1,0 +1,196 @@
+"""Figure 11: how well LAMMPS scales on three of the networks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from cutthrough.reproduce import Expect, Planned
+
+from .runs import ELAN, IB, INFINIPATH, MACHINES, NAMES, OF_COMPUTATION, VARIED
+from .statements import predicted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from cutthrough.reproduce import Claim
+    from cutthrough.results import Results
+    from matplotlib.figure import Figure
+
+#: The networks of figure 11: XD1 is not among them.
+PLATFORMS = (INFINIPATH, ELAN, IB)
+#: Of each, the hosts: clocks over those of the Opterons, and half of the bandwidth of memory (table 1).
+HOSTS: dict[str, dict[str, Any]] = {
+    INFINIPATH: {},
+    ELAN: {"node.memory.bandwidth": "2.66 GB/s"},
+    IB: {"node.speeds": [3.4 / 2.2]},
+}
+VERSIONS = {"fortran-2001": "2001", "cpp-2005": "2005"}
+DECKS = {"lj": "LJ", "stouch": "Stouch"}
+PROCESSES = (1, 2)
+NODES = (1, 2, 4, 8, 16, 32, 64, 128)
+NODES_QUICK = (1, 2, 4, 8, 16)
+NODES_VARIED = (1, 8)
+#: From how many nodes on InfiniPath is said to fall behind.
+BEHIND_FROM = 8
+#: The runs in which it is: the others are "the runs" of the paper's next sentence.
+BEHIND = ("fortran-2001", 1)
+
+
+@dataclass(frozen=True)
+class Run:
+    """LAMMPS on numbers of nodes.
+
+    Attributes:
+        version: Which of the codes.
+        deck: What is simulated.
+        processes: Ranks of a node.
+        network: The platform.
+    """
+
+    version: str
+    deck: str
+    processes: int
+    network: str
+
+    def name(self, nodes: int) -> str:
+        """The name of a run of so many nodes."""
+        return f"lammps/{self.version}/{self.deck}/{self.processes}/{self.network}/{nodes}"
+
+    def on(self, nodes: int) -> Planned:
+        """A run of so many nodes."""
+        keys: dict[str, Any] = {
+            "nic.kind": self.network,
+            **MACHINES[self.network],
+            **HOSTS[self.network],
+            "topology.ports": nodes,
+            "placement.processes_per_node": self.processes,
+            "workload.program.version": self.version,
+            "workload.program.deck": self.deck,
+        }
+        of_hosts = OF_COMPUTATION.get(self.network, frozenset())
+        return Planned("lammps", keys, VARIED[self.network] | OF_COMPUTATION[self.deck] | of_hosts)
+
+    def efficiencies(self, results: Mapping[str, Results]) -> dict[int, float]:
+        """By number of nodes, the time on one node over that on so many."""
+        times = {
+            nodes: results[self.name(nodes)].points[0]["time_ns"] for nodes in NODES if self.name(nodes) in results
+        }
+        return {nodes: times[1] / time for nodes, time in times.items()} if 1 in times else {}
+
+
+def molecular_plan(nodes: Iterable[int]) -> dict[str, Planned]:
+    """Figure 11 on numbers of nodes."""
+    return {
+        run.name(count): run.on(count)
+        for version in VERSIONS
+        for deck in DECKS
+        for processes in PROCESSES
+        for run in (Run(version, deck, processes, network) for network in PLATFORMS)
+        for count in nodes
+    }
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The efficiencies of the platforms, in one version, deck and number of ranks a node."""
+
+    version: str
+    deck: str
+    processes: int
+    of: dict[str, dict[int, float]]
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it is the one in which InfiniPath is said to fall behind."""
+        return (self.version, self.processes) == BEHIND
+
+    def ratios(self, network: str) -> dict[int, float]:
+        """By number of nodes, the efficiency of a platform over the least of the others'."""
+        others = [held for other, held in self.of.items() if other != network]
+        return {
+            nodes: own / min(held[nodes] for held in others) for nodes, own in self.of[network].items() if nodes > 1
+        }
+
+    def spread(self) -> float:
+        """The least efficiency over the greatest, at the worst number of nodes."""
+        held = list(self.of.values())
+        return min(min(one[nodes] for one in held) / max(one[nodes] for one in held) for nodes in held[0])
+
+
+def panels(results: Mapping[str, Results]) -> list[Panel]:
+    """What was found, if there is any."""
+    found = []
+    for version in VERSIONS:
+        for deck in DECKS:
+            for processes in PROCESSES:
+                runs = {network: Run(version, deck, processes, network) for network in PLATFORMS}
+                held = {network: run.efficiencies(results) for network, run in runs.items()}
+                if all(held.values()):
+                    found.append(Panel(version, deck, processes, held))
+    return found
+
+
+def molecular_claims(results: Mapping[str, Results]) -> Iterable[Claim]:
+    """What the text says of figure 11, of each deck."""
+    for deck, title in DECKS.items():
+        held = [panel for panel in panels(results) if panel.deck == deck]
+        if not held:
+            continue
+        yield predicted(
+            f"lammps-scales-{deck} 11",
+            f"LAMMPS, {title}: the least efficiency of all runs: all scale reasonably well",
+            "reasonably well",
+            min(min(of.values()) for panel in held for of in panel.of.values()),
+            Expect(low=0.7),
+            unit="",
+        )
+        yield predicted(
+            f"lammps-close-{deck} 11",
+            f"LAMMPS, {title}: least efficiency over the greatest of the platforms, worst number of nodes",
+            "very similar",
+            min(panel.spread() for panel in held if not panel.is_behind),
+            Expect(low=0.95),
+        )
+        yield predicted(
+            f"lammps-ib-{deck} 11",
+            f"LAMMPS, {title}: InfiniBand's efficiency over the lesser of the others', highest of the other runs",
+            "slightly < 1",
+            max(max(panel.ratios(IB).values()) for panel in held if not panel.is_behind),
+            Expect(0.9, 0.999),
+        )
+        behind = [panel.ratios(INFINIPATH) for panel in held if panel.is_behind]
+        yield predicted(
+            f"lammps-infinipath-{deck} 11",
+            f"LAMMPS 2001, {title}, 1 rank a node: InfiniPath's efficiency over the others' lesser, from 8 nodes",
+            "slightly < 1",
+            max(ratio for ratios in behind for nodes, ratio in ratios.items() if nodes >= BEHIND_FROM),
+            Expect(0.9, 0.999),
+        )
+
+
+def molecular_figure(results: Mapping[str, Results]) -> Figure:
+    """Figure 11: a panel for each version and number of ranks a node, a line for each platform and deck."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 7))
+    held = panels(results)
+    for number, (version, processes) in enumerate(product(VERSIONS, PROCESSES)):
+        axes = figure.add_subplot(2, 2, number + 1)
+        for panel in held:
+            if (panel.version, panel.processes) != (version, processes):
+                continue
+            for place, (network, of) in enumerate(panel.of.items()):
+                style = "-" if panel.deck == "lj" else "--"
+                label = f"{NAMES[network]}, {DECKS[panel.deck]}"
+                axes.plot(
+                    list(of), [100 * own for own in of.values()], style, color=f"C{place}", marker="o", label=label
+                )
+        axes.set_xscale("log", base=2)
+        axes.set_title(f"LAMMPS {VERSIONS[version]}, {processes} a node")
+        axes.set_xlabel("nodes")
+        axes.set_ylabel("efficiency (%)")
+    if figure.axes:
+        figure.axes[0].legend(fontsize="small")
+    return figure
