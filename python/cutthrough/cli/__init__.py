@@ -34,6 +34,7 @@ HOMES = {
     "draw": "draw",
     "program": "program",
     "map": "mapping",
+    "calibrate": "calibrate",
     "new": "explain",
     "explain": "explain",
     "list": "explain",
@@ -100,6 +101,7 @@ def cutthrough(
     - `cutthrough analyze FILE` computes exact channel loads, in milliseconds
     - `cutthrough draw dragonfly:h=2` draws a machine
     - `cutthrough map --graph stencil:8x8x8 --machine torus:8x8x8` places tasks on nodes
+    - `cutthrough calibrate FILE` fits a network interface to measured tables
     - `cutthrough list` names every topology, router, routing and pattern, and `cutthrough explain NAME` explains it
     - `cutthrough reproduce --quick` repeats the experiments of published papers
     """
