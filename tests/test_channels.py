@@ -191,7 +191,7 @@ def test_run_writes_every_points_channels_and_plot_draws_them(
     out.mkdir()
     (out / "channels-017.parquet").write_bytes(b"old")
     ran = cutthrough("run", small, "--out", out)
-    assert "hottest channels" in ran.out
+    assert "hottest" in ran.out
     assert "max even spread" in ran.out
     assert {path.name for path in out.glob("channels-*.parquet")} == {"channels-000.parquet", "channels-001.parquet"}
     assert {path.name for path in out.glob("channels-*.png")} == {"channels-001.png"}

@@ -49,7 +49,10 @@ def test_example_runs(path: Path, tmp_path: Path) -> None:
     keys = results.points[0]
     tables = {"pairs": "messages", "benchmark_rows": "benchmark"}
     closed = [figure for key, figure in tables.items() if key in keys] or ["completion"]
-    curves = closed if "phases" in keys else ["latency", "throughput"]
+    # Reductions at a rate are measured by their own times, multicasts by those of copies too.
+    timed = ["operations"] if "operation_time_ci_ns" in keys else ["latency"]
+    timed += ["operations"] if "operations" in keys and timed == ["latency"] else []
+    curves = closed if "phases" in keys else [*timed, "throughput"]
     curves += ["slowdown"] if any("slowdown" in job for job in keys.get("jobs", ())) else []
     assert names[: len(curves)] == [f"{curve}.png" for curve in curves]
     # A flat network has no channels.

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from cutthrough import Results, plots
+from cutthrough.comparison import metrics_of
+from cutthrough.page.lines import quantities_of
 from cutthrough.plots.strokes import Stroke
 from cutthrough.points import Point
+from cutthrough.reports import points_table
 from cutthrough.series import brief_labels, label_of, name_of, pick_axis, split
 from matplotlib import style
 from matplotlib.colors import LogNorm
@@ -77,6 +80,41 @@ def test_confidence_band_is_the_interval() -> None:
     mean = point(0.2)["latency_mean_ns"]
     at_first = sorted({round(y, 6) for x, y in np.asarray(band, dtype=float).tolist() if x == 0.2})
     assert at_first == pytest.approx([mean - 5, mean + 5])
+
+
+def operations_point(load: float) -> dict[str, Any]:
+    """Operations at a rate, whose packets' latency falls as the load rises."""
+    time = 4000 / (1 - load)
+    operations = {"operations": 50, "operation_time_mean_ns": time, "operation_time_ci_ns": 40.0}
+    return {**point(load), "latency_mean_ns": 3000 - 1000 * load, **operations, "operation_time_p99_ns": 2 * time}
+
+
+def test_operations_are_shown_by_their_own_times(tmp_path: Path) -> None:
+    """Catches packets' latencies in the table, the figures and the comparison of operations that begin at a rate."""
+    found = results(["workload.load"], [operations_point(load) for load in (0.1, 0.5)])
+    assert [path.name for path in plots.save(found, tmp_path)] == ["operations.png", "throughput.png"]
+    drawn = plots.figure(found, "operations")
+    mean = next(line for line in drawn.axes[0].lines if line.get_label() == "mean")
+    assert np.asarray(mean.get_ydata(), dtype=float).tolist() == pytest.approx([4000 / 0.9, 8000])
+    table = points_table(found)
+    headings = [column.heading for column in table.columns]
+    assert "operation ns" in headings
+    assert "mean ns" not in headings
+    assert metrics_of(found.points) == [
+        "accepted_load",
+        "operation_time_mean_ns",
+        "operation_time_p99_ns",
+    ]
+    assert quantities_of(found.points)[0] == "operation_time_mean_ns"
+
+
+def test_multicasts_have_both_latencies_and_operations(tmp_path: Path) -> None:
+    """Catches multicasts without the time of the last copy, or without the latency of each."""
+    one = {name: value for name, value in operations_point(0.1).items() if name != "operation_time_ci_ns"}
+    found = results(["workload.load"], [one])
+    assert [path.name for path in plots.save(found, tmp_path)] == ["latency.png", "operations.png", "throughput.png"]
+    headings = [column.heading for column in points_table(found).columns]
+    assert {"mean ns", "last copy ns"} <= set(headings)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +217,7 @@ def test_nothing_to_draw() -> None:
     """Catches a figure of nothing, or of an unknown quantity."""
     with pytest.raises(ValueError, match="no points"):
         plots.figure(results([], []))
-    drawn = "latency, throughput, .*, distribution, series, breakdown, critical-path, timeline and channels"
+    drawn = "latency, operations, throughput, .*, distribution, series, breakdown, critical-path, timeline and channels"
     with pytest.raises(ValueError, match=drawn):
         plots.figure(results([], [point(0.1)]), "colour")
 
@@ -404,7 +442,7 @@ def test_cells_without_a_value_are_empty() -> None:
         ({"x": "buffer"}, "x is of heat maps"),
         ({"place": 1}, "place is of channels, not of latency"),
         ({"facets": "colour"}, "no key 'colour' is swept"),
-        ({"facets": "vcs", "quantity": "phases"}, "facets are of latency, throughput, slowdown"),
+        ({"facets": "vcs", "quantity": "phases"}, "facets are of latency, operations, throughput, slowdown"),
     ],
 )
 def test_figures_that_cannot_be_are_refused(options: dict[str, Any], message: str) -> None:

@@ -2,7 +2,7 @@
 
 from os import PathLike
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 __version__: str
 
@@ -179,6 +179,9 @@ class Program:
     @staticmethod
     def of_goal(source: str) -> Program:
         """From a schedule in GOAL. Raises ExperimentError."""
+    @staticmethod
+    def of_trace(path: str, wildcards: bool, compute_scale: float) -> Program:
+        """From a trace of a real program. Raises ExperimentError."""
     @property
     def ranks(self) -> int: ...
     def messages(self) -> dict[str, bytes]:
@@ -187,6 +190,11 @@ class Program:
         """The text of the calls. Raises ExperimentError."""
     def goal(self) -> str:
         """The schedule in GOAL. Raises ExperimentError."""
+    def recording(self) -> dict[str, Any] | None:
+        """Of a trace, what is known beside what its ranks call; None of another program."""
+
+def join_trace(folder: str, path: str) -> dict[str, Any]:
+    """Makes one trace of the files of ranks in a folder; returns what is in it. Raises ExperimentError."""
 
 def collective_names() -> tuple[list[tuple[str, list[str]]], list[str]]:
     """Collective operations in the order of their numbers, with the algorithms that serve each; and all algorithms."""

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import cutthrough._core as _core
 from cutthrough.details import nested
-from cutthrough.points import CONFIDENCE, PointTable, confidence_of, half_width, is_saturated, is_unconverged
+from cutthrough.points import (
+    CONFIDENCE,
+    PointTable,
+    confidence_of,
+    half_width,
+    has_operations,
+    is_saturated,
+    is_unconverged,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +40,8 @@ METRICS: dict[str, tuple[str, str]] = {
     "accepted_load_min": ("accepted load of the worst node", "{:.4f}"),
     "latency_mean_ns": ("mean latency, ns", "{:,.1f}"),
     "latency_p99_ns": ("99th percentile, ns", "{:,.0f}"),
+    "operation_time_mean_ns": ("time of operations, ns", "{:,.1f}"),
+    "operation_time_p99_ns": ("operations, 99th percentile, ns", "{:,.0f}"),
     "time_ns": ("time, ns", "{:,.1f}"),
     "bandwidth_B_per_s": ("bandwidth, B/s", "{:,.4g}"),
     "message_time_mean_ns": ("message time, ns", "{:,.1f}"),
@@ -52,6 +62,10 @@ METRICS: dict[str, tuple[str, str]] = {
 }
 #: What tells more than these of workloads that end.
 OPEN_ONLY = frozenset({"accepted_load", "accepted_load_min", "latency_mean_ns", "latency_p99_ns"})
+#: What is not compared of operations that begin at a rate: their packets are parts of them.
+OF_PACKETS = frozenset({"latency_mean_ns", "latency_p99_ns"})
+#: Quantities that have no mean past saturation.
+WITHOUT_MEAN = ("latency", "operation_time")
 #: The fewest degrees of freedom of a converged run's batch means (16 batches).
 RUN_FREEDOM = 15.0
 
@@ -230,9 +244,11 @@ def compare(
 
 def metrics_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
     """The quantities that are compared: those that suit what was run."""
-    ends = any("phases" in point for point in points)
+    left_out = OPEN_ONLY if any("phases" in point for point in points) else frozenset[str]()
+    if points and all(map(has_operations, points)):
+        left_out = left_out | OF_PACKETS
     measured = {name for point in points for name in METRICS if nested(point, name) is not None}
-    return [name for name in METRICS if name in measured and not (ends and name in OPEN_ONLY)]
+    return [name for name in METRICS if name in measured and name not in left_out]
 
 
 @dataclass(frozen=True)
@@ -273,11 +289,11 @@ class _Side:
         return value.get("kind", value) if isinstance(value, dict) and names else value
 
     def samples(self, place: int, metrics: Sequence[str]) -> list[_Sample]:
-        """What a point has of each quantity. The latencies of a saturated point have no mean that could be compared."""
+        """What a point has of each quantity. The times of a saturated point have no mean that could be compared."""
         point = self.results.points[place]
         return [
             _Sample(nested(point, name))
-            if name.startswith("latency") and is_saturated(point)
+            if name.startswith(WITHOUT_MEAN) and is_saturated(point)
             else _Sample(nested(point, name), *self._error(point, name))
             for name in metrics
         ]

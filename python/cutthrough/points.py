@@ -103,8 +103,17 @@ def is_unconverged(point: Mapping[str, Any]) -> bool:
     return point.get("converged") is False
 
 
+def has_operations(point: Mapping[str, Any]) -> bool:
+    """Whether a point is of operations that groups begin at a rate: times are theirs, and packets only parts."""
+    return "operation_time_ci_ns" in point
+
+
 #: Intervals within a run, by the quantity that they belong to.
-INTERVALS = {"latency_mean_ns": "latency_ci_ns", "accepted_load": "accepted_load_ci"}
+INTERVALS = {
+    "latency_mean_ns": "latency_ci_ns",
+    "accepted_load": "accepted_load_ci",
+    "operation_time_mean_ns": "operation_time_ci_ns",
+}
 
 
 def half_width(point: Mapping[str, Any], name: str) -> float | None:

@@ -1467,7 +1467,10 @@ class Quantities(dict[str, Any]):
     def operation_time_mean_ns(self) -> float | None:
         """Mean time of a collective operation, or of a training step: of collective traffic from the begin of an
         operation until its last node has ended, of a program from a rank's begin to its end, over ranks and
-        repetitions; null if none has ended, and of traffic not all of whose measured packets have arrived.
+        repetitions; null if none has ended, and of multicasts not all of whose measured packets have arrived.
+
+        Of reductions and barriers past saturation, where not all that were measured end, of those that have ended in
+        the measured interval.
         """
         value: float | None = self.get("operation_time_mean_ns")
         return value
@@ -1588,6 +1591,14 @@ class Quantities(dict[str, Any]):
     def operations(self) -> int | None:
         """Operations measured: those begun in the measured interval."""
         value: int | None = self.get("operations")
+        return value
+
+    @property
+    def operation_time_ci_ns(self) -> float | None:
+        """Half-width of the confidence interval of that mean, of operations of groups that begin at a rate (`operation`
+        is `reduce`, `allreduce` or `barrier`); infinite, which is null in JSON, if too little was measured.
+        """
+        value: float | None = self.get("operation_time_ci_ns")
         return value
 
     @property

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from cutthrough.comparison import METRICS
 from cutthrough.details import nested
-from cutthrough.points import MANY_PHASES, half_width, is_saturated, is_unconverged, phase_times
+from cutthrough.points import MANY_PHASES, half_width, has_operations, is_saturated, is_unconverged, phase_times
 from cutthrough.series import brief_labels, label_of
 from cutthrough.tables import Column, Fitted
 
@@ -49,6 +49,21 @@ SHOWN = (
     ("latency_p99_ns", "p99 ns", "{:,.0f}"),
     ("hops_mean", "routers", "{:.2f}"),
 )
+#: The same of operations that groups begin at a rate.
+SHOWN_OPERATIONS = (
+    ("offered_load", "offered", "{:.4g}"),
+    ("accepted_load", "accepted", "{:.4f}"),
+    ("accepted_load_min", "min group", "{:.4f}"),
+    ("operation_time_mean_ns", "operation ns", "{:,.1f}"),
+    ("operation_time_ci_ns", "± ns", "{:,.1f}"),
+    ("operation_time_p99_ns", "p99 ns", "{:,.0f}"),
+    ("last_begin_mean_ns", "last begin ns", "{:,.1f}"),
+)
+#: What multicasts have besides.
+SHOWN_MULTICASTS = (
+    ("operation_time_mean_ns", "last copy ns", "{:,.1f}"),
+    ("operation_time_p99_ns", "p99 ns", "{:,.0f}"),
+)
 
 #: The same of a closed workload.
 SHOWN_CLOSED = (
@@ -80,6 +95,7 @@ SHOWN_JOB = (
     ("accepted_load", "accepted", "{:.4f}"),
     ("latency_mean_ns", "mean ns", "{:,.1f}"),
     ("latency_p99_ns", "p99 ns", "{:,.0f}"),
+    ("operation_time_mean_ns", "operation ns", "{:,.1f}"),
     ("hops_mean", "routers", "{:.2f}"),
     ("time_ns", "time ns", "{:,.1f}"),
     ("slowdown", "slowdown", "{:.3f}"),
@@ -143,6 +159,7 @@ LEFT_OUT_FIRST = (
     "pair_channels_mean",
     "mean_channel_load",
     "accepted_load_min",
+    "last_begin_mean_ns",
     "imbalance",
     "dilation_max",
     "message_time_spread",
@@ -152,6 +169,8 @@ LEFT_OUT_FIRST = (
     "latency_p99_ns",
     "bandwidth_B_per_s",
     "latency_ci_ns",
+    "operation_time_ci_ns",
+    "operation_time_p99_ns",
     "hop_bytes",
     "messages.latency_p99_ns",
     "messages.slowdown_p99",
@@ -190,9 +209,12 @@ def points_table(results: PointTable) -> Fitted:
         cells = [brief[label_of(point.get(axis))] for point in results]
         columns.append(Column(axis.rsplit(".", 1)[-1], cells, is_text=True))
     searched = any(point.get("saturation_bracket") for point in results)
+    # The load is what tells points apart, but in searches and where it is that of one of several jobs.
+    kept = set() if searched or "job" in results.axes else {"offered_load"}
+    if any(map(has_operations, results)):
+        kept.add("operation_time_mean_ns")
     for key, heading, form in _shown(results):
-        # The load is what tells points apart, but in searches and where it is that of one of several jobs.
-        rank = _rank(key) if key != "offered_load" or searched or "job" in results.axes else 0
+        rank = 0 if key in kept else _rank(key)
         columns.append(Column(heading, [_cell(_scaled(point, key), form) for point in results], rank))
         if key in BANDS and any("ci" in point for point in results):
             halves = [_cell(half_width(point, key), form) for point in results]
@@ -323,8 +345,9 @@ def hottest_table(loads: ChannelLoads, count: int = 8) -> Fitted:
     """The most used channels between routers, the hottest first."""
     rows = loads.hottest(count)
     columns = [
-        Column("hottest channels", [row["part"] for row in rows], is_text=True),
-        Column("", [row["name"] for row in rows], is_text=True),
+        Column("hottest", [row["part"] for row in rows], is_text=True),
+        # The word for nearly all of them is in the heading, so that a line takes no more than 80 columns.
+        Column("from router → to router", [row["name"].replace("router ", "") for row in rows], is_text=True),
     ]
     for name in (name for name in (loads.quantity, loads.reference) if name):
         columns.append(Column(WORDS[name], [f"{row[name]:.4f}" for row in rows]))
@@ -451,7 +474,11 @@ def _shown_of(results: PointTable, keys: set[str]) -> tuple[tuple[str, str, str]
     if "benchmark_rows" in keys:
         return tuple(shown for shown in SHOWN_TABLE if any(point.get(shown[0]) is not None for point in results))
     if "phases" not in keys:
-        return SHOWN
+        if any(map(has_operations, results)):
+            return tuple(
+                shown for shown in SHOWN_OPERATIONS if any(point.get(shown[0]) is not None for point in results)
+            )
+        return SHOWN + (SHOWN_MULTICASTS if "operations" in keys else ())
     more = (*SHOWN_APPLICATION, *SHOWN_TIMES)
     return SHOWN_CLOSED + tuple(shown for shown in more if shown[0] in keys)
 

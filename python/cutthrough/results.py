@@ -350,11 +350,11 @@ class Results:
         """A figure of a quantity over the load (or over the sweep's first numeric key), or of the channels of a point.
 
         Args:
-            quantity: `latency`, `throughput` or `channels`; of closed workloads `completion` or `phases`, of
-                benchmarks `messages` or, if they give a table, `benchmark`, of several jobs that were compared with
-                themselves alone `slowdown`; where messages are measured `sizes` and `distribution`; where there is a
-                time series `series`, and of ranks with a timeline `breakdown`, `critical-path` and `timeline`. Of a
-                heat map any number that points have, such as `latency_p99_ns`.
+            quantity: `latency`, `throughput` or `channels`; of collective traffic `operations`; of closed workloads
+                `completion` or `phases`, of benchmarks `messages` or, if they give a table, `benchmark`, of several
+                jobs that were compared with themselves alone `slowdown`; where messages are measured `sizes` and
+                `distribution`; where there is a time series `series`, and of ranks with a timeline `breakdown`,
+                `critical-path` and `timeline`. Of a heat map any number that points have, such as `latency_p99_ns`.
             place: Of `channels`, the point's place in these results; without it, the one with the hottest channel.
             x: Of a heat map, the key of the sweep along x; without it the load, or the first key with numbers.
             y: The key of the sweep along y, which makes a heat map of the quantity over two keys.

@@ -16,7 +16,7 @@ import numpy as np
 
 import cutthrough._core as _core
 from cutthrough.channels import Outcome
-from cutthrough.points import as_point
+from cutthrough.points import INTERVALS, as_point
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ SEED = "seed"
 #: Verdicts that hold of the mean if they hold of every replica, and if they hold of any.
 ALL, ANY = frozenset({"steady", "converged", "drained"}), frozenset({"saturated"})
 #: Intervals within a run, replaced by those over the seeds of the quantity that they belong to.
-WITHIN = {"latency_ci_ns": "latency_mean_ns", "accepted_load_ci": "accepted_load"}
+WITHIN = {half: name for name, half in INTERVALS.items()}
 #: Quantities without an interval: seconds of simulation are not reproducible, the rest is no measurement.
 NO_INTERVAL = frozenset({"wall_s", "start_ns", "nodes", "background", *ALL, *ANY, *WITHIN})
 #: Lists that are put together, because the replicas' items are not the same things.

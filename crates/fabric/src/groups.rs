@@ -47,6 +47,8 @@ pub struct CombineSpec {
     pub word: Bytes,
     /// and how often it does so in a cycle.
     pub words_per_cycle: u32,
+    /// How many times as fast as the fastest link the channel is by which a unit sends into its router: at least 1.
+    pub output_speedup: u32,
     /// Partial sums of a tree in a switch: as many segments may be under way.
     pub window: u32,
     /// The elements that packets carry, and units combine; none if they carry none.

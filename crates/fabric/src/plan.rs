@@ -190,7 +190,7 @@ impl Plan {
         let tick = grain(&spec, sizes.delay)?;
         let mut links: Vec<_> =
             spec.links.iter().map(|link| in_ticks(*link, spec.packet, tick)).collect::<Result<_, _>>()?;
-        links.extend(internal_link(&links, units.map_or(tick, |units| units.cycle), tick));
+        links.extend(internal_link(&spec.links, units, spec.packet, tick)?);
         let receive_buffer = spec.receive_buffer.map(|own| receive_buffer(own, spec.packet, tick)).transpose()?;
         let channels = Channels::new(&*spec.topology);
         Ok(Self {
@@ -452,10 +452,18 @@ fn in_ticks(link: LinkParameters, packet: Bytes, tick: Time) -> Result<Link, Fab
     Ok(Link { bandwidth: link.bandwidth, delay: link.delay.0 / tick.0, full })
 }
 
-/// The channels between a router and its combine units: as fast as the fastest link, a cycle long.
-fn internal_link(links: &[Link], cycle: Time, tick: Time) -> Option<Link> {
-    let fastest = links.iter().min_by_key(|link| link.full)?;
-    Some(Link { delay: cycle.0 / tick.0, ..*fastest })
+/// The channels between a router and its combine units: as fast as the fastest link, or some times that, and a cycle long. A packet takes
+/// whole ticks there, rounded up.
+fn internal_link(
+    links: &[LinkParameters],
+    units: Option<CombineSpec>,
+    packet: Bytes,
+    tick: Time,
+) -> Result<Option<Link>, FabricError> {
+    let Some(fastest) = links.iter().map(|link| link.bandwidth).max() else { return Ok(None) };
+    let (speedup, delay) = units.map_or((1, tick), |units| (units.output_speedup, units.cycle));
+    let bandwidth = Bandwidth(fastest.0.saturating_mul(u64::from(speedup.max(1))));
+    in_ticks(LinkParameters { bandwidth, delay }, packet, tick).map(Some)
 }
 
 /// Combine units that work.

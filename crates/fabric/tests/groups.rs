@@ -191,6 +191,7 @@ fn plan(case: &Case<'_>, operations: &Operations) -> Plan {
         cycle: Time(4000),
         word: Bytes(8),
         words_per_cycle: 1,
+        output_speedup: 1,
         window: operations.window,
         elements: None,
     };

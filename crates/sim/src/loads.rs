@@ -1,5 +1,7 @@
 //! The load that a system's traffic puts on every channel, and the bandwidth that the channel has for it.
 
+use std::ops::Range;
+
 use fabric::Turn;
 use routing::trees::TreeVolumes;
 use routing::{ChannelLoads, MulticastTraffic, Routing, channel_loads, multicast_loads};
@@ -75,8 +77,7 @@ fn add_trees(system: &System, (job, share): (&Job, f64), first_group: u32, all: 
     let Some(groups) = system.network.plan.groups() else { return true };
     let around = (&*system.network.topology, system.network.plan.channels());
     let turns_at_top = groups.turn == Turn::TopSwitch;
-    let mut add = |group: u32, volumes: &TreeVolumes| {
-        let own = groups.trees.trees_of(first_group + group);
+    let mut add = |own: Range<u32>, volumes: &TreeVolumes| {
         // Packets are striped over the trees in turn: taken is that each tree gets as many bytes, though one may get all that are less than full.
         let factor = share / f64::from(own.end - own.start);
         for tree in own {
@@ -84,17 +85,24 @@ fn add_trees(system: &System, (job, share): (&Job, f64), first_group: u32, all: 
         }
     };
     if let Some(operations) = job.workload.operations() {
-        (0..).zip(&operations.groups).for_each(|(group, volumes)| add(group, volumes));
+        for (group, volumes) in (first_group..).zip(&operations.groups) {
+            let members = groups.trees.members_of(group);
+            let is_directed = groups.trees.trees_of(group).any(|tree| groups.trees.sender(tree).is_some());
+            match is_directed {
+                true => members.iter().for_each(|&sender| add(groups.trees.trees_for(group, sender), volumes)),
+                false => add(groups.trees.trees_of(group), volumes),
+            }
+        }
         return operations.exact;
     }
     let Some((sets, true)) = job.workload.fixed_sets() else { return true };
     for sender in (0..system.network.topology.nodes()).map(NodeId) {
         let Some((group, _)) = sets.of(sender) else { continue };
-        let members = groups.trees.members(groups.trees.trees_of(first_group + group).start);
+        let members = groups.trees.members_of(first_group + group);
         let Ok(member) = members.binary_search(&sender) else { continue };
         let mut volumes = TreeVolumes::none(members.len());
         volumes.copied[member] = job.workload.weight(sender);
-        add(group, &volumes);
+        add(groups.trees.trees_for(first_group + group, sender), &volumes);
     }
     true
 }

@@ -14,7 +14,7 @@ use crate::allocation::Allocator;
 use crate::error::SystemError;
 use crate::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
 use crate::flat;
-use crate::groups::{Demand, JobGroups};
+use crate::groups::{Demand, JobGroups, senders};
 use crate::messages::direct_routing;
 use crate::network::{Network, Packets};
 use crate::pacers::PacerSpec;
@@ -81,7 +81,7 @@ impl System {
         let mut jobs = draft_jobs(spec, &topology, (base, parts), &[])?;
         let unserved = {
             let own = jobs.iter().map(|job| &job.workload);
-            let all = own.map(|own| (own.groups(), Demand::of(&**own), own.programs()));
+            let all = own.map(|own| (own.groups(), Demand::of(&**own), own.programs(), senders(&**own)));
             let all: Vec<JobGroups<'_>> = all.collect();
             crate::groups::unserved(spec, &topology, &all)?
         };
@@ -116,8 +116,9 @@ impl System {
             return Err(SystemError::new("topology.planes", message));
         }
         let demands: Vec<Demand> = jobs.iter().flat_map(|job| Demand::of(&*job.workload)).collect();
+        let senders: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| senders(&*job.workload)).collect();
         let mut fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
-        fabric.groups = crate::groups::build(spec, (&topology, &routing), (&groups, &demands), packet)?;
+        fabric.groups = crate::groups::build(spec, (&topology, &routing), (&groups, &demands, &senders), packet)?;
         if !is_flat {
             crate::memory::check(&fabric)?;
         }

@@ -119,16 +119,30 @@ fn a_schedule_of_collective_operations_has_their_messages() {
 }
 
 #[test]
+fn a_schedule_tells_messages_of_communicators_apart() {
+    // Would catch messages of one tag in two communicators that meet in a schedule, where the receives come in another order, and a tag
+    // of all ranks that another communicator's messages get.
+    let text = "ranks 2\ncommunicator 1 of 1 0\nrank 0\n  isend 8 B to 1 tag 1073741824\n  isend 16 B to 1 tag 1073741824 in 1\n\
+                rank 1\n  irecv 16 B from 0 tag 1073741824 in 1\n  wait 0\n  irecv 8 B from 0 tag 1073741824\n";
+    let calls = text::read(text).unwrap();
+    let schedule = calls.schedule().unwrap();
+    schedule.check_progress(None).unwrap();
+    let mut sent = Vec::new();
+    schedule.each_message(&mut |own| sent.push((own.from, own.to, own.bytes)));
+    assert_eq!(sent, [(0, 1, 8), (0, 1, 16)]);
+}
+
+#[test]
 fn messages_of_communicators_are_read_written_and_refused() {
-    // Would catch a communicator that is lost on the way to a text, messages of ranks that are no members, and a schedule that confuses them with
-    // messages of all ranks.
+    // Would catch a communicator that is lost on the way to a text, messages of ranks that are no members, and a schedule of receives of any tag
+    // that would meet messages of all ranks.
     let text = "ranks 3\ncommunicator 1 of 2 0\nrank 0\n  isend 8 B to 2 tag 4 in 1\n  irecv from any tag any in 1 times 2 stride 0\n  \
                 iprobe from 2 tag 1 in 1\nrank 1\nrank 2\n";
     let calls = text::read(text).unwrap();
     assert_eq!(text::write(&calls), text);
     let context = Context::new(1).unwrap();
     assert_eq!(calls.of(0)[0], Step::Do(Action::send(2, 8, 4).within(context)));
-    assert!(calls.schedule().unwrap_err().to_string().contains("no communicators"));
+    assert!(calls.schedule().unwrap_err().to_string().contains("beside messages of communicators"));
     for (line, expected) in [
         ("isend 8 B to 1 tag 0 in 1", "line 4: rank 1 is no member of communicator 1"),
         ("isend 8 B to 2 tag 0 in 2", "line 4: it is no member of communicator 2, or does not know it"),

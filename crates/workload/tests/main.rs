@@ -5,6 +5,7 @@
 mod calls;
 mod catalogue;
 mod collectives;
+mod hostile;
 mod lammps;
 mod patterns;
 mod placement;

@@ -324,7 +324,10 @@ def _unrepeatable(mapping: MappingResult) -> str:
 
 def _print(best: MappingResult, points: list[dict[str, Any]], output: Path | None, simulated: str) -> None:
     graph, machine = best.graph, best.machine
-    out.print(f"{graph.name}: {graph.tasks:,} tasks on {machine.name}: {machine.nodes:,} nodes", markup=False)
+    cores = machine.nodes * machine.cores_per_node
+    shared = f", {-(-graph.tasks // cores):,} tasks a core" if graph.tasks > cores else ""
+    where = f"{machine.name}: {machine.nodes:,} nodes{shared}"
+    out.print(f"{graph.name}: {graph.tasks:,} tasks on {where}", markup=False, soft_wrap=True)
     took = sum(point["wall_s"] for point in points)
     out.print(f"Budget: {best.budget_s:g} nominal s a search; {took:,.1f} s in all", markup=False, soft_wrap=True)
     out.print(reports.mapping_table(points, simulated))

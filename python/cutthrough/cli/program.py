@@ -34,7 +34,11 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 #: What reads a file that is no experiment, by the end of its name.
-READERS: dict[str, Callable[[Path], Program]] = {".goal": Program.from_goal, ".calls": Program.from_text}
+READERS: dict[str, Callable[[Path], Program]] = {
+    ".goal": Program.from_goal,
+    ".calls": Program.from_text,
+    ".trace": Program.from_trace,
+}
 #: The matrices that are drawn.
 MATRICES = ("bytes", "messages")
 
@@ -49,7 +53,9 @@ def program(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="An experiment file with a program, a `.goal` or a `.calls` file.", show_default=False
+            metavar="FILE",
+            help="An experiment file with a program, a `.goal` or `.calls` file, or a trace.",
+            show_default=False,
         ),
     ],
     set_: SetOption = [],  # noqa: B006  (typer copies it)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutthrough.comparison import METRICS
 from cutthrough.details import nested
-from cutthrough.points import half_width, is_saturated, is_unconverged
+from cutthrough.points import half_width, has_operations, is_saturated, is_unconverged
 from cutthrough.series import JOB_LOAD, LOAD, SHARE, brief_labels, label_of, name_of, pick_axis, split
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ QUANTITIES = {
     "latency_p50_ns": "median latency, ns",
     "latency_p99_ns": METRICS["latency_p99_ns"][0],
     "latency_max_ns": "largest latency, ns",
+    "operation_time_mean_ns": METRICS["operation_time_mean_ns"][0],
+    "operation_time_p99_ns": METRICS["operation_time_p99_ns"][0],
     "time_ns": METRICS["time_ns"][0],
     "message_time_mean_ns": METRICS["message_time_mean_ns"][0],
     "accepted_load": METRICS["accepted_load"][0],
@@ -45,9 +47,13 @@ DIGITS = 7
 
 
 def quantities_of(points: Sequence[Point]) -> list[str]:
-    """The quantities that were measured at any point; of workloads that end, the time comes first."""
+    """The quantities that were measured at any point; of what ends, and of operations, the time comes first."""
     found = [name for name in QUANTITIES if any(nested(point, name) is not None for point in points)]
-    first = ("message_time_mean_ns", "time_ns") if any("phases" in point for point in points) else ()
+    first: tuple[str, ...] = ()
+    if any("phases" in point for point in points):
+        first = ("message_time_mean_ns", "time_ns")
+    elif any(map(has_operations, points)):
+        first = ("operation_time_mean_ns",)
     return sorted(found, key=lambda name: name not in first)
 
 

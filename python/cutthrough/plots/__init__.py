@@ -14,7 +14,7 @@ from cutthrough.plots import activity, bars, curves, details, heat, surfaces, ta
 from cutthrough.plots import measures as program_times
 from cutthrough.plots import messages as message_times
 from cutthrough.plots.theme import STYLE
-from cutthrough.points import MANY_PHASES, phase_times
+from cutthrough.points import MANY_PHASES, has_operations, phase_times
 from cutthrough.series import label_of, name_of
 
 if TYPE_CHECKING:
@@ -31,11 +31,13 @@ __all__ = ["STYLE", "channels", "faceted", "figure", "heat_maps", "save", "surfa
 #: The figures that can have a panel for each value of a key.
 CURVES: dict[str, Callable[[PointTable, str], Figure]] = {
     "latency": curves.latency,
+    "operations": curves.operations,
     "throughput": curves.throughput,
     "slowdown": curves.slowdown,
 }
 FIGURES: dict[str, Callable[[PointTable], Figure]] = {
     "latency": curves.latency,
+    "operations": curves.operations,
     "throughput": curves.throughput,
     "slowdown": curves.slowdown,
     "completion": bars.completion,
@@ -57,10 +59,11 @@ def figure(results: PointTable, quantity: str = "latency") -> Figure:
 
     Args:
         results: The points.
-        quantity: `latency` or `throughput`; of a closed workload, `completion` or `phases`; of a benchmark, `messages`
-            or, if it gives a table, `benchmark`; of a program that measures times, `measures`; of several jobs that
-            were compared with themselves alone, `slowdown`; of measured messages, `sizes` or `distribution`; of a time
-            series, `series`; of ranks whose time is known, `breakdown`, `critical-path` or `timeline`.
+        quantity: `latency` or `throughput`; of collective traffic, `operations`; of a closed workload, `completion`
+            or `phases`; of a benchmark, `messages` or, if it gives a table, `benchmark`; of a program that measures
+            times, `measures`; of several jobs that were compared with themselves alone, `slowdown`; of measured
+            messages, `sizes` or `distribution`; of a time series, `series`; of ranks whose time is known, `breakdown`,
+            `critical-path` or `timeline`.
 
     Raises:
         ValueError: There is no such figure, or no point to draw.
@@ -78,7 +81,7 @@ def faceted(results: PointTable, quantity: str, facets: str) -> Figure:
 
     Args:
         results: The points.
-        quantity: `latency`, `throughput` or `slowdown`.
+        quantity: `latency`, `operations`, `throughput` or `slowdown`.
         facets: The key; `job` for those of several jobs.
 
     Raises:
@@ -170,7 +173,8 @@ def _main_names(results: PointTable) -> list[str]:
     keys = {key for point in results for key in point}
     if "jobs" in keys:
         compared = any("slowdown" in job for point in results for job in point.get("jobs", ()))
-        return ["latency", "throughput", *(["slowdown"] if compared else [])]
+        begun = any("operations" in job and "phases" not in job for point in results for job in point.get("jobs", ()))
+        return ["latency", *(["operations"] if begun else []), "throughput", *(["slowdown"] if compared else [])]
     if "pairs" in keys:
         return ["messages"]
     if "phases" in keys:
@@ -179,7 +183,9 @@ def _main_names(results: PointTable) -> list[str]:
             return ["benchmark"] if any(point["benchmark_kind"] != "connection-memory" for point in results) else []
         measured = ["measures"] if any(point.get("measures") for point in results) else []
         return ["completion", *(["phases"] if many else []), *measured]
-    return ["latency", "throughput"]
+    if any(map(has_operations, results)):
+        return ["operations", "throughput"]
+    return ["latency", *(["operations"] if "operations" in keys else []), "throughput"]
 
 
 def _title(results: PointTable, place: int) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cutthrough.points import Point, PointTable
     from cutthrough.series import Axis, Series
 
-__all__ = ["latency", "log_scale", "slowdown", "throughput"]
+__all__ = ["latency", "log_scale", "operations", "slowdown", "throughput"]
 
 #: Beyond this ratio of the largest to the smallest latency, only a logarithmic axis shows both.
 LOG_RATIO = 12.0
@@ -62,30 +62,53 @@ def latency(results: PointTable, facets: str | None = None) -> Figure:
 
     Several jobs have a line each, or a panel each where that would be too many lines.
     """
+    return _times(
+        results, facets, Timed("latency", "Latency, generation to delivery", "latency_mean_ns", "latency_p99_ns")
+    )
+
+
+def operations(results: PointTable, facets: str | None = None) -> Figure:
+    """Mean time of collective operations over the axis; of multicasts until the last copy is there."""
+    what = "Time of an operation, begin to last member"
+    return _times(results, facets, Timed("operations", what, "operation_time_mean_ns", "operation_time_p99_ns"))
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What a figure of times shows: its name, the label of its axis, and the quantities of mean and 99th percentile."""
+
+    name: str
+    label: str
+    mean: str
+    p99: str
+
+
+def _times(results: PointTable, facets: str | None, shown: Timed) -> Figure:
+    """A figure of times."""
     results = results.by_job()
-    figure, panels, axis = _canvas(results, facets=facets)
+    figure, panels, axis = _canvas(results, shown.mean, facets)
     series = [line for panel in panels for line in panel.lines]
-    unit, scale = _time_unit(results)
+    unit, scale = _time_unit(results, shown.mean)
     for panel, number, line in _lines(panels):
-        mean = [value * scale for value in line.column("latency_mean_ns")]
+        mean = [value * scale for value in line.column(shown.mean)]
         x = panel.places(number)
         colour = _draw(panel, line, (x, mean), number)
-        _draw_band(panel, (x, mean), [half * scale for half in line.half_widths("latency_mean_ns")], colour)
+        _draw_band(panel, (x, mean), [half * scale for half in line.half_widths(shown.mean)], colour)
         if len(series) == 1:
-            p99 = [value * scale for value in line.column("latency_p99_ns")]
+            p99 = [value * scale for value in line.column(shown.p99)]
             marker = "_" if len(x) == 1 or axis.names else ""
             dashes: Any = "none" if axis.names else (0, (4, 2))
             look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 12, "linestyle": dashes}
             panel.axes.plot(x, p99, **look, linewidth=1.1, label="99th percentile")
             _write_value(panel.axes, x, p99, colour)
-    values = [v * scale for line in series for v in line.column("latency_mean_ns") if v > 0]
+    values = [v * scale for line in series for v in line.column(shown.mean) if v > 0]
     for panel in panels:
         if values and max(values) > LOG_RATIO * min(values):
             log_scale(panel.axes)
         elif values:
             panel.axes.set_ylim(bottom=0)
-    panels[0].axes.set_ylabel(f"Latency, generation to delivery ({unit})")
-    _finish(figure, panels, results, "latency")
+    panels[0].axes.set_ylabel(f"{shown.label} ({unit})")
+    _finish(figure, panels, results, shown.name)
     return figure
 
 
@@ -242,9 +265,9 @@ def _every(count: int) -> int:
     return max(1, count // 25)
 
 
-def _time_unit(results: PointTable) -> tuple[str, float]:
-    """Nanoseconds, or microseconds for latencies of ten of them and more."""
-    largest = max((point.get("latency_mean_ns") or 0.0 for point in results.points), default=0.0)
+def _time_unit(results: PointTable, quantity: str) -> tuple[str, float]:
+    """Nanoseconds, or microseconds for times of ten of them and more."""
+    largest = max((point.get(quantity) or 0.0 for point in results.points), default=0.0)
     return ("µs", 1e-3) if largest >= 10_000 else ("ns", 1.0)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib import style
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, MaxNLocator
+from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
 
 from cutthrough.faults import refuse
 from cutthrough.plots.scales import HEAT, NOTHING, scale_of
@@ -25,6 +25,8 @@ __all__ = ["figure"]
 SHOWN = {"bytes": ("Bytes sent", "B"), "messages": ("Messages sent", "")}
 #: The most cells along an axis: of more ranks several share a cell.
 MOST_CELLS = 512
+#: The most intervals of an axis: labels of a hundred thousand ranks stand beside one another.
+MOST_TICKS = 5
 #: From how many times the smallest value on the largest is so far above it that the scale is logarithmic.
 FAR = 30.0
 
@@ -57,7 +59,8 @@ def figure(program: WrittenProgram, what: str = "bytes") -> Figure:
         axes.set_xlabel("To rank")
         axes.set_ylabel("From rank")
         for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_locator(MaxNLocator(integer=True))
+            axis.set_major_locator(MaxNLocator(MOST_TICKS, integer=True))
+            axis.set_major_formatter(FuncFormatter(lambda rank, _: f"{rank:,.0f}"))
         axes.set_title(f"{program.name}: {program.ranks:,} ranks")
         label = name if share == 1 else f"{name}, {share} x {share} ranks a cell"
         bar = drawn.colorbar(image, ax=axes, label=label, fraction=0.046)

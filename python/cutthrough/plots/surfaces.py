@@ -34,6 +34,7 @@ __all__ = ["surface"]
 #: Figures of curves, by the quantity that a heat map of the same name shows.
 NAMED = {
     "latency": "latency_mean_ns",
+    "operations": "operation_time_mean_ns",
     "throughput": "accepted_load",
     "completion": "time_ns",
     "slowdown": "slowdown",

@@ -110,8 +110,35 @@ class WrittenProgram:
         """
         return cls._of(*_read(source, _core.Program.of_text))
 
+    @classmethod
+    def from_trace(cls, path: str | Path, *, wildcards: bool = False, compute_scale: float = 1.0) -> Self:
+        """What the ranks of a real program have called, recorded by `cutthrough record`.
+
+        Args:
+            path: The trace. It is read while the program runs, and has to stay there.
+            wildcards: Receive from any rank, or under any tag, where the program did, instead of what it has met.
+            compute_scale: What the times of calculations are multiplied by.
+
+        Raises:
+            ExperimentError: It cannot be read; the message has the rank and the byte.
+        """
+        own = Path(path).absolute()
+        program = cls._of(_core.Program.of_trace(str(own), wildcards, compute_scale), own.stem)
+        program._spec = {"kind": "trace", "file": str(own), "wildcards": wildcards, "compute_scale": compute_scale}
+        return program
+
+    @property
+    def recording(self) -> dict[str, Any] | None:
+        """Of a trace, what is known beside what its ranks call; None of another program.
+
+        `operations`, `wall_ns` (from the begin of recording to its end), `cut_ranks` (ranks that have not come to their
+        end), `threaded_ranks` (ranks of which several threads have called) and `unsupported`, names of calls that were
+        not recorded, each with how many there were.
+        """
+        return None if self._core is None else self._core.recording()
+
     def __repr__(self) -> str:
-        how = "called back" if self.called_back else "recorded" if self._function else "written"
+        how = "called back" if self.called_back else "recorded" if self._function or self.recording else "written"
         return f"<Program {self.name}: {self.ranks} ranks, {how}>"
 
     def __copy__(self) -> Self:

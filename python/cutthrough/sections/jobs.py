@@ -40,6 +40,10 @@ class InSwitch(Section):
             `load-balanced`.
         trees_per_group: Edge-disjoint trees of a group, over which its packets are striped in turn: as many if
             there are so many for the group, else those that are found. Without it, one (from 1 to 1024).
+        directed: Whether every member that multicasts has a tree of its own, on which nobody else sends, instead
+            of one tree of the group. Of groups that combine nothing. On a topology without levels its root is the
+            sender's router, so that copies take short paths; tables have an entry for each sender
+            ("hardware-collectives", section 2.1).
         classes: The classes of virtual channels of trees; without it, `shared` on a fat-tree with one of its
             up-down routings, and else `own`.
         table_entries: Entries of a router's table: as many trees may pass through it. Without it, as many as
@@ -71,6 +75,7 @@ class InSwitch(Section):
 
     trees: TreesKind | Open | None = None
     trees_per_group: int | None = None
+    directed: bool | None = None
     classes: Literal["own", "shared", "single"] | None = None
     table_entries: int | None = None
     groups_per_router: int | None = None

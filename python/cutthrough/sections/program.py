@@ -28,6 +28,7 @@ __all__ = [
     "Kind",
     "Lammps",
     "Sweep",
+    "Trace",
     "Training",
 ]
 
@@ -56,6 +57,25 @@ class Calls(Section):
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "calls")
 
     file: str | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Trace(Section):
+    """What the ranks of a real program have called, recorded by `cutthrough record`.
+
+    Attributes:
+        file: The file, relative to the experiment file (required, or swept).
+        wildcards: Whether receives that took messages from any rank, or under any tag, do so again. Without it
+            they are for the messages that they met when the trace was recorded (default false).
+        compute_scale: What the times of calculations are multiplied by: 0.5 is a processor twice as fast as the
+            one that recorded them (from 0 to 1000000; default 1.0).
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "trace")
+
+    file: str | None = None
+    wildcards: bool | None = None
+    compute_scale: float | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -438,7 +458,9 @@ class Lammps(Section):
 
 
 #: Any of the kinds.
-Kind: TypeAlias = Goal | Calls | CalledBack | Halo2d | Halo3d | Sweep | Fft | Incast | Collective | Training | Lammps
+Kind: TypeAlias = (
+    Goal | Calls | Trace | CalledBack | Halo2d | Halo3d | Sweep | Fft | Incast | Collective | Training | Lammps
+)
 
 #: What reads a table.
 CHOICE = Choice(
@@ -446,6 +468,7 @@ CHOICE = Choice(
     {
         "goal": Goal,
         "calls": Calls,
+        "trace": Trace,
         "called-back": CalledBack,
         "halo-2d": Halo2d,
         "halo-3d": Halo3d,

@@ -2,12 +2,15 @@
 
 mod called;
 mod table;
+mod trace;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use workload::program::calls::{Calls, NoSchedule, text};
+use workload::program::trace::{Trace, join};
 use workload::program::{Messages, Programs};
 use workload::schedule::{Schedule, goal};
 
@@ -26,6 +29,7 @@ pub struct Program {
 enum Written {
     Calls(Arc<Calls>),
     Schedule(Arc<Schedule>),
+    Trace(Arc<Trace>),
     /// As something else, such as a motif.
     Other(Arc<dyn Programs>),
 }
@@ -50,6 +54,7 @@ impl Program {
         match &self.written {
             Written::Calls(calls) => &**calls,
             Written::Schedule(schedule) => &**schedule,
+            Written::Trace(trace) => &**trace,
             Written::Other(programs) => &**programs,
         }
     }
@@ -79,6 +84,22 @@ impl Program {
         Ok(Self { written: Written::Schedule(Arc::new(schedule)) })
     }
 
+    /// From a trace, whose wildcard receives are such again or not, and whose calculations take so many times their time.
+    #[staticmethod]
+    fn of_trace(py: Python<'_>, path: &str, wildcards: bool, compute_scale: f64) -> PyResult<Self> {
+        let opened = py.detach(|| trace::open(path, wildcards, compute_scale));
+        let trace = opened.map_err(|message| wrong(&message))?;
+        Ok(Self { written: Written::Trace(Arc::new(trace)) })
+    }
+
+    /// Of a trace, what is known beside what its ranks call; none of another program.
+    fn recording<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        match &self.written {
+            Written::Trace(own) => trace::facts(py, own).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// The number of ranks.
     #[getter]
     fn ranks(&self) -> u32 {
@@ -101,6 +122,7 @@ impl Program {
     fn text(&self, py: Python<'_>) -> PyResult<String> {
         match &self.written {
             Written::Calls(calls) => Ok(py.detach(|| text::write(calls))),
+            Written::Trace(own) => py.detach(|| Ok(text::write(&calls_of(own)?))),
             _ => Err(wrong("it is not written as the calls of its ranks")),
         }
     }
@@ -108,13 +130,23 @@ impl Program {
     /// The schedule in GOAL.
     fn goal(&self, py: Python<'_>) -> PyResult<String> {
         match &self.written {
-            Written::Calls(calls) => {
-                py.detach(|| Ok(goal::write(&calls.schedule()?))).map_err(|error: NoSchedule| wrong(&error.to_string()))
-            }
+            Written::Calls(calls) => py.detach(|| goal_of(calls)),
+            Written::Trace(own) => py.detach(|| goal_of(&calls_of(own)?)),
             Written::Schedule(schedule) => Ok(py.detach(|| goal::write(schedule))),
             Written::Other(_) => Err(wrong("it is not written as the calls of its ranks, nor as a schedule")),
         }
     }
+}
+
+/// What a trace's ranks call.
+fn calls_of(trace: &Trace) -> PyResult<Calls> {
+    trace.calls().map_err(|error| wrong(&error.to_string()))
+}
+
+/// Calls as a schedule in GOAL.
+fn goal_of(calls: &Calls) -> PyResult<String> {
+    let schedule = calls.schedule().map_err(|error: NoSchedule| wrong(&error.to_string()))?;
+    Ok(goal::write(&schedule))
 }
 
 /// All messages between two ranks as one: their bytes together, and how many there are.
@@ -149,6 +181,13 @@ fn merge(all: &mut Vec<Messages>) {
 #[pyfunction]
 pub fn collective_names() -> (Vec<(&'static str, Vec<&'static str>)>, Vec<&'static str>) {
     table::names()
+}
+
+/// Makes one trace of the files of ranks in a folder; returns what is in it.
+#[pyfunction]
+pub fn join_trace<'py>(py: Python<'py>, folder: &str, path: &str) -> PyResult<Bound<'py, PyDict>> {
+    let joined = py.detach(|| join(Path::new(folder), Path::new(path)));
+    trace::joined(py, &joined.map_err(|error| wrong(&format!("{folder}: {error}")))?)
 }
 
 /// Picoseconds of a time as experiment files write it, such as `5 us`.

@@ -30,12 +30,27 @@ impl TreesSpec {
         routing: &dyn Routing,
         groups: &[Vec<NodeId>],
     ) -> Result<Trees, TreeError> {
+        self.build_for(topology, routing, groups, &[])
+    }
+
+    /// The same, given by group the members that send, each once, in ascending order: with `directed` the others have no trees. Without any
+    /// (an empty list), all members of all groups do.
+    ///
+    /// # Errors
+    /// As those of `build`.
+    pub fn build_for(
+        &self,
+        topology: &Arc<dyn Topology>,
+        routing: &dyn Routing,
+        groups: &[Vec<NodeId>],
+        senders: &[Vec<NodeId>],
+    ) -> Result<Trees, TreeError> {
         let builder = self.builder(topology)?;
         let mut maker = Maker::new(self, &**topology, &*builder);
         let mut sorted = Vec::with_capacity(groups.len());
         for (group, members) in (0..).zip(groups) {
             let members = check(&**topology, group, members)?;
-            maker.make_all(group, &members)?;
+            maker.make_all(group, &members, senders.get(group as usize))?;
             sorted.push(members);
         }
         let numbering = Numbering {
@@ -58,14 +73,14 @@ impl TreesSpec {
 
     /// By group, whether the tables have room for its trees beside those of the groups before it that have been taken, and whether it is then taken by
     /// `admits`, given its number and the switches of its trees in ascending order. Without those that are not, the others get the same
-    /// trees.
+    /// trees. Senders are as for `build_for`.
     ///
     /// # Errors
     /// As those of `build`, but for tables without room.
     pub fn fitting(
         &self,
         topology: &Arc<dyn Topology>,
-        groups: &[Vec<NodeId>],
+        (groups, senders): (&[Vec<NodeId>], &[Vec<NodeId>]),
         admits: &mut dyn FnMut(usize, &[RouterId]) -> bool,
     ) -> Result<Vec<bool>, TreeError> {
         let builder = self.builder(topology)?;
@@ -73,7 +88,7 @@ impl TreesSpec {
         let fits = |(group, members): (u32, &Vec<NodeId>)| {
             let members = check(&**topology, group, members)?;
             let before = maker.load.clone();
-            let fits = match maker.make_all(group, &members) {
+            let fits = match maker.make_all(group, &members, senders.get(group as usize)) {
                 Ok(()) => admits(group as usize, &maker.made_switches()),
                 Err(TreeError::TableFull { .. }) => false,
                 Err(other) => return Err(other),
@@ -117,12 +132,13 @@ impl<'a> Maker<'a> {
         Self { topology, builder, spec, load: TreeLoad::new(topology), made: Vec::new() }
     }
 
-    /// The trees of a group; directed ones are of one sender each.
-    fn make_all(&mut self, group: u32, members: &[NodeId]) -> Result<(), TreeError> {
+    /// The trees of a group; directed ones are of one sender each: of those that are given, else of all members.
+    fn make_all(&mut self, group: u32, members: &[NodeId], senders: Option<&Vec<NodeId>>) -> Result<(), TreeError> {
         if !self.spec.directed {
             return self.make(group, members, None);
         }
-        members.iter().try_for_each(|&sender| self.make(group, members, Some(sender)))
+        let senders = senders.map_or(members, |senders| senders);
+        senders.iter().try_for_each(|&sender| self.make(group, members, Some(sender)))
     }
 
     /// Trees of a group that are edge-disjoint to one another.

@@ -183,14 +183,32 @@ impl Trees {
         self.members.len() as u32
     }
 
-    /// The trees of a group: edge-disjoint ones, or, of a directed group, those of each member in ascending order.
+    /// The trees of a group: edge-disjoint ones, or, of a directed group, those of each sender in ascending order.
     pub fn trees_of(&self, group: u32) -> Range<u32> {
         self.groups[group as usize]..self.groups[group as usize + 1]
+    }
+
+    /// The trees on which a member of a group sends: with directed trees its own, else all of the group's.
+    #[inline]
+    pub fn trees_for(&self, group: u32, sender: NodeId) -> Range<u32> {
+        let all = self.trees_of(group);
+        let about = &self.about[all.start as usize..all.end as usize];
+        if about.first().is_none_or(|first| first.sender.is_none()) {
+            return all;
+        }
+        let first = about.partition_point(|own| own.sender < Some(sender)) as u32;
+        let end = about.partition_point(|own| own.sender <= Some(sender)) as u32;
+        all.start + first..all.start + end
     }
 
     /// The group of a tree.
     pub fn group_of(&self, tree: u32) -> u32 {
         self.about[tree as usize].group
+    }
+
+    /// The members of a group, in ascending order.
+    pub fn members_of(&self, group: u32) -> &[NodeId] {
+        &self.members[group as usize]
     }
 
     /// The members of a tree, in ascending order.

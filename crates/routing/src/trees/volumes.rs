@@ -58,7 +58,8 @@ impl Trees {
     /// switch before they go down. Channels to combine units and from them are not counted.
     ///
     /// Switches combine where branches meet: of all members toward the top switch, from which the result goes down everywhere; for one member
-    /// toward that, so that each wire of the tree carries it once, one way or the other. The cost is that of the tree's exits.
+    /// toward that, so that each wire of the tree carries it once, one way or the other. By a directed tree goes what its sender multicasts, and
+    /// nothing else. The cost is that of the tree's exits.
     pub fn add_volumes(
         &self,
         (topology, channels): (&dyn Topology, &Channels),
@@ -68,6 +69,13 @@ impl Trees {
     ) {
         let mut add = |(router, port), volume: f64| load[channels.output(router, port).index()] += factor * volume;
         let members = self.members(tree);
+        if let Some(sender) = self.sender(tree) {
+            // Every packet of the sender leaves by every exit once.
+            let volume = members.binary_search(&sender).map_or(0.0, |member| volumes.copied[member]);
+            self.each_exit_from(topology, (tree, sender), &mut |output| add(output, volume));
+            load[channels.injection(sender).index()] += factor * volume;
+            return;
+        }
         let all_for_one: f64 = volumes.for_one.iter().sum();
         let all_copied: f64 = volumes.copied.iter().sum();
         let (mut branches, ends) = self.branches(topology, tree);
@@ -88,6 +96,18 @@ impl Trees {
         }
         for (member, &node) in members.iter().enumerate() {
             load[channels.injection(node).index()] += factor * volumes.sent(member);
+        }
+    }
+
+    /// Every way out of a directed tree, from its sender's router on.
+    fn each_exit_from(&self, topology: &dyn Topology, (tree, sender): (u32, NodeId), visit: &mut dyn FnMut(Output)) {
+        let mut left: Vec<u32> = self.entry_at(topology.attachment(sender).0, tree).into_iter().collect();
+        while let Some(entry) = left.pop() {
+            let router = self.entry(entry).router;
+            for exit in self.exits(entry) {
+                visit((router, exit.port));
+                left.extend(Some(exit.next).filter(|&next| next != Exit::NODE));
+            }
         }
     }
 

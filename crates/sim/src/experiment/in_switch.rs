@@ -20,6 +20,11 @@ pub struct InSwitchSpec {
     #[schemars(range(min = 1, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trees_per_group: Option<u32>,
+    /// Whether every member that multicasts has a tree of its own, on which nobody else sends, instead of one tree of the group. Of groups that
+    /// combine nothing. On a topology without levels its root is the sender's router, so that copies take short paths; tables have an entry for
+    /// each sender ("hardware-collectives", section 2.1).
+    #[serde(skip_serializing_if = "is_false")]
+    pub directed: bool,
     /// The classes of virtual channels of trees; without it, `shared` on a fat-tree with one of its up-down routings, and else `own`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classes: Option<TreeClasses>,

@@ -11,7 +11,7 @@ use ::workload::communicator::Service;
 use host::GroupParams;
 use routing::trees::Trees;
 use topology::Topology;
-use units::{Bytes, RouterId};
+use units::{Bytes, NodeId, RouterId};
 
 use crate::error::SystemError;
 use crate::experiment::InSwitchSpec;
@@ -48,6 +48,11 @@ impl Demand {
         self.combined = Some((smallest, largest));
     }
 
+    /// The first operation that it combines, if it does.
+    pub fn combining(&self) -> Option<Operation> {
+        self.combined.map(|((operation, _), _)| operation)
+    }
+
     /// Whether its packets are combined.
     pub const fn combines(&self) -> bool {
         self.combined.is_some()
@@ -57,6 +62,24 @@ impl Demand {
     fn is_beyond(&self, most: u64) -> bool {
         !self.copies && self.combined.is_some_and(|(smallest, _)| smallest.1 > most)
     }
+}
+
+/// By group of a job, the members that multicast, in ascending order.
+pub(crate) fn senders(workload: &dyn Workload) -> Vec<Vec<NodeId>> {
+    let mut all: Vec<Vec<NodeId>> = workload.groups();
+    all.iter_mut().for_each(|members| members.sort_unstable());
+    if let Some(operations) = workload.operations() {
+        for (members, volumes) in all.iter_mut().zip(&operations.groups) {
+            let sends = members.iter().zip(&volumes.copied).filter(|(_, volume)| **volume > 0.0);
+            *members = sends.map(|(&node, _)| node).collect();
+        }
+    }
+    if let Some((sets, _)) = workload.fixed_sets() {
+        for (group, members) in (0..).zip(&mut all) {
+            members.retain(|&node| sets.of(node).is_some_and(|own| own.0 == group));
+        }
+    }
+    all
 }
 
 /// What of a group does not fit.

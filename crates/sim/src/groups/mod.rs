@@ -16,20 +16,21 @@ use units::{Arithmetic, Bandwidth, Bytes, NodeId, RouterId, Time};
 
 use crate::error::SystemError;
 use crate::experiment::{CombineOrderSpec, CombineUnitsSpec, ExperimentSpec, InSwitchSpec, Overflow};
-pub(crate) use limits::Demand;
 use limits::Room;
+pub(crate) use limits::{Demand, senders};
 
 /// Bytes of a word of a combine unit of line rate.
 const WORD: u64 = 8;
 
-/// The trees for some groups of nodes, and the combine units if any of them combines (`demands`, by group); none without groups.
+/// The trees for some groups of nodes, given by group its demand and who multicasts, and the combine units if any of them combines; none without
+/// groups.
 ///
 /// # Errors
 /// Trees that cannot be built, at the key that is at fault.
 pub(crate) fn build(
     spec: &ExperimentSpec,
     (topology, routing): (&Arc<dyn Topology>, &Arc<dyn Routing>),
-    (groups, demands): (&[Vec<NodeId>], &[Demand]),
+    (groups, demands, senders): (&[Vec<NodeId>], &[Demand], &[Vec<NodeId>]),
     packet: u32,
 ) -> Result<Option<GroupsSpec>, SystemError> {
     if groups.is_empty() {
@@ -41,7 +42,14 @@ pub(crate) fn build(
     }
     let own = &spec.in_switch;
     let wrong = |error: routing::trees::TreeError| SystemError::new("in_switch.trees", error);
-    let trees = trees_spec(own, &**topology).build(topology, &**routing, groups).map_err(wrong)?;
+    if let Some(operation) = demands.iter().find_map(Demand::combining).filter(|_| own.directed) {
+        let message = format!(
+            "{} needs an undirected tree, on which all members send: directed trees are for groups that only multicast",
+            operation.name()
+        );
+        return Err(SystemError::new("in_switch.directed", message));
+    }
+    let trees = trees_spec(own, &**topology).build_for(topology, &**routing, groups, senders).map_err(wrong)?;
     limits::check(own, &**topology, &trees, demands)?;
     let combining: Vec<bool> = demands.iter().map(Demand::combines).collect();
     let links: Vec<LinkParameters> =
@@ -66,8 +74,8 @@ pub(crate) fn params(spec: &InSwitchSpec, groups: Option<&GroupsSpec>) -> GroupP
     limits::params(spec, window.saturating_mul(trees).max(1))
 }
 
-/// The nodes of a job's groups, what they ask of routers, and its program.
-pub(crate) type JobGroups<'a> = (Vec<Vec<NodeId>>, Vec<Demand>, Option<&'a Arc<dyn Programs>>);
+/// The nodes of a job's groups, what they ask of routers, its program, and who multicasts.
+pub(crate) type JobGroups<'a> = (Vec<Vec<NodeId>>, Vec<Demand>, Option<&'a Arc<dyn Programs>>, Vec<Vec<NodeId>>);
 
 /// By job, the groups of its program of whose operations routers have no room for all, the others of which are to be carried out by messages;
 /// given, by job, its groups.
@@ -86,6 +94,7 @@ pub(crate) fn unserved(
     }
     let groups: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| job.0.iter().cloned()).collect();
     let demands: Vec<Demand> = jobs.iter().flat_map(|job| job.1.iter().copied()).collect();
+    let senders: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| job.3.iter().cloned()).collect();
     let mut services = vec![Service::Nothing; groups.len()];
     let mut room = Room::new(own, topology.routers());
     // A group of which nothing is left takes no room.
@@ -93,10 +102,10 @@ pub(crate) fn unserved(
         services[group] = room.reserve(&demands[group], routers);
         services[group] != Service::Nothing
     };
-    let fitting = trees_spec(own, &**topology).fitting(topology, &groups, &mut admits);
+    let fitting = trees_spec(own, &**topology).fitting(topology, (&groups, &senders), &mut admits);
     fitting.map_err(|error| SystemError::new("in_switch.trees", error))?;
     let mut services = services.into_iter();
-    let of = |(groups, _, programs): &JobGroups<'_>| {
+    let of = |(groups, _, programs, _): &JobGroups<'_>| {
         let own: Vec<Service> = services.by_ref().take(groups.len()).collect();
         let all = programs.map_or_else(Vec::new, |programs| programs.groups()).into_iter().zip(own);
         let limited = all.filter(|(_, service)| *service != Service::All);
@@ -111,6 +120,7 @@ fn trees_spec(spec: &InSwitchSpec, topology: &dyn Topology) -> TreesSpec {
         or_fewer: true,
         classes: spec.classes,
         table_entries: spec.table_entries,
+        directed: spec.directed,
         ..TreesSpec::new(spec.trees.unwrap_or_else(|| TreeSpec::default_for(topology)))
     }
 }
@@ -166,6 +176,7 @@ fn units(spec: &CombineUnitsSpec, topology: &dyn Topology, path: &Path<'_>) -> C
                 cycle: own.cycle,
                 word: Bytes(WORD),
                 words_per_cycle: words as u32,
+                output_speedup: u32::from(ports),
                 window: 0,
                 elements: None,
             }
@@ -175,6 +186,7 @@ fn units(spec: &CombineUnitsSpec, topology: &dyn Topology, path: &Path<'_>) -> C
             cycle: own.cycle,
             word: own.word,
             words_per_cycle: own.words_per_cycle,
+            output_speedup: 1,
             window: 0,
             elements: None,
         },

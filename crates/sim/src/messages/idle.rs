@@ -13,7 +13,8 @@
 //!
 //! The path is that of the topology's default routing, whatever the routing of the experiment: a shortest path, and on a dragonfly
 //! the direct one (local, global, local). Of several ports that lead nearer, the one with the least delay is taken, and of
-//! these the lowest. Where channels differ in delay or bandwidth, a routing that takes longer paths may be faster.
+//! these the lowest. Where channels differ in delay or bandwidth, a routing that takes longer paths may be faster. So may the tree of a
+//! group on a dragonfly, which may pass through two global channels with no local one between them.
 
 use std::sync::Arc;
 

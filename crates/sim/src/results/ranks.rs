@@ -150,8 +150,9 @@ pub struct GroupsResult {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MeasuredTimes {
     /// Mean time of a collective operation, or of a training step: of collective traffic from the begin of an operation until its last node
-    /// has ended, of a program from a rank's begin to its end, over ranks and repetitions; null if none has ended, and of traffic not all of
-    /// whose measured packets have arrived.
+    /// has ended, of a program from a rank's begin to its end, over ranks and repetitions; null if none has ended, and of multicasts not all of
+    /// whose measured packets have arrived. Of reductions and barriers past saturation, where not all that were measured end, of those that have
+    /// ended in the measured interval.
     pub operation_time_mean_ns: Option<f64>,
     /// The longest of these times.
     pub operation_time_max_ns: Option<f64>,

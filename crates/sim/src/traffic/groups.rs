@@ -27,11 +27,11 @@ impl GroupTrees {
         network.trees().map(|trees| Self { trees: Arc::clone(trees), first })
     }
 
-    /// What a packet for a group is on the network, and what it is marked with.
-    pub fn packet(&self, packet: &GroupPacket) -> (TreePacket, u32) {
+    /// What a packet for a group is on the network that a node sends, and what it is marked with.
+    pub fn packet(&self, from: NodeId, packet: &GroupPacket) -> (TreePacket, u32) {
         let GroupPacket { group, segment, work, value, element } = *packet;
-        let own = self.trees.trees_of(self.first + group);
-        let count = own.end - own.start;
+        let own = self.trees.trees_for(self.first + group, from);
+        let count = (own.end - own.start).max(1);
         let work_of = match work {
             GroupWork::Multicast | GroupWork::Acknowledge => TreeWork::Multicast,
             GroupWork::CombineForAll => TreeWork::CombineForAll,
@@ -42,16 +42,19 @@ impl GroupTrees {
         (TreePacket { tree, segment, work: work_of, contributions: 1, value, element }, mark)
     }
 
-    /// What a packet of a multicast of a group is on the network; packets are numbered from 0.
-    pub fn multicast(&self, group: u32, segment: u32) -> TreePacket {
-        self.packet(&GroupPacket { group, segment, work: GroupWork::Multicast, value: 0, element: 0 }).0
+    /// What a packet of a multicast of a group is on the network that a node sends; packets are numbered from 0.
+    pub fn multicast(&self, from: NodeId, group: u32, segment: u32) -> TreePacket {
+        self.packet(from, &GroupPacket { group, segment, work: GroupWork::Multicast, value: 0, element: 0 }).0
     }
 
     /// What has arrived of a group.
     pub fn arrival(&self, arrived: &TreePacket, (bytes, mark): (u32, u32)) -> GroupArrival {
         let &TreePacket { tree, segment, work, contributions, value, element } = arrived;
         let group = self.trees.group_of(tree);
-        let own = self.trees.trees_of(group);
+        let own = self
+            .trees
+            .sender(tree)
+            .map_or_else(|| self.trees.trees_of(group), |sender| self.trees.trees_for(group, sender));
         let work = match work {
             TreeWork::Multicast if mark == ACKNOWLEDGEMENT => GroupWork::Acknowledge,
             TreeWork::Multicast => GroupWork::Multicast,

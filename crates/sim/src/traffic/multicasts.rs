@@ -72,7 +72,7 @@ impl MulticastSources {
     pub fn tree_packet(&self, source: usize, node: NodeId) -> Option<TreePacket> {
         let (group, _) = self.spec.by_trees()?.of(node)?;
         let segment = self.destinations[source].sent.wrapping_sub(1);
-        Some(self.trees.as_ref()?.multicast(group, segment))
+        Some(self.trees.as_ref()?.multicast(node, group, segment))
     }
 
     /// The current message of a source, by its number in the partition.

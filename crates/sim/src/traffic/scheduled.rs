@@ -164,7 +164,7 @@ impl ScheduledTraffic {
     #[inline(never)]
     fn for_group(&mut self, node: usize, packet: &host::Outgoing) -> Option<Demand> {
         let groups = self.setting.groups.as_ref()?;
-        let (of, mark) = groups.packet(&self.executor.group_packet(node));
+        let (of, mark) = groups.packet(self.nodes[node], &self.executor.group_packet(node));
         self.given.resize(self.nodes.len(), None);
         self.given[node] = Some(of);
         let &host::Outgoing { generated_at, bytes, flow_id, .. } = packet;

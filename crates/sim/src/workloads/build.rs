@@ -279,7 +279,7 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     let nic = interface(site, packet)?;
     let carrier = spec.collectives;
     if carrier.is_some() && !spec.program.has_collectives() {
-        let message = "who carries collective operations out is chosen for programs of kind \"collective\", \"training\" and \"calls\"; the \
+        let message = "who carries collective operations out is chosen for programs of kind \"collective\", \"training\", \"calls\" and \"trace\"; the \
                        operations of others are messages, or, of a program that is called back, known only while it runs";
         return Err(wrong("workload.collectives", message));
     }

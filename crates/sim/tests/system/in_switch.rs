@@ -154,6 +154,43 @@ fn packets_of_groups_that_go_first_wait_for_one_packet_at_a_channel() {
 }
 
 #[test]
+fn on_directed_trees_every_sender_has_a_tree_of_its_own() {
+    // Would catch packets that go by another member's tree, trees for members that send nothing, loads of other channels than those that
+    // they take, an arrival that is counted for another segment, and reductions on trees that lead one way only.
+    let networks = [
+        r#"kind = "fat-tree", k = 2, n = 3"#,
+        r#"kind = "torus", dims = [4, 3]"#,
+        r#"kind = "dragonfly", h = 1"#,
+        r#"kind = "mesh", dims = [5]"#,
+    ];
+    for (topology, operation) in networks.into_iter().flat_map(|own| [(own, "broadcast"), (own, "allgather")]) {
+        let program = format!(r#"operation = "{operation}", algorithm = "in-switch", size = "4 KiB", iterations = 3"#);
+        let text = |more: &str| network(topology, OUTPUT_QUEUED, &program, &format!("in_switch = {{ {more} }}"));
+        let entries = |point: &sim::PointResult| {
+            point.closed.as_ref().unwrap().program.as_ref().unwrap().groups.as_ref().unwrap().table_entries_max
+        };
+        let (own, shared) = (text("directed = true"), result(&text("directed = false")));
+        let system = build(&own).unwrap_or_else(|error| panic!("{own}\n{error}"));
+        let (expected, found) = (sim::analyze(&system).unwrap(), run_divided(&system, 1, Grain::Fine));
+        for (id, (share, used)) in expected.channel_loads.iter().zip(&found.channel_utilization).enumerate() {
+            let want = share * found.accepted_load;
+            assert!((want - used).abs() <= 1e-6 * found.accepted_load, "{own}channel {id}: {used} for {want}");
+        }
+        // Of a broadcast, one member sends.
+        let members = system.network.topology.nodes();
+        let trees = if operation == "broadcast" { 1 } else { members };
+        assert_eq!((entries(&shared), entries(&found)), (1, trees), "{own}");
+        assert_eq!(as_text(&run_divided(&system, 2, Grain::Exactly(3))), as_text(&found), "{own}");
+    }
+    for operation in ["reduce", "allreduce", "barrier", "reduce-scatter"] {
+        let program = format!(r#"operation = "{operation}", algorithm = "in-switch""#);
+        let error =
+            build(&network(networks[0], OUTPUT_QUEUED, &program, "in_switch = { directed = true }")).unwrap_err();
+        assert!(error.key == "in_switch.directed" && error.message.contains("undirected"), "{error}");
+    }
+}
+
+#[test]
 fn channels_carry_what_the_analysis_expects_of_operations() {
     // Would catch a wire of a tree that is left out or counted twice, a result that goes back to who does not get it, turns that are taken for one
     // another, trees that share unevenly, and shares of another node than the one that sends most. Acknowledgements of what one member gets

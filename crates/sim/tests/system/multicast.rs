@@ -41,6 +41,16 @@ fn channels_carry_what_the_analysis_expects() {
         (r#"kind = "torus", dims = [4, 3]"#, r#"groups = "persistent", fanout = { mean = 5 }, load = 0.06"#),
         (r#"kind = "dragonfly", h = 1"#, r#"groups = "persistent", fanout = { mean = 3 }, load = 0.1"#),
         (
+            r#"kind = "torus", dims = [4, 3]"#,
+            r#"groups = "persistent", fanout = { mean = 5 }, load = 0.06 }
+                                               in_switch = { directed = true"#,
+        ),
+        (
+            r#"kind = "dragonfly", h = 1"#,
+            r#"groups = "persistent", fanout = { mean = 3 }, load = 0.1 }
+                                            in_switch = { directed = true, trees_per_group = 2"#,
+        ),
+        (
             r#"kind = "mesh", dims = [4, 3]"#,
             r#"groups = "persistent", collectives = "software", fanout = { mean = 3 }, load = 0.03"#,
         ),

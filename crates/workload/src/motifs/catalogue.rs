@@ -13,7 +13,8 @@ use super::halo::{Halo, HaloSpec};
 use super::incast::{Incast, IncastSpec};
 use super::lammps::Lammps;
 use super::lammps::spec::LammpsSpec;
-use super::limits::check_time;
+use super::limits::{check_room, check_time};
+use super::recorded::TraceSpec;
 use super::site::ProgramSite;
 use super::sweep::{Sweep, SweepSpec};
 use super::training::Training;
@@ -33,6 +34,8 @@ pub enum ProgramSpec {
     Goal(GoalSpec),
     /// What each rank calls, in order, from a file: what a program in Python is saved as.
     Calls(CallsSpec),
+    /// What the ranks of a real program have called, recorded by `cutthrough record`.
+    Trace(TraceSpec),
     /// A function in Python that is called back while the program runs, since what it does depends on what it has received.
     CalledBack(CalledBackSpec),
     /// Halo exchange on a two-dimensional grid of ranks.
@@ -113,7 +116,7 @@ impl ProgramSpec {
     /// Whether it has collective operations that are called as such: what a carrier is for. Those of a program that is called back are known
     /// only while it runs.
     pub const fn has_collectives(&self) -> bool {
-        matches!(self, Self::Calls(_) | Self::Collective(_) | Self::Training(_) | Self::Lammps(_))
+        matches!(self, Self::Calls(_) | Self::Trace(_) | Self::Collective(_) | Self::Training(_) | Self::Lammps(_))
     }
 
     /// The same, given who carries its collective operations out.
@@ -126,6 +129,7 @@ impl ProgramSpec {
         let motif: Arc<dyn Motif> = match self {
             Self::Goal(spec) => return spec.build(ranks, base),
             Self::Calls(spec) => return spec.build(site),
+            Self::Trace(spec) => return spec.build(site),
             Self::CalledBack(spec) => return Err(spec.absent()),
             Self::Halo2d(spec) => Arc::new(Halo::new(spec, 2, ranks)?),
             Self::Halo3d(spec) => Arc::new(Halo::new(spec, 3, ranks)?),
@@ -144,6 +148,7 @@ impl ProgramSpec {
         let (size, time) = match self {
             Self::Goal(_)
             | Self::Calls(_)
+            | Self::Trace(_)
             | Self::CalledBack(_)
             | Self::Collective(_)
             | Self::Training(_)
@@ -213,9 +218,4 @@ fn text_of(file: &Path, base: &Path) -> Result<String, PatternError> {
         return Err(wrong("it is larger than 1 GiB".to_owned()));
     }
     Ok(text)
-}
-
-/// Refuses more ranks than there is room for.
-pub fn check_room(ranks: u32, room: u32) -> Result<(), String> {
-    if ranks <= room { Ok(()) } else { Err(format!("it has {ranks} ranks, and there is room for {room}")) }
 }

@@ -23,3 +23,8 @@ pub(super) fn check_reduction(time: Time) -> Result<(), PatternError> {
         false => Ok(()),
     }
 }
+
+/// Refuses more ranks than there is room for.
+pub fn check_room(ranks: u32, room: u32) -> Result<(), String> {
+    if ranks <= room { Ok(()) } else { Err(format!("it has {ranks} ranks, and there is room for {room}")) }
+}

@@ -10,6 +10,7 @@ mod incast;
 mod lammps;
 mod limits;
 mod ranks;
+mod recorded;
 mod site;
 mod sweep;
 mod training;
@@ -19,12 +20,14 @@ use std::sync::Arc;
 
 use crate::program::{Action, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
 
-pub use catalogue::{CalledBackSpec, CallsSpec, GoalSpec, ProgramSpec, check_room};
+pub use catalogue::{CalledBackSpec, CallsSpec, GoalSpec, ProgramSpec};
 pub use collective::CollectiveSpec;
 pub use fft::FftSpec;
 pub use halo::HaloSpec;
 pub use incast::IncastSpec;
 pub use lammps::spec::{LammpsDeck, LammpsSpec, LammpsVersion};
+pub use limits::check_room;
+pub use recorded::TraceSpec;
 pub use site::ProgramSite;
 pub use sweep::SweepSpec;
 pub use training::spec::TrainingSpec;

@@ -16,6 +16,7 @@ mod script;
 mod scripted;
 mod scripts;
 mod sizes;
+pub mod trace;
 
 use std::fmt::Debug;
 use std::sync::Arc;

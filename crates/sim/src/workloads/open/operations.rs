@@ -74,6 +74,7 @@ impl Operations {
         CollectiveResult {
             operations,
             operation_time_mean_ns: time.mean,
+            operation_time_ci_ns: None,
             operation_time_p99_ns: time.p99,
             copies,
             fanout_mean: if operations > 0 && all_arrived { copies as f64 / operations as f64 } else { self.fanout },

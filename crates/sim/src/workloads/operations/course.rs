@@ -383,7 +383,7 @@ impl Course for OperationsCourse {
         let time = network.picoseconds(totals.end);
         let groups = of_groups(&self.found.counts, (served, self.ranks.unserved), (network, time));
         let end = network.picoseconds(self.measured.1);
-        let collective = self.tally.result(end, (self.drained, self.timing.late.is_some()), groups);
+        let collective = self.tally.result((end, self.time()), (self.drained, self.timing.late.is_some()), groups);
         let finite = |value: f64| value.is_finite().then_some(value);
         PointResult {
             offered_load: self.load,

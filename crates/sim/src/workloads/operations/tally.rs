@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::statistics::Histogram;
+use engine::statistics::{Estimate, Histogram};
 use workload::program::Interval;
 
 use super::program::{BEGINS, GroupSet};
@@ -95,11 +95,11 @@ impl Tally {
         self.ended.iter().filter(|own| own.start < time).count() as u64
     }
 
-    /// What has been measured of the operations that are kept and began before a time; times only if all have ended. `is_late` if members may
-    /// be late.
+    /// What has been measured of the operations that are kept and began before a time, given the mean time of those that have ended in the
+    /// measured interval; other times only if all have ended. `is_late` if members may be late.
     pub fn result(
         &self,
-        time: u64,
+        (time, ended): (u64, Estimate),
         (all_ended, is_late): (bool, bool),
         groups: Option<GroupsResult>,
     ) -> CollectiveResult {
@@ -110,9 +110,11 @@ impl Tally {
         let mean = |sum: u64, count: u64| (all_ended && count > 0).then(|| sum as f64 / count as f64 / 1e3);
         let sum = |of: fn(&Operation) -> u64| measured().map(of).sum::<u64>();
         let completion = sum(|own| own.completion);
+        let of_ended = (!all_ended && ended.mean.is_finite()).then_some(ended.mean / 1e3);
         CollectiveResult {
             operations,
-            operation_time_mean_ns: mean(sum(|own| own.end), operations),
+            operation_time_mean_ns: mean(sum(|own| own.end), operations).or(of_ended),
+            operation_time_ci_ns: Some(ended.half_width / 1e3),
             operation_time_p99_ns: times.quantile(0.99).filter(|_| all_ended).map(|time| time / 1e3),
             copies,
             fanout_mean: if operations > 0 { copies as f64 / operations as f64 } else { 0.0 },

@@ -7,6 +7,7 @@ mod carrier;
 mod in_switch;
 mod line;
 mod schedule;
+mod tags;
 pub mod text;
 
 use std::collections::BTreeMap;

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::line::{ANY_SIZE, line_of};
+use super::tags::{COLLECTIVE, Tags};
 use super::{Calls, each_action};
 use crate::collectives::{Algorithm, Collective};
-use crate::program::{Action, Burst, Context, Programs, Step};
+use crate::program::{Action, Burst, Programs, Step};
 use crate::schedule::{OpId, Schedule, ScheduleBuilder, ScheduleError};
 
 /// Why calls are no schedule.
@@ -21,8 +22,10 @@ pub enum NoSchedule {
         /// What it calls.
         call: String,
     },
-    /// A message of a communicator.
-    #[error("rank {rank} calls `{call}`: a schedule has no communicators that keep messages apart")]
+    /// A receive of any tag beside messages of communicators.
+    #[error(
+        "rank {rank} calls `{call}` beside messages of communicators: a schedule has none, and tells their messages apart by tags"
+    )]
     Communicator {
         /// The rank.
         rank: u32,
@@ -50,6 +53,12 @@ pub enum NoSchedule {
         /// What it calls.
         call: String,
     },
+    /// More operations than memory is worth.
+    #[error("its ranks call {operations} operations; {MOST_OPERATIONS} are the most of a schedule that is written out")]
+    TooLarge {
+        /// The operations.
+        operations: u64,
+    },
     /// A schedule that cannot run.
     #[error(transparent)]
     Wrong(#[from] ScheduleError),
@@ -58,9 +67,8 @@ pub enum NoSchedule {
 /// Sizes of messages from a rank to another under a tag, in the order in which they are sent.
 type Sent = BTreeMap<(u32, u32, u32), VecDeque<u64>>;
 
-/// The lowest tag that calls may not have beside collective operations, whose messages have the tags from there on: a schedule has no
-/// communicators that keep them apart.
-const COLLECTIVE: u32 = 1 << 31;
+/// The most operations of a schedule: each takes memory.
+const MOST_OPERATIONS: u64 = 1 << 25;
 
 /// Bits of a tag that count the operations of a communicator.
 const COUNT: u32 = 16;
@@ -80,27 +88,19 @@ impl Calls {
         self.written(true)
     }
 
-    /// Refuses messages of communicators.
-    fn check_contexts(&self, rank: u32) -> Result<(), NoSchedule> {
-        let of = |step: &Step| match *step {
-            Step::Do(action) | Step::Burst(Burst { first: action, .. }) => action.context(),
-            _ => None,
-        };
-        match self.of(rank).iter().find(|step| of(step).is_some_and(|context| context != Context::WORLD)) {
-            Some(step) => Err(NoSchedule::Communicator { rank, call: line_of(step) }),
-            None => Ok(()),
-        }
-    }
-
     fn written(&self, checks: bool) -> Result<Schedule, NoSchedule> {
-        let ranks = self.ranks();
+        let (ranks, operations) = (self.ranks(), self.operations());
+        if operations > MOST_OPERATIONS {
+            return Err(NoSchedule::TooLarge { operations });
+        }
+        let all = (0..ranks).flat_map(|rank| self.of(rank).iter().map(move |step| (rank, step)));
+        let tags = Tags::of(all).map_err(|(rank, step)| NoSchedule::Communicator { rank, call: line_of(step) })?;
         let (mut sent, mut largest) = (Sent::new(), vec![0; ranks as usize]);
         for rank in 0..ranks {
-            self.check_contexts(rank)?;
             self.check_tags(rank)?;
             self.of(rank).iter().for_each(|step| {
                 each_action(step, ranks, &mut |action| {
-                    if let Action::Send { to, bytes, tag, .. } = action {
+                    if let Action::Send { to, bytes, tag, .. } = tags.flat(action) {
                         sent.entry((rank, to, tag)).or_default().push_back(bytes);
                         largest[to as usize] = bytes.max(largest[to as usize]);
                     }
@@ -118,7 +118,7 @@ impl Calls {
                 _ if bytes == ANY_SIZE => largest,
                 _ => bytes,
             };
-            let mut writer = Writer { checks, ..Writer::new(self, rank, &mut builder, &mut room) };
+            let mut writer = Writer { checks, ..Writer::new((self, &tags), rank, &mut builder, &mut room) };
             self.of(rank).iter().try_for_each(|step| writer.step(step))?;
         }
         Ok(builder.build().map_err(|error| self.explained(error))?)
@@ -193,6 +193,7 @@ type Room<'a> = dyn FnMut(Option<u32>, u64, Option<u32>) -> u64 + 'a;
 /// The operations of a rank, as they are written.
 struct Writer<'a> {
     calls: &'a Calls,
+    tags: &'a Tags,
     rank: u32,
     builder: &'a mut ScheduleBuilder,
     room: &'a mut Room<'a>,
@@ -211,9 +212,14 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(calls: &'a Calls, rank: u32, builder: &'a mut ScheduleBuilder, room: &'a mut Room<'a>) -> Self {
+    fn new(
+        (calls, tags): (&'a Calls, &'a Tags),
+        rank: u32,
+        builder: &'a mut ScheduleBuilder,
+        room: &'a mut Room<'a>,
+    ) -> Self {
         let (requests, begun) = (Vec::new(), BTreeMap::new());
-        Self { calls, rank, builder, room, checks: false, gate: None, stage: 0, requests, open: 0, begun }
+        Self { calls, tags, rank, builder, room, checks: false, gate: None, stage: 0, requests, open: 0, begun }
     }
 
     /// Writes a call.
@@ -230,7 +236,7 @@ impl<'a> Writer<'a> {
             Step::Do(_) | Step::Burst(_) => {
                 let mut all = Vec::new();
                 each_action(step, self.calls.ranks(), &mut |action| {
-                    let op = self.operation(action);
+                    let op = self.operation(self.tags.flat(action));
                     all.push(self.after(op, self.gate));
                 });
                 self.requests.push(all);

@@ -1,0 +1,142 @@
+"""The command `cutthrough convert`: a program in other forms."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import cutthrough._core as _core
+import cutthrough.checks as checks
+import cutthrough.cli.program as programs
+import cutthrough.keep.atomic as atomic
+import cutthrough.record.running as running
+from cutthrough.cli.common import JsonOption, SetOption, complain, file_target, out, parse_sets, print_json
+from cutthrough.faults import refuse
+from cutthrough.programs import Program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands of this module."""
+    app.command()(convert)
+
+
+def convert(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A trace; or a `.goal` or `.calls` file, an experiment file with a program, or the folder of ranks "
+            "that a recording has left which was killed.",
+            show_default=False,
+        ),
+    ],
+    targets: Annotated[
+        list[Path],
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="What to write, by its ending: `.calls` (what ranks call, as text), `.goal` (a schedule), `.csv` (a "
+            "task graph for `map --graph`), `.png`, `.svg` or `.pdf` (the communication matrix), or `.trace` of a "
+            "folder of ranks; may be given again.",
+            show_default=False,
+        ),
+    ],
+    wildcards: Annotated[
+        bool, typer.Option("--wildcards", help="Of a trace, let receives that took any message take any again.")
+    ] = False,
+    compute_scale: Annotated[
+        float, typer.Option(metavar="NUMBER", help="Of a trace, what times of calculations are multiplied by.")
+    ] = 1.0,
+    set_: SetOption = [],  # noqa: B006  (typer copies it)
+    json_output: JsonOption = False,
+) -> None:
+    """Convert a recorded program, or any other, to text, GOAL, a task graph or a picture.
+
+    Examples:
+    - `cutthrough convert lj.trace -o lj.goal -o lj.csv -o lj.png`
+    - `cutthrough convert examples/pipeline.goal -o pipeline.csv`
+    """
+    for target in targets:
+        file_target(target, "--out")
+        _writer_of(target, is_folder=file.is_dir())
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "joined.trace" if file.is_dir() else file
+        if file.is_dir():
+            _join(file, source)
+        held = _read(source, set_, wildcards=wildcards, compute_scale=compute_scale)
+        for target in targets:
+            if target.suffix == ".trace":
+                with atomic.replacing(target) as aside:
+                    shutil.copyfile(source, aside)
+            else:
+                _writer_of(target, is_folder=file.is_dir())(held, target)
+    summary = {**programs.summary_of(held), "name": file.stem}
+    if json_output:
+        print_json({"version": _core.__version__, **summary, "written": [str(target) for target in targets]})
+        return
+    out.print(checks.check_table(summary))
+    for target in targets:
+        out.print(f"Written: {target}", markup=False, soft_wrap=True)
+
+
+def _join(folder: Path, trace: Path) -> None:
+    """Makes a trace of a folder of ranks, and says what it does not show."""
+    for warning in running.warnings_of(running.join(folder, trace)):
+        complain(f"warning: {warning}")
+
+
+def _read(source: Path, set_: list[str], *, wildcards: bool, compute_scale: float) -> Program:
+    """The program of a file."""
+    if source.suffix != ".trace":
+        if wildcards or compute_scale != 1:
+            raise refuse("--wildcards" if wildcards else "--compute-scale", f"{source} is no trace")
+        return programs.read(source, parse_sets(set_))
+    if set_:
+        raise refuse("--set", f"{source} is no experiment file, whose keys could be replaced")
+    return Program.from_trace(source, wildcards=wildcards, compute_scale=compute_scale)
+
+
+def _graph(held: Program, target: Path) -> None:
+    atomic.write_alone(target, held.graph().to_edges())
+
+
+def _picture(held: Program, target: Path) -> None:
+    import cutthrough.plots as plots
+
+    plots.write(held.plot("bytes"), target.with_suffix(""), [target.suffix.removeprefix(".")])
+
+
+#: What writes a program, by the end of the file's name.
+WRITERS: dict[str, Callable[[Program, Path], object]] = {
+    ".calls": Program.to_text,
+    ".goal": Program.to_goal,
+    ".csv": _graph,
+    ".png": _picture,
+    ".svg": _picture,
+    ".pdf": _picture,
+}
+
+
+def _writer_of(target: Path, *, is_folder: bool) -> Callable[[Program, Path], object]:
+    """What writes a file.
+
+    Raises:
+        ExperimentError: There is nothing that writes one of its name.
+    """
+    if target.suffix == ".trace" and is_folder:
+        return _picture
+    writer = WRITERS.get(target.suffix)
+    if writer is None:
+        endings = [*WRITERS, *([".trace"] if is_folder else [])]
+        raise refuse("--out", f"{target}: there is no form of a program for `{target.suffix}`", allowed=endings)
+    return writer

@@ -1,0 +1,1 @@
+"""Recording real MPI programs: a library that is loaded before MPI, and the run of a command with it."""

