@@ -36,6 +36,7 @@ HOMES = {
     "record": "record",
     "convert": "convert",
     "map": "mapping",
+    "calibrate": "calibrate",
     "new": "explain",
     "explain": "explain",
     "list": "explain",
@@ -102,6 +103,7 @@ def cutthrough(
     - `cutthrough analyze FILE` computes exact channel loads, in milliseconds
     - `cutthrough draw dragonfly:h=2` draws a machine
     - `cutthrough map --graph stencil:8x8x8 --machine torus:8x8x8` places tasks on nodes
+    - `cutthrough calibrate FILE` fits a network interface to measured tables
     - `cutthrough record -- mpirun -n 16 ./solver` records what a real MPI program calls, to be replayed on any machine
     - `cutthrough list` names every topology, router, routing and pattern, and `cutthrough explain NAME` explains it
     - `cutthrough reproduce --quick` repeats the experiments of published papers

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["joined_words", "lists", "mapping_formats", "settings", "starts", "strategies", "topics"]
+__all__ = ["interfaces", "joined_words", "lists", "mapping_formats", "settings", "starts", "strategies", "topics"]
 
 #: Set by Typer's script for bash.
 MODE, WORDS, PLACE = "_CUTTHROUGH_COMPLETE", "COMP_WORDS", "COMP_CWORD"
@@ -93,6 +93,14 @@ def strategies(incomplete: str) -> list[tuple[str, str]]:
     import cutthrough.reference as reference
 
     found = reference.catalogue()["strategies"]
+    return [(entry["name"], entry["summary"]) for entry in found if entry["name"].startswith(incomplete)]
+
+
+def interfaces(incomplete: str) -> list[tuple[str, str]]:
+    """Interfaces of nodes that `calibrate` starts from."""
+    import cutthrough.reference as reference
+
+    found = reference.catalogue()["nics"]
     return [(entry["name"], entry["summary"]) for entry in found if entry["name"].startswith(incomplete)]
 
 

@@ -1,0 +1,124 @@
+"""What of `[nic]` is fitted: quantities of its parts, their units and bounds."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import cutthrough._core as _core
+import cutthrough.experiments as experiments
+from cutthrough.experiment import built
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["LIMIT", "PATH", "PROGRESS", "RENDEZVOUS", "Part", "parts_of", "preset"]
+
+#: The keys that are chosen from a list, not fitted; and the delay of the path between nodes, which is none of `[nic]`.
+LIMIT, PROGRESS, RENDEZVOUS, PATH = "eager_limit", "progress", "rendezvous", "link.delay"
+#: Bounds, in picoseconds and bits a second.
+TIMES, BANDWIDTHS = (1e3, 1e9), (1e6, 1e15)
+#: Those of times that are others: on a shorter path a run would take longer than the fit is worth.
+OTHER_TIMES = {"gap_per_byte": (1.0, 1e6), PATH: (1e4, 1e9)}
+#: Times of parts that are fitted, and where they start if they are 0 there, in picoseconds.
+TIME_KEYS = {
+    "send_overhead": 300_000.0,
+    "receive_overhead": 300_000.0,
+    "gap": 100_000.0,
+    "gap_per_byte": 0.0,
+    "registration.time": 0.0,
+}
+#: Parts that `loggp` gets, which has none: data are copied, and cross a bus.
+LOGGP_BANDWIDTHS = {"copy.bandwidth": 5e10, "bus.bandwidth": 1e11}
+BANDWIDTH_KEYS = ("pio.bandwidth", "copy.bandwidth", "bus.bandwidth")
+#: Significant digits of what is written.
+DIGITS = 4
+UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A quantity that is fitted.
+
+    Attributes:
+        key: Its path below `nic`, or `link.delay`.
+        start: Where the fit starts, in picoseconds or bits a second.
+        is_time: Whether it is a time, or a bandwidth.
+    """
+
+    key: str
+    start: float
+    is_time: bool
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the greatest value."""
+        return OTHER_TIMES.get(self.key, TIMES) if self.is_time else BANDWIDTHS
+
+    def rounded(self, value: float) -> float:
+        """A value as it is written: four digits, of whole picoseconds or bits."""
+        return max(1.0, round(float(f"{value:.{DIGITS}g}")))
+
+    def written(self, value: float) -> str:
+        """A value with its unit."""
+        unit = ("ps", "ns", "us", "ms") if self.is_time else ("b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s")
+        step, value = 0, self.rounded(value)
+        while value >= 1e3 and step + 1 < len(unit):
+            step, value = step + 1, value / 1e3
+        return f"{value:.{DIGITS}g} {unit[step]}"
+
+
+def preset(kind: str) -> dict[str, Any]:
+    """`[nic]` of a kind, with all values written out.
+
+    Raises:
+        ExperimentError: There is no such kind.
+    """
+    experiment = built(
+        None,
+        None,
+        topology={"kind": "flat", "nodes": 2},
+        link={"bandwidth": "1 Tb/s", "delay": "1 ns"},
+        nic={"kind": kind},
+        workload={"kind": "benchmark", "benchmark": {"kind": "osu-latency"}},
+    )
+    nic: dict[str, Any] = tomllib.loads(experiments.resolved(experiment))["nic"]
+    return nic
+
+
+def parts_of(nic: Mapping[str, Any], delay: str | None) -> list[Part]:
+    """What of an interface can be fitted: overheads, gaps, and the rates of the parts that it has.
+
+    The delay of the path is one of them unless it is given.
+    """
+    found = []
+    for key, start in TIME_KEYS.items():
+        value = float(_core.picoseconds(_held(nic, key) or "0 ps"))
+        if value or start:
+            found.append(Part(key, value or start, True))
+    per_byte = any(part.key == "gap_per_byte" for part in found)
+    for key in BANDWIDTH_KEYS:
+        text = _held(nic, key)
+        # What bounds the bandwidth is either the gap per byte or the bus: with both, only one could be told.
+        if key == "bus.bandwidth" and per_byte:
+            continue
+        if text is None and nic["kind"] == "loggp" and key in LOGGP_BANDWIDTHS:
+            found.append(Part(key, LOGGP_BANDWIDTHS[key], False))
+        elif text is not None:
+            found.append(Part(key, bits_per_second(text), False))
+    return found if delay is not None else [*found, Part(PATH, 200_000.0, True)]
+
+
+def bits_per_second(text: str) -> float:
+    """Bits a second of a bandwidth as a resolved experiment writes it."""
+    found = re.fullmatch(r"([0-9.]+) ([kMGTP]?)(b|B)/s", text)
+    return float(found[1]) * UNITS[found[2]] * (8 if found[3] == "B" else 1) if found else 1e11
+
+
+def _held(nic: Mapping[str, Any], key: str) -> str | None:
+    table, _, name = key.rpartition(".")
+    held: Any = nic.get(table, {}) if table else nic
+    text = held.get(name)
+    return text if isinstance(text, str) else None

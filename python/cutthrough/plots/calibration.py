@@ -1,0 +1,43 @@
+"""The figure of a fit: what was measured as points, what the fitted interface gives as lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+
+from cutthrough.calibrate.tables import LEFT, TIME
+from cutthrough.calibrate.written import COLUMNS
+from cutthrough.plots.strokes import Stroke
+
+if TYPE_CHECKING:
+    from cutthrough.calibrate.fitting import Fit
+
+__all__ = ["calibration"]
+
+#: The height of a panel, in inches.
+PANEL = 3.2
+
+
+def calibration(fit: Fit) -> Figure:
+    """A panel for each measure, with a line for each table of it."""
+    measures = list(dict.fromkeys(fitted.table.measure for fitted in fit.tables))
+    figure = Figure(figsize=(6.4, PANEL * len(measures)), layout="constrained")
+    for number, measure in enumerate(measures):
+        axes = figure.add_subplot(len(measures), 1, number + 1)
+        label, factor = COLUMNS[measure]
+        for place, fitted in enumerate(own for own in fit.tables if own.table.measure == measure):
+            # A logarithmic axis has no place for messages without bytes.
+            held = [own for own in zip(fitted.table.rows, fitted.values, strict=True) if own[0].size > 0]
+            sizes = [row.size * (1e-3 if measure == LEFT else 1.0) for row, _ in held]
+            stroke = Stroke.of(place)
+            measured = [row.value * factor for row, _ in held]
+            axes.plot(sizes, measured, linestyle="none", marker="o", markersize=4, color=stroke.colour)
+            axes.plot(sizes, [value * factor for _, value in held], color=stroke.colour, label=fitted.table.name)
+        axes.set_xscale("log", base=10 if measure == LEFT else 2)
+        if measure == TIME:
+            axes.set_yscale("log")
+        axes.set_xlabel("Time between polls (µs)" if measure == LEFT else "Message (bytes)")
+        axes.set_ylabel(label.replace("(us)", "(µs)").capitalize())
+        axes.legend(fontsize="small")
+    return figure

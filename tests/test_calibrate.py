@@ -1,0 +1,124 @@
+"""Fits of network interfaces to measured tables."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import cutthrough as ct
+import pytest
+from cutthrough import calibrate
+from cutthrough.cli import app
+from typer.testing import CliRunner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KNOWN: dict[str, Any] = {
+    "kind": "loggp",
+    "send_overhead": "450 ns",
+    "receive_overhead": "220 ns",
+    "gap": "600 ns",
+    "eager_limit": "8 KiB",
+    "bus": {"bandwidth": "90 Gb/s"},
+    "copy": {"bandwidth": "40 Gb/s"},
+}
+SIZES = ["1 B", "256 B", "2 KiB", "8 KiB", "16 KiB", "128 KiB", "1 MiB"]
+
+
+def printed(kind: str) -> str:
+    """What a benchmark prints on the known interface."""
+    results = ct.run(
+        topology={"kind": "flat", "nodes": 2},
+        link={"bandwidth": "1000 Tb/s", "delay": "300 ns"},
+        nic=KNOWN,
+        workload={"kind": "benchmark", "benchmark": {"kind": kind, "sizes": SIZES}},
+    )
+    return results.benchmark_text()
+
+
+def test_a_fit_gives_back_the_parts_of_which_the_tables_were_made(tmp_path: Path) -> None:
+    """Catches a unit, a size or a window that is read wrongly, and a search that stops beside what was there."""
+    tables = []
+    for kind in ("osu-latency", "osu-bw"):
+        path = tmp_path / f"{kind}.txt"
+        path.write_text(printed(kind))
+        tables += calibrate.read(path)
+    fit = calibrate.calibrate(tables, "loggp", latency="300 ns", keep=["rendezvous"])
+    found = {value.part.key: value.value for value in fit.values}
+    assert fit.chosen == {"eager_limit": "8192 B"}
+    assert found["send_overhead"] == pytest.approx(450e3, rel=0.03)
+    assert found["receive_overhead"] == pytest.approx(220e3, rel=0.06)
+    assert found["gap"] == pytest.approx(600e3, rel=0.02)
+    assert found["copy.bandwidth"] == pytest.approx(40e9, rel=0.02)
+    assert found["bus.bandwidth"] == pytest.approx(90e9, rel=0.02)
+    assert fit.max_error < 0.02
+
+
+def test_tables_are_read_as_they_are_printed(tmp_path: Path) -> None:
+    """Catches a column of another table, megabytes for mebibytes, pairs for ranks, and one table of several."""
+    path = tmp_path / "tables.txt"
+    path.write_text(printed("PingPong") + printed("Sendrecv"))
+    ping, send = calibrate.read(path)
+    assert (ping.kind, send.kind, ping.ranks) == ("ping-pong", "sendrecv", 2)
+    assert [row.size for row in ping.rows][:3] == [1, 256, 2048]
+    assert ping.rows[0].value == pytest.approx(970.0, abs=10)
+    path.write_text(
+        "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n# [ pairs: 3 ] [ window size: 16 ]\n"
+        "# Size                  MB/s        Messages/s\n8  2.5  312500.0\n"
+    )
+    (many,) = calibrate.read(path)
+    assert (many.ranks, many.window, many.rows[0].value) == (6, 16, 2.5e6)
+    path.write_text("size_B,time_us\n0,1.5\n8,1.6\n")
+    (plain,) = calibrate.read(path, "osu-latency")
+    assert [row.value for row in plain.rows] == [1500.0, 1600.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (b"", "there is no table in it"),
+        (b"# OSU MPI Latency Test\n# Size Latency (us)\n", "there is no table in it"),
+        (b"# OSU MPI Latency Test\n1\n", "line 2: 1 columns, where 2 are needed"),
+        (b"# OSU MPI Latency Test\n1 two\n", "line 2: `two` is no number"),
+        (b"# OSU MPI Latency Test\n1 nan\n", "line 2: `nan` is no number"),
+        (b"# OSU MPI Latency Test\n1 0.0\n", "line 2: `0.0` is no measured value"),
+        (b"# OSU MPI Latency Test\n4 1\n2 1\n", "line 3: 2 comes after 4"),
+        (b"# OSU MPI Latency Test\n99999999999 1\n", "line 2: `99999999999` is no number that can be here"),
+        (b"# OSU MPI Latency Test\n1 \xff\n", "line 2: it is no text"),
+        (b"# OSU MPI Latency Test\n# [ pairs: 999999 ]\n1 1\n", "line 2: pairs = 999999 is out of range"),
+        (b"# Benchmarking Gather\n#bytes t[usec]\n1 1\n", "line 1: `Gather` cannot be fitted to"),
+        (b"a,b\n1,2\n", "line 1: the names of columns need"),
+        (b"size_B,time_us\n1,2\n", "line 2: it does not say of which benchmark it is"),
+        (b"benchmark,size_B,time_us\nosu-bx,1,2\n", "line 2: there is no benchmark `osu-bx`"),
+        (b"benchmark,size_B,time_us\nosu-bw,1\n", "line 2: 2 columns, and 3 names of columns"),
+        (b"benchmark,interval_us,availability\ncomb-polling,1,0.5\n", "line 2: polling needs a column `message_B`"),
+        (b"x" * (1 << 23), "it is larger than 4 MiB"),
+    ],
+)
+def test_what_is_wrong_with_a_table_has_its_line(tmp_path: Path, text: bytes, wrong: str) -> None:
+    """Catches a traceback, a row that is passed over in silence, and an error without its place."""
+    path = tmp_path / "table.txt"
+    path.write_bytes(text)
+    with pytest.raises(ct.ExperimentError) as caught:
+        calibrate.read(path)
+    assert wrong in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_the_command_writes_a_section_that_runs(tmp_path: Path) -> None:
+    """Catches a section that is no TOML or is refused, and JSON with something else beside."""
+    table = tmp_path / "latency.csv"
+    table.write_text("size_B,time_us\n1,1.5\n1024,1.9\n65536,12.0\n1048576,110.0\n")
+    section = tmp_path / "nic.toml"
+    words = ["calibrate", str(table), "--benchmark", "osu-latency", "--keep", "eager_limit", "-o", str(section)]
+    done = CliRunner().invoke(app, [*words, "--picture", str(tmp_path), "--json"])
+    assert done.exit_code == 0, done.output
+    answer = json.loads(done.stdout)
+    assert [row["size"] for row in answer["tables"][0]["rows"]] == [1, 1024, 65536, 1048576]
+    assert (tmp_path / "calibration.png").exists()
+    rest = '[topology]\nkind = "flat"\nnodes = 2\n[link]\nbandwidth = "1 Tb/s"\ndelay = "200 ns"\n'
+    rest += '[workload]\nkind = "benchmark"\nbenchmark = { kind = "osu-latency", sizes = ["1 B"] }\n'
+    file = tmp_path / "run.toml"
+    file.write_text(rest + section.read_text())
+    assert len(ct.run(file).points) == 1
