@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import tomli_w
-from rich.table import Table as Grid
 
 from cutthrough.calibrate.tables import BANDWIDTH, LEFT, RATE, TIME
+from cutthrough.tables import Column
+from cutthrough.tables import Fitted as Shown
 
 if TYPE_CHECKING:
     from cutthrough.calibrate.fitting import Fit, Fitted
@@ -33,25 +34,24 @@ def section(fit: Fit) -> str:
     return "\n".join(head) + "\n" + tomli_w.dumps({"nic": fit.nic()})
 
 
-def parts_table(fit: Fit) -> Grid:
+def parts_table(fit: Fit) -> Shown:
     """What was fitted, and how well it is known."""
-    grid = Grid(title="Parts", title_justify="left")
-    for name in ("part", "start", "fitted", "known"):
-        grid.add_column(name)
-    for value in fit.values:
-        grid.add_row(value.part.key, value.part.written(value.part.start), value.text, value.known)
-    for key, chosen in fit.chosen.items():
-        grid.add_row(key, "", str(chosen), "the best of those that were tried")
-    return grid
+    rows = [(value.part.key, value.part.written(value.part.start), value.text, value.known) for value in fit.values]
+    rows += [(key, "", str(chosen), "the best of those that were tried") for key, chosen in fit.chosen.items()]
+    cells = zip(*rows, strict=True)
+    headings = ("part", "start", "fitted", "known")
+    return Shown([Column(heading, own, is_text=True) for heading, own in zip(headings, cells, strict=False)], "Parts")
 
 
-def rows_table(fitted: Fitted) -> Grid:
+def rows_table(fitted: Fitted) -> Shown:
     """Measured, fitted, and the error, at every size."""
     name, factor = COLUMNS[fitted.table.measure]
-    grid = Grid(title=fitted.table.name, title_justify="left")
-    for head in ("interval (us)" if fitted.table.measure == LEFT else "bytes", f"measured {name}", "fitted", "error"):
-        grid.add_column(head, justify="right")
-    for row, value, error in zip(fitted.table.rows, fitted.values, fitted.errors, strict=True):
-        size = f"{row.size / 1e3:g}" if fitted.table.measure == LEFT else str(row.size)
-        grid.add_row(size, f"{row.value * factor:.4g}", f"{value * factor:.4g}", f"{error:+.1%}")
-    return grid
+    is_polling = fitted.table.measure == LEFT
+    sizes = [f"{row.size / 1e3:g}" if is_polling else f"{row.size:,}" for row in fitted.table.rows]
+    columns = [
+        Column("interval (us)" if is_polling else "bytes", sizes),
+        Column(f"measured {name}", [f"{row.value * factor:.4g}" for row in fitted.table.rows]),
+        Column("fitted", [f"{value * factor:.4g}" for value in fitted.values]),
+        Column("error", [f"{error:+.1%}" for error in fitted.errors]),
+    ]
+    return Shown(columns, fitted.table.name)

@@ -13,7 +13,7 @@ use super::halo::{Halo, HaloSpec};
 use super::incast::{Incast, IncastSpec};
 use super::lammps::Lammps;
 use super::lammps::spec::LammpsSpec;
-use super::limits::{check_room, check_time};
+use super::limits::{check_room, check_time, shown};
 use super::recorded::TraceSpec;
 use super::site::ProgramSite;
 use super::sweep::{Sweep, SweepSpec};
@@ -167,7 +167,7 @@ impl ProgramSpec {
 
 impl GoalSpec {
     fn build(&self, ranks: u32, base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
-        let name = self.file.display();
+        let name = shown(&self.file);
         let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
         let schedule = goal::read(&text_of(&self.file, base)?).map_err(|error| wrong(error.to_string()))?;
         check_room(schedule.ranks(), ranks).map_err(wrong)?;
@@ -185,7 +185,7 @@ impl GoalSpec {
 impl CallsSpec {
     fn build(&self, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
         let &ProgramSite { node_of, base, carrier, unserved } = site;
-        let name = self.file.display();
+        let name = shown(&self.file);
         let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
         let calls = calls::text::read(&text_of(&self.file, base)?).map_err(|error| wrong(error.to_string()))?;
         let calls = calls.carried_by(carrier).map_err(|error| wrong(error.to_string()))?;
@@ -209,7 +209,7 @@ impl CalledBackSpec {
 
 /// The text of a file of a program.
 fn text_of(file: &Path, base: &Path) -> Result<String, PatternError> {
-    let wrong = |message: String| PatternError::new("file", format!("{}: {message}", file.display()));
+    let wrong = |message: String| PatternError::new("file", format!("{}: {message}", shown(file)));
     let cannot = |error: std::io::Error| wrong(format!("it cannot be read: {}", units::reason(&error)));
     let opened = std::fs::File::open(base.join(file)).map_err(cannot)?;
     let mut text = String::new();

@@ -1,5 +1,8 @@
 //! What is too much for a program.
 
+use std::borrow::Cow;
+use std::path::Path;
+
 use units::Time;
 
 use crate::PatternError;
@@ -27,4 +30,12 @@ pub(super) fn check_reduction(time: Time) -> Result<(), PatternError> {
 /// Refuses more ranks than there is room for.
 pub fn check_room(ranks: u32, room: u32) -> Result<(), String> {
     if ranks <= room { Ok(()) } else { Err(format!("it has {ranks} ranks, and there is room for {room}")) }
+}
+
+/// What messages call a file: its name, if the path is absolute, for the experiment has the whole of it. Programs in Python are written to files with long paths.
+pub(super) fn shown(file: &Path) -> Cow<'_, str> {
+    match file.file_name() {
+        Some(name) if file.is_absolute() => name.to_string_lossy(),
+        _ => file.to_string_lossy(),
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::limits::check_room;
+use super::limits::{check_room, shown};
 use super::site::ProgramSite;
 use crate::PatternError;
 use crate::collectives::Carrier;
@@ -36,7 +36,7 @@ const fn one() -> f64 {
 impl TraceSpec {
     /// The trace as a program.
     pub(super) fn build(&self, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
-        let name = self.file.display();
+        let name = shown(&self.file);
         let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
         if !(0.0..=LARGEST_SCALE).contains(&self.compute_scale) {
             let message = format!("{} is out of range: 0 to {LARGEST_SCALE} are allowed", self.compute_scale);
