@@ -182,6 +182,11 @@ class Program:
     @staticmethod
     def of_trace(path: str, wildcards: bool, compute_scale: float) -> Program:
         """From a trace of a real program. Raises ExperimentError."""
+    @staticmethod
+    def of_chakra(
+        prefix: str, compute_scale: float, ops_per_second: float | None, groups: dict[str, list[int]]
+    ) -> Program:
+        """From execution traces of Chakra, `PREFIX.RANK.et`. Raises ExperimentError."""
     @property
     def ranks(self) -> int: ...
     def messages(self) -> dict[str, bytes]:

@@ -4,6 +4,7 @@
 
 mod calls;
 mod catalogue;
+mod chakra;
 mod collectives;
 mod hostile;
 mod lammps;

@@ -21,7 +21,7 @@ from cutthrough.programs.collective import Groups
 from cutthrough.programs.recording import Caller, name_of, record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -126,6 +126,33 @@ class WrittenProgram:
         program = cls._of(_core.Program.of_trace(str(own), wildcards, compute_scale), own.stem)
         program._spec = {"kind": "trace", "file": str(own), "wildcards": wildcards, "compute_scale": compute_scale}
         return program
+
+    @classmethod
+    def from_chakra(
+        cls,
+        prefix: str | Path,
+        *,
+        compute_scale: float = 1.0,
+        ops_per_second: float | None = None,
+        groups: Mapping[str, Sequence[int]] | None = None,
+    ) -> Self:
+        """Execution traces in the Chakra format of MLCommons, a file `PREFIX.RANK.et` for each rank from 0 on.
+
+        Args:
+            prefix: What the names of the files begin with.
+            compute_scale: What durations are multiplied by.
+            ops_per_second: How many operations a rank does in a second, for nodes with `num_ops` and no duration.
+            groups: The ranks of process groups, by the names that nodes have in `pg_name`; without it, all operations
+                are of all ranks.
+
+        Raises:
+            ExperimentError: They cannot be read; the message has the file, and the byte or the node.
+        """
+        own = {str(name): [int(rank) for rank in ranks] for name, ranks in (groups or {}).items()}
+        if any(rank < 0 for ranks in own.values() for rank in ranks):
+            raise refuse("groups", "ranks are counted from 0")
+        core = _core.Program.of_chakra(str(prefix), float(compute_scale), ops_per_second, own)
+        return cls._of(core, Path(prefix).name)
 
     @property
     def recording(self) -> dict[str, Any] | None:

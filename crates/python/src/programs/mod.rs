@@ -1,9 +1,11 @@
 //! Programs of ranks, as Python writes, reads and asks them.
 
 mod called;
+mod chakra;
 mod table;
 mod trace;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -90,6 +92,20 @@ impl Program {
         let opened = py.detach(|| trace::open(path, wildcards, compute_scale));
         let trace = opened.map_err(|message| wrong(&message))?;
         Ok(Self { written: Written::Trace(Arc::new(trace)) })
+    }
+
+    /// From execution traces of Chakra, `PREFIX.RANK.et`: what durations are multiplied by, how many operations a rank does in a second, and the
+    /// ranks of process groups by their names.
+    #[staticmethod]
+    fn of_chakra(
+        py: Python<'_>,
+        prefix: &str,
+        compute_scale: f64,
+        ops_per_second: Option<f64>,
+        groups: BTreeMap<String, Vec<u32>>,
+    ) -> PyResult<Self> {
+        let calls = py.detach(|| chakra::open(prefix, compute_scale, ops_per_second, groups));
+        Self::of(calls.map_err(|message| wrong(&message))?)
     }
 
     /// Of a trace, what is known beside what its ranks call; none of another program.

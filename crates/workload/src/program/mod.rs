@@ -10,6 +10,7 @@
 
 mod burst;
 pub mod calls;
+pub mod chakra;
 mod pattern;
 mod running;
 mod script;
