@@ -23,7 +23,7 @@ from cutthrough.results import Results
 from cutthrough.seeds import pool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Executor, Future
 
     from cutthrough.keep.folder import Folder
@@ -189,14 +189,25 @@ def run_jobs(
     if effort.executor is not None:
         for job in jobs[:1]:
             refuse_called_back(job.experiment, "executor")
-        return _finish([_submit_to(effort.executor, job, effort.threads, keep) for job in jobs], watcher)
+        executor = effort.executor
+        return _finish((_submit_to(executor, job, effort.threads, keep) for job in jobs), watcher)
+    progresses = [_core.Progress() for _ in jobs]
     with ThreadPoolExecutor(effort.workers(len(jobs)), thread_name_prefix="point") as pool:
-        return _finish([_submit(pool, job, effort.threads, keep) for job in jobs], watcher)
+        made = zip(jobs, progresses, strict=True)
+        try:
+            return _finish((_submit(pool, job, effort.threads, keep, progress) for job, progress in made), watcher)
+        finally:
+            # Where Ctrl-C is pressed again while the first is answered, no point goes on either.
+            for progress in progresses:
+                progress.cancel()
 
 
-def _finish(tasks: Sequence[_Task], watcher: Watcher | None) -> list[Outcome]:
-    """Waits for all tasks."""
+def _finish(submitted: Iterable[_Task], watcher: Watcher | None) -> list[Outcome]:
+    """Submits tasks, and waits for all of them."""
+    tasks: list[_Task] = []
     try:
+        for task in submitted:
+            tasks.append(task)
         _watch(tasks, watcher)
     except KeyboardInterrupt:
         _cancel(tasks)
@@ -294,9 +305,9 @@ def _result_of(future: Future[Any]) -> Any:
         raise RunError(message) from error
 
 
-def _submit(pool: Executor, job: Job, threads: int, keep: Callable[[Outcome], None] | None) -> _Task:
-    progress = _core.Progress()
-
+def _submit(
+    pool: Executor, job: Job, threads: int, keep: Callable[[Outcome], None] | None, progress: _core.Progress
+) -> _Task:
     def kept() -> Outcome:
         outcome = job.run(threads, progress)
         if keep is not None:
