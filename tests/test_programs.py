@@ -731,6 +731,15 @@ def test_communicators_are_written_and_refuse_who_is_no_member() -> None:
     written = ct.Program.from_goal(program.to_goal())
     assert written.run("torus:4")[0]["time_ns"] == program.run("torus:4")[0]["time_ns"]
 
+    def mixed(rank: ct.Rank) -> None:
+        ring(rank)
+        rank.sendrecv(rank.number ^ 1, 8, rank.number ^ 1)
+        rank.irecv(rank.number ^ 1)
+        rank.isend(rank.number ^ 1, 8)
+
+    with pytest.raises(ct.ExperimentError, match="communicator"):
+        ct.Program(4, mixed).to_goal()
+
     def beyond(rank: ct.Rank) -> None:
         rank.split([0, 0, 1, 1]).isend(2, 8)
 

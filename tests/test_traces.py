@@ -46,7 +46,8 @@ int main(int argc, char **argv)
         MPI_Irecv(in, 1000, MPI_DOUBLE, MPI_ANY_SOURCE, 4, ring, &both[0]);
         MPI_Isend(out, 1000, MPI_DOUBLE, next, 4, ring, &both[1]);
         MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
-        MPI_Sendrecv(out, 10, MPI_DOUBLE, last, 5, in, 10, MPI_DOUBLE, next, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(out, 10, MPI_DOUBLE, last, 5, in, 10, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
         MPI_Allreduce(out, in, 2, MPI_DOUBLE, MPI_SUM, half);
         for (int other = 0; other < ranks; other++) {
             counts[other] = other + 1;

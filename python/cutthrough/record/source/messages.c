@@ -135,10 +135,9 @@ static void put_both(struct message *out, struct message *in, const MPI_Status *
         unsupported("messages of communicators between two groups");
         return;
     }
+    int wild = has_in ? wild_flags(in->peer, in->tag) : 0;
     if (has_in) {
-        int wild = wild_flags(in->peer, in->tag);
-        int peer = wild & ANY_SOURCE ? status->MPI_SOURCE : in->peer, tag = wild & ANY_TAG ? status->MPI_TAG : in->tag;
-        begin_message(RECV, wild, comm, peer, tag);
+        begin_message(RECV, wild, comm, wild & ANY_SOURCE ? 0 : in->peer, wild & ANY_TAG ? 0 : in->tag);
         put(in->bytes);
         requests_made++;
     }
@@ -147,8 +146,11 @@ static void put_both(struct message *out, struct message *in, const MPI_Status *
         put(out->bytes);
         requests_made++;
     }
-    if (has_in || has_out)
-        put_wait((uint32_t)(has_in + has_out), (uint32_t)(has_in + has_out));
+    if (wild != 0)
+        put_met((uint32_t)(1 + has_out), status);
+    uint32_t others = (uint32_t)((has_in && wild == 0) + has_out);
+    if (others > 0)
+        put_wait(others, others);
 }
 
 int MPI_Sendrecv(const void *out, int out_count, MPI_Datatype out_type, int to, int out_tag, void *in, int in_count,

@@ -86,6 +86,8 @@ void put_message(const struct message *message, const MPI_Request *request, cons
 void put_started(struct entry *entry);
 /* Records that the program waits for some of the last requests: the first `age` back, and so many from there on. */
 void put_wait(uint32_t age, uint32_t count);
+/* The same of a receive from any member or under any tag, so far back, and what it has met. */
+void put_met(uint32_t age, const MPI_Status *status);
 /* Records that a request has been waited for. */
 void put_ended(uint64_t handle, const MPI_Status *status);
 

@@ -14,6 +14,14 @@ void put_wait(uint32_t age, uint32_t count)
         put(count);
 }
 
+void put_met(uint32_t age, const MPI_Status *status)
+{
+    begin_record(WAIT, MET);
+    put(age);
+    put((uint64_t)status->MPI_SOURCE);
+    put((uint64_t)status->MPI_TAG);
+}
+
 void put_ended(uint64_t handle, const MPI_Status *status)
 {
     struct entry *entry = find_entry(handle);
@@ -24,10 +32,7 @@ void put_ended(uint64_t handle, const MPI_Status *status)
     if (entry->is_cancelled)
         PMPI_Test_cancelled(status, &is_cancelled);
     if (!is_cancelled && entry->is_wild) {
-        begin_record(WAIT, MET);
-        put(requests_made - entry->number);
-        put((uint64_t)status->MPI_SOURCE);
-        put((uint64_t)status->MPI_TAG);
+        put_met(requests_made - entry->number, status);
     } else if (!is_cancelled && entry->count > 0) {
         put_wait(requests_made - entry->number, entry->count);
     }
