@@ -91,7 +91,7 @@ def test_what_is_loaded_is_what_is_written(path: Path, tmp_path: Path) -> None:
 
 def without_files(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: without_files(item) for key, item in value.items() if key not in {"path", "graph"}}
+        return {key: without_files(item) for key, item in value.items() if key not in {"path", "graph", "file"}}
     return value
 
 
