@@ -25,6 +25,7 @@ COMMANDS = (
     "draw",
     "plot",
     "map",
+    "calibrate",
     "new",
     "explain",
     "list",

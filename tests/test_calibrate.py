@@ -12,6 +12,7 @@ from cutthrough.cli import app
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 KNOWN: dict[str, Any] = {
@@ -93,6 +94,17 @@ def test_tables_are_read_as_they_are_printed(tmp_path: Path) -> None:
         (b"benchmark,size_B,time_us\nosu-bx,1,2\n", "line 2: there is no benchmark `osu-bx`"),
         (b"benchmark,size_B,time_us\nosu-bw,1\n", "line 2: 2 columns, and 3 names of columns"),
         (b"benchmark,interval_us,availability\ncomb-polling,1,0.5\n", "line 2: polling needs a column `message_B`"),
+        (b"# OSU MPI Latency Test\n# Size Latency (ns)\n1 1\n", "line 2: the columns of `osu-latency` are read in us"),
+        (b"# OSU MPI Bandwidth Test\n# Size GB/s\n1 1\n", "line 2: the columns of `osu-bw` are read in MB/s"),
+        (b"# OSU MPI Bandwidth Test\n0 1\n", "line 2: messages of 0 bytes have no bandwidth"),
+        (b"# Benchmarking PingPong\n#bytes t[usec]\n0 1\nxx 1\n", "line 4: `xx` is no number"),
+        (b"size_B,size_B,time_us\n1,2,3\n", "line 1: there are two columns `size_B`"),
+        (
+            b"benchmark,size_B,messages_per_s\nosu-latency,1,2\n",
+            "line 2: `osu-latency` does not measure messages_per_s",
+        ),
+        (b"benchmark,ranks,size_B,time_us\nosu-bw,7,1,2\n", "line 2: `osu-bw` is of 2 ranks, not of 7"),
+        (b"benchmark,ranks,size_B,time_us\nosu-mbw-mr,3,1,2\n", "line 2: `osu-mbw-mr` is of an even number of ranks"),
         (b"x" * (1 << 23), "it is larger than 4 MiB"),
     ],
 )
@@ -104,6 +116,16 @@ def test_what_is_wrong_with_a_table_has_its_line(tmp_path: Path, text: bytes, wr
         calibrate.read(path)
     assert wrong in str(caught.value)
     assert str(path) in str(caught.value)
+
+
+def test_the_command_answers_a_garbled_table_in_one_error(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches a traceback, another exit status than 2, and a section or a file for a table that is none."""
+    path, section = tmp_path / "cut.txt", tmp_path / "nic.toml"
+    path.write_text("# OSU MPI Latency Test\n# Size  Latency (us)\n1 1.2\n2")
+    ran = cutthrough("calibrate", path, "-o", section)
+    assert (ran.status, ran.out, section.exists()) == (2, "", False)
+    assert f"{path}: line 4: 1 columns" in ran.err
+    assert "Traceback" not in ran.err
 
 
 def test_the_command_writes_a_section_that_runs(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ OSU_TITLES = {
     "Bandwidth Test": "osu-bw",
     "Latency Test": "osu-latency",
 }
+#: The unit of each measure in the heading of the OSU benchmarks' columns.
+OSU_UNITS = {TIME: "(us)", BANDWIDTH: "MB/s"}
 #: IMB's names.
 IMB_NAMES = {"PingPong": "ping-pong", "PingPing": "ping-ping", "Sendrecv": "sendrecv", "Exchange": "imb-exchange"}
 #: Columns of CSV that have values: what they are, and their unit in that of the simulator's.
@@ -54,6 +56,8 @@ COLUMNS = {
 #: Columns of CSV that say what of: bytes of a message, or microseconds between polls.
 SIZES = ("size_B", "size", "bytes")
 INTERVAL = "interval_us"
+#: Benchmarks of any number of ranks; `osu-mbw-mr` is of pairs, and all others of two ranks.
+ANY_RANKS = {"sendrecv", "imb-exchange"}
 #: What is read at most: bytes of a file, tables in it, rows of a table, bytes of a message, ranks.
 MOST_BYTES, MOST_TABLES, MOST_ROWS, LARGEST, MOST_RANKS = 1 << 22, 64, 256, 1 << 30, 256
 MOST_WINDOW = 4096
@@ -168,6 +172,8 @@ class _Reader:
                         kind, KINDS[kind], self._rows(held, 0, 1, 1e3 if kind == "osu-latency" else 1e6), ranks, window
                     )
                 kind, ranks, window, held = OSU_TITLES[title], 2, None, []
+            if kind and line.split()[1:2] == ["Size"] and OSU_UNITS[KINDS[kind]] not in line:
+                raise self.wrong(number, f"the columns of `{kind}` are read in {OSU_UNITS[KINDS[kind]].strip('()')}")
             if found := re.search(r"pairs: *(\d{1,9})", line):
                 ranks = 2 * self._whole(number, found[1], "pairs", MOST_RANKS // 2)
             if found := re.search(r"window size: *(\d{1,9})", line):
@@ -189,7 +195,7 @@ class _Reader:
                 column = next((place for place, word in enumerate(words) if word in {"t[usec]", "t_max[usec]"}), None)
                 if column is None:
                     raise self.wrong(number, "there is no column `t[usec]` or `t_max[usec]`")
-            elif column is not None and words and words[0][:1].isdigit():
+            elif column is not None and words and not words[0].startswith("#"):
                 held.append((number, words))
 
     def _csv(self) -> Iterator[Table]:
@@ -201,6 +207,8 @@ class _Reader:
         if not records:
             return
         head_line, head = records[0]
+        if twice := next((name for name in head if head.count(name) > 1), None):
+            raise self.wrong(head_line, f"there are two columns `{twice[:40]}`")
         size = next((name for name in (*SIZES, INTERVAL) if name in head), None)
         value = next((name for name in COLUMNS if name in head), None)
         if size is None or value is None:
@@ -245,6 +253,8 @@ class _Reader:
             raise self.wrong(line, f"there is no benchmark `{written}`", nearest(kind, KINDS))
         if (measure == LEFT) != (kind == "comb-polling"):
             raise self.wrong(line, f"`{kind}` does not measure {measure}")
+        if measure == RATE and kind != "osu-mbw-mr":
+            raise self.wrong(line, f"`{kind}` does not measure {measure}: `osu-mbw-mr` does")
         return kind
 
     def _table(
@@ -252,6 +262,11 @@ class _Reader:
     ) -> Table:
         if kind == "comb-polling" and message is None:
             raise self.wrong(rows[0].line, "polling needs a column `message_B`")
+        if measure in {BANDWIDTH, RATE} and rows[0].size == 0:
+            raise self.wrong(rows[0].line, "messages of 0 bytes have no bandwidth or rate that could be fitted")
+        if kind not in ANY_RANKS and (ranks % 2 if kind == "osu-mbw-mr" else ranks != 2):
+            allowed = "an even number of ranks" if kind == "osu-mbw-mr" else "2 ranks"
+            raise self.wrong(rows[0].line, f"`{kind}` is of {allowed}, not of {ranks}")
         name = f"{self.path.name}: {kind}" + (f", {ranks} ranks" if ranks > 2 else "")
         return Table(name, kind, measure, rows, ranks, window, message)
 
