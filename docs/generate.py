@@ -26,6 +26,8 @@ COMMANDS = (
     "plot",
     "map",
     "calibrate",
+    "record",
+    "convert",
     "new",
     "explain",
     "list",
