@@ -31,8 +31,16 @@ const DAYS: u64 = 1024;
 /// Words of a bit for each day.
 const WORDS: usize = DAYS as usize / 64;
 
-/// Events that are added, at least, from one look at the length of a day to the next.
+/// Events, at least, from one look at the length of a day to the next.
 const REVIEW: usize = 4096;
+
+/// What the length of a day is judged by.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    came: usize,
+    late: usize,
+    far: usize,
+}
 
 /// Events in the order of their times, at equal times of their places within the instant, and then of themselves.
 #[derive(Debug)]
@@ -55,8 +63,10 @@ pub struct Calendar<T> {
     ahead: usize,
     /// Events beyond the year.
     far: BinaryHeap<Reverse<Entry<T>>>,
-    /// Events that have been added since the last look at the length of a day: all, to today, and beyond the year.
-    added: [usize; 3],
+    /// Since the last look at the length of a day, events of days that have come, and events added to today and beyond the year.
+    counts: Counts,
+    /// How many of the first two there are at the next look.
+    next_look: usize,
 }
 
 impl<T: Copy + Ord> Calendar<T> {
@@ -73,7 +83,8 @@ impl<T: Copy + Ord> Calendar<T> {
             free: NONE,
             ahead: 0,
             far: BinaryHeap::new(),
-            added: [0; 3],
+            counts: Counts::default(),
+            next_look: REVIEW,
         }
     }
 
@@ -88,60 +99,85 @@ impl<T: Copy + Ord> Calendar<T> {
         self.len() == 0
     }
 
-    /// Adds an event, by its time and its place within the instant.
-    #[inline]
+    /// Adds an event, by its time and its place within the instant. Where it is not inlined, an event is written to memory twice.
+    #[inline(always)]
     pub fn push(&mut self, at: u64, order: u64, item: T) {
-        self.added[0] += 1;
-        if self.added[0] >= REVIEW {
+        self.place((at, order, item));
+        if self.counts.late >= self.next_look {
             self.review();
         }
-        self.place((at, order, item));
     }
 
     /// Puts an event where it belongs.
     #[inline]
     fn place(&mut self, entry: Entry<T>) {
         let day = entry.0 >> self.bits;
+        // From 0 for the day after today; a day that has come is beyond the year.
+        match day.wrapping_sub(self.today).wrapping_sub(1) < DAYS - 1 {
+            true => self.add_ahead(day, entry),
+            false => self.add_elsewhere(day, entry),
+        }
+    }
+
+    /// Adds an event to the day that has come, or beyond the year.
+    #[inline(never)]
+    fn add_elsewhere(&mut self, day: u64, entry: Entry<T>) {
         if day <= self.today {
-            self.added[1] += 1;
+            self.counts.late += 1;
             self.late.push(Reverse(entry));
-        } else if day - self.today < DAYS {
-            self.add_ahead(day, entry);
         } else {
-            self.added[2] += 1;
+            self.counts.far += 1;
             self.far.push(Reverse(entry));
         }
     }
 
+    /// Adds an event to a day ahead.
     #[inline]
     fn add_ahead(&mut self, day: u64, entry: Entry<T>) {
-        let day = (day % DAYS) as usize;
-        let node = Node { entry, behind: self.days[day] };
-        let place = self.free;
-        if place == NONE {
-            self.days[day] = self.nodes.len() as u32;
-            self.nodes.push(node);
-        } else {
-            self.free = std::mem::replace(&mut self.nodes[place as usize], node).behind;
-            self.days[day] = place;
+        if self.free == NONE {
+            self.add_node(entry);
         }
+        let (place, day) = (self.free, (day % DAYS) as usize);
+        let node = &mut self.nodes[place as usize];
+        self.free = node.behind;
+        *node = Node { entry, behind: std::mem::replace(&mut self.days[day], place) };
         self.occupied[day / 64] |= 1 << (day % 64);
         self.ahead += 1;
+    }
+
+    /// Adds a free node, of any event.
+    #[cold]
+    fn add_node(&mut self, entry: Entry<T>) {
+        self.free = self.nodes.len() as u32;
+        self.nodes.push(Node { entry, behind: NONE });
     }
 
     /// Takes the first event, if its time is not beyond `last`.
     #[inline]
     pub fn take(&mut self, last: u64) -> Option<(u64, u64, T)> {
-        if self.sorted.is_empty() && self.late.is_empty() && !self.come_to_next(last) {
-            return None;
+        if !self.late.is_empty() {
+            return self.take_of_both(last);
         }
-        let next = self.sorted.last();
-        let late = self.late.peek().map(|Reverse(entry)| entry);
-        match (next, late) {
-            (Some(next), late) if late.is_none_or(|late| next < late) => {
-                (next.0 <= last).then(|| self.sorted.pop()).flatten()
+        if self.sorted.is_empty() {
+            if self.counts.came + self.counts.late >= self.next_look {
+                self.review();
+                if !self.late.is_empty() {
+                    return self.take_of_both(last);
+                }
             }
-            (_, Some(late)) if late.0 <= last => self.late.pop().map(|Reverse(entry)| entry),
+            if !self.come_to_next(last) {
+                return None;
+            }
+        }
+        self.sorted.pop_if(|entry| entry.0 <= last)
+    }
+
+    /// The same where something has been added to the day since it has come.
+    fn take_of_both(&mut self, last: u64) -> Option<Entry<T>> {
+        let Reverse(late) = *self.late.peek()?;
+        match self.sorted.last() {
+            Some(next) if *next < late => self.sorted.pop_if(|entry| entry.0 <= last),
+            _ if late.0 <= last => self.late.pop().map(|Reverse(entry)| entry),
             _ => None,
         }
     }
@@ -202,9 +238,11 @@ impl<T: Copy + Ord> Calendar<T> {
         }
         self.ahead -= self.sorted.len();
         self.come_near();
-        // One comparison of 128 bits decides between most events, without a branch.
+        self.counts.came += self.sorted.len();
+        // One comparison of 128 bits decides between most events, without a branch. A day mostly has a few runs that are in order, one for
+        // each kind of event, which a stable sort merges.
         let key = |entry: &Entry<T>| u128::from(entry.0) << 64 | u128::from(entry.1);
-        self.sorted.sort_unstable_by(|one, other| key(other).cmp(&key(one)).then_with(|| other.2.cmp(&one.2)));
+        self.sorted.sort_by(|one, other| key(other).cmp(&key(one)).then_with(|| other.2.cmp(&one.2)));
         true
     }
 
@@ -224,7 +262,8 @@ impl<T: Copy + Ord> Calendar<T> {
     /// Gives days another length if too much is added to today or beyond the year.
     #[cold]
     fn review(&mut self) {
-        let [all, late, far] = std::mem::take(&mut self.added);
+        let Counts { came, late, far } = self.counts;
+        let all = came + late;
         let bits = match () {
             () if 4 * far > all => self.bits.saturating_add(3).min(60),
             () if 4 * late > all => self.bits.saturating_sub(2),
@@ -232,10 +271,13 @@ impl<T: Copy + Ord> Calendar<T> {
         };
         if all < self.len() {
             // Adding them all again would take longer than it saves.
-            self.added = [all.saturating_sub(REVIEW), late, far];
-        } else if bits != self.bits {
+            self.next_look = all + REVIEW;
+            return;
+        }
+        if bits != self.bits {
             self.change(bits);
         }
+        (self.counts, self.next_look) = (Counts::default(), REVIEW);
     }
 
     /// Gives days another length.
@@ -255,8 +297,9 @@ impl<T: Copy + Ord> Calendar<T> {
         self.today = (self.today << self.bits) >> bits;
         self.bits = bits;
         all.sort_unstable();
-        all.into_iter().for_each(|entry| self.place(entry));
-        self.added = [0; 3];
+        for entry in all {
+            self.place(entry);
+        }
     }
 }
 

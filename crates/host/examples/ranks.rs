@@ -1,6 +1,6 @@
 //! The executor alone on a flat network: programs of many ranks, their end times and messages a second.
 //!
-//!     cargo run --release -p cutthrough-host --example ranks -- pairwise 256
+//!     cargo run --release -p cutthrough-host --example ranks -- pairwise 256 4
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -9,14 +9,17 @@
     reason = "a tool for developers"
 )]
 
+use std::path::Path;
 use std::sync::Arc;
 
 use host::{
     ConnectionParams, Envelope, Executor, GapParams, HostContext, MatchingParams, NicParams, PartParams, PerByte,
     ProcessorParams, ProgressMode, ProtocolParams, RailParams, RankPlacement, RegistrationParams, WireParams,
 };
-use units::Bandwidth;
-use workload::program::{Action, Burst, Programs, Script, Scripts, Seen, Step};
+use units::{Bandwidth, Bytes};
+use workload::collectives::{Algorithm, Operation};
+use workload::motifs::{CollectiveSpec, ProgramSpec};
+use workload::program::Programs;
 
 /// One executor is all there is.
 struct Nothing;
@@ -57,70 +60,22 @@ fn interface(eager: Option<u64>) -> NicParams {
     }
 }
 
-/// What a rank does in turn: the partners that it sends to and receives from, round by round.
-#[derive(Debug)]
-struct Rounds {
-    rank: u32,
-    ranks: u32,
-    kind: Kind,
-    bytes: u64,
-    round: u32,
-    step: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
-    Pairwise,
-    Linear,
-    Doubling,
-}
-
-impl Script for Rounds {
-    fn next(&mut self, _: &Seen) -> Step {
-        let (ranks, rank) = (self.ranks, self.rank);
-        let rounds = match self.kind {
-            Kind::Pairwise => ranks - 1,
-            Kind::Doubling => ranks.ilog2(),
-            Kind::Linear => 1,
-        };
-        if self.round == rounds {
-            return Step::End;
-        }
-        let (to, from) = match self.kind {
-            Kind::Pairwise => ((rank + self.round + 1) % ranks, (rank + ranks - self.round - 1) % ranks),
-            Kind::Linear => ((rank + 1) % ranks, (rank + 1) % ranks),
-            Kind::Doubling => (rank ^ 1 << self.round, rank ^ 1 << self.round),
-        };
-        let (recv, send) = (
-            Action::Recv { from: Some(from), bytes: self.bytes, tag: Some(0), context: Default::default() },
-            Action::Send { to, bytes: self.bytes, tag: 0, context: Default::default() },
-        );
-        self.step += 1;
-        let count = ranks - 1;
-        match (self.step, self.kind) {
-            (1, Kind::Linear) => Step::Burst(Burst { first: recv, count, stride: 1 }),
-            (2, Kind::Linear) => Step::Burst(Burst { first: send, count, stride: 1 }),
-            (1, _) => Step::Do(recv),
-            (2, _) => Step::Do(send),
-            _ => {
-                (self.step, self.round) = (0, self.round + 1);
-                Step::WaitAll
-            }
-        }
-    }
+/// The program: pairwise and linear exchange of 1 KiB, or an allreduce of 8 B by recursive doubling.
+fn program(name: &str, ranks: u32, iterations: u32) -> Arc<dyn Programs> {
+    let (operation, algorithm, bytes) = match name {
+        "pairwise" => (Operation::Alltoall, Algorithm::Pairwise, 1024),
+        "linear" => (Operation::Alltoall, Algorithm::Linear, 1024),
+        _ => (Operation::Allreduce, Algorithm::RecursiveDoubling, 8),
+    };
+    let spec = CollectiveSpec { operation, algorithm, size: Bytes(bytes), iterations, ..CollectiveSpec::default() };
+    ProgramSpec::Collective(spec).build(ranks, Path::new(".")).unwrap()
 }
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let ranks: u32 = args[2].parse().unwrap();
-    let (kind, bytes) = match args[1].as_str() {
-        "pairwise" => (Kind::Pairwise, 1024),
-        "linear" => (Kind::Linear, 1024),
-        _ => (Kind::Doubling, 8),
-    };
-    let programs: Arc<dyn Programs> = Arc::new(
-        Scripts::new(ranks, move |rank| Rounds { rank, ranks, kind, bytes, round: 0, step: 0 }).without_probes(),
-    );
+    let iterations = args.get(3).map_or(1, |count| count.parse().unwrap());
+    let programs = program(&args[1], ranks, iterations);
     let placed = RankPlacement::whole((0..ranks).collect(), ranks);
     let mut executor = Executor::new(&programs, interface(None), placed);
     executor.use_wire(WireParams { delay: 2500 * NS, bandwidth: Bandwidth(1 << 50) });

@@ -103,13 +103,13 @@ impl Default for Pending {
 
 impl Pending {
     /// Adds an event of an operation.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, at: u64, op: OpId, event: Event) {
         self.0.push(at, op.packed() | BEHIND_ARRIVALS, event);
     }
 
     /// Adds an arrival of a message of an operation: of equal times, arrivals are first.
-    #[inline]
+    #[inline(always)]
     pub fn push_arrival(&mut self, at: u64, op: OpId, event: Event) {
         self.0.push(at, op.packed(), event);
     }

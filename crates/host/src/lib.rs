@@ -27,6 +27,7 @@ mod progressions;
 mod queues;
 mod rails;
 mod ranges;
+mod ready;
 mod recent;
 mod registration;
 mod report;

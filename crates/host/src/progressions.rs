@@ -2,7 +2,7 @@
 //! stands in a queue is held as arithmetic progressions, so that a burst needs the memory of one entry, however long it is.
 //!
 //! An entry is a shape, which all entries of a progression have in common, and some numbers, the first of which is its time. A queue is
-//! in the order of its times, and only its first entry has an event: who takes an entry out is told of the next. An entry that is not
+//! in the order of its times, and only its first entry has an event: who passes an entry is told of the next. An entry that is not
 //! later than all of its queue stands alone, with an event of its own, so that any times are allowed, and none is forgotten.
 
 use crate::slab::Slab;
@@ -37,15 +37,6 @@ pub(crate) struct Progressions<S, const N: usize> {
     /// By queue, its last progression.
     tails: Vec<u32>,
     all: Slab<Progression<S, N>>,
-}
-
-/// An entry that has been taken out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Taken<S, const N: usize> {
-    pub shape: S,
-    pub numbers: [u64; N],
-    /// The progression that the next entry of its queue is the first of, if there is one.
-    pub next: Option<u32>,
 }
 
 impl<S: Copy + PartialEq, const N: usize> Progressions<S, N> {
@@ -89,21 +80,24 @@ impl<S: Copy + PartialEq, const N: usize> Progressions<S, N> {
         (shape, first)
     }
 
-    /// Takes out the first entry of a progression that `push` or `take` has named.
+    /// Forgets the first entry of a progression that `push` or `pass` has named. Returns the progression that the next entry of its queue
+    /// is the first of, if there is one.
     #[inline]
-    pub fn take(&mut self, place: u32) -> Taken<S, N> {
+    pub fn pass(&mut self, place: u32) -> Option<u32> {
         let own = &mut self.all[place];
-        let (shape, numbers) = (own.shape, own.first);
         if own.len > 1 {
             (own.first, own.len) = (own.numbers(1), own.len - 1);
-            return Taken { shape, numbers, next: Some(place) };
+            return Some(place);
         }
-        let Progression { queue, behind, .. } = *own;
-        self.all.remove(place);
-        if queue != NONE && behind == NONE {
+        let (queue, behind) = (own.queue, own.behind);
+        self.all.free(place);
+        if behind != NONE {
+            return Some(behind);
+        }
+        if queue != NONE {
             self.tails[queue as usize] = NONE;
         }
-        Taken { shape, numbers, next: Some(behind).filter(|&behind| behind != NONE) }
+        None
     }
 
     /// Progressions that there are, and the most that there have been.
@@ -145,7 +139,8 @@ mod tests {
                     check(&queues, place, &mut events);
                 }
                 if takes && let Some(((at, place), ())) = events.pop_first() {
-                    let Taken { shape, numbers, next } = queues.take(place);
+                    let (&shape, &numbers) = queues.first(place);
+                    let next = queues.pass(place);
                     prop_assert_eq!(at, numbers[0]);
                     let own = naive.iter().position(|&own| own == (numbers, shape));
                     prop_assert!(own.is_some());
@@ -155,7 +150,8 @@ mod tests {
                 }
             }
             while let Some(((at, place), ())) = events.pop_first() {
-                let Taken { shape, numbers, next } = queues.take(place);
+                let (&shape, &numbers) = queues.first(place);
+                let next = queues.pass(place);
                 prop_assert_eq!(at, numbers[0]);
                 let own = naive.iter().position(|&own| own == (numbers, shape)).unwrap();
                 naive.swap_remove(own);
@@ -174,7 +170,8 @@ mod tests {
         }
         assert_eq!((queues.len(), queues.places()), (1, 1));
         for number in 0..1000_u64 {
-            assert_eq!(queues.take(0).numbers, [7 * number, 5_u64.wrapping_sub(number)]);
+            assert_eq!(queues.first(0).1, &[7 * number, 5_u64.wrapping_sub(number)]);
+            queues.pass(0);
         }
         assert_eq!(queues.len(), 0);
     }

@@ -32,8 +32,14 @@ impl<T: Copy> Slab<T> {
     /// Takes out the entry at a place.
     #[inline]
     pub fn remove(&mut self, place: u32) -> T {
-        self.free.push(place);
+        self.free(place);
         self.places[place as usize]
+    }
+
+    /// Forgets the entry at a place.
+    #[inline]
+    pub fn free(&mut self, place: u32) {
+        self.free.push(place);
     }
 
     /// The number of entries.

@@ -12,7 +12,7 @@ use workload::program::Context;
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::nic::Passage;
-use crate::progressions::{Progressions, Taken};
+use crate::progressions::Progressions;
 use crate::slab::Slab;
 
 /// What all links are like.
@@ -96,15 +96,18 @@ impl Light {
 pub(crate) type Lights = Progressions<Shape, 4>;
 
 impl Lights {
-    /// Takes out the first message of a progression, and says which message of which progression comes next in its queue.
+    /// The first message of a progression.
     #[inline]
-    pub fn take_light(&mut self, place: u32) -> (Light, Option<(u32, Light)>) {
-        let Taken { shape, numbers, next } = self.take(place);
-        let next = next.map(|place| {
-            let (shape, numbers) = self.first(place);
-            (place, Light::of(*shape, *numbers))
-        });
-        (Light::of(shape, numbers), next)
+    pub fn light(&self, place: u32) -> Light {
+        let (&shape, &numbers) = self.first(place);
+        Light::of(shape, numbers)
+    }
+
+    /// When the first message of a progression is to come, and of which send it is.
+    #[inline]
+    pub fn due(&self, place: u32) -> (u64, OpId) {
+        let &[at, _, op, _] = self.first(place).1;
+        (at, OpId::of_packed(op))
     }
 }
 

@@ -261,7 +261,7 @@ fn started(programs: &Arc<dyn Programs>, rank: u32) -> Vec<Action> {
                 }
                 alone => alone,
             });
-            state.ended(&Ended { id: op.id, at: 0, matched: None }, &mut starts).unwrap();
+            state.ended(&Ended { id: op.id, at: 0, matched: None, count: 1 }, &mut starts).unwrap();
         }
     }
     all

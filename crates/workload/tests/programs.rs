@@ -172,7 +172,7 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64)
             left -= 1;
         }
         for (rank, id, matched) in ended {
-            ranks[rank as usize].ended(&Ended { id, at: 0, matched }, &mut starts).unwrap();
+            ranks[rank as usize].ended(&Ended { id, at: 0, matched, count: 1 }, &mut starts).unwrap();
             open.extend(starts.drain(..).flat_map(|op| each(op, ranks_of)).map(|op| (rank, op)));
         }
     }

@@ -2,7 +2,7 @@
 
 use workload::program::{Action, Op, stridden};
 
-use super::{Executor, NONE, Receiving, Sending};
+use super::{Executor, Receiving, Sending};
 use crate::burst::Sources;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
@@ -25,10 +25,33 @@ pub(super) struct SendBurst {
 }
 
 impl Executor {
-    /// A receive is posted.
-    pub(super) fn post_receive(&mut self, label: Label, receive: Receive, now: u64, around: &mut impl HostContext) {
-        let Receiving { rank, op, .. } = self.receives[receive.0];
-        let id = OpId { rank: op.rank, number: op.number.wrapping_add(receive.1) };
+    /// Receives of one shape start, so many strides apart, as one says that stands for all.
+    pub(super) fn start_receive(
+        &mut self,
+        receiving: Receiving,
+        label: Label,
+        stride: u32,
+        now: u64,
+        around: &mut impl HostContext,
+    ) {
+        let place = self.receives.insert(receiving);
+        if receiving.left == 1 {
+            return self.post(label, (place, 0), (receiving.rank, receiving.op), now, around);
+        }
+        let sources = Sources { first: label.source, stride, ranks: self.placed.node_of.len() as u32 };
+        self.post_burst(place, label, (sources, receiving.left), now, around);
+    }
+
+    /// A receive is posted of a rank, by its number here, as an operation.
+    #[inline]
+    fn post(
+        &mut self,
+        label: Label,
+        receive: Receive,
+        (rank, id): (u32, OpId),
+        now: u64,
+        around: &mut impl HostContext,
+    ) {
         let met = self.matching.receive(rank, label, receive);
         let from = self.search(rank, now, (id, true));
         if let Some(message) = met {
@@ -37,9 +60,8 @@ impl Executor {
         }
     }
 
-    /// Operations one by one.
-    pub(super) fn each_of(&self, op: Op) -> impl Iterator<Item = Op> + use<> {
-        let ranks = self.placed.node_of.len() as u32;
+    /// Operations one by one, among so many ranks.
+    pub(super) fn each_of(op: Op, ranks: u32) -> impl Iterator<Item = Op> + use<> {
         let action = move |number: u32| {
             let at = |rank: u32| stridden(rank, (op.stride, number), ranks);
             match op.action {
@@ -72,12 +94,13 @@ impl Executor {
         now: u64,
         around: &mut impl HostContext,
     ) {
-        let rank = self.receives[receive].rank;
+        let Receiving { rank, op, .. } = self.receives[receive];
         if self.interface.matching.per_entry > 0 {
             // Each search takes its own time.
             for number in 0..burst.1 {
                 let label = Label { source: burst.0.of(number), ..label };
-                self.post_receive(label, (receive, number), now, around);
+                let id = OpId { rank: op.rank, number: op.number.wrapping_add(number) };
+                self.post(label, (receive, number), (rank, id), now, around);
             }
             return;
         }
@@ -92,34 +115,24 @@ impl Executor {
 
     /// Sends of one shape start, in order. The processor accepts the work of all at once, so that they are handed over one after the
     /// other; each needs memory only then. Where they need more than that, each starts by itself.
-    pub(super) fn start_sends(&mut self, rank: u32, op: Op, id: OpId, now: u64, around: &mut impl HostContext) {
-        let Action::Send { to: first, bytes, tag, context } = op.action else { return };
-        let (placed, asks, fetched, stalled) = (NONE, false, false, false);
-        let sending = |number: u32, to: u32| Sending {
-            op: OpId { rank: id.rank, number: id.number.wrapping_add(number) },
-            rank,
-            id: op.id,
-            to,
-            tag,
-            context,
-            bytes,
-            placed,
-            asks,
-            fetched,
-            stalled,
-            written_at: 0,
-        };
+    pub(super) fn start_sends(
+        &mut self,
+        next: Sending,
+        (count, stride): (u32, u32),
+        now: u64,
+        around: &mut impl HostContext,
+    ) {
+        let Sending { op: id, rank, to: first, bytes, context, .. } = next;
         let ranks = self.placed.node_of.len() as u32;
         if self.needs_more_than_a_call(bytes) || self.forwards(context) {
-            for number in 0..op.count {
-                let to = stridden(first, (op.stride, number), ranks);
-                let asks = self.asks(id.rank, to, bytes);
-                self.start_send(Sending { asks, ..sending(number, to) }, now, around);
+            for number in 0..count {
+                let to = stridden(first, (stride, number), ranks);
+                let op = OpId { rank: id.rank, number: id.number.wrapping_add(number) };
+                self.start_send(Sending { op, to, ..next }, now, around);
             }
             return;
         }
         let work = self.interface.sending(bytes);
-        let (count, stride) = (op.count, op.stride);
         let at = self.processors.call(rank, now, work);
         let work = match self.processors.occupied() {
             true => {
@@ -128,7 +141,7 @@ impl Executor {
             }
             false => 0,
         };
-        let burst = SendBurst { next: sending(0, first), number: 0, count, first, stride, work };
+        let burst = SendBurst { next, number: 0, count, first, stride, work };
         let place = self.bursts.insert(burst);
         match at <= now {
             true => self.send_next(place, (now, false), around),

@@ -34,10 +34,9 @@ mod protocol;
 mod reactions;
 mod traced;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use workload::program::{Context, Op, Programs, RankProgram};
+use workload::program::{Context, Programs, RankProgram};
 
 use bursts::SendBurst;
 use forwarding::Told;
@@ -58,6 +57,7 @@ use crate::probes::Probes;
 use crate::processor::{NodeParams, Processors};
 use crate::queues::{self, Queues};
 use crate::rails::Rails;
+use crate::ready::Ready;
 use crate::registration::Registrations;
 use crate::report::{Completed, HostError, Progress, Released};
 use crate::slab::Slab;
@@ -102,6 +102,17 @@ struct Receiving {
 
 const NONE: u32 = u32::MAX;
 
+impl Sending {
+    /// A send of no bytes in the communicator of all ranks, of an operation that its rank and program know by numbers, to a rank under a
+    /// tag.
+    #[inline]
+    fn new(op: OpId, (rank, id): (u32, u32), (to, tag): (u32, u32)) -> Self {
+        let (placed, asks, fetched, stalled) = (NONE, false, false, false);
+        let context = Context::WORLD;
+        Self { op, rank, id, to, tag, context, bytes: 0, placed, asks, fetched, stalled, written_at: 0 }
+    }
+}
+
 /// The operation of what is done immediately, and need not be ordered.
 const NOBODY: OpId = OpId { rank: NONE, number: NONE };
 
@@ -114,6 +125,9 @@ struct Rank {
     open: u64,
     /// When its last operation ended.
     ended_at: u64,
+    /// Whether its program is notified only when none is open, and how many have ended that it has not been notified of.
+    notify_last: bool,
+    unnotified: u32,
 }
 
 /// The state of the ranks of some nodes.
@@ -154,10 +168,9 @@ pub struct Executor {
     light: bool,
     /// Ranks may probe: what is light is not found by probes.
     may_probe: bool,
-    /// Operations that start now, in the order in which they were issued, with their ranks' numbers here.
-    ready: VecDeque<(u32, Op)>,
-    /// What a program issues, kept for its memory.
-    issued: Vec<Op>,
+    ready: Ready,
+    /// Kept for its memory.
+    starting: Ready,
     /// The present tick of the network, and the earliest tick for which an alarm is set.
     tick: u64,
     alarm: u64,
@@ -207,8 +220,8 @@ impl Executor {
             groups: None,
             light: false,
             may_probe: programs.may_probe(),
-            ready: VecDeque::new(),
-            issued: Vec::new(),
+            ready: Ready::default(),
+            starting: Ready::default(),
             tick: 0,
             alarm: u64::MAX,
             // Until they begin, something is to happen by itself.
@@ -236,8 +249,8 @@ impl Executor {
         self.progress.is_busy = false;
         self.light = self.has_light();
         for rank in 0..self.programs.len() as u32 {
-            let begun = self.programs[rank as usize].begin(now, &mut self.issued);
-            self.take_issued(rank, begun.map_err(|error| HostError::Program { rank: self.rank(rank), error }));
+            let begun = self.programs[rank as usize].begin(now, self.ready.issue());
+            self.take_issued(rank, begun);
             self.start_ready(now, around);
         }
     }
@@ -326,10 +339,10 @@ impl Executor {
         self.interface.eager_limit.is_some_and(|limit| bytes > limit)
     }
 
-    /// Whether two ranks share a node.
+    /// Whether two ranks share a node, one of which is here.
     #[inline]
     fn is_within(&self, one: u32, other: u32) -> bool {
-        self.placed.node(one) == self.placed.node(other)
+        self.placed.is_within(one, other)
     }
 
     /// Whether a message of one rank to another waits for that before its data go. One of a rank to itself never does.

@@ -1,9 +1,8 @@
 //! Operations from their start to their end.
 
-use workload::program::{Action, Ended, Matched, Op};
+use workload::program::{Action, Ended, Matched, Notify, Op, ProgramError};
 
-use super::{Executor, NONE, Receiving, Sending};
-use crate::burst::Sources;
+use super::{Executor, Receiving, Sending};
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::label::{ANY_SOURCE, Label};
@@ -13,123 +12,107 @@ use crate::trace::Purpose;
 impl Executor {
     /// Takes over what the program of a rank, by its number here, has issued.
     #[inline]
-    pub(super) fn take_issued(&mut self, rank: u32, issued: Result<(), HostError>) {
-        self.trace_issued(self.issued.len());
-        if !self.issued.is_empty() {
-            self.make_ready(rank);
+    pub(super) fn take_issued(&mut self, rank: u32, issued: Result<Notify, ProgramError>) {
+        if self.trace.is_some() {
+            self.trace_issued();
         }
-        if self.ranks[rank as usize].open == 0 {
+        let own = &mut self.ranks[rank as usize];
+        own.open += self.ready.assign(rank);
+        if own.open == 0 {
             self.progress.open -= 1;
         }
-        if let Err(error) = issued {
-            self.fail(error);
+        match issued {
+            // A trace notes what each end leads to.
+            Ok(notify) => own.notify_last = notify == Notify::Last && self.trace.is_none(),
+            Err(error) => self.fail(HostError::Program { rank: self.rank(rank), error }),
         }
-    }
-
-    /// What the program of a rank has issued is to start.
-    fn make_ready(&mut self, rank: u32) {
-        if self.trace.is_some() {
-            // Each operation of a burst is traced by itself.
-            let issued = std::mem::take(&mut self.issued);
-            self.issued = issued.into_iter().flat_map(|op| self.each_of(op)).collect();
-        }
-        let mut open = 0;
-        for &op in &self.issued {
-            open += u64::from(op.count);
-            self.ready.push_back((rank, op));
-        }
-        self.issued.clear();
-        self.ranks[rank as usize].open += open;
     }
 
     /// Starts what is ready, unless its processor has to end something before.
-    #[inline]
+    #[inline(always)]
     pub(super) fn start_ready(&mut self, now: u64, around: &mut impl HostContext) {
         if !self.ready.is_empty() {
             self.start_all_ready(now, around);
         }
     }
 
+    /// What starts may lead to more, which starts behind all that is ready.
+    #[inline(never)]
     fn start_all_ready(&mut self, now: u64, around: &mut impl HostContext) {
-        while let Some((rank, op)) = self.ready.pop_front() {
-            if self.processors.postpones(rank) && !self.starts_on_nic(&op) {
-                self.trace_postponed(rank);
-                self.processors.postpone(rank, op);
-            } else {
-                self.start(rank, op, now, around);
+        let mut batch = std::mem::take(&mut self.starting);
+        while !self.ready.is_empty() {
+            std::mem::swap(&mut batch, &mut self.ready);
+            for (rank, op) in batch.iter() {
+                if self.processors.postpones(rank) && !self.starts_on_nic(op) {
+                    self.trace_postponed(rank);
+                    self.processors.postpone(rank, *op);
+                } else {
+                    self.start(rank, op, now, around);
+                }
             }
+            batch.clear();
         }
+        self.starting = batch;
     }
 
     /// Starts an operation of a rank, by its number here.
-    pub(super) fn start(&mut self, rank: u32, op: Op, now: u64, around: &mut impl HostContext) {
+    pub(super) fn start(&mut self, rank: u32, op: &Op, now: u64, around: &mut impl HostContext) {
         if op.count > 1 && (self.processors.has_deferred(rank) || self.trace.is_some()) {
             // The first call of a burst lets the library do what has waited; operations are recorded one by one.
-            let (first, rest) = self.split(op);
-            self.start(rank, first, now, around);
-            return self.start(rank, rest, now, around);
+            let (first, rest) = self.split(*op);
+            self.start(rank, &first, now, around);
+            return self.start(rank, &rest, now, around);
         }
         let state = &mut self.ranks[rank as usize];
         let id = OpId { rank: self.placed.ranks()[rank as usize], number: state.started };
         state.started = state.started.wrapping_add(op.count);
         self.trace_started(rank, id.number, &op.action, now);
-        let ranks = self.placed.node_of.len() as u32;
-        self.unmatched += match op.action {
-            Action::Send { .. } => i64::from(op.count),
-            Action::Recv { .. } => -i64::from(op.count),
-            _ => 0,
-        };
         match op.action {
+            Action::Send { to, bytes, tag, context } => {
+                self.unmatched += i64::from(op.count);
+                let sending = Sending { bytes, context, ..Sending::new(id, (rank, op.id), (to, tag)) };
+                match op.count {
+                    _ if !self.is_rank(to, id) => {}
+                    1 => self.start_send(sending, now, around),
+                    count => self.start_sends(sending, (count, op.stride), now, around),
+                }
+            }
+            Action::Recv { from, bytes, tag, context } => {
+                self.unmatched -= i64::from(op.count);
+                if from.is_none_or(|from| self.is_rank(from, id)) {
+                    let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
+                    let receiving = Receiving { op: id, rank, id: op.id, bytes, left: op.count };
+                    self.start_receive(receiving, label, op.stride, now, around);
+                }
+            }
             Action::Calc { time } => {
                 let end = self.processors.calculate(rank, now, time);
                 self.trace_work(rank, (id, Purpose::Calc), end);
                 return self.later(end, id, Event::Calculated(op.id), now, around);
             }
-            Action::Send { to: other, .. }
-            | Action::Recv { from: Some(other), .. }
-            | Action::Probe { from: Some(other), .. }
-                if other >= ranks =>
-            {
-                self.fail(HostError::NoSuchRank { rank: id.rank, other, ranks });
-            }
-            Action::Send { .. } if op.count > 1 => self.start_sends(rank, op, id, now, around),
-            Action::Send { to, bytes, tag, context } => {
-                let sending = Sending {
-                    op: id,
-                    rank,
-                    id: op.id,
-                    to,
-                    tag,
-                    context,
-                    bytes,
-                    placed: NONE,
-                    asks: self.asks(id.rank, to, bytes),
-                    fetched: false,
-                    stalled: false,
-                    written_at: 0,
-                };
-                self.start_send(sending, now, around);
-            }
-            Action::Recv { from, bytes, tag, context } => {
-                let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
-                let receiving = Receiving { op: id, rank, id: op.id, bytes, left: op.count };
-                let place = self.receives.insert(receiving);
-                if op.count > 1 {
-                    let sources = Sources { first: label.source, stride: op.stride, ranks };
-                    self.post_burst(place, label, (sources, op.count), now, around);
-                } else {
-                    self.post_receive(label, (place, 0), now, around);
-                }
-            }
             Action::OnNic(step) => self.start_on_nic(rank, (id, op.id), step, now, around),
             Action::Group(call) => self.start_group(rank, (id, op.id), call, now, around),
-            Action::Probe { .. } => return self.probe(rank, (id, op.id), op.action, now, around),
+            Action::Probe { from, .. } => {
+                if from.is_none_or(|from| self.is_rank(from, id)) {
+                    return self.probe(rank, (id, op.id), op.action, now, around);
+                }
+            }
             Action::Poll => {
                 self.react_to_deferred(rank, now, around);
                 return self.later(self.processors.returns(rank, now), id, Event::Polled(op.id), now, around);
             }
         }
         self.react_to_deferred(rank, now, around);
+    }
+
+    /// Whether there is a rank that an operation names; otherwise that is an error.
+    #[inline]
+    fn is_rank(&mut self, other: u32, op: OpId) -> bool {
+        let ranks = self.placed.node_of.len() as u32;
+        if other >= ranks {
+            self.fail(HostError::NoSuchRank { rank: op.rank, other, ranks });
+        }
+        other < ranks
     }
 
     /// The time has come at which a calculation was to end.
@@ -146,13 +129,25 @@ impl Executor {
     }
 
     /// An operation of a rank, by its number here, ends: its number, and what its program knows it by.
+    #[inline]
     pub(super) fn end(&mut self, rank: u32, (number, id): (u32, u32), now: u64, matched: Option<Matched>) {
         self.trace_ended(rank, number, now);
         let state = &mut self.ranks[rank as usize];
         state.open -= 1;
         state.ended_at = now;
         self.progress.ended += 1;
-        let ended = self.programs[rank as usize].ended(&Ended { id, at: now, matched }, &mut self.issued);
-        self.take_issued(rank, ended.map_err(|error| HostError::Program { rank: self.rank(rank), error }));
+        if state.notify_last && state.open > 0 {
+            state.unnotified += 1;
+            return;
+        }
+        let count = std::mem::take(&mut state.unnotified) + 1;
+        self.notify(rank, &Ended { id, at: now, matched, count });
+    }
+
+    /// The program of a rank, by its number here, is notified of ends, and goes on.
+    #[inline(never)]
+    fn notify(&mut self, rank: u32, ended: &Ended) {
+        let issued = self.programs[rank as usize].ended(ended, self.ready.issue());
+        self.take_issued(rank, issued);
     }
 }

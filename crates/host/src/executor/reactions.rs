@@ -160,7 +160,7 @@ impl Executor {
             self.start_ready(now, around);
             if let Some(op) = self.processors.next_postponed(rank) {
                 self.trace_resumed(rank);
-                self.start(rank, op, now, around);
+                self.start(rank, &op, now, around);
             } else if let Some(reaction) = self.processors.next_deferred(rank) {
                 self.handle(rank, reaction, (now, now), around);
             } else {

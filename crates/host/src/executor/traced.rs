@@ -34,10 +34,13 @@ impl Executor {
         end
     }
 
-    #[inline]
-    pub(super) fn trace_issued(&mut self, count: usize) {
+    /// A program has issued operations: each of a burst is recorded by itself.
+    #[cold]
+    pub(super) fn trace_issued(&mut self) {
+        let ranks = self.placed.node_of.len() as u32;
+        let issued = self.ready.replace(|op| Self::each_of(op, ranks));
         if let Some(trace) = &mut self.trace {
-            trace.issued(count);
+            trace.issued(issued);
         }
     }
 

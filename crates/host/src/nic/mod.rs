@@ -112,6 +112,7 @@ impl Interfaces {
     }
 
     /// The interface of a node takes over a message of so many bytes at a time, which the processor does not write: as which its bytes come.
+    #[inline]
     pub fn fetch(&mut self, source: usize, bytes: u64, at: u64) -> Stream {
         match self.parts.dma.engines {
             0 => Stream::whole(at),
@@ -120,6 +121,7 @@ impl Interfaces {
     }
 
     /// A packet leaves: when its head and its tail have passed the parts, in picoseconds.
+    #[inline]
     pub fn send(&mut self, source: usize, packet: &Fragment, at: Passage) -> Passage {
         let bus = self.bus_of(source);
         let at = self.all[bus].bus.pass(&self.parts.bus, packet, (false, at));
@@ -127,6 +129,7 @@ impl Interfaces {
     }
 
     /// A packet arrives: when it has passed the parts.
+    #[inline]
     pub fn receive(&mut self, source: usize, packet: &Fragment, at: Passage) -> Passage {
         let at = self.all[source].receive_gap.pass(&self.parts.receive_gap, packet, at);
         let bus = self.bus_of(source);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use host::{Envelope, Executor, Groups, HostContext, NicParams, NodeParams, Outgoing, RankPlacement};
-use workload::program::{Ended, Matched, Messages, Op, ProgramError, ProgramGroup, Programs, RankProgram};
+use workload::program::{Ended, Matched, Messages, Notify, Op, ProgramError, ProgramGroup, Programs, RankProgram};
 
 use crate::switch::Switch;
 
@@ -181,17 +181,21 @@ impl NotedRank {
 }
 
 impl RankProgram for NotedRank {
-    fn begin(&mut self, now: u64, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+    fn begin(&mut self, now: u64, starts: &mut Vec<Op>) -> Result<Notify, ProgramError> {
+        let before = starts.len();
         self.inner.begin(now, starts)?;
-        self.note_starts(starts, now);
-        Ok(())
+        self.note_starts(&starts[before..], now);
+        // Its notes have each end.
+        Ok(Notify::Each)
     }
 
-    fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+    fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<Notify, ProgramError> {
         self.note((true, ended.id, ended.at, ended.matched));
+        let before = starts.len();
         self.inner.ended(ended, starts)?;
-        self.note_starts(starts, ended.at);
-        Ok(())
+        self.note_starts(&starts[before..], ended.at);
+        // Its notes have each end.
+        Ok(Notify::Each)
     }
 }
 

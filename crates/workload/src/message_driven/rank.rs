@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::entries::{Kind, MessageDriven, NONE, POSTED, Sent, sizes};
-use crate::program::{Action, Ended, Interval, Op, ProgramError, RankProgram};
+use crate::program::{Action, Ended, Interval, Notify, Op, ProgramError, RankProgram};
 
 /// The numbers of operations: a receive, a send, a calculation, an operation in the switches to which the rank gives; and of those from
 /// which it gets something the first, each by its place among the rank's.
@@ -227,7 +227,7 @@ impl DrivenRank {
 }
 
 impl RankProgram for DrivenRank {
-    fn begin(&mut self, now: u64, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+    fn begin(&mut self, now: u64, starts: &mut Vec<Op>) -> Result<Notify, ProgramError> {
         self.begun = now;
         (0..self.to_post.min(POSTED)).for_each(|_| self.post(starts));
         (0..self.heard.len() as u32).for_each(|place| self.listen(place, starts));
@@ -237,10 +237,10 @@ impl RankProgram for DrivenRank {
             }
         }
         self.go_on(now, starts);
-        Ok(())
+        Ok(Notify::Each)
     }
 
-    fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+    fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<Notify, ProgramError> {
         match (ended.id, ended.matched) {
             (RECEIVE, Some(matched)) => {
                 self.post(starts);
@@ -252,10 +252,10 @@ impl RankProgram for DrivenRank {
                 }
             }
             (HEAR.., _) => self.hear(ended.id - HEAR, starts),
-            _ => return Ok(()),
+            _ => return Ok(Notify::Each),
         }
         self.go_on(ended.at, starts);
-        Ok(())
+        Ok(Notify::Each)
     }
 
     fn intervals(&self) -> &[Interval] {

@@ -12,6 +12,7 @@ mod burst;
 pub mod calls;
 pub mod chakra;
 mod pattern;
+mod posts;
 mod running;
 mod script;
 mod scripted;
@@ -189,7 +190,7 @@ pub struct Matched {
     pub bytes: u64,
 }
 
-/// An operation that has ended.
+/// An operation that has ended, the last one of those that a rank has not been notified of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// What the program knows it by.
@@ -198,6 +199,8 @@ pub struct Ended {
     pub at: u64,
     /// Of a receive or a probe, the message.
     pub matched: Option<Matched>,
+    /// How many have ended since the rank was notified before, at least 1: more than that only if it asked for [`Notify::Last`].
+    pub count: u32,
 }
 
 /// A time that a program has measured.
@@ -311,18 +314,29 @@ pub trait Programs: Debug + Send + Sync {
     }
 }
 
+/// Of which ends the program of a rank asks to be notified next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Notify {
+    /// Of the end of each operation.
+    #[default]
+    Each,
+    /// Of the end of the last of all that are outstanding: nothing starts before. Being notified of each does as well.
+    Last,
+}
+
 /// What one rank does: the state of its program.
 pub trait RankProgram: Debug + Send {
-    /// Begins at a time in picoseconds: adds the operations that start then, in the order in which they start.
+    /// Begins at a time in picoseconds: adds the operations that start then, in the order in which they start, behind those that are
+    /// there, which are of other ranks.
     ///
     /// # Errors
     /// If the program cannot go on.
-    fn begin(&mut self, now: u64, starts: &mut Vec<Op>) -> Result<(), ProgramError>;
-    /// An operation has ended: adds those that start then, in the order in which they start.
+    fn begin(&mut self, now: u64, starts: &mut Vec<Op>) -> Result<Notify, ProgramError>;
+    /// An operation has ended, or all that were outstanding have: adds those that start then likewise.
     ///
     /// # Errors
     /// If the program cannot go on.
-    fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<(), ProgramError>;
+    fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<Notify, ProgramError>;
     /// What it has measured so far.
     fn intervals(&self) -> &[Interval] {
         &[]

@@ -1,7 +1,7 @@
 //! A collective operation of a rank that is under way.
 
 use super::ProgramError;
-use super::burst::Burst;
+use super::posts::Posts;
 use super::{Action, NicStep};
 use crate::collectives::{Collective, Member, Move, Stage, Way, combined, stage, stages};
 use crate::communicator::{Communicator, Context, Group};
@@ -69,37 +69,36 @@ impl Running {
     }
 
     /// Gives what is posted next, when all that was posted before has ended; nothing at the end.
-    pub fn go_on(&mut self, post: &mut dyn FnMut(Burst)) {
+    pub fn go_on(&mut self, posts: &mut Posts<'_>) {
         if self.on_nic != OnNic::Over {
-            return self.go_on_by_nic(post);
+            return self.go_on_by_nic(posts);
         }
         let time = self.uncombined.saturating_mul(self.call.time_per_byte);
         self.uncombined = 0;
         if time > 0 {
-            return post(Burst { first: Action::Calc { time }, count: 1, stride: 0 });
+            return posts.post(Action::Calc { time }, 1, 0);
         }
         let mut posted = false;
         while !posted && self.has_round() {
-            posted = self.post_round(post);
+            posted = self.post_round(posts);
         }
     }
 
     /// The same of an operation that interfaces carry out.
-    fn go_on_by_nic(&mut self, post: &mut dyn FnMut(Burst)) {
+    fn go_on_by_nic(&mut self, posts: &mut Posts<'_>) {
         let is_root = self.communicator.own() == self.call.root;
-        let mut step = |step| post(Burst { first: Action::OnNic(step), count: 1, stride: 0 });
         if self.on_nic == OnNic::Before {
             self.on_nic = OnNic::Under;
             if self.call.operation.gives(is_root) {
-                return step(NicStep::Begin);
+                return posts.post(Action::OnNic(NicStep::Begin), 1, 0);
             }
         }
         let bytes = std::mem::take(&mut self.uncombined);
         if bytes > 0 {
-            return step(NicStep::Combine { bytes });
+            return posts.post(Action::OnNic(NicStep::Combine { bytes }), 1, 0);
         }
         while self.has_round() {
-            if self.post_round(post) {
+            if self.post_round(posts) {
                 return;
             }
         }
@@ -107,7 +106,7 @@ impl Running {
         if !self.call.operation.gets(is_root) {
             return;
         }
-        post(Burst { first: Action::OnNic(NicStep::End), count: 1, stride: 0 });
+        posts.post(Action::OnNic(NicStep::End), 1, 0);
     }
 
     /// Goes on to the next round, if there is one: through phases and stages that are over.
@@ -133,12 +132,12 @@ impl Running {
     }
 
     /// Posts a round; returns whether there is anything in it.
-    fn post_round(&mut self, post: &mut dyn FnMut(Burst)) -> bool {
+    fn post_round(&mut self, posts: &mut Posts<'_>) -> bool {
         let Some(Stage { group, at, phases, in_switch }) = &self.stage else { return false };
         if let Some(call) = in_switch {
             self.uncombined = combined(call, at);
             (self.round, self.unposted) = (1, false);
-            post(Burst { first: Action::Group(*call), count: 1, stride: 0 });
+            posts.post(Action::Group(*call), 1, 0);
             return true;
         }
         let shape = Shape {
@@ -150,7 +149,7 @@ impl Running {
         };
         let (mut posted, mut uncombined) = (false, 0);
         phases[self.phase].round(at, self.round, &mut |of_shape| {
-            uncombined += shape.post(&of_shape, post);
+            uncombined += shape.post(&of_shape, posts);
             posted = true;
         });
         self.uncombined = uncombined;
@@ -170,20 +169,19 @@ struct Shape<'a> {
 
 impl Shape<'_> {
     /// Posts messages: those to ranks that are equally far from one another at once. Returns bytes that are to be combined.
-    fn post(&self, messages: &Move, post: &mut dyn FnMut(Burst)) -> u64 {
-        let is_world = matches!(self.group, Group::Progression { first: 0, stride: 1, .. });
+    fn post(&self, messages: &Move, posts: &mut Posts<'_>) -> u64 {
         let (all, size) = (self.at.elements, self.at.size);
         let mut bytes = 0;
-        if messages.count == 1 || (is_world && messages.data.is_even(all)) {
+        if messages.count == 1 || (self.is_world() && messages.data.is_even(all)) {
             let Move { peer, count, stride, data, .. } = *messages;
             let each = data.elements(all) * self.element;
-            post(Burst { first: self.action(messages.way, peer, each), count, stride });
+            posts.post(self.action(messages.way, peer, each), count, stride);
             bytes = each * u64::from(count);
         } else {
             for number in 0..messages.count {
                 let (peer, data) = messages.message(number, size);
                 let own = data.elements(all) * self.element;
-                post(Burst { first: self.action(messages.way, peer, own), count: 1, stride: 0 });
+                posts.post(self.action(messages.way, peer, own), 1, 0);
                 bytes += own;
             }
         }
@@ -192,6 +190,12 @@ impl Shape<'_> {
             Way::Combine => bytes,
             Way::Prefix { times } => bytes.saturating_mul(u64::from(times)),
         }
+    }
+
+    /// Whether members are numbered as ranks.
+    #[inline]
+    fn is_world(&self) -> bool {
+        matches!(self.group, Group::Progression { first: 0, stride: 1, .. })
     }
 
     #[inline]

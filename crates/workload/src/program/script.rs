@@ -61,6 +61,10 @@ pub trait Script: Debug + Send {
     fn ended(&mut self, _request: Request, _at: u64) -> bool {
         false
     }
+    /// Whether it takes note of requests that end: then it is notified of each when that ends.
+    fn notes_ends(&self) -> bool {
+        false
+    }
     /// What it has measured so far.
     fn intervals(&self) -> &[Interval] {
         &[]

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use super::burst::Burst;
+use super::posts::Posts;
 use super::running::Running;
 use super::script::{Request, Script, Seen, Step};
-use super::{Action, Ended, Interval, Matched, Op, ProgramError, RankProgram};
+use super::{Action, Ended, Interval, Matched, Notify, Op, ProgramError, RankProgram};
 use crate::collectives::{Collective, CollectiveError};
 use crate::communicator::Communicator;
 
@@ -126,7 +127,8 @@ impl<S: Script> ScriptedRank<S> {
         if burst.count == 0 || !burst.first.is_message() {
             return Err(ProgramError::EmptyBurst);
         }
-        post(self.made(), burst, self.ranks, starts);
+        let Burst { first, count, stride } = burst;
+        Posts::new(self.made(), self.ranks, starts).post(first, count, stride);
         self.left.push_back(burst.count);
         self.open += u64::from(burst.count);
         Ok(())
@@ -196,11 +198,9 @@ impl<S: Script> ScriptedRank<S> {
     fn advance_collective(&mut self, place: usize, starts: &mut Vec<Op>) -> bool {
         let (request, running) = &mut self.running[place];
         let id = *request;
-        let mut posted = 0;
-        running.go_on(&mut |burst| {
-            posted += burst.count;
-            post(id, burst, self.ranks, starts);
-        });
+        let mut posts = Posts::new(id, self.ranks, starts);
+        running.go_on(&mut posts);
+        let posted = posts.count();
         self.open += u64::from(posted);
         self.left[(id - self.first) as usize] = posted;
         if posted == 0 {
@@ -264,6 +264,33 @@ impl<S: Script> ScriptedRank<S> {
         request.checked_sub(self.first).is_none_or(|place| self.left.get(place as usize) == Some(&0))
     }
 
+    /// Of which ends it has to know: of the last only if it waits for all that is outstanding, and nobody asks when each has ended.
+    #[inline]
+    fn notify(&self) -> Notify {
+        let waits_for_all = match self.blocked {
+            _ if self.open < 2 => false,
+            Blocked::On(request) => {
+                let left = request.checked_sub(self.first).and_then(|place| self.left.get(place as usize));
+                left.is_some_and(|&left| u64::from(left) == self.open)
+            }
+            Blocked::OnAll => self.running.is_empty() && !self.script.notes_ends(),
+            _ => false,
+        };
+        if waits_for_all { Notify::Last } else { Notify::Each }
+    }
+
+    /// So many operations have ended, which are all that were outstanding, the last one of a request: all but that are counted.
+    fn leave_last(&mut self, request: Request, count: u32) {
+        debug_assert_eq!(u64::from(count), self.open, "notified of several ends without having asked for the last");
+        if self.blocked == Blocked::OnAll {
+            self.left.iter_mut().for_each(|left| *left = 0);
+        }
+        if let Some(left) = request.checked_sub(self.first).and_then(|place| self.left.get_mut(place as usize)) {
+            *left = 1;
+        }
+        self.open = 1;
+    }
+
     /// An operation of a request has ended. Returns whether the request has, or another, so that the rank may go on.
     fn operation_ended(&mut self, request: Request, matched: Option<Matched>, starts: &mut Vec<Op>) -> bool {
         let Some(left) = request.checked_sub(self.first).and_then(|place| self.left.get_mut(place as usize)) else {
@@ -296,41 +323,30 @@ impl<S: Script> ScriptedRank<S> {
     }
 }
 
-/// Starts the operations of a burst.
-fn post(id: u32, burst: Burst, ranks: u32, starts: &mut Vec<Op>) {
-    let Burst { first, count, stride } = burst;
-    let stride = stride % ranks.max(1);
-    let normal = |rank: u32| if stride == 0 { rank } else { rank % ranks.max(1) };
-    let (action, stride) = match first {
-        Action::Send { to, bytes, tag, context } => (Action::Send { to: normal(to), bytes, tag, context }, stride),
-        Action::Recv { from: Some(from), bytes, tag, context } => {
-            (Action::Recv { from: Some(normal(from)), bytes, tag, context }, stride)
-        }
-        // From any rank, or none: there is nothing to stride over.
-        _ => (first, 0),
-    };
-    starts.push(Op { id, action, count, stride });
-}
-
 impl<S: Script> RankProgram for ScriptedRank<S> {
-    fn begin(&mut self, now: u64, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+    fn begin(&mut self, now: u64, starts: &mut Vec<Op>) -> Result<Notify, ProgramError> {
         self.seen.now = now;
-        self.go_on(starts)
+        self.go_on(starts)?;
+        Ok(self.notify())
     }
 
-    fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+    fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<Notify, ProgramError> {
         if ended.at > self.seen.now {
             self.tests = 0;
         }
         self.seen.now = ended.at;
+        if ended.count > 1 {
+            self.leave_last(ended.id, ended.count);
+        }
         if ended.id >= PROBE {
             self.call_ended(ended.id, ended.matched)?;
         } else if self.operation_ended(ended.id, ended.matched, starts) {
             self.wake();
         } else {
-            return Ok(());
+            return Ok(self.notify());
         }
-        self.go_on(starts)
+        self.go_on(starts)?;
+        Ok(self.notify())
     }
 
     fn intervals(&self) -> &[Interval] {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{OpKind, Schedule, ScheduleError};
-use crate::program::{Action, Ended, Messages, Op, ProgramError, Programs, RankProgram};
+use crate::program::{Action, Ended, Messages, Notify, Op, ProgramError, Programs, RankProgram};
 
 impl Programs for Schedule {
     fn may_probe(&self) -> bool {
@@ -74,14 +74,14 @@ impl ScheduledRank {
 }
 
 impl RankProgram for ScheduledRank {
-    fn begin(&mut self, _now: u64, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+    fn begin(&mut self, _now: u64, starts: &mut Vec<Op>) -> Result<Notify, ProgramError> {
         let first = self.first;
         let free: Vec<u32> = (first..).zip(&self.waits).filter(|&(_, &waits)| waits == 0).map(|(op, _)| op).collect();
         free.into_iter().for_each(|op| self.start(op, starts));
-        Ok(())
+        Ok(Notify::Each)
     }
 
-    fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
+    fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<Notify, ProgramError> {
         let schedule = Arc::clone(&self.schedule);
         for &next in schedule.after_end(ended.id) {
             let waits = &mut self.waits[(next - self.first) as usize];
@@ -90,6 +90,6 @@ impl RankProgram for ScheduledRank {
                 self.start(next, starts);
             }
         }
-        Ok(())
+        Ok(Notify::Each)
     }
 }

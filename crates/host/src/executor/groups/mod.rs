@@ -139,7 +139,7 @@ impl Executor {
         let mut members = Vec::new();
         for (number, group) in (0..).zip(groups.iter()) {
             for (member, &rank) in (0..).zip(&group.ranks).filter(|(_, rank)| self.placed.is_here(**rank)) {
-                let node = self.placed.number_of[self.placed.node(rank) as usize];
+                let node = self.placed.local_node(rank) as u32;
                 members.push(Member::new((number, member), (rank, self.placed.number(rank)), node));
             }
         }

@@ -21,7 +21,13 @@ impl Executor {
         let Some(last) = end.checked_sub(1) else { return };
         while let Some((at, op, event)) = self.pending.take(last) {
             self.tick = at;
-            self.act(op, event, at, around);
+            match event {
+                // Most of what happens, without the way through all that may.
+                Event::Data(place) => self.send_data(place, at, around),
+                Event::Lands(place) => self.lands(place, at, around),
+                Event::Completes(place) => self.completes(place, at),
+                _ => self.act(op, event, at, around),
+            }
             self.start_ready(at, around);
         }
     }

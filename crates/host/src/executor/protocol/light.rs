@@ -15,7 +15,6 @@ use crate::inbound::Envelope;
 use crate::label::Label;
 use crate::matching::Receive;
 use crate::nic::Passage;
-use crate::progressions::Taken;
 use crate::report::HostError;
 use crate::trace::Purpose;
 use crate::wire::{Cargo, Flight, Light, Shape, Way};
@@ -64,9 +63,10 @@ impl Executor {
     /// The first message of a progression arrives.
     pub(in super::super) fn lands(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Some(wire) = &mut self.wire else { return };
-        let (light, next) = wire.flying.take_light(place);
-        if let Some((place, next)) = next {
-            self.pending.push_arrival(next.at, next.op, Event::Lands(place));
+        let light = wire.flying.light(place);
+        if let Some(next) = wire.flying.pass(place) {
+            let (at, op) = wire.flying.due(next);
+            self.pending.push_arrival(at, op, Event::Lands(next));
         }
         let carried = light.shape.bytes.max(1);
         wire.carried.arrive(carried, now - light.since);
@@ -89,9 +89,10 @@ impl Executor {
     /// The first message of a progression has passed the interface of its receiver.
     pub(in super::super) fn passes(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Some(wire) = &mut self.wire else { return };
-        let (light, next) = wire.passing.take_light(place);
-        if let Some((place, next)) = next {
-            self.pending.push(next.at, next.op, Event::Passes(place));
+        let light = wire.passing.light(place);
+        if let Some(next) = wire.passing.pass(place) {
+            let (at, op) = wire.passing.due(next);
+            self.pending.push(at, op, Event::Passes(next));
         }
         self.light_comes(&light, now, around);
     }
@@ -137,13 +138,12 @@ impl Executor {
 
     /// The first receive of a progression ends.
     pub(in super::super) fn completes(&mut self, place: u32, now: u64) {
-        let Taken { shape, numbers: [_, packed], next } = self.completing.take(place);
-        if let Some(place) = next {
-            let (&Completing { receive, .. }, &[at, packed]) = self.completing.first(place);
+        let (&Completing { receive, tag, bytes }, &[_, packed]) = self.completing.first(place);
+        if let Some(next) = self.completing.pass(place) {
+            let (&Completing { receive, .. }, &[at, packed]) = self.completing.first(next);
             let op = self.op_of((receive, OpId::of_packed(packed).number));
-            self.pending.push(at, op, Event::Completes(place));
+            self.pending.push(at, op, Event::Completes(next));
         }
-        let Completing { receive, tag, bytes } = shape;
         let OpId { rank: source, number } = OpId::of_packed(packed);
         self.end_receive((receive, number), Matched { source, tag, bytes }, now);
     }

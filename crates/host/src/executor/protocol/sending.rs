@@ -15,39 +15,63 @@ use crate::trace::{Carriage, Purpose, TracedPart};
 
 impl Executor {
     /// A send starts: its data or its request are handed over after the work of the call.
-    pub(in super::super) fn start_send(&mut self, sending: Sending, now: u64, around: &mut impl HostContext) {
-        let Sending { op, rank, to, tag, context, bytes, asks, .. } = sending;
+    #[inline]
+    pub(in super::super) fn start_send(&mut self, mut sending: Sending, now: u64, around: &mut impl HostContext) {
+        let Sending { op, to, bytes, .. } = sending;
+        sending.asks = self.asks(op.rank, to, bytes);
         let place = self.sends.insert(sending);
-        let within = self.is_within(op.rank, to);
-        let found = if within { Found::From(0) } else { self.connections.find(rank, to) };
-        let (setup, ready) = match found {
-            Found::New(time) => (time, 0),
-            Found::From(at) => (0, at),
-        };
-        if asks {
-            // Nothing has to be registered with an interface that the data do not pass.
-            let buffer = BufferUse { peer: to, receives: false, tag, context };
-            let registration = if within { 0 } else { self.registrations.register(rank, buffer, bytes) };
-            let at = match self.forwards_send(place) {
-                Some(own) => self.nic_work(rank, (op, Purpose::Request), now, own.send + registration + setup),
-                None => {
-                    let work = self.interface.send_overhead + registration + setup;
-                    self.call_work(rank, (op, Purpose::Request), now, work)
-                }
-            };
-            let at = at.max(ready);
-            self.connect((rank, to), found, at);
-            return self.later(at, op, Event::Request(place), now, around);
+        match sending.asks {
+            true => self.start_request(place, now, around),
+            false => self.start_data(place, &sending, now, around),
         }
+    }
+
+    /// What a send needs of a connection: a time to set it up, when it is there, and whether it is new.
+    #[inline]
+    fn find_connection(&mut self, &Sending { op, rank, to, .. }: &Sending) -> (u64, u64, bool) {
+        if !self.connections.on_demand() || self.is_within(op.rank, to) {
+            return (0, 0, false);
+        }
+        match self.connections.find(rank, to) {
+            Found::New(time) => (time, 0, true),
+            Found::From(at) => (0, at, false),
+        }
+    }
+
+    /// A send starts that waits for its receiver.
+    fn start_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let sending = self.sends[place];
+        let Sending { op, rank, to, tag, context, bytes, .. } = sending;
+        let (setup, ready, is_new) = self.find_connection(&sending);
+        // Nothing has to be registered with an interface that the data do not pass.
+        let buffer = BufferUse { peer: to, receives: false, tag, context };
+        let within = self.is_within(op.rank, to);
+        let registration = if within { 0 } else { self.registrations.register(rank, buffer, bytes) };
+        let at = match self.forwards_send(place) {
+            Some(own) => self.nic_work(rank, (op, Purpose::Request), now, own.send + registration + setup),
+            None => {
+                let work = self.interface.send_overhead + registration + setup;
+                self.call_work(rank, (op, Purpose::Request), now, work)
+            }
+        };
+        let at = at.max(ready);
+        self.connect((rank, to), is_new, at);
+        self.later(at, op, Event::Request(place), now, around);
+    }
+
+    /// A send starts that does not wait for its receiver.
+    fn start_data(&mut self, place: u32, sending: &Sending, now: u64, around: &mut impl HostContext) {
+        let &Sending { op, rank, to, bytes, .. } = sending;
+        let (setup, ready, is_new) = self.find_connection(sending);
         if let Some(own) = self.forwards_send(place) {
             let at = self.nic_work(rank, (op, Purpose::Send), now, own.send + setup).max(ready);
-            self.connect((rank, to), found, at);
+            self.connect((rank, to), is_new, at);
             return self.later(at, op, Event::Data(place), now, around);
         }
         let work = self.interface.sending(bytes) + setup;
         let at = self.call_work(rank, (op, Purpose::Send), now, work).max(ready);
-        self.connect((rank, to), found, at);
-        if within {
+        self.connect((rank, to), is_new, at);
+        if self.is_within(op.rank, to) {
             // The copy is part of the call.
             self.call_work(rank, (op, Purpose::Write), at, self.alone(bytes));
         } else if let Some(time) = self.interface.parts.written(bytes) {
@@ -57,8 +81,9 @@ impl Executor {
     }
 
     /// A rank, by its number here, has a connection to another from a time on, if it had none.
-    fn connect(&mut self, (rank, to): (u32, u32), found: Found, at: u64) {
-        if matches!(found, Found::New(_)) {
+    #[inline]
+    fn connect(&mut self, (rank, to): (u32, u32), is_new: bool, at: u64) {
+        if is_new {
             self.connections.ready(rank, to, at);
         }
     }
@@ -238,8 +263,9 @@ impl Executor {
     }
 
     /// The node of a rank, by its number here.
+    #[inline]
     pub(super) fn local_node(&self, rank: u32) -> usize {
-        self.placed.number_of[self.placed.node(rank) as usize] as usize
+        self.placed.local_node(rank)
     }
 
     /// Queues a control message of a rank that is handed over now.

@@ -54,7 +54,7 @@ impl Executor {
 
     /// A copy of a message of a rank begins.
     fn begin_copy(&mut self, (op, end): (OpId, Event), bytes: u64, now: u64, around: &mut impl HostContext) {
-        let node = self.placed.number_of[self.placed.node(op.rank) as usize];
+        let node = self.placed.local_node(op.rank) as u32;
         let alone = self.alone(bytes);
         if alone == 0 {
             return self.act(op, end, now, around);

@@ -52,12 +52,16 @@ fn expected(case: &Case) -> (Run, bool) {
     (Run { log, sights, searches, waits, truncated: truncated.into_iter().min(), amounts }, ends)
 }
 
-fn found(case: &Case, parts: u32) -> Run {
+/// What the executor makes of it, with the log if each end is noted: programs are notified of the last of several only if not.
+fn found(case: &Case, parts: u32, notes_each: bool) -> Run {
     let (ranks, seen, notes) = (case.node_of.len() as u32, sights(case), Arc::default());
     let (calls, own) = (case.calls.clone(), Arc::clone(&seen));
     let make = move |rank: u32| RandomRank::new(rank, calls[rank as usize].clone(), &own);
-    let programs: Arc<dyn Programs> =
-        Arc::new(Noted { inner: Arc::new(Scripts::new(ranks, make)), notes: Arc::clone(&notes) });
+    let scripts: Arc<dyn Programs> = Arc::new(Scripts::new(ranks, make));
+    let programs = match notes_each {
+        true => Arc::new(Noted { inner: scripts, notes: Arc::clone(&notes) }),
+        false => scripts,
+    };
     let mut machine = Machine::new(&programs, (case.nic, case.wire), &case.node_of, parts);
     machine.run();
     let mut notes = std::mem::take(&mut *notes.lock().unwrap());
@@ -100,8 +104,10 @@ fn compare(programs: u32) -> Seldom {
         *if ends { &mut counted.ended } else { &mut counted.standing } += 1;
         counted.amounts.iter_mut().zip(expected.amounts).for_each(|(all, own)| *all += own);
         seldom.set(counted);
-        prop_assert_eq!(&found(&case, 1), &expected);
-        prop_assert_eq!(&found(&case, case.parts), &expected, "in {} parts", case.parts);
+        prop_assert_eq!(&found(&case, 1, true), &expected);
+        prop_assert_eq!(&found(&case, case.parts, true), &expected, "in {} parts", case.parts);
+        let log = expected.log.clone();
+        prop_assert_eq!(&Run { log, ..found(&case, case.parts, false) }, &expected, "notified of the last end");
         Ok(())
     });
     match compared {

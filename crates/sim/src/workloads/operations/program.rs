@@ -287,6 +287,10 @@ impl Script for TimedRank {
         self.program.set.communicator(number, self.rank)
     }
 
+    fn notes_ends(&self) -> bool {
+        true
+    }
+
     fn ended(&mut self, request: Request, at: u64) -> bool {
         let Some(found) = self.open.iter().position(|own| own.0 == request) else { return false };
         let Some((_, place, start)) = self.open.remove(found) else { return false };

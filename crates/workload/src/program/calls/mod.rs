@@ -15,9 +15,10 @@ use std::sync::Arc;
 
 use units::{Bytes, Time};
 
+use super::posts::Posts;
 use super::running::Running;
 use super::{
-    Action, Burst, Communicator, Context, GroupCall, Messages, ProgramError, ProgramGroup, Programs, RankProgram,
+    Action, Burst, Communicator, Context, GroupCall, Messages, Op, ProgramError, ProgramGroup, Programs, RankProgram,
     Request, Script, ScriptedRank, Seen, Step,
 };
 use crate::collectives::{Algorithm, Collective, CollectiveError};
@@ -311,13 +312,14 @@ impl Calls {
         let unknown = CollectiveError::Communicator { communicator: call.communicator };
         let communicator = self.communicator(call.communicator, rank).ok_or(unknown)?;
         let mut running = Running::new(call, communicator, tag)?;
-        let mut round = Vec::new();
+        let (mut ops, mut round) = (Vec::new(), Vec::new());
         loop {
-            round.clear();
-            running.go_on(&mut |burst| round.push(burst));
-            if round.is_empty() {
+            running.go_on(&mut Posts::new(0, self.ranks(), &mut ops));
+            if ops.is_empty() {
                 return Ok(());
             }
+            round.clear();
+            round.extend(ops.drain(..).map(|Op { action: first, count, stride, .. }| Burst { first, count, stride }));
             visit(&round);
         }
     }

@@ -1,0 +1,79 @@
+//! Operations that start now, in the order in which programs have issued them.
+
+use workload::program::Op;
+
+/// Operations that have been issued and have not started: programs write them to where they are read from.
+#[derive(Debug, Default)]
+pub(crate) struct Ready {
+    ops: Vec<Op>,
+    /// By operation, its rank's number here.
+    ranks: Vec<u32>,
+}
+
+impl Ready {
+    /// What a program adds to what it issues.
+    #[inline]
+    pub fn issue(&mut self) -> &mut Vec<Op> {
+        &mut self.ops
+    }
+
+    /// What has been added since the last call is a rank's, by its number here. Returns how many operations it stands for.
+    #[inline]
+    pub fn assign(&mut self, rank: u32) -> u64 {
+        let mut count = 0;
+        for op in &self.ops[self.ranks.len()..] {
+            count += u64::from(op.count);
+            self.ranks.push(rank);
+        }
+        count
+    }
+
+    /// Replaces each operation that has been added since the last call of `assign` by some; returns how many there are then.
+    pub fn replace<I: Iterator<Item = Op>>(&mut self, each: impl Fn(Op) -> I) -> usize {
+        let added = self.ops.split_off(self.ranks.len());
+        self.ops.extend(added.into_iter().flat_map(each));
+        self.ops.len() - self.ranks.len()
+    }
+
+    /// Whether there is nothing to start.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.ops.is_empty()
+    }
+
+    /// The operations in their order, with their ranks' numbers here.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Op)> {
+        self.ranks.iter().copied().zip(&self.ops)
+    }
+
+    /// Forgets all, and keeps the memory.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.ops.clear();
+        self.ranks.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::program::Action;
+
+    use super::*;
+
+    #[test]
+    fn operations_belong_to_the_rank_that_has_issued_them() {
+        // Would catch operations that are given to the rank before or behind, and counts without those of bursts.
+        let mut ready = Ready::default();
+        let op = |id, count| Op { count, ..Op::one(id, Action::Poll) };
+        ready.issue().extend([op(0, 1), op(1, 3)]);
+        assert_eq!(ready.assign(7), 4);
+        assert_eq!(ready.assign(5), 0);
+        ready.issue().push(op(2, 2));
+        assert_eq!(ready.replace(|op| (0..op.count).map(move |_| Op::one(op.id, op.action))), 2);
+        assert_eq!(ready.assign(8), 2);
+        assert_eq!(ready.iter().map(|(rank, op)| (rank, op.id)).collect::<Vec<_>>(), [(7, 0), (7, 1), (8, 2), (8, 2)]);
+        ready.clear();
+        assert!(ready.is_empty());
+    }
+}
