@@ -38,6 +38,7 @@ fn interface(eager: Option<u64>) -> NicParams {
     NicParams {
         send_overhead: 1500 * NS,
         receive_overhead: 1500 * NS,
+        poll_overhead: 0,
         eager_limit: eager,
         control: 32,
         packet: 1 << 30,

@@ -101,6 +101,8 @@ pub struct NicParams {
     pub send_overhead: u64,
     /// From a message's arrival to its end, in picoseconds.
     pub receive_overhead: u64,
+    /// The work of a call that only looks: a test, or a probe that does not wait, in picoseconds.
+    pub poll_overhead: u64,
     /// Messages of more bytes wait for their receivers; none: no message does.
     pub eager_limit: Option<u64>,
     /// Bytes of a control message.

@@ -71,6 +71,8 @@ pub enum Purpose {
     Data,
     /// The overhead of a receive.
     Receive,
+    /// The overhead of a call that only looks.
+    Poll,
     /// A search of a queue, of a receive or a probe that starts or for a message that has come.
     Search,
     /// Seeing that a message has come that a probe waits for; takes no time.

@@ -39,6 +39,9 @@ class Ideal(Section):
             latency at its sender (default `0 ps`).
         receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
             its receiver (default `0 ps`).
+        poll_overhead: Time of a call that only looks whether something has come: a test, or a probe that does not
+            wait, whatever it finds. Without it, none: a rank that polls takes no time. Of ranks that send and
+            receive only.
         occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
             otherwise they are latency. Without it, those of kind "ideal" do not, and those of other kinds do. Of
             ranks that send and receive only.
@@ -66,6 +69,7 @@ class Ideal(Section):
 
     send_overhead: Time | None = None
     receive_overhead: Time | None = None
+    poll_overhead: Time | None = None
     occupies: bool | None = None
     progress: Literal["independent", "calls", "interrupt"] | None = None
     interrupt_cost: Time | None = None
@@ -89,6 +93,9 @@ class Loggp(Section):
             latency at its sender (default `0 ps`).
         receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
             its receiver (default `0 ps`).
+        poll_overhead: Time of a call that only looks whether something has come: a test, or a probe that does not
+            wait, whatever it finds. Without it, none: a rank that polls takes no time. Of ranks that send and
+            receive only.
         occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
             otherwise they are latency. Without it, those of kind "ideal" do not, and those of other kinds do. Of
             ranks that send and receive only.
@@ -143,6 +150,7 @@ class Loggp(Section):
 
     send_overhead: Time | None = None
     receive_overhead: Time | None = None
+    poll_overhead: Time | None = None
     occupies: bool | None = None
     progress: Literal["independent", "calls", "interrupt"] | None = None
     interrupt_cost: Time | None = None
@@ -178,6 +186,9 @@ class Infinipath(Section):
             latency at its sender (default `0 ps`).
         receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
             its receiver (default `0 ps`).
+        poll_overhead: Time of a call that only looks whether something has come: a test, or a probe that does not
+            wait, whatever it finds. Without it, none: a rank that polls takes no time. Of ranks that send and
+            receive only.
         occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
             otherwise they are latency. Without it, those of kind "ideal" do not, and those of other kinds do. Of
             ranks that send and receive only.
@@ -232,6 +243,7 @@ class Infinipath(Section):
 
     send_overhead: Time | None = None
     receive_overhead: Time | None = None
+    poll_overhead: Time | None = None
     occupies: bool | None = None
     progress: Literal["independent", "calls", "interrupt"] | None = None
     interrupt_cost: Time | None = None
@@ -267,6 +279,9 @@ class Rapidarray(Section):
             latency at its sender (default `0 ps`).
         receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
             its receiver (default `0 ps`).
+        poll_overhead: Time of a call that only looks whether something has come: a test, or a probe that does not
+            wait, whatever it finds. Without it, none: a rank that polls takes no time. Of ranks that send and
+            receive only.
         occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
             otherwise they are latency. Without it, those of kind "ideal" do not, and those of other kinds do. Of
             ranks that send and receive only.
@@ -321,6 +336,7 @@ class Rapidarray(Section):
 
     send_overhead: Time | None = None
     receive_overhead: Time | None = None
+    poll_overhead: Time | None = None
     occupies: bool | None = None
     progress: Literal["independent", "calls", "interrupt"] | None = None
     interrupt_cost: Time | None = None
@@ -354,6 +370,9 @@ class Elan4(Section):
             latency at its sender (default `0 ps`).
         receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
             its receiver (default `0 ps`).
+        poll_overhead: Time of a call that only looks whether something has come: a test, or a probe that does not
+            wait, whatever it finds. Without it, none: a rank that polls takes no time. Of ranks that send and
+            receive only.
         occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
             otherwise they are latency. Without it, those of kind "ideal" do not, and those of other kinds do. Of
             ranks that send and receive only.
@@ -408,6 +427,7 @@ class Elan4(Section):
 
     send_overhead: Time | None = None
     receive_overhead: Time | None = None
+    poll_overhead: Time | None = None
     occupies: bool | None = None
     progress: Literal["independent", "calls", "interrupt"] | None = None
     interrupt_cost: Time | None = None
@@ -441,6 +461,9 @@ class Infiniband(Section):
             latency at its sender (default `0 ps`).
         receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
             its receiver (default `0 ps`).
+        poll_overhead: Time of a call that only looks whether something has come: a test, or a probe that does not
+            wait, whatever it finds. Without it, none: a rank that polls takes no time. Of ranks that send and
+            receive only.
         occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
             otherwise they are latency. Without it, those of kind "ideal" do not, and those of other kinds do. Of
             ranks that send and receive only.
@@ -495,6 +518,7 @@ class Infiniband(Section):
 
     send_overhead: Time | None = None
     receive_overhead: Time | None = None
+    poll_overhead: Time | None = None
     occupies: bool | None = None
     progress: Literal["independent", "calls", "interrupt"] | None = None
     interrupt_cost: Time | None = None
@@ -528,6 +552,9 @@ class Ndr(Section):
             latency at its sender (default `0 ps`).
         receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
             its receiver (default `0 ps`).
+        poll_overhead: Time of a call that only looks whether something has come: a test, or a probe that does not
+            wait, whatever it finds. Without it, none: a rank that polls takes no time. Of ranks that send and
+            receive only.
         occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
             otherwise they are latency. Without it, those of kind "ideal" do not, and those of other kinds do. Of
             ranks that send and receive only.
@@ -582,6 +609,7 @@ class Ndr(Section):
 
     send_overhead: Time | None = None
     receive_overhead: Time | None = None
+    poll_overhead: Time | None = None
     occupies: bool | None = None
     progress: Literal["independent", "calls", "interrupt"] | None = None
     interrupt_cost: Time | None = None
@@ -615,6 +643,9 @@ class Slingshot(Section):
             latency at its sender (default `0 ps`).
         receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
             its receiver (default `0 ps`).
+        poll_overhead: Time of a call that only looks whether something has come: a test, or a probe that does not
+            wait, whatever it finds. Without it, none: a rank that polls takes no time. Of ranks that send and
+            receive only.
         occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
             otherwise they are latency. Without it, those of kind "ideal" do not, and those of other kinds do. Of
             ranks that send and receive only.
@@ -669,6 +700,7 @@ class Slingshot(Section):
 
     send_overhead: Time | None = None
     receive_overhead: Time | None = None
+    poll_overhead: Time | None = None
     occupies: bool | None = None
     progress: Literal["independent", "calls", "interrupt"] | None = None
     interrupt_cost: Time | None = None

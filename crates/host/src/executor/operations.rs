@@ -99,7 +99,8 @@ impl Executor {
             }
             Action::Poll => {
                 self.react_to_deferred(rank, now, around);
-                return self.later(self.processors.returns(rank, now), id, Event::Polled(op.id), now, around);
+                let at = self.poll_work(rank, id, now);
+                return self.later(self.processors.returns(rank, at), id, Event::Polled(op.id), now, around);
             }
         }
         self.react_to_deferred(rank, now, around);

@@ -2,7 +2,7 @@
 //!
 //! A probe searches the queue of messages that nobody has expected, as a receive does, and leaves what it finds there. It ends when the
 //! library has read that there is the message: at once, or when the request of a message by rendezvous has been read. What it finds
-//! costs the search; the overhead of receiving is the receive's.
+//! costs the search; the overhead of receiving is the receive's. A call that does not wait has an overhead of its own, before the search.
 
 use workload::program::{Action, Matched};
 
@@ -29,7 +29,8 @@ impl Executor {
         self.react_to_deferred(rank, now, around);
         let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
         let found = self.matching.probe(rank, label);
-        let from = self.search(rank, now, (op, true));
+        let from = if waits { now } else { self.poll_work(rank, op, now) };
+        let from = self.search(rank, from, (op, true));
         let probing = Probing::new(op, (rank, id), label);
         match found {
             Some(message) => {
@@ -41,6 +42,15 @@ impl Executor {
                 let place = self.probes.add(probing);
                 self.later(self.processors.returns(rank, from), op, Event::Probed(place), now, around);
             }
+        }
+    }
+
+    /// A call of a rank, by its number here, only looks: when its work ends.
+    #[inline]
+    pub(super) fn poll_work(&mut self, rank: u32, op: OpId, now: u64) -> u64 {
+        match self.interface.poll_overhead {
+            0 => now,
+            work => self.call_work(rank, (op, Purpose::Poll), now, work),
         }
     }
 

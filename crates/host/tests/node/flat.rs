@@ -187,6 +187,7 @@ fn a_linear_alltoall_is_held_by_ranks_and_not_by_messages() {
         eager_limit: None,
         send_overhead: 100,
         receive_overhead: 70,
+        poll_overhead: 0,
         parts: PartParams { send_gap: gap, receive_gap: gap, ..PartParams::NONE },
         processor: ProcessorParams { occupied: true, progress: ProgressMode::Calls, noise: None },
         ..crate::times::INTERFACE

@@ -14,6 +14,7 @@ use crate::world::{TRANSIT, World};
 pub const LOGGP: NicParams = NicParams {
     send_overhead: 60,
     receive_overhead: 14,
+    poll_overhead: 0,
     eager_limit: None,
     control: 32,
     packet: 100,
@@ -349,4 +350,25 @@ fn memory_is_registered_at_both_ends_unless_it_is_known() {
     assert_eq!(run(500)[2], 60 + TRANSIT + 14);
     // The second begins when the sender has handed over the first.
     assert_eq!(run(600)[4], 2 * trip + 2 * cost - TRANSIT - 14);
+}
+
+#[test]
+fn calls_that_only_look_take_their_overhead() {
+    // Would catch tests and probes that take no time, or that one in four is charged another, a receive that does not wait for the call that
+    // is under way when its message comes, and one whose end the call before it finds. The message comes at 60 + 1000.
+    let interface = NicParams { poll_overhead: 100, ..LOGGP };
+    let looks = [Step::Test, Step::Do(Action::iprobe(Some(0), Some(7)))];
+    for look in looks {
+        let asked = run(interface, vec![vec![send(1, 8)], [vec![recv(0, 8)], vec![look; 13]].concat()]);
+        // The call from 1000 to 1100 finds nothing; the receive follows it, and then the call that finds it.
+        let until = (0..=11).map(|call| 100 * call);
+        assert_eq!(
+            asked[1],
+            [0].into_iter().chain(until).chain([1100 + 14 + 100, 1100 + 14 + 200]).collect::<Vec<_>>()
+        );
+    }
+    // Overheads that are latency are those of calls, too.
+    let latency = NicParams { processor: ProcessorParams::LATENCY, ..interface };
+    let asked = run(latency, vec![vec![send(1, 8)], vec![recv(0, 8), Step::Test, Step::Test]]);
+    assert_eq!(asked[1], [0, 0, 100, 200]);
 }

@@ -14,6 +14,7 @@ use workload::schedule::{OpId, Schedule, ScheduleBuilder};
 pub const INTERFACE: NicParams = NicParams {
     send_overhead: 60,
     receive_overhead: 14,
+    poll_overhead: 0,
     eager_limit: Some(500),
     control: 32,
     packet: 100,

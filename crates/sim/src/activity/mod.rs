@@ -125,7 +125,7 @@ impl Activity {
     fn awaited(&self, work: &TracedWork) -> Option<(OpKey, TracedPart)> {
         let (message, part) = match work.purpose {
             Purpose::Calc | Purpose::Send | Purpose::Request | Purpose::Answer => return None,
-            Purpose::Write | Purpose::Copy | Purpose::Finish => return None,
+            Purpose::Write | Purpose::Copy | Purpose::Finish | Purpose::Poll => return None,
             Purpose::Fetched => (work.op, TracedPart::Notice),
             // Of a receive or a probe that starts, or for a message that has come, with its request or its data.
             Purpose::Search if self.op(work.op).kind != Kind::Send => return None,

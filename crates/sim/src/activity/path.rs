@@ -181,7 +181,7 @@ impl<'a> Path<'a> {
     fn enabled_at(&self, work: &TracedWork) -> u64 {
         let arrival = |part| self.activity.flight(work.op, part, true).map_or(work.begin, |flight| flight.at);
         match work.purpose {
-            Purpose::Calc | Purpose::Send | Purpose::Request => self.issued_at(work.op),
+            Purpose::Calc | Purpose::Send | Purpose::Request | Purpose::Poll => self.issued_at(work.op),
             Purpose::Read => arrival(TracedPart::Request),
             Purpose::Write => self.activity.sending_work(work.op, TracedPart::Data).map_or(work.begin, |sent| sent.end),
             Purpose::Search => match self.activity.awaited(work) {

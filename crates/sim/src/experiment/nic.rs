@@ -120,6 +120,7 @@ impl NicSpec {
         let HostSpec { occupies, progress, interrupt_cost, eager_limit, eager_credits, rails, .. } = self.host();
         let of_ranks = [
             ("kind", self.parts().is_some()),
+            ("poll_overhead", self.host().poll_overhead.is_some()),
             ("eager_limit", eager_limit.is_some()),
             ("eager_credits", eager_credits.is_some()),
             ("occupies", *occupies == Some(true)),
@@ -171,6 +172,7 @@ impl NicSpec {
         let host = self.host();
         let mut times = vec![("send_overhead", host.send_overhead), ("receive_overhead", host.receive_overhead)];
         times.extend(host.interrupt_cost.map(|cost| ("interrupt_cost", cost)));
+        times.extend(host.poll_overhead.map(|time| ("poll_overhead", time)));
         times.extend(host.collectives.iter().flat_map(|_| {
             let (send, receive, combine) = host.forwarding();
             [
@@ -210,6 +212,10 @@ pub struct HostSpec {
     pub send_overhead: Time,
     /// Time from a message's arrival to the end of its receive: added to a message's latency at its receiver.
     pub receive_overhead: Time,
+    /// Time of a call that only looks whether something has come: a test, or a probe that does not wait, whatever it finds. Without it, none:
+    /// a rank that polls takes no time. Of ranks that send and receive only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poll_overhead: Option<Time>,
     /// Whether overheads occupy the processor of their rank, which then does one thing at a time; otherwise they are latency. Without
     /// it, those of kind "ideal" do not, and those of other kinds do. Of ranks that send and receive only.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -242,7 +242,7 @@ pub struct Messages {
 pub enum ProgramError {
     /// A rank that asks again and again whether something has ended or come, while no time passes.
     #[error(
-        "it has tested {times} times at one instant: between tests that find nothing, time has to pass (calculate, or wait for any of them)"
+        "it has tested {times} times at one instant: between tests that find nothing, time has to pass (calculate, wait for any of them, or set `nic.poll_overhead`)"
     )]
     Spins {
         /// How often.

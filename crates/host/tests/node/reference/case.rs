@@ -232,12 +232,21 @@ fn protocol() -> impl Strategy<Value = ProtocolParams> {
 }
 
 fn nic() -> impl Strategy<Value = NicParams> {
-    let overheads = prop::sample::select(vec![(60, 14), (0, 0), (0, 35), (41, 0)]);
+    // Of sends, receives and calls that only look.
+    let overheads = prop::sample::select(vec![(60, 14, 0), (0, 0, 0), (0, 35, 9), (41, 0, 5)]);
     let limit = prop::sample::select(vec![None, Some(500), Some(0)]);
     let tick = prop::sample::select(vec![1, 2, 7, 100]);
-    (overheads, limit, tick, protocol()).prop_map(|((send_overhead, receive_overhead), eager_limit, tick, protocol)| {
-        NicParams { send_overhead, receive_overhead, eager_limit, tick, protocol, ..INTERFACE }
-    })
+    (overheads, limit, tick, protocol()).prop_map(
+        |((send_overhead, receive_overhead, poll_overhead), eager_limit, tick, protocol)| NicParams {
+            send_overhead,
+            receive_overhead,
+            poll_overhead,
+            eager_limit,
+            tick,
+            protocol,
+            ..INTERFACE
+        },
+    )
 }
 
 fn wire() -> impl Strategy<Value = Wire> {

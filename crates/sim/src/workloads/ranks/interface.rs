@@ -26,6 +26,7 @@ pub(super) fn parameters(ranks: &Ranks, network: &Network) -> NicParams {
     NicParams {
         send_overhead: host.send_overhead.0,
         receive_overhead: host.receive_overhead.0,
+        poll_overhead: host.poll_overhead.map_or(0, |own| own.0),
         eager_limit: host.eager_limit.map(|limit| limit.0),
         control: host.control().0.min(u64::from(*packet)) as u32,
         packet: *packet,

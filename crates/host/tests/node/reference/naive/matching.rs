@@ -46,7 +46,7 @@ impl Naive {
                 let (find, wait) = waiting.into_iter().partition(|&probe| self.takes(probe, message));
                 self.probing[rank] = wait;
                 let find: Vec<usize> = find;
-                find.into_iter().for_each(|probe| self.finds(probe, message));
+                find.into_iter().for_each(|probe| self.finds(probe, message, self.now));
             }
         }
     }
@@ -74,15 +74,18 @@ impl Naive {
         let found = self.unexpected[rank].iter().position(|&message| self.takes(probe, message));
         count(&mut self.searches[1], found, self.unexpected[rank].len());
         match found {
-            Some(place) => self.finds(probe, self.unexpected[rank][place]),
+            Some(place) => {
+                let from = if waits { self.now } else { self.now + self.nic.poll_overhead };
+                self.finds(probe, self.unexpected[rank][place], from);
+            }
             None if waits => self.probing[rank].push(probe),
-            None => self.end(probe, None),
+            None => self.at(self.now + self.nic.poll_overhead, probe, What::LookEnds(probe)),
         }
     }
 
-    /// A probe has found a message, and ends when the request of that has been read, if it has one.
-    fn finds(&mut self, probe: usize, message: usize) {
-        self.at(self.messages[message].read_at.max(self.now), probe, What::ProbeEnds(probe, message));
+    /// A probe has found a message, and ends from a time on when the request of that has been read, if it has one.
+    fn finds(&mut self, probe: usize, message: usize, from: u64) {
+        self.at(self.messages[message].read_at.max(from), probe, What::ProbeEnds(probe, message));
     }
 
     pub(super) fn meet(&mut self, message: usize, receive: usize) {

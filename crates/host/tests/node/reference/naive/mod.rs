@@ -52,6 +52,8 @@ struct Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     CalculationEnds(usize),
+    /// A call ends that has looked and has found nothing.
+    LookEnds(usize),
     /// A probe ends that has found a message.
     ProbeEnds(usize, usize),
     ReceiveEnds(usize),
@@ -265,7 +267,7 @@ impl Naive {
             }
             Action::Recv { .. } => self.post(op),
             Action::Probe { waits, .. } => self.probe(op, waits),
-            Action::Poll => self.end(op, None),
+            Action::Poll => self.at(self.now + self.nic.poll_overhead, op, What::LookEnds(op)),
             Action::Group(_) | Action::OnNic(_) => unreachable!("no case has groups, or operations of interfaces"),
         }
     }
@@ -276,7 +278,7 @@ impl Naive {
 
     fn happen(&mut self, what: What) {
         match what {
-            What::CalculationEnds(op) => self.end(op, None),
+            What::CalculationEnds(op) | What::LookEnds(op) => self.end(op, None),
             What::ProbeEnds(op, message) => {
                 let Message { from: source, tag, bytes, .. } = self.messages[message];
                 self.end(op, Some(Matched { source, tag, bytes }));
