@@ -102,21 +102,21 @@ impl<T: Copy + Ord> Calendar<T> {
     /// Adds an event, by its time and its place within the instant. Where it is not inlined, an event is written to memory twice.
     #[inline(always)]
     pub fn push(&mut self, at: u64, order: u64, item: T) {
-        self.place((at, order, item));
+        let day = at >> self.bits;
+        match self.is_ahead(day) {
+            true => self.add_ahead(day, at, order, item),
+            false => self.add_elsewhere(day, (at, order, item)),
+        }
         if self.counts.late >= self.next_look {
             self.review();
         }
     }
 
-    /// Puts an event where it belongs.
+    /// Whether a day is ahead within the year.
     #[inline]
-    fn place(&mut self, entry: Entry<T>) {
-        let day = entry.0 >> self.bits;
+    fn is_ahead(&self, day: u64) -> bool {
         // From 0 for the day after today; a day that has come is beyond the year.
-        match day.wrapping_sub(self.today).wrapping_sub(1) < DAYS - 1 {
-            true => self.add_ahead(day, entry),
-            false => self.add_elsewhere(day, entry),
-        }
+        day.wrapping_sub(self.today).wrapping_sub(1) < DAYS - 1
     }
 
     /// Adds an event to the day that has come, or beyond the year.
@@ -132,24 +132,28 @@ impl<T: Copy + Ord> Calendar<T> {
     }
 
     /// Adds an event to a day ahead.
-    #[inline]
-    fn add_ahead(&mut self, day: u64, entry: Entry<T>) {
+    #[inline(always)]
+    fn add_ahead(&mut self, day: u64, at: u64, order: u64, item: T) {
         if self.free == NONE {
-            self.add_node(entry);
+            self.add_node(item);
         }
         let (place, day) = (self.free, (day % DAYS) as usize);
         let node = &mut self.nodes[place as usize];
         self.free = node.behind;
-        *node = Node { entry, behind: std::mem::replace(&mut self.days[day], place) };
+        // Field by field: a copy of all has to wait until the parts that it is made of have been written.
+        node.entry.0 = at;
+        node.entry.1 = order;
+        node.entry.2 = item;
+        node.behind = std::mem::replace(&mut self.days[day], place);
         self.occupied[day / 64] |= 1 << (day % 64);
         self.ahead += 1;
     }
 
     /// Adds a free node, of any event.
     #[cold]
-    fn add_node(&mut self, entry: Entry<T>) {
+    fn add_node(&mut self, item: T) {
         self.free = self.nodes.len() as u32;
-        self.nodes.push(Node { entry, behind: NONE });
+        self.nodes.push(Node { entry: (0, 0, item), behind: NONE });
     }
 
     /// Takes the first event, if its time is not beyond `last`.
@@ -231,9 +235,10 @@ impl<T: Copy + Ord> Calendar<T> {
         let mut place = std::mem::replace(&mut self.days[index], NONE);
         self.occupied[index / 64] &= !(1 << (index % 64));
         while place != NONE {
-            let Node { entry, behind } = self.nodes[place as usize];
-            self.sorted.push(entry);
-            self.nodes[place as usize].behind = std::mem::replace(&mut self.free, place);
+            let node = &mut self.nodes[place as usize];
+            self.sorted.push(node.entry);
+            let behind = std::mem::replace(&mut node.behind, self.free);
+            self.free = place;
             place = behind;
         }
         self.ahead -= self.sorted.len();
@@ -252,7 +257,7 @@ impl<T: Copy + Ord> Calendar<T> {
             let day = entry.0 >> self.bits;
             match day - self.today {
                 0 => self.sorted.push(entry),
-                1..DAYS => self.add_ahead(day, entry),
+                1..DAYS => self.add_ahead(day, entry.0, entry.1, entry.2),
                 _ => return,
             }
             self.far.pop();
@@ -298,7 +303,11 @@ impl<T: Copy + Ord> Calendar<T> {
         self.bits = bits;
         all.sort_unstable();
         for entry in all {
-            self.place(entry);
+            let day = entry.0 >> self.bits;
+            match self.is_ahead(day) {
+                true => self.add_ahead(day, entry.0, entry.1, entry.2),
+                false => self.add_elsewhere(day, entry),
+            }
         }
     }
 }

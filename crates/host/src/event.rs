@@ -2,7 +2,7 @@
 
 use engine::Calendar;
 
-/// What happens.
+/// What happens, as a number of its kind: then it is in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
     /// The first of the copies of a node, by its number here, ends: before all else of its time.
@@ -26,9 +26,7 @@ pub(crate) enum Event {
     /// A probe ends.
     Probed(u32),
     /// Of an operation that the interface carries out: a step ends, by its number in the program; the rank has been told of the end.
-    OnNic {
-        id: u32,
-    },
+    OnNic(u32),
     Told(u32),
     /// A packet of a message has passed the interface of its receiver.
     Packet(u32),
@@ -41,11 +39,8 @@ pub(crate) enum Event {
     Passes(u32),
     /// The first receive of a progression ends.
     Completes(u32),
-    /// A credit has come back to a rank, by its number here, from another rank.
-    Credit {
-        rank: u32,
-        from: u32,
-    },
+    /// A credit has come back.
+    Credit(u32),
     /// The notice is handed over that the data of a message have been read.
     Finish(u32),
     /// A send ends whose data the receiver has fetched.

@@ -47,27 +47,45 @@ impl<S: Copy + PartialEq, const N: usize> Progressions<S, N> {
 
     /// Adds an entry to a queue. Returns the progression that it is the first of if it needs an event: as the first of its queue, or
     /// since it stands alone.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, queue: usize, shape: S, numbers: [u64; N]) -> Option<u32> {
-        let tail = self.tails[queue];
-        let alone = Progression { shape, first: numbers, step: [0; N], len: 1, queue: NONE, behind: NONE };
-        let in_queue = Progression { queue: queue as u32, ..alone };
-        if tail == NONE {
-            let place = self.all.insert(in_queue);
-            self.tails[queue] = place;
-            return Some(place);
+        if self.tails[queue] != NONE {
+            return self.push_behind(queue, &shape, &numbers);
         }
+        let place = self.add(queue as u32, shape, numbers);
+        self.tails[queue] = place;
+        Some(place)
+    }
+
+    /// Adds a progression of one entry.
+    #[inline(always)]
+    fn add(&mut self, queue: u32, shape: S, numbers: [u64; N]) -> u32 {
+        let new = || Progression { shape, first: numbers, step: [0; N], len: 1, queue, behind: NONE };
+        let place = self.all.vacant(new);
+        let own = &mut self.all[place];
+        own.shape = shape;
+        for (lane, number) in own.first.iter_mut().zip(numbers) {
+            *lane = number;
+        }
+        (own.len, own.queue, own.behind) = (1, queue, NONE);
+        place
+    }
+
+    /// Adds an entry to a queue that is not empty.
+    #[inline]
+    fn push_behind(&mut self, queue: usize, shape: &S, numbers: &[u64; N]) -> Option<u32> {
+        let tail = self.tails[queue];
         let last = &mut self.all[tail];
         let before = last.numbers(last.len - 1);
         if numbers[0] <= before[0] {
-            return Some(self.all.insert(alone));
+            return Some(self.add(NONE, *shape, *numbers));
         }
         let step = std::array::from_fn(|lane| numbers[lane].wrapping_sub(before[lane]));
-        if last.shape == shape && (last.len == 1 || last.step == step) && last.len < u32::MAX {
+        if last.shape == *shape && (last.len == 1 || last.step == step) && last.len < u32::MAX {
             (last.step, last.len) = (step, last.len + 1);
             return None;
         }
-        let place = self.all.insert(in_queue);
+        let place = self.add(queue as u32, *shape, *numbers);
         self.all[tail].behind = place;
         self.tails[queue] = place;
         None

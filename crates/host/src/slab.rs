@@ -29,6 +29,22 @@ impl<T: Copy> Slab<T> {
         }
     }
 
+    /// A place whose entry is to be written field by field, so that no copy of the whole waits until its parts have been written. One
+    /// that is new has an entry.
+    #[inline]
+    pub fn vacant(&mut self, entry: impl FnOnce() -> T) -> u32 {
+        match self.free.pop() {
+            Some(place) => place,
+            None => self.grow(entry()),
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, entry: T) -> u32 {
+        self.places.push(entry);
+        (self.places.len() - 1) as u32
+    }
+
     /// Takes out the entry at a place.
     #[inline]
     pub fn remove(&mut self, place: u32) -> T {

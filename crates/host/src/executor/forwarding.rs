@@ -97,7 +97,7 @@ impl Executor {
                 return self.react(rank, Reaction::Told(place), (now, now), around);
             }
         };
-        self.later(at, op, Event::OnNic { id }, now, around);
+        self.later(at, op, Event::OnNic(id), now, around);
     }
 
     /// A rank has been told of the end of an operation.

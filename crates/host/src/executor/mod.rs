@@ -111,6 +111,24 @@ impl Sending {
         let context = Context::WORLD;
         Self { op, rank, id, to, tag, context, bytes: 0, placed, asks, fetched, stalled, written_at: 0 }
     }
+
+    /// Writes it to its place, field by field (`Slab::vacant`).
+    #[inline(always)]
+    fn write(self, own: &mut Self) {
+        own.op.rank = self.op.rank;
+        own.op.number = self.op.number;
+        own.rank = self.rank;
+        own.id = self.id;
+        own.to = self.to;
+        own.tag = self.tag;
+        own.context = self.context;
+        own.bytes = self.bytes;
+        own.placed = self.placed;
+        own.asks = self.asks;
+        own.fetched = self.fetched;
+        own.stalled = self.stalled;
+        own.written_at = self.written_at;
+    }
 }
 
 /// The operation of what is done immediately, and need not be ordered.
@@ -156,6 +174,8 @@ pub struct Executor {
     probes: Probes,
     unexpected: UnexpectedBytes,
     credits: Option<Credits>,
+    /// Credits that have come back and still pass the interface: the rank, by its number here, and where they come from.
+    returning: Slab<(u32, u32)>,
     memories: Memories,
     pending: Pending,
     queues: Queues,
@@ -168,9 +188,9 @@ pub struct Executor {
     light: bool,
     /// Ranks may probe: what is light is not found by probes.
     may_probe: bool,
-    ready: Ready,
-    /// Kept for its memory.
-    starting: Ready,
+    ready: Box<Ready>,
+    /// What starts is taken out meanwhile.
+    starting: Option<Box<Ready>>,
     /// The present tick of the network, and the earliest tick for which an alarm is set.
     tick: u64,
     alarm: u64,
@@ -212,6 +232,7 @@ impl Executor {
             probes: Probes::default(),
             unexpected: UnexpectedBytes::new(ranks),
             credits: interface.protocol.eager_credits.map(Credits::new),
+            returning: Slab::default(),
             memories: Memories::new(interface.protocol.memory.map_or(0, |_| placed.nodes())),
             pending: Pending::default(),
             queues: Queues::new(sources),
@@ -220,8 +241,8 @@ impl Executor {
             groups: None,
             light: false,
             may_probe: programs.may_probe(),
-            ready: Ready::default(),
-            starting: Ready::default(),
+            ready: Box::default(),
+            starting: Some(Box::default()),
             tick: 0,
             alarm: u64::MAX,
             // Until they begin, something is to happen by itself.
@@ -296,7 +317,7 @@ impl Executor {
         let (source, part) = part_of(flow_id);
         let arrived = match part {
             Part::Answer => Some(Event::Answered(mark)),
-            Part::Credit => Some(Event::Credit { rank: self.placed.number(mark), from: source }),
+            Part::Credit => Some(self.credit_returns((self.placed.number(mark), source))),
             Part::Placed => Some(Event::Packet(mark)),
             Part::Numbered => self.arrivals.find(source, mark).map(Event::Packet),
         };
@@ -407,7 +428,7 @@ impl Executor {
             Event::Passes(place) => self.passes(place, now, around),
             Event::Completes(place) => self.completes(place, now),
             Event::Answered(place) => self.answer_arrived(place, now, around),
-            Event::Credit { rank, from } => self.credit_arrived(rank, from, now, around),
+            Event::Credit(place) => self.credit_arrived(place, now, around),
             Event::Finish(place) => self.finish(place, now, around),
             Event::Fetched(place) => self.fetched(place, now),
             Event::CopiedIn(place) => self.copied_in(place, now, around),
@@ -415,7 +436,7 @@ impl Executor {
             Event::CopyOut(place) => self.copy_out(place, now, around),
             Event::Copied(place) => self.copied(place, now, around),
             Event::Told(place) => self.told(place, now),
-            Event::OnNic { id } => self.end(self.placed.number(op.rank), (op.number, id), now, None),
+            Event::OnNic(id) => self.end(self.placed.number(op.rank), (op.number, id), now, None),
             Event::GroupData(place) => self.group_handed(place, now, around),
             Event::GroupLanded(place) => self.group_landed(place, now, around),
             Event::GroupEnded(place) => self.group_ended(place, now),

@@ -39,8 +39,9 @@ impl Executor {
     /// What starts may lead to more, which starts behind all that is ready.
     #[inline(never)]
     fn start_all_ready(&mut self, now: u64, around: &mut impl HostContext) {
-        let mut batch = std::mem::take(&mut self.starting);
+        let Some(mut batch) = self.starting.take() else { return };
         while !self.ready.is_empty() {
+            // Both are behind pointers: what has just been written is not read as a whole.
             std::mem::swap(&mut batch, &mut self.ready);
             for (rank, op) in batch.iter() {
                 if self.processors.postpones(rank) && !self.starts_on_nic(op) {
@@ -52,7 +53,7 @@ impl Executor {
             }
             batch.clear();
         }
-        self.starting = batch;
+        self.starting = Some(batch);
     }
 
     /// Starts an operation of a rank, by its number here.

@@ -6,6 +6,7 @@
 use super::super::{Executor, Sending};
 use crate::context::HostContext;
 use crate::credits::Claim;
+use crate::event::Event;
 use crate::flow::{Part, flow_of};
 use crate::inbound::Envelope;
 use crate::queues;
@@ -36,8 +37,14 @@ impl Executor {
         self.queue_control((to, source), credit, now, around);
     }
 
-    /// A credit has come back to a rank, by its number here, from another: sends go on that have waited for it.
-    pub(in super::super) fn credit_arrived(&mut self, rank: u32, from: u32, now: u64, around: &mut impl HostContext) {
+    /// A credit comes back to a rank, by its number here, from another.
+    pub(in super::super) fn credit_returns(&mut self, pair: (u32, u32)) -> Event {
+        Event::Credit(self.returning.insert(pair))
+    }
+
+    /// A credit has come back: sends go on that have waited for it.
+    pub(in super::super) fn credit_arrived(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let (rank, from) = self.returning.remove(place);
         let Some(credits) = &mut self.credits else { return };
         credits.give(rank, from);
         while let Some(send) = self.credits.as_mut().and_then(|credits| credits.next(rank, from)) {

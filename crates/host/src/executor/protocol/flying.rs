@@ -162,7 +162,7 @@ impl Executor {
                 self.sends[send].placed = placed;
                 Event::Answered(send)
             }
-            Cargo::Credit => Event::Credit { rank: self.placed.number(to), from: op.rank },
+            Cargo::Credit => self.credit_returns((self.placed.number(to), op.rank)),
         };
         let Some(wire) = &mut self.wire else { return };
         let place = wire.landings.insert(Landing { to, event, way });

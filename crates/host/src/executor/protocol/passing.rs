@@ -26,7 +26,8 @@ impl Executor {
                 let (to, op) = (self.arrivals[place].envelope.to, self.arrivals[place].send());
                 (to, op, self.next_fragment(place))
             }
-            Event::Credit { rank, from } => {
+            Event::Credit(place) => {
+                let (rank, from) = self.returning[place];
                 let to = self.placed.ranks()[rank as usize];
                 // Credits of one instant differ by where they come from.
                 (to, OpId { rank: to, number: u32::MAX - from }, self.control())

@@ -19,16 +19,17 @@ impl Executor {
     pub(in super::super) fn start_send(&mut self, mut sending: Sending, now: u64, around: &mut impl HostContext) {
         let Sending { op, to, bytes, .. } = sending;
         sending.asks = self.asks(op.rank, to, bytes);
-        let place = self.sends.insert(sending);
+        let place = self.sends.vacant(|| sending);
+        sending.write(&mut self.sends[place]);
         match sending.asks {
             true => self.start_request(place, now, around),
-            false => self.start_data(place, &sending, now, around),
+            false => self.start_data(place, now, around),
         }
     }
 
     /// What a send needs of a connection: a time to set it up, when it is there, and whether it is new.
     #[inline]
-    fn find_connection(&mut self, &Sending { op, rank, to, .. }: &Sending) -> (u64, u64, bool) {
+    fn find_connection(&mut self, (op, rank, to): (OpId, u32, u32)) -> (u64, u64, bool) {
         if !self.connections.on_demand() || self.is_within(op.rank, to) {
             return (0, 0, false);
         }
@@ -42,7 +43,7 @@ impl Executor {
     fn start_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let sending = self.sends[place];
         let Sending { op, rank, to, tag, context, bytes, .. } = sending;
-        let (setup, ready, is_new) = self.find_connection(&sending);
+        let (setup, ready, is_new) = self.find_connection((op, rank, to));
         // Nothing has to be registered with an interface that the data do not pass.
         let buffer = BufferUse { peer: to, receives: false, tag, context };
         let within = self.is_within(op.rank, to);
@@ -60,9 +61,9 @@ impl Executor {
     }
 
     /// A send starts that does not wait for its receiver.
-    fn start_data(&mut self, place: u32, sending: &Sending, now: u64, around: &mut impl HostContext) {
-        let &Sending { op, rank, to, bytes, .. } = sending;
-        let (setup, ready, is_new) = self.find_connection(sending);
+    fn start_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let &Sending { op, rank, to, bytes, .. } = &self.sends[place];
+        let (setup, ready, is_new) = self.find_connection((op, rank, to));
         if let Some(own) = self.forwards_send(place) {
             let at = self.nic_work(rank, (op, Purpose::Send), now, own.send + setup).max(ready);
             self.connect((rank, to), is_new, at);
