@@ -4,12 +4,13 @@ use std::ops::Range;
 
 use fabric::Turn;
 use routing::trees::TreeVolumes;
-use routing::{ChannelLoads, MulticastTraffic, Routing, channel_loads, multicast_loads};
+use routing::{ChannelLoads, Joins, MulticastTraffic, Routing, channel_loads, multicast_loads};
 use topology::{ChannelClass, ChannelSource};
 use units::{ChannelId, NodeId};
 
 use crate::error::SystemError;
 use crate::system::{Job, System};
+use crate::traffic::Runs;
 
 /// How exactly the part of a mixture is found.
 const MIXTURE: f64 = 1e-9;
@@ -34,12 +35,16 @@ pub(crate) fn loads_of(system: &System) -> Result<(ChannelLoads, bool), SystemEr
         own_groups = job.workload.groups().len() as u32;
         exact &= add_trees(system, (job, share), first_group, &mut all);
         exact &= add_sets(system, (job, share), &mut all)?;
-        let Some(sets) = job.workload.multicasts() else { continue };
+        let Some(multicasts) = job.workload.multicasts() else { continue };
+        let sets = &multicasts.sets;
         let candidates: Vec<NodeId> = sets.nodes().collect();
         let nodes = (0..system.network.topology.nodes()).map(NodeId);
         let senders: Vec<(NodeId, f64)> = nodes.map(|node| (node, share * job.workload.weight(node))).collect();
         let (include_self, hit) = (sets.includes_self(), sets.hit());
-        let traffic = MulticastTraffic { senders: &senders, candidates: &candidates, include_self, hit: &hit };
+        let runs = |runs| move |from: NodeId, one: NodeId, next: NodeId| Runs::joins(runs, from, [one, next]);
+        let runs = multicasts.runs.as_ref().map(runs);
+        let joins = runs.as_ref().map(|joins| Joins(joins));
+        let traffic = MulticastTraffic { senders: &senders, candidates: &candidates, include_self, hit: &hit, joins };
         exact &= add_multicasts(system, &traffic, &mut all)?;
     }
     Ok((all, exact))
@@ -66,7 +71,13 @@ fn add_sets(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads) 
         // A packet is for all of them: behind a channel is one, or none.
         let hit: Vec<f64> = (0..=candidates.len()).map(|behind| f64::from(u8::from(behind > 0))).collect();
         let senders = [(*sender, share * part)];
-        let traffic = MulticastTraffic { senders: &senders, candidates: &candidates, include_self: false, hit: &hit };
+        let traffic = MulticastTraffic {
+            senders: &senders,
+            candidates: &candidates,
+            include_self: false,
+            hit: &hit,
+            joins: None,
+        };
         exact &= add_multicasts(system, &traffic, all)?;
     }
     Ok(exact)

@@ -107,6 +107,7 @@ impl System {
             let error = SystemError::new("workload.pacer", message);
             return Err(if name.is_empty() { error } else { error.below(&format!("job.{name}.")) });
         }
+        check_runs(&jobs, (&*topology, &*routing))?;
         let groups: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| job.workload.groups()).collect();
         if is_flat && !groups.is_empty() {
             return Err(SystemError::new("topology.kind", flat::NO_SWITCHES));
@@ -426,6 +427,20 @@ fn draft_jobs(
         Ok(Draft { name, workload, start, end, background, seed, pacer })
     };
     spec.jobs.iter().enumerate().map(draft).collect()
+}
+
+/// Refuses routings that part consecutive nodes on the way up a fat-tree, where a packet is for consecutive nodes.
+fn check_runs(jobs: &[Draft], (topology, routing): (&dyn Topology, &dyn Routing)) -> Result<(), SystemError> {
+    let has_runs = |job: &Draft| job.workload.multicasts().is_some_and(|own| own.runs.is_some());
+    let keeps_together = ["adaptive-up-down", "random-up-down"].contains(&routing.kind());
+    if keeps_together || topology.kind() != "fat-tree" || !jobs.iter().any(has_runs) {
+        return Ok(());
+    }
+    let message = format!(
+        "\"{}\" may part consecutive nodes on the way up, which `packet_for = \"consecutive\"` does not allow: \"adaptive-up-down\" and          \"random-up-down\" keep them together",
+        routing.kind()
+    );
+    Err(SystemError::new("routing.kind", message))
 }
 
 /// The pacer of a workload.
