@@ -389,6 +389,7 @@ fn draft_jobs(
             base,
             programs,
             unserved: of_job(0).unwrap_or(&none),
+            overflow: spec.in_switch.overflow,
         };
         let built = workloads::build(workload, &site)?;
         let (pacer, workload) = (pacer_of(workload, &*built)?, built);
@@ -420,6 +421,7 @@ fn draft_jobs(
             base,
             programs,
             unserved: of_job(number).unwrap_or(&none),
+            overflow: spec.in_switch.overflow,
         };
         let workload = workloads::build(&job.workload, &site).map_err(at)?;
         let pacer = pacer_of(&job.workload, &*workload).map_err(at)?;

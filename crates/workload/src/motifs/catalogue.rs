@@ -113,10 +113,17 @@ impl ProgramSpec {
         self.build_at(&ProgramSite { node_of, base, carrier: None, unserved: &Unserved::new() })
     }
 
-    /// Whether it has collective operations that are called as such: what a carrier is for. Those of a program that is called back are known
-    /// only while it runs.
+    /// Whether it may have collective operations that are called as such: what a carrier is for.
     pub const fn has_collectives(&self) -> bool {
-        matches!(self, Self::Calls(_) | Self::Trace(_) | Self::Collective(_) | Self::Training(_) | Self::Lammps(_))
+        matches!(
+            self,
+            Self::Calls(_)
+                | Self::CalledBack(_)
+                | Self::Trace(_)
+                | Self::Collective(_)
+                | Self::Training(_)
+                | Self::Lammps(_)
+        )
     }
 
     /// The same, given who carries its collective operations out.

@@ -9,6 +9,7 @@
 //! scripts that are written out.
 
 mod burst;
+mod called;
 pub mod calls;
 pub mod chakra;
 mod pattern;
@@ -28,6 +29,7 @@ pub use crate::communicator::{Communicator, Context};
 use crate::schedule::ScheduleError;
 
 pub use burst::Burst;
+pub use called::{CalledCollectives, CalledPlace};
 pub use pattern::pattern_of;
 pub use script::{Request, Script, Seen, Step};
 pub use scripted::ScriptedRank;
@@ -293,6 +295,10 @@ pub trait Programs: Debug + Send + Sync {
     /// Whether ranks call back into a language whose code runs in one thread, so that messages are not known beforehand.
     fn is_called_back(&self) -> bool {
         false
+    }
+    /// The same program where it runs, if it is called back: others are built for their nodes.
+    fn placed(self: Arc<Self>, _place: &CalledPlace<'_>) -> Option<Arc<dyn Programs>> {
+        None
     }
     /// Every group of ranks that calls operations in the switches, each rank on a node of its own. A rank is in no two groups of one context.
     fn groups(&self) -> Vec<ProgramGroup> {
