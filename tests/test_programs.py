@@ -772,7 +772,7 @@ def test_collectives_of_a_program_that_is_called_back_are_carried_out_as_those_o
         "placement": {"strategy": "contiguous", "processes_per_node": 2},
     }
 
-    def run(program: ct.Program, chosen: str | None) -> ct.Point:
+    def run(program: ct.Program, chosen: Any) -> ct.Point:
         return ct.run(**sections, workload=ct.workload.Program(program=program, collectives=chosen))[0]
 
     program = ct.Program(16, _sums)

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use workload::collectives::Collective;
+use workload::collectives::{CalledCollectives, CalledPlace, Collective};
 use workload::communicator::Group;
 use workload::program::calls::CallsBuilder;
 use workload::program::{
-    Action, Burst, CalledCollectives, CalledPlace, Communicator, Context, GroupCall, Messages, ProgramGroup, Programs,
-    RankProgram, Request, Script, ScriptedRank, Seen, Step,
+    Action, Burst, Communicator, Context, GroupCall, Messages, ProgramGroup, Programs, RankProgram, Request, Script,
+    ScriptedRank, Seen, Step,
 };
 
 use super::table::{self, Row};

@@ -6,12 +6,12 @@ use mapping::NodeHops;
 use routing::algorithms::flat::is_flat;
 use units::{Bytes, NodeId, TaskId, Time};
 use workload::benchmarks::{Benchmark, Built};
-use workload::collectives::Carrier;
+use workload::collectives::{CalledPlace, Carrier};
 use workload::message_driven::{DrivenError, DrivenSpec, MessageDriven};
 use workload::motifs::{CalledBackSpec, ProgramSite, ProgramSpec, check_room};
 use workload::patterns::exchange::{ExchangePatternSpec, TaskGrid};
 use workload::patterns::matrix::Matrix;
-use workload::program::{CalledPlace, Programs, Sizes, pattern_of};
+use workload::program::{Programs, Sizes, pattern_of};
 use workload::tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
 use workload::{Pattern, PatternError, PatternSpec, PlacedPattern, Placement, Shape};
 

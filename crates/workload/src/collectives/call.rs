@@ -118,7 +118,7 @@ pub enum CollectiveError {
     },
     /// Operations in the switches of which members do not call the same.
     #[error(
-        "operation {number} in the switches is `{called}` here, and `{known}` of another member of communicator 0: all members call the same in the \
+        "operation {number} in the switches is {called} here, and {known} of another member of communicator 0: all members call the same in the \
          same order"
     )]
     Unequal {

@@ -9,7 +9,6 @@
 //! scripts that are written out.
 
 mod burst;
-mod called;
 pub mod calls;
 pub mod chakra;
 mod pattern;
@@ -23,13 +22,12 @@ pub mod trace;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::collectives::{CollectiveError, Fastest};
+use crate::collectives::{CalledPlace, CollectiveError, Fastest};
 pub use crate::collectives::{GroupCall, ProgramGroup};
 pub use crate::communicator::{Communicator, Context};
 use crate::schedule::ScheduleError;
 
 pub use burst::Burst;
-pub use called::{CalledCollectives, CalledPlace};
 pub use pattern::pattern_of;
 pub use script::{Request, Script, Seen, Step};
 pub use scripted::ScriptedRank;

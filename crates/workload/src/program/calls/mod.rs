@@ -25,7 +25,6 @@ use crate::communicator::{Group, NodeGroups};
 use crate::schedule::{LONGEST_CALC, ScheduleError};
 
 pub use line::ANY_SIZE;
-pub(super) use line::line_of;
 pub use schedule::NoSchedule;
 
 /// The most ranks.

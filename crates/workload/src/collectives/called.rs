@@ -6,9 +6,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::calls::line_of;
-use super::{GroupCall, ProgramGroup, Step};
-use crate::collectives::{Algorithm, Carrier, Collective, CollectiveError, Operation, Selection};
+use super::call::{Collective, CollectiveError};
+use super::carrier::Carrier;
+use super::group_call::GroupCall;
+use super::in_switch::ProgramGroup;
+use super::selection::Selection;
+use super::table::{Algorithm, Operation};
 use crate::communicator::{Communicator, Context, Group, NodeGroups, Service, Unserved};
 
 /// Where a program runs that is called back, and who carries its collective operations out.
@@ -98,8 +101,11 @@ impl CalledCollectives {
             None => called.push(own),
             Some(known) if *known == own => {}
             Some(known) => {
-                let (called, known) = (line_of(&Step::Collective(own)), line_of(&Step::Collective(*known)));
-                return Err(CollectiveError::Unequal { number: *number, called, known });
+                return Err(CollectiveError::Unequal {
+                    number: *number,
+                    called: described(&own),
+                    known: described(known),
+                });
             }
         }
         *number += 1;
@@ -125,6 +131,12 @@ impl CalledCollectives {
             }
         }
     }
+}
+
+/// A call, as errors have it.
+fn described(call: &Collective) -> String {
+    let Collective { operation, bytes, root, element, .. } = call;
+    format!("`{}` of {bytes} B with elements of {element} B and root {root}", operation.name())
 }
 
 #[cfg(test)]
