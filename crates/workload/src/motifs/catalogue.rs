@@ -11,13 +11,13 @@ use super::collective::{CollectiveProgram, CollectiveSpec};
 use super::fft::{Fft, FftSpec};
 use super::halo::{Halo, HaloSpec};
 use super::incast::{Incast, IncastSpec};
-use super::lammps::Lammps;
+use super::lammps;
 use super::lammps::spec::LammpsSpec;
 use super::limits::{check_room, check_time, shown};
 use super::recorded::TraceSpec;
 use super::site::ProgramSite;
 use super::sweep::{Sweep, SweepSpec};
-use super::training::Training;
+use super::training;
 use super::training::spec::TrainingSpec;
 use super::{Motif, MotifPrograms};
 use crate::PatternError;
@@ -144,8 +144,8 @@ impl ProgramSpec {
             Self::Fft(spec) => Arc::new(Fft::new(spec, ranks)?),
             Self::Incast(spec) => Arc::new(Incast::new(spec, ranks)?),
             Self::Collective(spec) => return Ok(Arc::new(CollectiveProgram::new(spec, site)?)),
-            Self::Training(spec) => return Ok(Arc::new(Training::new(spec, site)?)),
-            Self::Lammps(spec) => return Ok(Arc::new(Lammps::new(spec, site)?)),
+            Self::Training(spec) => return training::build(spec, site),
+            Self::Lammps(spec) => return lammps::build(spec, site),
         };
         Ok(Arc::new(MotifPrograms { motif, ranks }))
     }
