@@ -89,14 +89,14 @@ def rival_claims(results: Mapping[str, Results]) -> list[Claim]:
                 expect=Expect(low=0.95),
             ),
         ]
-    own, consecutive = results[CITED["2x8"][1]], results["2x8 consecutive"]
+    whole, consecutive = results[CITED["2x8"][1]], results["2x8 consecutive"]
     made.append(
         Claim(
             id="multicast-2x8-consecutive",
             figure="14",
             text="2x8: copies to consecutive ports only, as of Quadrics QsNet, carry less (share of any ports)",
             paper="< 1",
-            here=consecutive[0]["accepted_load"] / own[0]["accepted_load"],
+            here=consecutive[0]["accepted_load"] / whole[0]["accepted_load"],
             unit="x",
             expect=Expect(high=CONSECUTIVE),
         )
