@@ -26,15 +26,18 @@ pub fn loads(system: &System) -> Result<ChannelLoads, SystemError> {
     Ok(loads_of(system)?.0)
 }
 
-/// The same, and whether the loads of what routers split and combine are exact: neither an upper bound, nor without acknowledgements.
+/// The same, and whether they are exact: the loads of what routers split and combine neither an upper bound nor without acknowledgements, and
+/// nothing by a routing that adapts. What goes by trees only is not routed.
 pub(crate) fn loads_of(system: &System) -> Result<(ChannelLoads, bool), SystemError> {
     let mut all = loads_of_unicasts(system)?;
-    let (mut exact, mut first_group, mut own_groups) = (true, 0, 0);
+    let adaptive = system.network.routing.adaptive();
+    let mut exact = !adaptive || all.load.iter().all(|&load| load == 0.0);
+    let (mut first_group, mut own_groups) = (0, 0);
     for (job, share) in system.shares() {
         first_group += own_groups;
         own_groups = job.workload.groups().len() as u32;
         exact &= add_trees(system, (job, share), first_group, &mut all);
-        exact &= add_sets(system, (job, share), &mut all)?;
+        exact &= add_sets(system, (job, share), &mut all)? && (!adaptive || job.workload.sets().is_none());
         let Some(multicasts) = job.workload.multicasts() else { continue };
         let sets = &multicasts.sets;
         let candidates: Vec<NodeId> = sets.nodes().collect();
@@ -45,7 +48,7 @@ pub(crate) fn loads_of(system: &System) -> Result<(ChannelLoads, bool), SystemEr
         let runs = multicasts.runs.as_ref().map(runs);
         let joins = runs.as_ref().map(|joins| Joins(joins));
         let traffic = MulticastTraffic { senders: &senders, candidates: &candidates, include_self, hit: &hit, joins };
-        exact &= add_multicasts(system, &traffic, &mut all)?;
+        exact &= add_multicasts(system, &traffic, &mut all)? && !adaptive;
     }
     Ok((all, exact))
 }

@@ -133,6 +133,7 @@ impl System {
         system.check_clock()?;
         system.check_series()?;
         system.check_timeline()?;
+        system.check_messages()?;
         system.check_numbers()?;
         Ok(system)
     }
@@ -207,6 +208,17 @@ impl System {
         let message =
             "there are no ranks that end: a timeline is of programs, benchmarks and message-driven applications";
         Err(SystemError::new("measure.timeline", message))
+    }
+
+    /// Refuses latencies of messages where all jobs begin operations at a rate: these are measured as operations.
+    fn check_messages(&self) -> Result<(), SystemError> {
+        let is_of_operations = |job: &Job| job.workload.programs().is_some() && job.workload.is_open();
+        if !self.spec.measure.messages || !self.jobs.iter().all(is_of_operations) {
+            return Ok(());
+        }
+        let message = "reductions and barriers that begin at a rate are measured as operations (`operation_time_mean_ns`); latencies of messages \
+                       are of traffic, multicasts and programs";
+        Err(SystemError::new("measure.messages", message))
     }
 
     /// How messages are cut into packets: those of the first job.

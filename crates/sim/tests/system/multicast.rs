@@ -305,3 +305,22 @@ fn packets_for_consecutive_nodes_are_refused_where_ports_are_not() {
         routing = { kind = "d-mod-k""#;
     assert_eq!(of(tree, ""), "routing.kind");
 }
+
+#[test]
+fn on_directed_trees_of_a_torus_copies_take_shortest_paths() {
+    // Would catch a root other than the sender's switch, and a tree that is not of shortest paths: from every node to all others of 4 x 4, where
+    // distances in a dimension are 0, 1, 2 and 1, a copy traverses one router more than 2 * 16 / 15 channels on average. By way of one root it
+    // takes more.
+    let hops = |directed: bool| {
+        let workload = format!(
+            r#"groups = "persistent", fanout = {{ mean = 15 }}, load = 0.002 }}
+            in_switch = {{ directed = {directed}"#
+        );
+        let measure = r#"warm_up = "10 us", max_time = "500 us""#;
+        let found = result(&network(r#"kind = "torus", dims = [4, 4]"#, OUTPUT_QUEUED, &workload, measure));
+        found.hops_mean.unwrap()
+    };
+    let shortest = 1.0 + 32.0 / 15.0;
+    assert!((hops(true) - shortest).abs() < 1e-9, "{} for {shortest}", hops(true));
+    assert!(hops(false) > shortest + 0.5, "{}", hops(false));
+}

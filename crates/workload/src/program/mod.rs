@@ -327,8 +327,10 @@ pub trait RankProgram: Debug + Send {
     /// # Errors
     /// If the program cannot go on.
     fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<(), ProgramError>;
-    /// What it has measured so far.
+    /// What it has measured so far, since it was told to forget.
     fn intervals(&self) -> &[Interval] {
         &[]
     }
+    /// Forgets what it has measured, which has been taken note of: of ranks that measure without end, and are not traced.
+    fn forget_intervals(&mut self) {}
 }
