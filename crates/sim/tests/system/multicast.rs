@@ -324,3 +324,33 @@ fn on_directed_trees_of_a_torus_copies_take_shortest_paths() {
     assert!((hops(true) - shortest).abs() < 1e-9, "{} for {shortest}", hops(true));
     assert!(hops(false) > shortest + 0.5, "{}", hops(false));
 }
+
+#[test]
+fn runs_of_messages_are_the_same_bytes_on_any_number_of_threads() {
+    // Would catch packets of a message whose run is that of the packet before, or of the next message, and sets that are lost between partitions:
+    // messages of three packets, on two planes and beside another job.
+    for planes in [1, 2] {
+        let text = format!(
+            r#"
+            seed = 3
+            topology = {{ kind = "fat-tree", k = 2, n = 3, planes = {planes} }}
+            link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
+            router = {{ {OUTPUT_QUEUED} }}
+            measure = {{ warm_up = "10 us", max_time = "60 us", messages = true }}
+            [[job]]
+            name = "multicasts"
+            workload = {{ kind = "collective", fanout = {{ mean = 4 }}, load = 0.05, size = "600 B", packet_for = "consecutive" }}
+            [[job]]
+            name = "traffic"
+            workload = {{ kind = "traffic", packet_size = "256 B", load = 0.2 }}
+            "#
+        );
+        let system = build(&text).unwrap_or_else(|error| panic!("{text}{error}"));
+        let found = run_divided(&system, 1, Grain::Fine);
+        assert_eq!(as_text(&run_divided(&system, 2, Grain::Exactly(3))), as_text(&found), "{text}");
+        let own = found.jobs.iter().find(|job| job.name == "multicasts").unwrap();
+        let operations = own.point.collective.as_ref().unwrap();
+        assert!(operations.operations > 20 && (operations.fanout_mean - 4.0).abs() < 1e-12, "{operations:?}");
+        assert_eq!(own.point.packets, 3 * operations.copies, "{text}");
+    }
+}
