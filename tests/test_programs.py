@@ -745,3 +745,65 @@ def test_communicators_are_written_and_refuse_who_is_no_member() -> None:
 
     with pytest.raises(ct.ExperimentError, match="to"):
         ct.Program(4, beyond)
+
+
+def _sums(rank: ct.Rank) -> Ranks:
+    """All that switches serve and one operation that they do not, and a rank that goes on by what has come."""
+    rank.allreduce("4 KiB")
+    if rank.number == 0:
+        met = yield rank.recv()
+        rank.calc(100.0 * met.source)
+    elif rank.number == 3:
+        rank.send(0, 64)
+    rank.broadcast("32 KiB", root=2)
+    rank.alltoall(256)
+    rank.reduce(8, root=1)
+    rank.barrier()
+
+
+@pytest.mark.parametrize("carrier", ["software", "hardware", "nic"])
+def test_collectives_of_a_program_that_is_called_back_are_carried_out_as_those_of_its_record(carrier: str) -> None:
+    """Catches a carrier that is left out, operations that switches carry out otherwise than of a program that is known
+    before the run, and a record that has a carrier's algorithms. On a tree with two ranks on a node."""
+    sections: dict[str, Any] = {
+        "topology": ct.topology.FatTree(k=2, n=3),
+        "link": LINK,
+        "nic": ct.nic.Ideal(send_overhead="300 ns"),
+        "placement": {"strategy": "contiguous", "processes_per_node": 2},
+    }
+
+    def run(program: ct.Program, chosen: Any) -> ct.Point:
+        return ct.run(**sections, workload=ct.workload.Program(program=program, collectives=chosen))[0]
+
+    program = ct.Program(16, _sums)
+    found = run(program, carrier)
+    assert found["program_called_back"] is True
+    assert run(program.recorded, carrier)["time_ns"] == found["time_ns"]
+    if carrier == "software":
+        assert run(program, None)["time_ns"] == found["time_ns"]
+    else:
+        assert found["time_ns"] != run(program, "software")["time_ns"]
+
+
+def test_communicators_that_are_made_in_a_run_have_no_tables() -> None:
+    """Catches operations in switches whose groups have no trees, and members that call different operations there."""
+
+    def program(rank: ct.Rank) -> Ranks:
+        half = rank.split(lambda other: other % 2)
+        yield rank.time()
+        half.allreduce("4 KiB")
+        rank.barrier()
+
+    def unequal(rank: ct.Rank) -> Ranks:
+        yield rank.time()
+        rank.allreduce(8 + 8 * (rank.number % 2))
+
+    def run(ranks: Callable[[ct.Rank], Ranks], **more: Any) -> ct.Point:
+        workload = ct.workload.Program(program=ct.Program(8, ranks, called_back=True), collectives="hardware")
+        return ct.run(topology=ct.topology.FatTree(k=2, n=3), link=LINK, workload=workload, **more)[0]
+
+    with pytest.raises(ct.ExperimentError, match=r"communicator 1: switches have tables.*overflow"):
+        run(program)
+    assert run(program, in_switch={"overflow": "software"})["time_ns"] > 0
+    with pytest.raises(ct.ExperimentError, match="all members call the same"):
+        run(unequal)

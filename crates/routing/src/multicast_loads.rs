@@ -10,6 +10,7 @@
 //! apart: the loads are an upper bound there (`MulticastLoads::exact`).
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use topology::{Channels, Endpoint, Topology};
 use units::{NodeId, PortId, RouterId, VcClass};
@@ -30,6 +31,42 @@ pub struct MulticastTraffic<'a> {
     pub include_self: bool,
     /// By number of candidates from 0 on, the probability that a set has any of so many.
     pub hit: &'a [f64],
+    /// If a packet is not for any set: whether one that the first node sends may be for both of two nodes, which come one after the other in
+    /// a set. Then a multicast is a packet for each run of such nodes.
+    pub joins: Option<Joins<'a>>,
+}
+
+/// Whether a packet that the first node sends may be for both others.
+#[derive(Clone, Copy)]
+pub struct Joins<'a>(pub &'a dyn Fn(NodeId, NodeId, NodeId) -> bool);
+
+impl fmt::Debug for Joins<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Joins")
+    }
+}
+
+impl MulticastTraffic<'_> {
+    /// Copies that the multicasts of a sender have of it on the way to some of the candidates, in ascending order, on average: where packets
+    /// may be for any set one, if any of these is a member.
+    ///
+    /// Of runs as many as touch these candidates. A run begins at a member before which none is that joins it: at the first candidate of a
+    /// stretch with the probability of a member, and at another with that of a member before which there is none.
+    fn copies(&self, sender: NodeId, group: &[(NodeId, RouteState)]) -> f64 {
+        let hit = |candidates: usize| self.hit.get(candidates).copied().unwrap_or(1.0);
+        let Some(joins) = self.joins else {
+            let own = !self.include_self && group.binary_search_by_key(&sender, |&(node, _)| node).is_ok();
+            return hit(group.len() - usize::from(own));
+        };
+        let counts = |&&(node, _): &&(NodeId, RouteState)| self.include_self || node != sender;
+        let (mut copies, mut before) = (0.0, None);
+        for &(node, _) in group.iter().filter(counts) {
+            let goes_on = before.is_some_and(|before| (joins.0)(sender, before, node));
+            copies += if goes_on { hit(2) - hit(1) } else { hit(1) };
+            before = Some(node);
+        }
+        copies
+    }
 }
 
 /// The loads of multicasts.
@@ -74,7 +111,6 @@ pub fn multicast_loads(
         let (router, port) = topology.attachment(sender);
         let port = routing.uses_input_port().then_some(port);
         together.entry((router, port)).or_default().push((sender, weight));
-        walk.load[walk.channels.injection(sender).index()] += weight;
     }
     for ((router, port), senders) in together {
         let Some(&(first, _)) = senders.first() else { continue };
@@ -84,6 +120,10 @@ pub fn multicast_loads(
                 return Err(MulticastLoadsError::Apart(routing.kind()));
             };
             members.push((node, state));
+        }
+        for &(sender, weight) in &senders {
+            let packets = traffic.joins.map_or(1.0, |_| traffic.copies(sender, &members));
+            walk.load[walk.channels.injection(sender).index()] += weight * packets;
         }
         let in_port = port.unwrap_or_else(|| topology.attachment(first).1);
         let at = Place { router, in_port, vc_class: VcClass(0), routers: 1 };
@@ -165,13 +205,9 @@ impl SetWalk<'_> {
         Ok(groups)
     }
 
-    /// Copies that go on to a group from all senders together: one if any of its members is drawn.
+    /// Copies that go on to a group from all senders together.
     fn copies(&self, group: &Group, senders: &[(NodeId, f64)]) -> f64 {
-        let of = |&(sender, weight): &(NodeId, f64)| {
-            let own = !self.traffic.include_self && group.binary_search_by_key(&sender, |&(node, _)| node).is_ok();
-            weight * self.traffic.hit.get(group.len() - usize::from(own)).copied().unwrap_or(1.0)
-        };
-        senders.iter().map(of).sum()
+        senders.iter().map(|&(sender, weight)| weight * self.traffic.copies(sender, group)).sum()
     }
 
     /// Where a port leads, for a packet that may still go on.

@@ -58,8 +58,8 @@ pub struct Analysis {
     /// not connected. Too long for the JSON of an analysis.
     #[serde(skip)]
     pub channel_loads: Vec<f64>,
-    /// Whether loads and bound are exact (the routing is oblivious) or an estimate: those of an adaptive choice that
-    /// spreads packets evenly.
+    /// Whether loads and bound are exact (the routing is oblivious, or all that is sent goes by the trees of groups) or an estimate: those of an
+    /// adaptive choice that spreads packets evenly.
     pub exact: bool,
     /// Time of the analysis.
     pub wall_s: f64,
@@ -150,7 +150,7 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
         imbalance_model: imbalance(system),
         mapping: system.jobs.iter().find_map(|job| job.workload.mapping()),
         channel_loads: relative(&loads, &capacity),
-        exact: exact && !system.network.routing.adaptive(),
+        exact,
         wall_s: watch.seconds(),
     })
 }

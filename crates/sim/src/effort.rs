@@ -112,6 +112,10 @@ fn group_hops(system: &System, end: u64) -> f64 {
             let time = end.min(job.span.end - job.span.start) as f64;
             let often = if job.workload.is_open() { job.workload.load() * time / slot } else { 1.0 };
             programs.each_group_call(&mut |place, call, count| {
+                if count == 0 {
+                    // What may be called and is not known: its size says nothing.
+                    return;
+                }
                 let Some(tree) = trees.trees_of(first_group + place as u32).next() else { return };
                 let (members, between) = (trees.members(tree).len() as f64, f64::from(trees.switches(tree) - 1));
                 let (up, down) = (members + 2.0 * between, members + between);

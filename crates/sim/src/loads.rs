@@ -4,12 +4,13 @@ use std::ops::Range;
 
 use fabric::Turn;
 use routing::trees::TreeVolumes;
-use routing::{ChannelLoads, MulticastTraffic, Routing, channel_loads, multicast_loads};
+use routing::{ChannelLoads, Joins, MulticastTraffic, Routing, channel_loads, multicast_loads};
 use topology::{ChannelClass, ChannelSource};
 use units::{ChannelId, NodeId};
 
 use crate::error::SystemError;
 use crate::system::{Job, System};
+use crate::traffic::Runs;
 
 /// How exactly the part of a mixture is found.
 const MIXTURE: f64 = 1e-9;
@@ -25,22 +26,29 @@ pub fn loads(system: &System) -> Result<ChannelLoads, SystemError> {
     Ok(loads_of(system)?.0)
 }
 
-/// The same, and whether the loads of what routers split and combine are exact: neither an upper bound, nor without acknowledgements.
+/// The same, and whether they are exact: the loads of what routers split and combine neither an upper bound nor without acknowledgements, and
+/// nothing by a routing that adapts. What goes by trees only is not routed.
 pub(crate) fn loads_of(system: &System) -> Result<(ChannelLoads, bool), SystemError> {
     let mut all = loads_of_unicasts(system)?;
-    let (mut exact, mut first_group, mut own_groups) = (true, 0, 0);
+    let adaptive = system.network.routing.adaptive();
+    let mut exact = !adaptive || all.load.iter().all(|&load| load == 0.0);
+    let (mut first_group, mut own_groups) = (0, 0);
     for (job, share) in system.shares() {
         first_group += own_groups;
         own_groups = job.workload.groups().len() as u32;
         exact &= add_trees(system, (job, share), first_group, &mut all);
-        exact &= add_sets(system, (job, share), &mut all)?;
-        let Some(sets) = job.workload.multicasts() else { continue };
+        exact &= add_sets(system, (job, share), &mut all)? && (!adaptive || job.workload.sets().is_none());
+        let Some(multicasts) = job.workload.multicasts() else { continue };
+        let sets = &multicasts.sets;
         let candidates: Vec<NodeId> = sets.nodes().collect();
         let nodes = (0..system.network.topology.nodes()).map(NodeId);
         let senders: Vec<(NodeId, f64)> = nodes.map(|node| (node, share * job.workload.weight(node))).collect();
         let (include_self, hit) = (sets.includes_self(), sets.hit());
-        let traffic = MulticastTraffic { senders: &senders, candidates: &candidates, include_self, hit: &hit };
-        exact &= add_multicasts(system, &traffic, &mut all)?;
+        let runs = |runs| move |from: NodeId, one: NodeId, next: NodeId| Runs::joins(runs, from, [one, next]);
+        let runs = multicasts.runs.as_ref().map(runs);
+        let joins = runs.as_ref().map(|joins| Joins(joins));
+        let traffic = MulticastTraffic { senders: &senders, candidates: &candidates, include_self, hit: &hit, joins };
+        exact &= add_multicasts(system, &traffic, &mut all)? && !adaptive;
     }
     Ok((all, exact))
 }
@@ -66,7 +74,13 @@ fn add_sets(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads) 
         // A packet is for all of them: behind a channel is one, or none.
         let hit: Vec<f64> = (0..=candidates.len()).map(|behind| f64::from(u8::from(behind > 0))).collect();
         let senders = [(*sender, share * part)];
-        let traffic = MulticastTraffic { senders: &senders, candidates: &candidates, include_self: false, hit: &hit };
+        let traffic = MulticastTraffic {
+            senders: &senders,
+            candidates: &candidates,
+            include_self: false,
+            hit: &hit,
+            joins: None,
+        };
         exact &= add_multicasts(system, &traffic, all)?;
     }
     Ok(exact)

@@ -107,6 +107,7 @@ impl System {
             let error = SystemError::new("workload.pacer", message);
             return Err(if name.is_empty() { error } else { error.below(&format!("job.{name}.")) });
         }
+        check_runs(&jobs, (&*topology, &*routing))?;
         let groups: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| job.workload.groups()).collect();
         if is_flat && !groups.is_empty() {
             return Err(SystemError::new("topology.kind", flat::NO_SWITCHES));
@@ -132,6 +133,7 @@ impl System {
         system.check_clock()?;
         system.check_series()?;
         system.check_timeline()?;
+        system.check_messages()?;
         system.check_numbers()?;
         Ok(system)
     }
@@ -206,6 +208,17 @@ impl System {
         let message =
             "there are no ranks that end: a timeline is of programs, benchmarks and message-driven applications";
         Err(SystemError::new("measure.timeline", message))
+    }
+
+    /// Refuses latencies of messages where all jobs begin operations at a rate: these are measured as operations.
+    fn check_messages(&self) -> Result<(), SystemError> {
+        let is_of_operations = |job: &Job| job.workload.programs().is_some() && job.workload.is_open();
+        if !self.spec.measure.messages || !self.jobs.iter().all(is_of_operations) {
+            return Ok(());
+        }
+        let message = "reductions and barriers that begin at a rate are measured as operations (`operation_time_mean_ns`); latencies of messages \
+                       are of traffic, multicasts and programs";
+        Err(SystemError::new("measure.messages", message))
     }
 
     /// How messages are cut into packets: those of the first job.
@@ -388,6 +401,7 @@ fn draft_jobs(
             base,
             programs,
             unserved: of_job(0).unwrap_or(&none),
+            overflow: spec.in_switch.overflow,
         };
         let built = workloads::build(workload, &site)?;
         let (pacer, workload) = (pacer_of(workload, &*built)?, built);
@@ -419,6 +433,7 @@ fn draft_jobs(
             base,
             programs,
             unserved: of_job(number).unwrap_or(&none),
+            overflow: spec.in_switch.overflow,
         };
         let workload = workloads::build(&job.workload, &site).map_err(at)?;
         let pacer = pacer_of(&job.workload, &*workload).map_err(at)?;
@@ -426,6 +441,20 @@ fn draft_jobs(
         Ok(Draft { name, workload, start, end, background, seed, pacer })
     };
     spec.jobs.iter().enumerate().map(draft).collect()
+}
+
+/// Refuses routings that part consecutive nodes on the way up a fat-tree, where a packet is for consecutive nodes.
+fn check_runs(jobs: &[Draft], (topology, routing): (&dyn Topology, &dyn Routing)) -> Result<(), SystemError> {
+    let has_runs = |job: &Draft| job.workload.multicasts().is_some_and(|own| own.runs.is_some());
+    let keeps_together = ["adaptive-up-down", "random-up-down"].contains(&routing.kind());
+    if keeps_together || topology.kind() != "fat-tree" || !jobs.iter().any(has_runs) {
+        return Ok(());
+    }
+    let message = format!(
+        "\"{}\" may part consecutive nodes on the way up, which `packet_for = \"consecutive\"` does not allow: \"adaptive-up-down\" and          \"random-up-down\" keep them together",
+        routing.kind()
+    );
+    Err(SystemError::new("routing.kind", message))
 }
 
 /// The pacer of a workload.

@@ -301,6 +301,12 @@ impl NodeGroups {
         Self { service: unserved.get(&(context.collective(), first)).copied().unwrap_or_default(), ..self }
     }
 
+    /// The same, where switches carry out some operations of the leaders.
+    #[must_use]
+    pub fn served(self, service: Service) -> Self {
+        Self { service, ..self }
+    }
+
     /// Which operations of the leaders switches carry out.
     pub const fn service(&self) -> Service {
         self.service

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cutthrough.reproduce import Claim, Expect, Planned
 
 from .buffers import buffer_claims, buffers_plan, draw_buffers, memory_claims
-from .daemons import daemon_claims, daemons_plan
+from .daemons import daemon_claims, daemons_plan, draw_daemons
 from .reductions import COMBINING, draw_reductions, reduction_claims, reductions_plan
 from .rivals import draw_rivals, rival_claims, rivals_plan
 
@@ -399,7 +399,7 @@ def _md_claims(results: Mapping[str, Results]) -> list[Claim]:
 
 
 def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
-    """Figures 5 to 18 of the paper, what rivals of 13 and 14 carry, and what input buffers do."""
+    """Figures 5 to 18 of the paper, what rivals of 13 and 14 carry, what input buffers and a daemon do."""
     from cutthrough.plots import STYLE
     from matplotlib import style
 
@@ -411,7 +411,11 @@ def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
     drawn |= {f"figure-{number}": results[name].plot("latency") for number, name in names.items()}
     with style.context(STYLE):
         drawn |= {"figure-16": draw_reductions(results)}
-        return drawn | {"rivals": draw_rivals(results), "input-buffers": draw_buffers(results)}
+        return drawn | {
+            "rivals": draw_rivals(results),
+            "input-buffers": draw_buffers(results),
+            "daemon": draw_daemons(results),
+        }
 
 
 def _by_pattern(found: Results, quantity: str, load: float = 1.0) -> dict[str, float]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cutthrough.results import Results
+    from matplotlib.figure import Figure
 
 #: The host that has the daemon: of a binomial tree from node 0, the one that forwards to half of all nodes.
 HOST = 128
@@ -61,3 +62,24 @@ def daemon_claims(results: Mapping[str, Results]) -> list[Claim]:
         )
         for slower in ("software", "nic")
     ]
+
+
+def draw_daemons(results: Mapping[str, Results]) -> Figure:
+    """How many hosts have the broadcast over time, by who forwards it, without and with the daemon."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+    axes = figure.subplots()
+    for name, line in (("quiet hosts", "-"), ("a daemon", "--")):
+        for point in results[f"broadcast, {name}"]:
+            carrier = str(point["workload.collectives"])
+            ends = sorted(end / 1e3 for end in point.per_rank or [] if end is not None)
+            color = f"C{list(CARRIERS).index(carrier)}"
+            label = f"{CARRIERS[carrier]}, {name}"
+            axes.step(ends, range(1, len(ends) + 1), line, color=color, where="post", label=label)
+    axes.set_xscale("log")
+    axes.set_xlabel("Time (µs)")
+    axes.set_ylabel("Hosts that have the broadcast")
+    axes.set_title("256 hosts: who forwards a broadcast, and a daemon of 100 µs on one host")
+    axes.legend()
+    return figure

@@ -96,6 +96,8 @@ class Collective(Section):
         fanout: How many nodes an operation is for, beside the sender where all nodes of its group take part; they
             are drawn, all alike.
         groups: When the nodes are drawn that an operation is for, and how routers know them (default `one-shot`).
+        packet_for: Which of the nodes of a one-shot multicast one packet may be for, if routers make the copies
+            (default `any`).
         senders: The number of nodes that send, spread evenly over the tasks; without it, all (from 1 to
             4294967295).
         include_self: Whether a multicast may be for the node that sends it too (default false).
@@ -117,6 +119,7 @@ class Collective(Section):
     load: float | None = None
     fanout: Fanout | None = None
     groups: Literal["one-shot", "persistent"] | None = None
+    packet_for: Literal["any", "consecutive"] | None = None
     senders: int | None = None
     include_self: bool | None = None
     injection: Literal["bernoulli", "poisson", "periodic", "backlogged"] | None = None

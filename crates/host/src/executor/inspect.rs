@@ -44,6 +44,14 @@ impl Executor {
         self.placed.ranks().iter().zip(&self.programs).map(|(&rank, program)| (rank, program.intervals()))
     }
 
+    /// Shows what each rank of this executor has measured, and has it forget that.
+    pub fn take_intervals(&mut self, visit: &mut dyn FnMut(u32, &[Interval])) {
+        for (&rank, program) in self.placed.ranks().iter().zip(&mut self.programs) {
+            visit(rank, program.intervals());
+            program.forget_intervals();
+        }
+    }
+
     /// Searches of the queues of posted receives, and of unexpected messages.
     pub fn searches(&self) -> [Searches; 2] {
         self.matching.searches

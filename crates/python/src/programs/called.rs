@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use workload::collectives::{Algorithm, Collective, CollectiveError};
+use workload::collectives::{CalledCollectives, CalledPlace, Collective};
 use workload::communicator::Group;
 use workload::program::calls::CallsBuilder;
 use workload::program::{
-    Action, Burst, Communicator, Context, Messages, Programs, RankProgram, Request, Script, ScriptedRank, Seen, Step,
+    Action, Burst, Communicator, Context, GroupCall, Messages, ProgramGroup, Programs, RankProgram, Request, Script,
+    ScriptedRank, Seen, Step,
 };
 
 use super::table::{self, Row};
@@ -19,8 +20,10 @@ use super::{Program, wrong};
 pub struct CalledBack {
     ranks: u32,
     /// Makes the generator of a rank: `begin(rank)`, with a method `resume(now, answers)` that gives rows of calls.
-    begin: Py<PyAny>,
-    run: Mutex<Run>,
+    begin: Arc<Py<PyAny>>,
+    run: Arc<Mutex<Run>>,
+    /// Its collective operations, where it has a place.
+    collectives: Option<CalledCollectives>,
 }
 
 /// What is known of a run.
@@ -44,7 +47,7 @@ impl CalledBack {
     /// The program of a Python object with attributes `ranks` and `begin`.
     pub fn new(program: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (ranks, begin) = (program.getattr("ranks")?.extract()?, program.getattr("begin")?.unbind());
-        Ok(Self { ranks, begin, run: Mutex::default() })
+        Ok(Self { ranks, begin: Arc::new(begin), run: Arc::default(), collectives: None })
     }
 
     fn run(&self) -> MutexGuard<'_, Run> {
@@ -92,6 +95,7 @@ impl Programs for CalledBack {
             last: None,
             answers: Vec::new(),
             own: Own::default(),
+            in_switch: 0,
         };
         Box::new(ScriptedRank::new(script, rank, ranks))
     }
@@ -104,6 +108,22 @@ impl Programs for CalledBack {
 
     fn is_called_back(&self) -> bool {
         true
+    }
+
+    fn placed(self: Arc<Self>, place: &CalledPlace<'_>) -> Option<Arc<dyn Programs>> {
+        let (begin, run) = (Arc::clone(&self.begin), Arc::clone(&self.run));
+        let collectives = Some(CalledCollectives::new(self.ranks, place));
+        Some(Arc::new(Self { ranks: self.ranks, begin, run, collectives }))
+    }
+
+    fn groups(&self) -> Vec<ProgramGroup> {
+        self.collectives.as_ref().map_or_else(Vec::new, CalledCollectives::groups)
+    }
+
+    fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
+        if let Some(own) = &self.collectives {
+            own.each_group_call(visit);
+        }
     }
 }
 
@@ -124,6 +144,8 @@ struct CalledRank {
     /// What its calls have found since it went on last.
     answers: Vec<Answer>,
     own: Own,
+    /// How many operations it has called in the switches.
+    in_switch: usize,
 }
 
 /// What is recorded of a rank: its calls, with what they have found.
@@ -211,15 +233,21 @@ impl CalledRank {
         Ok(())
     }
 
-    /// Refuses what has to be known before the run.
-    fn check(&self, step: &Step) -> PyResult<()> {
-        match *step {
-            Step::Collective(Collective { operation, algorithm: Algorithm::InSwitch, .. })
-            | Step::StartCollective(Collective { operation, algorithm: Algorithm::InSwitch, .. }) => {
-                Err(wrong(&format!("rank {}: {}", self.rank, CollectiveError::CalledBack { operation })))
-            }
-            _ => Ok(()),
+    /// A call as it is carried out.
+    fn carried(&mut self, step: Step) -> PyResult<Step> {
+        match step {
+            Step::Collective(call) => Ok(Step::Collective(self.collective(&call)?)),
+            Step::StartCollective(call) => Ok(Step::StartCollective(self.collective(&call)?)),
+            other => Ok(other),
         }
+    }
+
+    /// A collective operation by who carries it out; one that cannot be called is refused where it is.
+    fn collective(&mut self, call: &Collective) -> PyResult<Collective> {
+        let communicator = Script::communicator(self, call.communicator);
+        let (Some(own), Some(communicator)) = (&self.program.collectives, communicator) else { return Ok(*call) };
+        let carried = own.carried(call, &communicator, &mut self.in_switch);
+        carried.map_err(|error| wrong(&format!("rank {}: {error}", self.rank)))
     }
 
     /// Notes the communicator of a message, which the record of the run needs.
@@ -238,9 +266,10 @@ impl CalledRank {
                 None => self.resume(seen.now)?,
                 Some(Row::Time) => self.answers.push(answer(None, seen)),
                 Some(Row::Step(step)) => {
-                    self.check(&step)?;
                     self.note_communicator(&step);
+                    // What is recorded leaves open who carries it out.
                     self.own.made(step);
+                    let step = self.carried(step)?;
                     self.last = Some(step).filter(|step| {
                         matches!(step, Step::Wait(_) | Step::WaitAny | Step::Test | Step::Do(Action::Probe { .. }))
                     });
@@ -259,13 +288,17 @@ fn answer(request: Option<Request>, seen: &Seen) -> Answer {
 
 impl Script for CalledRank {
     fn communicator(&self, number: u32) -> Option<Communicator> {
+        let placed = |communicator: Communicator| match &self.program.collectives {
+            Some(own) => own.on_nodes(communicator),
+            None => communicator,
+        };
         if number == 0 {
-            return Some(Communicator::world(self.rank, self.ranks));
+            return Some(placed(Communicator::world(self.rank, self.ranks)));
         }
         let caller = self.caller.as_ref()?;
         let ranks: Vec<u32> = Python::attach(|py| caller.call_method1(py, "group", (number,))?.extract(py)).ok()?;
         self.program.run().groups.insert(number, ranks.clone());
-        Communicator::new(Context::new(number)?, Group::list(ranks), self.rank)
+        Communicator::new(Context::new(number)?, Group::list(ranks), self.rank).map(placed)
     }
 
     fn next(&mut self, seen: &Seen) -> Step {

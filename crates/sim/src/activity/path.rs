@@ -110,7 +110,10 @@ impl<'a> Path<'a> {
             Kind::Recv => self.activity.work_for(op, Purpose::Receive),
             Kind::Group => {
                 let last = [Purpose::Receive, Purpose::Write, Purpose::Send];
-                last.into_iter().find_map(|purpose| self.activity.work_for(op, purpose))
+                let work = last.into_iter().find_map(|purpose| self.activity.work_for(op, purpose))?;
+                // A member that receives nothing ends when what it has given is out of its interface, or known to be combined.
+                self.push(StepKind::Message(op, TracedPart::Data), (op.0, op.0), work.end);
+                Some(work)
             }
             Kind::Poll => {
                 let came = self.activity.work_for(op, Purpose::Probe);

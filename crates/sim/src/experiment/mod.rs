@@ -55,5 +55,5 @@ pub use spec::{
 };
 pub use workload::{
     ApplicationSpec, CollectiveOperation, CollectiveTrafficSpec, Collectives, ExchangeSpec, Execution, GroupsKind,
-    LateLaw, LateSpec, ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec,
+    LateLaw, LateSpec, PacketFor, ProgramRanksSpec, RanksSpec, TrafficSpec, WorkloadSpec,
 };

@@ -119,6 +119,9 @@ pub struct CollectiveTrafficSpec {
     /// When the nodes are drawn that an operation is for, and how routers know them.
     #[serde(default)]
     pub groups: GroupsKind,
+    /// Which of the nodes of a one-shot multicast one packet may be for, if routers make the copies.
+    #[serde(default)]
+    pub packet_for: PacketFor,
     /// The number of nodes that send, spread evenly over the tasks; without it, all.
     #[schemars(range(min = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -200,6 +203,18 @@ pub enum GroupsKind {
     OneShot,
     /// Drawn once for each sender: routers have them in their tables, as the trees of `[in_switch]`.
     Persistent,
+}
+
+/// The nodes that one packet may be for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacketFor {
+    /// Any: a packet names its nodes, and a router copies it to any of its ports.
+    #[default]
+    Any,
+    /// Consecutive nodes that are equally far from the sender, so that a router copies to consecutive ports only, as that of Quadrics QsNet. The
+    /// sender sends a packet for each run of such nodes, one after the other. Of a single switch and of fat-trees.
+    Consecutive,
 }
 
 /// Who carries out collective operations.

@@ -197,6 +197,13 @@ fn refused(spec: &InSwitchSpec, topology: &dyn Topology, (group, full): (usize, 
                 Bytes(spec.largest_small())
             ),
         ),
+        Full::Message(_, u64::MAX) => SystemError::new(
+            "in_switch.low_latency.max_message",
+            format!(
+                "group {group} is of a program that is called back, which may call larger operations, and without `in_switch.streaming` nothing \
+                 streams; {otherwise}"
+            ),
+        ),
         Full::Message(operation, bytes) => SystemError::new(
             "in_switch.low_latency.max_message",
             format!(

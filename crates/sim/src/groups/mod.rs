@@ -56,10 +56,10 @@ pub(crate) fn build(
         topology.class_names().into_iter().map(|class| spec.link.parameters(class)).collect();
     let injection = links.get(usize::from(ChannelClass::INJECTION.0)).map_or(Bandwidth(0), |link| link.bandwidth);
     let delay = spec.router.common().delay.unwrap_or_else(|| fabric::router_delay(injection));
-    // Streams have packets of the full size; without them no packet that is combined is larger than those of low latency.
-    let small = limits::params(own, 0).small_packet;
-    let combined = if own.streaming.is_some() { packet } else { packet.min(small) };
-    let path = Path { links: &links, delay, packet: combined, depth: deepest(&trees) };
+    // Packets of low latency may be smaller than those of streams. A partial sum is of a packet of either, so that there have to be enough of both.
+    let small = packet.min(limits::params(own, 0).small_packet);
+    let sizes = if own.streaming.is_some() { [small, packet] } else { [small; 2] };
+    let path = Path { links: &links, delay, packets: sizes, depth: deepest(&trees) };
     let units = combining
         .contains(&true)
         .then(|| CombineSpec { elements: elements(own), ..units(&own.combine, &**topology, &path) });
@@ -144,17 +144,24 @@ fn deepest(trees: &Trees) -> u64 {
 struct Path<'a> {
     links: &'a [LinkParameters],
     delay: Time,
-    packet: u32,
+    /// The smallest and the largest packet that is combined, full ones.
+    packets: [u32; 2],
     depth: u64,
 }
 
 impl Path<'_> {
-    /// Packets that a member sends at the bandwidth of its link until the result of the first one is back, and one more.
-    fn window(&self, combining: u64) -> u32 {
+    /// Packets that a member sends at the bandwidth of its link until the result of the first one is back, and one more: of the size of which
+    /// these are most.
+    fn window(&self, combining: impl Fn(u32) -> u64) -> u32 {
+        self.packets.map(|packet| self.window_of(packet, combining(packet))).into_iter().max().unwrap_or(1)
+    }
+
+    /// The same of packets of a size.
+    fn window_of(&self, packet: u32, combining: u64) -> u32 {
         let slowest = self.links.iter().map(|link| link.bandwidth).min().unwrap_or(Bandwidth(1));
         let fastest = self.links.iter().map(|link| link.bandwidth).max().unwrap_or(Bandwidth(1));
         let time = |bandwidth: Bandwidth| {
-            bandwidth.serialization(Bytes(u64::from(self.packet))).map_or(1, |(time, _)| time.0.max(1))
+            bandwidth.serialization(Bytes(u64::from(packet))).map_or(1, |(time, _)| time.0.max(1))
         };
         let link = self.links.iter().map(|link| link.delay.0).max().unwrap_or(0);
         // Through each switch twice on the way up, into its unit and out of it, and once on the way down.
@@ -195,6 +202,6 @@ fn units(spec: &CombineUnitsSpec, topology: &dyn Topology, path: &Path<'_>) -> C
         CombineUnitsSpec::LineRate(own) => own.window,
         CombineUnitsSpec::WordSerial(own) => own.window,
     };
-    let combining = own.cycles(path.packet).saturating_mul(own.cycle.0);
+    let combining = |packet| own.cycles(packet).saturating_mul(own.cycle.0);
     CombineSpec { window: window.unwrap_or_else(|| path.window(combining)), ..own }
 }

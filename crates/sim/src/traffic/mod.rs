@@ -18,7 +18,7 @@ use host::Executor;
 use units::NodeId;
 
 pub use groups::GroupTrees;
-pub use multicasts::Multicasts;
+pub use multicasts::{Multicasts, Runs};
 pub use numbers::JobNumbers;
 pub use open::{OpenTraffic, OpenTrafficSpec};
 pub use paced::{PacedSpec, PacedTraffic};

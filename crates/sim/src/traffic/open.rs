@@ -219,7 +219,7 @@ impl Process {
     /// Whether a message that has been sent as a whole goes to another node too: then that comes next.
     #[inline(always)]
     fn goes_on(&self, source: &mut Source, to: Option<&mut Current<'_>>) -> bool {
-        let Some(next) = to.and_then(Current::next) else { return false };
+        let Some(next) = to.and_then(|to| to.next(source.node)) else { return false };
         (source.left, source.dst) = (self.packets.message, next);
         true
     }

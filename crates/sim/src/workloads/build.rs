@@ -6,7 +6,7 @@ use mapping::NodeHops;
 use routing::algorithms::flat::is_flat;
 use units::{Bytes, NodeId, TaskId, Time};
 use workload::benchmarks::{Benchmark, Built};
-use workload::collectives::Carrier;
+use workload::collectives::{CalledPlace, Carrier};
 use workload::message_driven::{DrivenError, DrivenSpec, MessageDriven};
 use workload::motifs::{CalledBackSpec, ProgramSite, ProgramSpec, check_room};
 use workload::patterns::exchange::{ExchangePatternSpec, TaskGrid};
@@ -26,8 +26,8 @@ use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
 use crate::error::SystemError;
 use crate::experiment::{
-    ApplicationSpec, ExchangeSpec, Execution, MemorySpec, NicSpec, PlaceSpec, ProgramRanksSpec, RanksSpec, TrafficSpec,
-    WorkloadSpec,
+    ApplicationSpec, ExchangeSpec, Execution, MemorySpec, NicSpec, Overflow, PlaceSpec, ProgramRanksSpec, RanksSpec,
+    TrafficSpec, WorkloadSpec,
 };
 use crate::network::Packets;
 
@@ -279,13 +279,13 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     let nic = interface(site, packet)?;
     let carrier = spec.collectives;
     if carrier.is_some() && !spec.program.has_collectives() {
-        let message = "who carries collective operations out is chosen for programs of kind \"collective\", \"training\", \"calls\" and \"trace\"; the \
-                       operations of others are messages, or, of a program that is called back, known only while it runs";
+        let message = "who carries collective operations out is chosen for programs of kind \"collective\", \"training\", \"lammps\", \"calls\" and \
+                       \"trace\", and of functions in Python; the operations of others are messages";
         return Err(wrong("workload.collectives", message));
     }
     let nodes = nodes_of(&shape, &placement);
     let programs = match &spec.program {
-        ProgramSpec::CalledBack(own) => called_back(own, shape.tasks, site),
+        ProgramSpec::CalledBack(own) => called_back(own, (&nodes, carrier), site),
         other => other.build_at(&ProgramSite { node_of: &nodes, base: site.base, carrier, unserved: site.unserved }),
     };
     let programs = programs.map_err(|error| wrong(&format!("workload.program.{}", error.key), error.message))?;
@@ -314,11 +314,17 @@ fn operations(programs: &dyn Programs, placement: &Placement, nic: &NicSpec) -> 
     OperationVolumes::of(programs, placement, nic.host().control().0).map(Arc::new)
 }
 
-/// A program that is called back, of the names that the process has given.
-fn called_back(spec: &CalledBackSpec, ranks: u32, site: &Site<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+/// A program that is called back, of the names that the process has given, on some nodes, its operations by a carrier.
+fn called_back(
+    spec: &CalledBackSpec,
+    (node_of, carrier): (&[u32], Option<Carrier>),
+    site: &Site<'_>,
+) -> Result<Arc<dyn Programs>, PatternError> {
     let programs = site.programs.get(&spec.name).ok_or_else(|| spec.absent())?;
-    check_room(programs.ranks(), ranks).map_err(|message| PatternError::new("name", message))?;
-    Ok(Arc::clone(programs))
+    check_room(programs.ranks(), node_of.len() as u32).map_err(|message| PatternError::new("name", message))?;
+    let by_messages = site.overflow == Overflow::Software;
+    let place = CalledPlace { node_of, carrier, by_messages, unserved: site.unserved };
+    Ok(Arc::clone(programs).placed(&place).unwrap_or_else(|| Arc::clone(programs)))
 }
 
 /// The network interface of ranks whose packets have so many bytes.

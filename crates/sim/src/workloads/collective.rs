@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use engine::{Owner, Stream};
+use topology::Topology;
 use units::{NodeId, TaskId, Time};
 use workload::collectives::Operation;
 use workload::multicast::{Destinations, FixedSets, RandomSets};
@@ -13,9 +14,9 @@ use super::site::Site;
 use super::sizes::{check_size, packet_size};
 use super::{Open, Workload};
 use crate::error::SystemError;
-use crate::experiment::{CollectiveTrafficSpec, Collectives, GroupsKind};
+use crate::experiment::{CollectiveTrafficSpec, Collectives, GroupsKind, PacketFor};
 use crate::network::Packets;
-use crate::traffic::Multicasts;
+use crate::traffic::{Multicasts, Runs};
 
 /// The longest time by which nodes are late on average: a second.
 const LONGEST_LATE: Time = Time(1_000_000_000_000);
@@ -28,6 +29,7 @@ pub(super) fn build(spec: &CollectiveTrafficSpec, site: &Site<'_>) -> Result<Arc
     let wrong = |key: &str, message: String| SystemError::new(format!("workload.{key}"), message);
     let combined = operations::combined(spec.operation);
     check_operation(spec, site, combined)?;
+    check_packets(spec, &**site.topology)?;
     let (shape, placement) = site.place(None, false)?;
     let packet = packet_size(spec.packet_size, site)?;
     let message = spec.size.map_or(Ok(packet), |size| check_size("size", size))?;
@@ -73,6 +75,7 @@ pub(super) fn build(spec: &CollectiveTrafficSpec, site: &Site<'_>) -> Result<Arc
         check_late(spec, &sets)?;
         return operations::build((spec, operation), site, Common { placement, packets, sets });
     }
+    let runs = (spec.packet_for == PacketFor::Consecutive).then(|| Runs::new(Arc::clone(site.topology)));
     let fixed = is_fixed.then(|| Arc::new(FixedSets::drawn(&sets, sending, draws)));
     Ok(Arc::new(Open {
         load: spec.load,
@@ -80,7 +83,7 @@ pub(super) fn build(spec: &CollectiveTrafficSpec, site: &Site<'_>) -> Result<Arc
         packets,
         pattern,
         placement,
-        multicasts: Some(Multicasts { sets: Arc::new(sets), fixed, by_routers }),
+        multicasts: Some(Multicasts { sets: Arc::new(sets), fixed, by_routers, runs }),
     }))
 }
 
@@ -117,6 +120,24 @@ fn check_operation(
         return refused("nic.kind", message);
     }
     Ok(())
+}
+
+/// Refuses packets for consecutive nodes where there are none that name their nodes, or where these do not lie behind consecutive ports.
+fn check_packets(spec: &CollectiveTrafficSpec, topology: &dyn Topology) -> Result<(), SystemError> {
+    if spec.packet_for == PacketFor::Any {
+        return Ok(());
+    }
+    let refused = |message: String| Err(SystemError::new("workload.packet_for", message));
+    if spec.collectives != Collectives::Hardware || spec.groups != GroupsKind::OneShot {
+        let message = "\"consecutive\" is of packets that name their nodes: of `collectives = \"hardware\"` and `groups = \"one-shot\"`";
+        return refused(message.to_owned());
+    }
+    match topology.kind() {
+        "single-switch" | "fat-tree" => Ok(()),
+        kind => refused(format!(
+            "\"consecutive\" is of topologies whose routers have consecutive nodes behind consecutive ports, and \"{kind}\" is none:              \"single-switch\" and \"fat-tree\" are allowed with it"
+        )),
+    }
 }
 
 /// The bytes of a control message.

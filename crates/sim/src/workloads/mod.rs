@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use fabric::Batch;
 use units::{NodeId, Time};
-use workload::multicast::{FixedSets, RandomSets};
+use workload::multicast::FixedSets;
 use workload::program::Programs;
 use workload::{PlacedPattern, Placement};
 
@@ -33,7 +33,7 @@ use crate::network::{Network, Packets};
 use crate::progress::Phase;
 use crate::results::{MappingFigures, PointResult};
 use crate::run::outcome::RunError;
-use crate::traffic::{Division, Flow, JobTraffic, Span};
+use crate::traffic::{Division, Flow, JobTraffic, Multicasts, Span};
 
 pub use application::SetLoads;
 pub(crate) use build::build;
@@ -70,7 +70,7 @@ pub trait Workload: Debug + Send + Sync {
         1.0
     }
     /// The multicasts that routers make copies of, if it has any.
-    fn multicasts(&self) -> Option<&RandomSets> {
+    fn multicasts(&self) -> Option<&Multicasts> {
         None
     }
     /// What its nodes send, if it is given beforehand and routers make copies of some of it.

@@ -12,7 +12,7 @@ use workload::tasks::TaskGraph;
 use workload::{Placement, PlacementSpec, Shape};
 
 use crate::error::SystemError;
-use crate::experiment::{MappedSpec, NicSpec, NodeSpec, Place, PlaceSpec};
+use crate::experiment::{MappedSpec, NicSpec, NodeSpec, Overflow, Place, PlaceSpec};
 use crate::parts::GivenPrograms;
 
 /// What a workload is built for.
@@ -33,6 +33,8 @@ pub(crate) struct Site<'a> {
     pub programs: &'a GivenPrograms,
     /// Groups that routers have no room for.
     pub unserved: &'a Unserved,
+    /// What becomes of operations that routers are to carry out and cannot.
+    pub overflow: Overflow,
 }
 
 fn wrong(key: &str, message: impl ToString) -> SystemError {

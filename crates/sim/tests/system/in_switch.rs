@@ -191,6 +191,88 @@ fn on_directed_trees_every_sender_has_a_tree_of_its_own() {
 }
 
 #[test]
+fn directed_trees_without_room_in_tables_are_messages() {
+    // Would catch a tree a group that is counted where each sender has one, a group that has room for some of its trees only, and messages that
+    // take another time than those of software. Every router of the tree is on all trees of its members: eight in an allgather of eight.
+    let program = |algorithm: &str| format!(r#"operation = "allgather", algorithm = "{algorithm}", size = "1 KiB""#);
+    let topology = r#"kind = "fat-tree", k = 2, n = 3"#;
+    let run = |algorithm: &str, keys: &str| {
+        let text = network(topology, OUTPUT_QUEUED, &program(algorithm), keys);
+        let closed = result(&text).closed.unwrap();
+        (closed.time_ns.unwrap(), closed.program.unwrap().groups)
+    };
+    let limited = |entries: u32, overflow: &str| {
+        format!(r#"in_switch = {{ directed = true, table_entries = {entries}, overflow = "{overflow}" }}"#)
+    };
+    let (time, groups) = run("in-switch", &limited(8, "software"));
+    let groups = groups.unwrap();
+    assert_eq!((groups.groups, groups.groups_in_software, groups.table_entries_max), (1, 0, 8));
+    let (by_messages, groups) = run("in-switch", &limited(7, "software"));
+    let groups = groups.unwrap();
+    assert_eq!((groups.groups, groups.groups_in_software, groups.table_entries_max), (0, 1, 0));
+    assert_eq!(by_messages, run("auto", "").0);
+    assert!(time < by_messages, "{time} and {by_messages}");
+    let error = build(&network(topology, OUTPUT_QUEUED, &program("in-switch"), &limited(7, "refuse"))).unwrap_err();
+    assert_eq!(error.key, "in_switch.trees", "{error}");
+}
+
+#[test]
+fn directed_trees_go_on_beside_other_jobs() {
+    // Would catch packets of one job that go by a tree of another's, groups that are numbered from 0 in every job, and results that depend on the
+    // division: two programs on directed trees that share every node, beside random packets.
+    let job = |name: &str, operation: &str| {
+        format!(
+            r#"
+            [[job]]
+            name = "{name}"
+            workload = {{ kind = "program", packet_size = "256 B", program = {{ kind = "collective", operation = "{operation}", algorithm = "in-switch", size = "2 KiB", iterations = 4 }} }}
+            "#
+        )
+    };
+    for topology in [r#"kind = "torus", dims = [4, 3]"#, r#"kind = "fat-tree", k = 2, n = 3"#] {
+        let text = format!(
+            r#"
+            seed = 7
+            topology = {{ {topology} }}
+            link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
+            router = {{ {OUTPUT_QUEUED} }}
+            in_switch = {{ directed = true }}
+            {}{}
+            [[job]]
+            name = "traffic"
+            background = true
+            workload = {{ kind = "traffic", packet_size = "256 B", load = 0.2 }}
+            "#,
+            job("one", "allgather"),
+            job("other", "broadcast")
+        );
+        let system = build(&text).unwrap_or_else(|error| panic!("{text}{error}"));
+        let found = run_divided(&system, 1, Grain::Fine);
+        assert_eq!(as_text(&run_divided(&system, 2, Grain::Exactly(3))), as_text(&found), "{text}");
+        for job in found.jobs.iter().filter(|job| job.name != "traffic") {
+            let closed = job.point.closed.as_ref().unwrap();
+            let groups = closed.program.as_ref().unwrap().groups.as_ref().unwrap();
+            assert!(closed.time_ns.is_some() && groups.groups_verified, "{}: {text}", job.name);
+        }
+    }
+}
+
+#[test]
+fn what_goes_by_trees_only_is_exact_with_any_routing() {
+    // Would catch an adaptive routing that is taken to decide where packets of trees go.
+    let exact = |operation: &str, algorithm: &str| {
+        let program = format!(r#"operation = "{operation}", algorithm = "{algorithm}", size = "1 KiB""#);
+        let text = network(r#"kind = "fat-tree", k = 2, n = 3"#, OUTPUT_QUEUED, &program, "");
+        let system = build(&text).unwrap();
+        assert!(system.network.routing.adaptive());
+        sim::analyze(&system).unwrap().exact
+    };
+    assert!(exact("allreduce", "in-switch") && exact("broadcast", "in-switch"));
+    // What tells members that the result of others has come is not counted.
+    assert!(!exact("reduce", "in-switch") && !exact("allreduce", "auto"));
+}
+
+#[test]
 fn channels_carry_what_the_analysis_expects_of_operations() {
     // Would catch a wire of a tree that is left out or counted twice, a result that goes back to who does not get it, turns that are taken for one
     // another, trees that share unevenly, and shares of another node than the one that sends most. Acknowledgements of what one member gets

@@ -134,11 +134,15 @@ fn small_operations_have_packets_of_their_own() {
     };
     for operation in ["allreduce", "reduce"] {
         let (whole, quarter) = (found(operation, "1 KiB", ""), found(operation, "1 KiB", "64 B"));
-        let acknowledgements = if operation == "reduce" { 0.1 } else { 0.0 };
+        // Of a reduction results are acknowledged, by fewer packets with the larger window of smaller ones.
+        let acknowledgements = if operation == "reduce" { 0.25 } else { 0.0 };
         assert!((quarter.0 as f64 / whole.0 as f64 - 4.0).abs() <= 4.0 * acknowledgements, "{whole:?} {quarter:?}");
-        // Of a reduction results are acknowledged, and the window is one of as many packets, which are smaller.
-        assert!(operation == "reduce" || quarter.1 < whole.1, "{operation}: {quarter:?}, {whole:?}");
-        assert_eq!(found(operation, "2 KiB", "64 B"), found(operation, "2 KiB", ""), "streams have whole packets");
+        // The window is one of as many packets as cover the round trip with the smaller of both sizes.
+        assert!(quarter.1 < whole.1, "{operation}: {quarter:?}, {whole:?}");
+        // Streams have whole packets; of a reduction a larger window has fewer acknowledgements, which are waited for less.
+        let (streams, whole) = (found(operation, "2 KiB", "64 B"), found(operation, "2 KiB", ""));
+        let is_acknowledged = operation == "reduce" && streams.0 < whole.0 && streams.1 < whole.1;
+        assert!(streams == whole || is_acknowledged, "{operation}: {streams:?}, {whole:?}");
     }
     assert_eq!(found("broadcast", "1 KiB", "64 B"), found("broadcast", "1 KiB", ""), "and so have copies");
 }

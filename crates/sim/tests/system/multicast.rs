@@ -223,3 +223,134 @@ fn trees_on_one_class_stand_still_on_a_torus_where_packets_wait_for_one_another(
         assert!(found.accepted_load > 0.01, "{router}: {}", found.accepted_load);
     }
 }
+
+/// Runs of consecutive destinations that are equally far from their sender, on average: over all subsets of the other nodes, each size with its
+/// probability.
+fn mean_runs((nodes, sender): (u32, u32), law: impl Fn(u32) -> f64, far: impl Fn(u32) -> u32) -> f64 {
+    let subsets = (1..1_u32 << nodes).filter(|set| set & 1 << sender == 0);
+    let of_size = |size: u32| subsets.clone().filter(move |set| set.count_ones() == size);
+    let runs = |set: u32| {
+        let begins = |node: u32| {
+            let goes_on = node > 0 && set & 1 << (node - 1) != 0 && far(node) == far(node - 1);
+            set & 1 << node != 0 && !goes_on
+        };
+        (0..nodes).filter(|&node| begins(node)).count() as f64
+    };
+    let mean = |size| of_size(size).map(runs).sum::<f64>() / of_size(size).count() as f64;
+    (1..nodes).filter(|&size| law(size) > 0.0).map(|size| law(size) * mean(size)).sum()
+}
+
+#[test]
+fn packets_for_consecutive_nodes_are_as_many_as_there_are_runs() {
+    // Would catch a run that goes on past the sender, past a node that is no member, or past nodes that are nearer to the sender, and a copy
+    // that is lost or made twice: the loads of senders' channels, expected, against every subset, and those that a run finds, of every
+    // architecture.
+    let uniform = |size: u32| if size < 8 { 1.0 / 7.0 } else { 0.0 };
+    let on_tree =
+        |sender: u32| move |node: u32| (0..3).find(|level| node >> (level + 1) == sender >> (level + 1)).unwrap();
+    for router in ROUTERS {
+        let router = format!(r#"kind = "{router}""#);
+        for topology in [SWITCH, r#"kind = "fat-tree", k = 2, n = 3"#] {
+            let workload = r#"fanout = { mean = 4, law = "uniform" }, load = 0.06, packet_for = "consecutive""#;
+            let text =
+                network(topology, &router, workload, r#"warm_up = "20 us", max_time = "4 ms", precision = 1e-4"#);
+            let system = build(&text).unwrap();
+            let (expected, found) = (analyze(&system).unwrap(), result(&text));
+            assert!(expected.exact == (topology == SWITCH) && !found.saturated, "{text}");
+            let channels = system.network.plan.channels();
+            for sender in 0..8 {
+                let far = |node| if topology == SWITCH { 0 } else { on_tree(sender)(node) };
+                let channel = channels.injection(units::NodeId(sender)).index();
+                let wanted = mean_runs((8, sender), uniform, far);
+                let load = expected.channel_loads[channel];
+                assert!((load - wanted).abs() < 1e-9, "{topology}, node {sender}: {load} for {wanted}");
+            }
+            for (id, (share, used)) in expected.channel_loads.iter().zip(&found.channel_utilization).enumerate() {
+                let wanted = share * found.offered_load;
+                assert!((used - wanted).abs() < 0.06 * wanted + 0.003, "{text}, channel {id}: {used} for {wanted}");
+            }
+            assert!((found.accepted_load - found.offered_load).abs() < 0.03 * found.offered_load, "{text}");
+            let collective = found.collective.as_ref().unwrap();
+            assert!((collective.fanout_mean - 4.0).abs() < 0.2, "{text}: {collective:?}");
+        }
+    }
+}
+
+#[test]
+fn an_idle_multicast_to_two_runs_takes_a_packet_time_more() {
+    // Would catch runs that are sent at once, or as a message to each node: from node 0 of a switch with 8 ports to all others is one run,
+    // from node 4 are two. 256 B at 10 Gb/s are 204.8 ns, a router 90 ns, a link 20 ns.
+    for (senders, runs) in [(1, 1.0), (2, 1.5)] {
+        let workload = format!(
+            r#"fanout = {{ mean = 7 }}, load = 0.005, senders = {senders}, injection = "periodic", packet_for = "consecutive""#
+        );
+        let text = network(SWITCH, OUTPUT_QUEUED, &workload, r#"warm_up = "1 us", max_time = "1 ms""#);
+        let found = result(&text).collective.unwrap().operation_time_mean_ns.unwrap();
+        let wanted = runs * 204.8 + 20.0 + 110.0;
+        assert!((found - wanted).abs() < 6.0, "{senders}: {found} for {wanted}");
+    }
+}
+
+#[test]
+fn packets_for_consecutive_nodes_are_refused_where_ports_are_not() {
+    // Would catch a rule of routers that is quietly not kept.
+    let of = |topology: &str, workload: &str| {
+        let workload = format!(r#"fanout = {{ mean = 4 }}, load = 0.05, packet_for = "consecutive"{workload}"#);
+        build(&network(topology, OUTPUT_QUEUED, &workload, "")).unwrap_err().key
+    };
+    assert_eq!(of(r#"kind = "torus", dims = [4, 4]"#, ""), "workload.packet_for");
+    assert_eq!(of(SWITCH, r#", collectives = "software""#), "workload.packet_for");
+    assert_eq!(of(SWITCH, r#", groups = "persistent""#), "workload.packet_for");
+    let tree = r#"kind = "fat-tree", k = 4, n = 2 }
+        routing = { kind = "d-mod-k""#;
+    assert_eq!(of(tree, ""), "routing.kind");
+}
+
+#[test]
+fn on_directed_trees_of_a_torus_copies_take_shortest_paths() {
+    // Would catch a root other than the sender's switch, and a tree that is not of shortest paths: from every node to all others of 4 x 4, where
+    // distances in a dimension are 0, 1, 2 and 1, a copy traverses one router more than 2 * 16 / 15 channels on average. By way of one root it
+    // takes more.
+    let hops = |directed: bool| {
+        let workload = format!(
+            r#"groups = "persistent", fanout = {{ mean = 15 }}, load = 0.002 }}
+            in_switch = {{ directed = {directed}"#
+        );
+        let measure = r#"warm_up = "10 us", max_time = "500 us""#;
+        let found = result(&network(r#"kind = "torus", dims = [4, 4]"#, OUTPUT_QUEUED, &workload, measure));
+        found.hops_mean.unwrap()
+    };
+    let shortest = 1.0 + 32.0 / 15.0;
+    assert!((hops(true) - shortest).abs() < 1e-9, "{} for {shortest}", hops(true));
+    assert!(hops(false) > shortest + 0.5, "{}", hops(false));
+}
+
+#[test]
+fn runs_of_messages_are_the_same_bytes_on_any_number_of_threads() {
+    // Would catch packets of a message whose run is that of the packet before, or of the next message, and sets that are lost between partitions:
+    // messages of three packets, on two planes and beside another job.
+    for planes in [1, 2] {
+        let text = format!(
+            r#"
+            seed = 3
+            topology = {{ kind = "fat-tree", k = 2, n = 3, planes = {planes} }}
+            link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
+            router = {{ {OUTPUT_QUEUED} }}
+            measure = {{ warm_up = "10 us", max_time = "60 us", messages = true }}
+            [[job]]
+            name = "multicasts"
+            workload = {{ kind = "collective", fanout = {{ mean = 4 }}, load = 0.05, size = "600 B", packet_for = "consecutive" }}
+            [[job]]
+            name = "traffic"
+            workload = {{ kind = "traffic", packet_size = "256 B", load = 0.2 }}
+            "#
+        );
+        let system = build(&text).unwrap_or_else(|error| panic!("{text}{error}"));
+        let found = run_divided(&system, 1, Grain::Fine);
+        assert_eq!(as_text(&run_divided(&system, 2, Grain::Exactly(3))), as_text(&found), "{text}");
+        let own = found.jobs.iter().find(|job| job.name == "multicasts").unwrap();
+        let operations = own.point.collective.as_ref().unwrap();
+        assert!(operations.operations > 20 && (operations.fanout_mean - 4.0).abs() < 1e-12, "{operations:?}");
+        assert_eq!(own.point.packets, 3 * operations.copies, "{text}");
+    }
+}

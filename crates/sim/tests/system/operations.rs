@@ -258,6 +258,7 @@ fn what_does_not_go_together_is_refused_at_its_key() {
     assert_eq!(refused("allreduce", r#"late = { time = "1 us", members = 7 }"#, "").0, "workload.late.members");
     assert_eq!(refused("barrier", "", r#"nic = { kind = "loggp" }"#).0, "nic.kind");
     assert_eq!(refused("barrier", "", "measure = { timeline = true }").0, "measure.timeline");
+    assert_eq!(refused("allreduce", "", "measure = { messages = true }").0, "measure.messages");
     let (key, message) =
         refused("allreduce", r#"size = "8 KiB""#, r#"in_switch = { low_latency = { max_message = "4 KiB" } }"#);
     assert!(key == "in_switch.low_latency.max_message" && message.contains("8 KiB"), "{key}: {message}");

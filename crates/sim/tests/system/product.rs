@@ -286,7 +286,7 @@ fn collective_cells() -> Vec<String> {
         words.filter(|word| word != "backlogged").collect()
     };
     let (operations, means, injections) = (words("operation"), words("collectives"), words("injection"));
-    let groups = words("groups");
+    let (groups, packets) = (words("groups"), words("packet_for"));
     let (mut cells, mut multicasts) = (Vec::new(), 0);
     for (at, (topology, shape)) in TOPOLOGIES.iter().enumerate() {
         for router in kinds("router").iter().map(kind) {
@@ -308,6 +308,10 @@ fn collective_cells() -> Vec<String> {
                 // All nodes of a group take part in the others, of which a node is in several.
                 let (group, load, messages) =
                     if is_multicast { (group.as_str(), 0.04, true) } else { ("persistent", 0.01, false) };
+                // Of packets that name their nodes, where consecutive ones lie behind consecutive ports.
+                let has_runs =
+                    by == "hardware" && group == "one-shot" && ["single-switch", "fat-tree"].contains(topology);
+                let packet_for = &packets[if has_runs { number / 2 % packets.len() } else { 0 }];
                 let size = if operation == "barrier" { "" } else { r#", size = "600 B""# };
                 cells.push(format!(
                     r#"
@@ -315,7 +319,7 @@ fn collective_cells() -> Vec<String> {
                     link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
                     router = {{ kind = "{router}"{own} }}
                     workload = {{ kind = "collective", operation = "{operation}", collectives = "{by}", load = {load},
-                                 fanout = {{ mean = 3, law = "{law}" }}, injection = "{injection}", groups = "{group}"{size} }}
+                                 fanout = {{ mean = 3, law = "{law}" }}, injection = "{injection}", groups = "{group}", packet_for = "{packet_for}"{size} }}
                     measure = {{ warm_up = "20 us", min_time = "200 us", max_time = "220 us", precision = 0.5, messages = {messages} }}
                     {nodes}
                     "#

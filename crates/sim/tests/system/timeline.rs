@@ -194,6 +194,34 @@ fn parts_add_up_on_every_network_and_do_not_depend_on_threads() {
 }
 
 #[test]
+fn operations_in_switches_have_their_place_in_a_timeline() {
+    // Would catch the wait of a member that receives nothing, for its interface or for what becomes of its part, counted as noise, and time that
+    // belongs to nothing, or to two things. What a path spends in the switches is not divided.
+    let operations = ["allreduce", "reduce", "broadcast", "barrier", "allgather", "reduce-scatter"];
+    let networks = [TORUS, r#"{ kind = "fat-tree", k = 4, n = 2 }"#, r#"{ kind = "dragonfly", p = 2, a = 4, h = 2 }"#];
+    for (index, operation) in operations.into_iter().enumerate() {
+        let size = if operation == "barrier" { "" } else { r#", size = "3000 B""# };
+        let program = format!(
+            r#"{{ kind = "collective", operation = "{operation}", algorithm = "in-switch", iterations = 3{size} }}"#
+        );
+        let placement = "placement = { strategy = \"random\", processes_per_node = 2 }";
+        let text = experiment(networks[index % networks.len()], &program, &format!("{placement}\n{TIMELINE}"));
+        let point = result(&text);
+        let closed = point.closed.as_ref().unwrap();
+        let time = ps(closed.time_ns.unwrap());
+        for rank in 0..closed.per_rank.len() {
+            let parts = of_rank(closed, rank);
+            assert_eq!(parts.iter().sum::<u64>(), time, "rank {rank}: {parts:?}\n{text}");
+        }
+        let path = closed.critical_path.as_ref().unwrap();
+        let [computing, overhead, ..] = of_path(path);
+        assert_eq!(computing + overhead + ps(path.network_ns), time, "{path:?}\n{text}");
+        assert!(path.noise_ns == 0.0 && path.unresolved_ns > 0.0, "{path:?}\n{text}");
+        assert_eq!(digest_of(&text, 2, Grain::Exactly(3)), digest(&text, 1), "{text}");
+    }
+}
+
+#[test]
 fn an_overhead_that_keeps_the_processor_delays_what_comes_after_it() {
     // Would catch a calculation whose wait for the processor belongs to nothing, overheads that a calculation hides although they have
     // the processor, and a path that loses what was before them: two sends, a calculation, and a receive after it.

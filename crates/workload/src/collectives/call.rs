@@ -96,14 +96,38 @@ pub enum CollectiveError {
         /// Its number.
         communicator: u32,
     },
-    /// An operation in the switches of a program whose groups are not known before it runs.
+    /// An operation in the switches of a program that is called back, for which no tables have been written.
     #[error(
         "`{}` by `in-switch` has to be known before the run, since switches have tables of groups; of a program that is called back it is \
-         not: record the program first", operation.name()
+         not: choose `workload.collectives = \"hardware\"`, which serves the communicator of all ranks", operation.name()
     )]
     CalledBack {
         /// The operation.
         operation: Operation,
+    },
+    /// The same of a communicator that the program has made as it ran.
+    #[error(
+        "`{}` in communicator {communicator}: switches have tables of groups that are known before the run, and this communicator is made during \
+         it; `in_switch.overflow = \"software\"` has messages carry its operations out", operation.name()
+    )]
+    MadeInRun {
+        /// The operation.
+        operation: Operation,
+        /// The communicator.
+        communicator: u32,
+    },
+    /// Operations in the switches of which members do not call the same.
+    #[error(
+        "operation {number} in the switches is {called} here, and {known} of another member of communicator 0: all members call the same in the \
+         same order"
+    )]
+    Unequal {
+        /// The operation, from 0 on.
+        number: usize,
+        /// What is called.
+        called: String,
+        /// What another member has called.
+        known: String,
     },
     /// An algorithm that is not that of who carries the operations of a program out.
     #[error(

@@ -7,6 +7,7 @@
 mod bounds;
 mod bruck;
 mod call;
+mod called;
 mod carried;
 mod carrier;
 mod data;
@@ -29,6 +30,7 @@ mod tree;
 
 pub use bounds::{Fastest, bound};
 pub use call::{Collective, CollectiveError, Stage};
+pub use called::{CalledCollectives, CalledPlace};
 pub use carrier::Carrier;
 pub use data::Data;
 pub use group_call::GroupCall;

@@ -11,13 +11,13 @@ use super::collective::{CollectiveProgram, CollectiveSpec};
 use super::fft::{Fft, FftSpec};
 use super::halo::{Halo, HaloSpec};
 use super::incast::{Incast, IncastSpec};
-use super::lammps::Lammps;
+use super::lammps;
 use super::lammps::spec::LammpsSpec;
 use super::limits::{check_room, check_time, shown};
 use super::recorded::TraceSpec;
 use super::site::ProgramSite;
 use super::sweep::{Sweep, SweepSpec};
-use super::training::Training;
+use super::training;
 use super::training::spec::TrainingSpec;
 use super::{Motif, MotifPrograms};
 use crate::PatternError;
@@ -113,10 +113,17 @@ impl ProgramSpec {
         self.build_at(&ProgramSite { node_of, base, carrier: None, unserved: &Unserved::new() })
     }
 
-    /// Whether it has collective operations that are called as such: what a carrier is for. Those of a program that is called back are known
-    /// only while it runs.
+    /// Whether it may have collective operations that are called as such: what a carrier is for.
     pub const fn has_collectives(&self) -> bool {
-        matches!(self, Self::Calls(_) | Self::Trace(_) | Self::Collective(_) | Self::Training(_) | Self::Lammps(_))
+        matches!(
+            self,
+            Self::Calls(_)
+                | Self::CalledBack(_)
+                | Self::Trace(_)
+                | Self::Collective(_)
+                | Self::Training(_)
+                | Self::Lammps(_)
+        )
     }
 
     /// The same, given who carries its collective operations out.
@@ -137,8 +144,8 @@ impl ProgramSpec {
             Self::Fft(spec) => Arc::new(Fft::new(spec, ranks)?),
             Self::Incast(spec) => Arc::new(Incast::new(spec, ranks)?),
             Self::Collective(spec) => return Ok(Arc::new(CollectiveProgram::new(spec, site)?)),
-            Self::Training(spec) => return Ok(Arc::new(Training::new(spec, site)?)),
-            Self::Lammps(spec) => return Ok(Arc::new(Lammps::new(spec, site)?)),
+            Self::Training(spec) => return training::build(spec, site),
+            Self::Lammps(spec) => return lammps::build(spec, site),
         };
         Ok(Arc::new(MotifPrograms { motif, ranks }))
     }

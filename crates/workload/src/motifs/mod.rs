@@ -9,6 +9,7 @@ mod halo;
 mod incast;
 mod lammps;
 mod limits;
+mod planned;
 mod ranks;
 mod recorded;
 mod site;

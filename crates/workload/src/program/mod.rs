@@ -23,7 +23,7 @@ pub mod trace;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::collectives::{CollectiveError, Fastest};
+use crate::collectives::{CalledPlace, CollectiveError, Fastest};
 pub use crate::collectives::{GroupCall, ProgramGroup};
 pub use crate::communicator::{Communicator, Context};
 use crate::schedule::ScheduleError;
@@ -297,6 +297,10 @@ pub trait Programs: Debug + Send + Sync {
     fn is_called_back(&self) -> bool {
         false
     }
+    /// The same program where it runs, if it is called back: others are built for their nodes.
+    fn placed(self: Arc<Self>, _place: &CalledPlace<'_>) -> Option<Arc<dyn Programs>> {
+        None
+    }
     /// Every group of ranks that calls operations in the switches, each rank on a node of its own. A rank is in no two groups of one context.
     fn groups(&self) -> Vec<ProgramGroup> {
         Vec::new()
@@ -337,8 +341,10 @@ pub trait RankProgram: Debug + Send {
     /// # Errors
     /// If the program cannot go on.
     fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<Notify, ProgramError>;
-    /// What it has measured so far.
+    /// What it has measured so far, since it was told to forget.
     fn intervals(&self) -> &[Interval] {
         &[]
     }
+    /// Forgets what it has measured, which has been taken note of: of ranks that measure without end, and are not traced.
+    fn forget_intervals(&mut self) {}
 }

@@ -65,8 +65,10 @@ pub trait Script: Debug + Send {
     fn notes_ends(&self) -> bool {
         false
     }
-    /// What it has measured so far.
+    /// What it has measured so far, since it was told to forget.
     fn intervals(&self) -> &[Interval] {
         &[]
     }
+    /// Forgets what it has measured, which has been taken note of.
+    fn forget_intervals(&mut self) {}
 }

@@ -352,4 +352,8 @@ impl<S: Script> RankProgram for ScriptedRank<S> {
     fn intervals(&self) -> &[Interval] {
         self.script.intervals()
     }
+
+    fn forget_intervals(&mut self) {
+        self.script.forget_intervals();
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use host::{MemoryParams, NicParams, ProtocolParams, Rendezvous};
+use host::{ForwardingParams, MemoryParams, NicParams, ProtocolParams, Rendezvous};
 use proptest::prelude::*;
 use workload::program::{Action, Burst, Context, Script, Seen, Step};
 
@@ -158,7 +158,8 @@ fn message(ranks: u32) -> impl Strategy<Value = Drawn> {
     let bytes = prop::sample::select(vec![0, 1, 99, 100, 101, 499, 500, 501, 502, 1300]);
     let room = prop_oneof![9 => Just(2000_u64), 1 => Just(500)];
     let wild = (prop::bool::weighted(0.25), prop::bool::weighted(0.25));
-    let context = prop_oneof![3 => Just(Context::WORLD), 1 => Just(Context::from_bits(7))];
+    let collective = Context::WORLD.collective();
+    let context = prop_oneof![3 => Just(Context::WORLD), 1 => Just(Context::from_bits(7)), 2 => Just(collective)];
     let receiver = prop_oneof![
         6 => Just(Receiver::Receives),
         1 => any::<bool>().prop_map(Receiver::Probes),
@@ -223,10 +224,14 @@ fn protocol() -> impl Strategy<Value = ProtocolParams> {
     let bandwidth = prop::sample::select(vec![800_000_000_000, 240_000_000_000]);
     let memory = (bandwidth, prop::sample::select(vec![0, 50]), any::<bool>());
     let memory = memory.prop_map(|(bandwidth, latency, single_copy)| MemoryParams { bandwidth, latency, single_copy });
-    (rendezvous, credits, prop::option::of(memory)).prop_map(|(rendezvous, eager_credits, memory)| ProtocolParams {
+    let forwarding = prop::sample::select(vec![(70, 30), (0, 45), (2000, 900)]);
+    let forwarding = forwarding.prop_map(|(send, receive)| ForwardingParams { send, receive, combine: 1 });
+    let all = (rendezvous, credits, prop::option::of(memory), prop::option::of(forwarding));
+    all.prop_map(|(rendezvous, eager_credits, memory, forwarding)| ProtocolParams {
         rendezvous,
         eager_credits,
         memory,
+        forwarding,
         ..ProtocolParams::PLAIN
     })
 }

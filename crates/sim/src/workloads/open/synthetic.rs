@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use units::{NodeId, Time};
-use workload::multicast::{FixedSets, RandomSets};
+use workload::multicast::FixedSets;
 use workload::{InjectionSpec, PlacedPattern, Placement};
 
 use super::Open;
@@ -88,9 +88,8 @@ impl Workload for Open {
         self.fanout()
     }
 
-    fn multicasts(&self) -> Option<&RandomSets> {
-        let one_shot = |multicasts: &&Multicasts| multicasts.by_routers && multicasts.fixed.is_none();
-        self.multicasts.as_ref().filter(one_shot).map(|multicasts| &*multicasts.sets)
+    fn multicasts(&self) -> Option<&Multicasts> {
+        self.multicasts.as_ref().filter(|multicasts| multicasts.by_routers && multicasts.fixed.is_none())
     }
 
     fn groups(&self) -> Vec<Vec<NodeId>> {

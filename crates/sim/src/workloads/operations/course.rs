@@ -90,7 +90,7 @@ impl OperationsCourse {
             ranks: Ranks { programs, ..own.ranks.clone() },
             groups: Arc::new(groups),
             capacity: batch as f64 / own.slot(&setting.network) as f64 * own.set.groups.len() as f64,
-            tally: Tally::new(count, own.set.groups.len()),
+            tally: Tally::new(own.set.groups.len()),
             stage: Stage::WarmUp { look: FEWEST_BATCHES },
             ended: Ended::default(),
             batches: Vec::new(),
@@ -118,13 +118,13 @@ impl OperationsCourse {
     }
 
     /// Takes in the operations that have ended.
-    fn collect(&mut self, machine: &dyn Machine) {
-        let (mut tally, mut ended) = (std::mem::take(&mut self.tally), self.ended);
-        let set = &self.program.set;
-        self.each_executor(machine, &mut |executor| {
-            executor.intervals().for_each(|own| tally.add(set, own, &mut ended));
+    fn collect(&mut self, machine: &mut dyn Machine) {
+        let (tally, ended, set, job) = (&mut self.tally, &mut self.ended, &self.program.set, self.setting.job);
+        machine.change_traffic(&mut |traffic, _| {
+            if let Some(JobTraffic::Scheduled(ranks)) = traffic.of_job_mut(job) {
+                ranks.executor_mut().take_intervals(&mut |rank, own| tally.add(set, (rank, own), ended));
+            }
         });
-        (self.tally, self.ended) = (tally, ended);
     }
 
     fn warm_up(&mut self, now: u64, look: usize, machine: &mut dyn Machine) {
@@ -181,6 +181,7 @@ impl OperationsCourse {
         if self.converged || self.measure_ends(now) {
             self.measured.1 = now;
             self.ended_by[1] = self.tally.by_group().to_vec();
+            self.tally.keep_until(self.setting.network.picoseconds(now));
             machine.measure_until(self.setting.job, now);
             self.saturated = self.is_saturated();
             let longest = self.setting.longest_drain(self.measured);
@@ -191,8 +192,7 @@ impl OperationsCourse {
 
     /// Lets the operations end that began in the measured interval. Past saturation the last of them never would.
     fn drain(&mut self, now: u64, longest: u64) {
-        let end = self.setting.network.picoseconds(self.measured.1);
-        self.drained = self.tally.ended_before(end) == self.begun();
+        self.drained = self.tally.kept() == self.begun();
         if self.drained || self.saturated || now > longest {
             self.stage = Stage::Done;
         }
@@ -358,6 +358,7 @@ impl Course for OperationsCourse {
         if matches!(self.stage, Stage::Measure { .. }) {
             self.measured.1 = now;
             self.saturated = self.is_saturated();
+            self.tally.keep_until(self.setting.network.picoseconds(now));
         }
         self.collect(machine);
         if matches!(self.stage, Stage::Measure { .. }) {
@@ -382,8 +383,7 @@ impl Course for OperationsCourse {
         let served = self.ranks.programs.groups().len() as u32;
         let time = network.picoseconds(totals.end);
         let groups = of_groups(&self.found.counts, (served, self.ranks.unserved), (network, time));
-        let end = network.picoseconds(self.measured.1);
-        let collective = self.tally.result((end, self.time()), (self.drained, self.timing.late.is_some()), groups);
+        let collective = self.tally.result(self.time(), (self.drained, self.timing.late.is_some()), groups);
         let finite = |value: f64| value.is_finite().then_some(value);
         PointResult {
             offered_load: self.load,

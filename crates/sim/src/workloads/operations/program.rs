@@ -230,6 +230,7 @@ struct TimedRank {
     /// Operations that have not ended: the request, the place of the group, and when it began for all.
     open: VecDeque<(Request, u32, u64)>,
     requests: Request,
+    /// What has ended since the last batch: the course takes note of it then, so that a long run needs no more memory than a short one.
     intervals: Vec<Interval>,
 }
 
@@ -305,5 +306,9 @@ impl Script for TimedRank {
 
     fn intervals(&self) -> &[Interval] {
         &self.intervals
+    }
+
+    fn forget_intervals(&mut self) {
+        self.intervals.clear();
     }
 }

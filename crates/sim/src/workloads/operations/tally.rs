@@ -13,11 +13,10 @@ use crate::results::{CollectiveResult, GroupsResult};
 pub(super) struct Tally {
     /// By group and begin, those of which not all members have ended.
     open: BTreeMap<(u32, u64), Operation>,
-    /// By rank, how many of its intervals have been looked at.
-    seen: Vec<usize>,
-    /// Operations that have ended, and begun at a time or later, in the order in which they were found.
-    ended: Vec<Operation>,
+    /// Operations that have ended, and begun from a time on until another.
+    kept: Kept,
     from: u64,
+    until: u64,
     /// By group, how many have ended.
     by_group: Vec<u64>,
 }
@@ -25,7 +24,6 @@ pub(super) struct Tally {
 /// An operation: times in picoseconds from its begin on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Operation {
-    start: u64,
     /// Members that have ended, and until when.
     members: u32,
     end: u64,
@@ -34,6 +32,26 @@ pub(super) struct Operation {
     completion: u64,
     /// When the last member began.
     last_begin: u64,
+}
+
+/// Operations that are measured, added up: times in picoseconds.
+#[derive(Debug, Default)]
+struct Kept {
+    times: Histogram,
+    time: u64,
+    copies: u64,
+    completion: u64,
+    last_begin: u64,
+}
+
+impl Kept {
+    fn add(&mut self, own: &Operation) {
+        self.times.record(own.end);
+        self.time += own.end;
+        self.copies += u64::from(own.copies);
+        self.completion += own.completion;
+        self.last_begin += own.last_begin;
+    }
 }
 
 /// Operations that have ended since one was asked.
@@ -45,9 +63,9 @@ pub(super) struct Ended {
 }
 
 impl Tally {
-    /// Nothing yet, of so many ranks and groups.
-    pub fn new(ranks: u32, groups: usize) -> Self {
-        Self { seen: vec![0; ranks as usize], from: u64::MAX, by_group: vec![0; groups], ..Self::default() }
+    /// Nothing yet, of so many groups.
+    pub fn new(groups: usize) -> Self {
+        Self { from: u64::MAX, until: u64::MAX, by_group: vec![0; groups], ..Self::default() }
     }
 
     /// By group, how many operations have ended.
@@ -60,12 +78,16 @@ impl Tally {
         self.from = time;
     }
 
-    /// Takes in what a rank has measured: all of it so far.
+    /// Keeps operations that begin before a time, which is not later than the present.
+    pub fn keep_until(&mut self, time: u64) {
+        self.until = time;
+    }
+
+    /// Takes in what a rank has measured since it was asked last.
     pub fn add(&mut self, set: &GroupSet, (rank, intervals): (u32, &[Interval]), ended: &mut Ended) {
-        let seen = std::mem::replace(&mut self.seen[rank as usize], intervals.len());
-        for &Interval { key, start, end } in &intervals[seen.min(intervals.len())..] {
+        for &Interval { key, start, end } in intervals {
             let (group, time) = (key & !BEGINS, end.saturating_sub(start));
-            let own = self.open.entry((group, start)).or_insert(Operation { start, ..Operation::default() });
+            let own = self.open.entry((group, start)).or_default();
             if key != group {
                 own.last_begin = own.last_begin.max(time);
                 continue;
@@ -84,43 +106,76 @@ impl Tally {
             self.by_group[group as usize] += 1;
             ended.count += 1;
             ended.time += own.end;
-            if start >= self.from {
-                self.ended.push(own);
+            if (self.from..self.until).contains(&start) {
+                self.kept.add(&own);
             }
         }
     }
 
-    /// Operations that have ended of those that are kept and began before a time.
-    pub fn ended_before(&self, time: u64) -> u64 {
-        self.ended.iter().filter(|own| own.start < time).count() as u64
+    /// Operations that have ended of those that are kept.
+    pub fn kept(&self) -> u64 {
+        self.kept.times.count()
     }
 
-    /// What has been measured of the operations that are kept and began before a time, given the mean time of those that have ended in the
+    /// What has been measured of the operations that are kept, given the mean time of those that have ended in the
     /// measured interval; other times only if all have ended. `is_late` if members may be late.
     pub fn result(
         &self,
-        (time, ended): (u64, Estimate),
+        ended: Estimate,
         (all_ended, is_late): (bool, bool),
         groups: Option<GroupsResult>,
     ) -> CollectiveResult {
-        let measured = || self.ended.iter().filter(|own| own.start < time);
-        let mut times = Histogram::default();
-        measured().for_each(|own| times.record(own.end));
-        let (operations, copies) = (times.count(), measured().map(|own| u64::from(own.copies)).sum::<u64>());
+        let Kept { times, time, copies, completion, last_begin } = &self.kept;
+        let (operations, copies) = (self.kept(), *copies);
         let mean = |sum: u64, count: u64| (all_ended && count > 0).then(|| sum as f64 / count as f64 / 1e3);
-        let sum = |of: fn(&Operation) -> u64| measured().map(of).sum::<u64>();
-        let completion = sum(|own| own.completion);
         let of_ended = (!all_ended && ended.mean.is_finite()).then_some(ended.mean / 1e3);
         CollectiveResult {
             operations,
-            operation_time_mean_ns: mean(sum(|own| own.end), operations).or(of_ended),
+            operation_time_mean_ns: mean(*time, operations).or(of_ended),
             operation_time_ci_ns: Some(ended.half_width / 1e3),
             operation_time_p99_ns: times.quantile(0.99).filter(|_| all_ended).map(|time| time / 1e3),
             copies,
             fanout_mean: if operations > 0 { copies as f64 / operations as f64 } else { 0.0 },
-            completion_mean_ns: mean(completion, copies),
-            last_begin_mean_ns: if is_late { mean(sum(|own| own.last_begin), operations) } else { None },
+            completion_mean_ns: mean(*completion, copies),
+            last_begin_mean_ns: if is_late { mean(*last_begin, operations) } else { None },
             groups,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use units::NodeId;
+    use workload::collectives::{Algorithm, Collective, Operation as Collectives};
+    use workload::communicator::{Group, NodeGroups};
+
+    use super::super::program::TimedGroup;
+    use super::*;
+
+    #[test]
+    fn operations_add_up_in_any_portions_and_only_those_of_the_interval() {
+        // Would catch an operation that is measured before all members have ended, or twice, and one that began before the interval or after
+        // it: three of two members, begun at 10, 20 and 30, told one by one.
+        let members = Group::all(2);
+        let nodes = Arc::new(NodeGroups::new(&members, &[0, 1]));
+        let group = TimedGroup { sender: NodeId(0), root: 0, members, nodes };
+        let call = Collective::new(Collectives::Allreduce, Algorithm::InSwitch, 8);
+        let set = GroupSet { call, ranks: 2, groups: vec![group], of_rank: vec![vec![0]; 2] };
+        let (mut tally, mut ended) = (Tally::new(1), Ended::default());
+        tally.keep_from(15);
+        for (number, start) in [10, 20, 30].into_iter().enumerate() {
+            for rank in 0..2 {
+                let own = Interval { key: 0, start, end: start + 5 + u64::from(rank) };
+                tally.add(&set, (rank, &[own]), &mut ended);
+                assert_eq!(tally.by_group(), [number as u64 + u64::from(rank)]);
+            }
+            if start == 20 {
+                tally.keep_until(25);
+            }
+        }
+        assert_eq!((ended.count, ended.time, tally.kept()), (3, 18, 1));
+        assert_eq!((tally.kept.copies, tally.kept.completion, tally.kept.time), (2, 11, 6));
     }
 }

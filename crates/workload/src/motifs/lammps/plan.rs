@@ -4,13 +4,14 @@ use units::Time;
 
 use super::spec::{DOUBLE, LammpsSpec, Values};
 use crate::PatternError;
-use crate::collectives::{Algorithm, Collective, Operation, ProgramGroup, Selection};
+use crate::collectives::{Algorithm, Collective, Fastest, Operation, ProgramGroup, Selection};
 use crate::motifs::grid::Grid;
 use crate::motifs::limits::check_time;
+use crate::motifs::planned;
 use crate::motifs::ranks::{Grouping, Groups};
 use crate::motifs::site::ProgramSite;
 use crate::motifs::{calc, recv, send};
-use crate::program::{GroupCall, Messages, Step};
+use crate::program::{GroupCall, Measure, Messages, Step};
 
 /// What is measured of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,8 +258,21 @@ impl Plan {
         }
     }
 
-    /// Visits the messages that a rank sends.
-    pub fn each_message(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
+    /// Every sum, with how often it is made.
+    fn calls(&self) -> Vec<(Collective, u64)> {
+        let count = |is: fn(&Shape) -> bool| self.shapes.iter().filter(|own| is(&own.0)).map(|own| own.1).sum::<u64>();
+        let (checks, sums) = (count(|shape| shape.checks), count(|shape| shape.sums));
+        let all = [(self.allreduce, checks)].into_iter().chain(self.sums.iter().map(|&call| (call, sums)));
+        all.filter(|own| own.1 > 0 && self.ranks > 1).collect()
+    }
+}
+
+impl planned::Plan for Plan {
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn each_message(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
         let own = self.all.communicator(rank);
         for &(shape, count) in &self.shapes {
             let mut tasks = Vec::new();
@@ -277,26 +291,20 @@ impl Plan {
         }
     }
 
-    /// Every sum, with how often it is made.
-    fn calls(&self) -> Vec<(Collective, u64)> {
-        let count = |is: fn(&Shape) -> bool| self.shapes.iter().filter(|own| is(&own.0)).map(|own| own.1).sum::<u64>();
-        let (checks, sums) = (count(|shape| shape.checks), count(|shape| shape.sums));
-        let all = [(self.allreduce, checks)].into_iter().chain(self.sums.iter().map(|&call| (call, sums)));
-        all.filter(|own| own.1 > 0 && self.ranks > 1).collect()
-    }
-
-    /// The group of ranks that carries sums out in the switches.
-    pub fn in_switch(&self) -> Vec<ProgramGroup> {
+    fn in_switch(&self) -> Vec<ProgramGroup> {
         self.calls().first().map_or(Vec::new(), |(call, _)| self.all.in_switch(call).collect())
     }
 
-    /// Visits what it calls.
-    pub fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
+    fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
         for (call, often) in self.calls() {
             for (place, group) in self.all.in_switch(&call).enumerate() {
                 visit(place, &group.call(&call), often);
             }
         }
+    }
+
+    fn measures(&self, _fastest: &Fastest) -> Vec<Measure> {
+        self.kinds.iter().map(|kind| Measure { name: kind.name().to_owned(), bound: None }).collect()
     }
 }
 

@@ -7,6 +7,7 @@ use crate::PatternError;
 use crate::collectives::{
     Algorithm, Carrier, Collective, CollectiveError, Fastest, Operation, ProgramGroup, Selection, bound,
 };
+use crate::motifs::planned;
 use crate::motifs::ranks::{Grouping, Groups};
 use crate::motifs::site::ProgramSite;
 use crate::program::{GroupCall, Measure, Messages};
@@ -256,34 +257,6 @@ impl Plan {
         of_layers.chain(of_buckets).collect()
     }
 
-    /// What ranks post to the switches, of all ranks in all steps.
-    pub fn in_switch_operations(&self) -> u64 {
-        let of = |(call, often): (Collective, u64)| {
-            let members =
-                self.groups(call.communicator).in_switch(&call).map(|group| group.ranks.len() as u64).sum::<u64>();
-            members.saturating_mul(often * u64::from(self.steps))
-        };
-        self.calls().into_iter().map(of).fold(0, u64::saturating_add)
-    }
-
-    /// The groups of ranks that carry calls out in the switches.
-    pub fn in_switch(&self) -> Vec<ProgramGroup> {
-        let mut groups: Vec<ProgramGroup> = Vec::new();
-        self.each_in_switch(&mut |place, group, _, _| {
-            if place == groups.len() {
-                groups.push(group);
-            }
-        });
-        groups
-    }
-
-    /// Visits what these groups call in all steps.
-    pub fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
-        self.each_in_switch(&mut |place, group, call, often| {
-            visit(place, &group.call(call), often * u64::from(self.steps));
-        });
-    }
-
     /// Visits the calls in the switches with their groups, each group under a number of its own, in the order of their first calls.
     fn each_in_switch(&self, visit: &mut dyn FnMut(usize, ProgramGroup, &Collective, u64)) {
         // Switches may carry out some calls of a communicator for some of its groups only: a group is known by its context and first rank.
@@ -297,8 +270,33 @@ impl Plan {
         }
     }
 
-    /// Visits the messages that a rank sends.
-    pub fn each_message(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
+    /// What is measured: what there is.
+    pub fn kinds(&self) -> impl Iterator<Item = Kind> + '_ {
+        Kind::ALL.into_iter().filter(|kind| match kind {
+            Kind::Step | Kind::Compute => true,
+            Kind::Tensor => self.combine.is_some(),
+            Kind::Expert => self.exchange.is_some(),
+            Kind::Pipeline => self.stages > 1,
+            Kind::Gradients => self.data.size() > 1,
+        })
+    }
+
+    /// A step at least, given what a stage takes for all micro-batches, and what comes behind the last one. The first micro-batch has to
+    /// go through all stages before the last stage works, and the last one back through all.
+    fn step_bound(&self, batches: u64, behind: u64, fastest: &Fastest) -> u64 {
+        let (filling, count) = (u64::from(self.stages - 1), u64::from(self.micro_batches));
+        let through = (u128::from(batches) * u128::from(filling) / u128::from(count)) as u64;
+        let message = if self.stages_apart { fastest.message(self.activations) } else { 0 };
+        batches.saturating_add(through).saturating_add(2 * filling * message).saturating_add(behind)
+    }
+}
+
+impl planned::Plan for Plan {
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn each_message(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
         let steps = u64::from(self.steps);
         for (call, often) in self.calls() {
             let communicator = self.groups(call.communicator).communicator(rank);
@@ -314,19 +312,23 @@ impl Plan {
         }
     }
 
-    /// What is measured: what there is.
-    pub fn kinds(&self) -> impl Iterator<Item = Kind> + '_ {
-        Kind::ALL.into_iter().filter(|kind| match kind {
-            Kind::Step | Kind::Compute => true,
-            Kind::Tensor => self.combine.is_some(),
-            Kind::Expert => self.exchange.is_some(),
-            Kind::Pipeline => self.stages > 1,
-            Kind::Gradients => self.data.size() > 1,
-        })
+    fn in_switch(&self) -> Vec<ProgramGroup> {
+        let mut groups: Vec<ProgramGroup> = Vec::new();
+        self.each_in_switch(&mut |place, group, _, _| {
+            if place == groups.len() {
+                groups.push(group);
+            }
+        });
+        groups
     }
 
-    /// What ranks measure, and how long it takes at least.
-    pub fn measures(&self, fastest: &Fastest) -> Vec<Measure> {
+    fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
+        self.each_in_switch(&mut |place, group, call, often| {
+            visit(place, &group.call(call), often * u64::from(self.steps));
+        });
+    }
+
+    fn measures(&self, fastest: &Fastest) -> Vec<Measure> {
         let least = |call: &Collective| {
             let groups = self.groups(call.communicator).firsts();
             groups.map(|own| bound(call, &own, fastest)).min().unwrap_or(0)
@@ -350,15 +352,6 @@ impl Plan {
             Kind::Gradients => Some(all_gradients),
         };
         self.kinds().map(|kind| Measure { name: kind.name().to_owned(), bound: bound(kind) }).collect()
-    }
-
-    /// A step at least, given what a stage takes for all micro-batches, and what comes behind the last one. The first micro-batch has to
-    /// go through all stages before the last stage works, and the last one back through all.
-    fn step_bound(&self, batches: u64, behind: u64, fastest: &Fastest) -> u64 {
-        let (filling, count) = (u64::from(self.stages - 1), u64::from(self.micro_batches));
-        let through = (u128::from(batches) * u128::from(filling) / u128::from(count)) as u64;
-        let message = if self.stages_apart { fastest.message(self.activations) } else { 0 };
-        batches.saturating_add(through).saturating_add(2 * filling * message).saturating_add(behind)
     }
 }
 

@@ -100,13 +100,21 @@ impl Naive {
         } else if self.same_node(self.messages[message].from, to) {
             self.copy(message, receive, What::CopiedOut(message));
         } else if asks {
-            self.at(read_at.max(self.now) + self.nic.send_overhead, send, What::Answer(message));
+            let at = match self.forwarding_of(message) {
+                Some(own) => self.nic_work(to, own.receive + own.send),
+                None => read_at.max(self.now) + self.nic.send_overhead,
+            };
+            self.at(at, send, What::Answer(message));
         }
     }
 
     pub(super) fn complete(&mut self, message: usize) {
         let receive = self.messages[message].receive.unwrap();
-        self.at(self.now + self.nic.receive_overhead, receive, What::ReceiveEnds(message));
+        let at = match self.forwarding_of(message) {
+            Some(own) => self.nic_work(self.messages[message].to, own.receive),
+            None => self.now + self.nic.receive_overhead,
+        };
+        self.at(at, receive, What::ReceiveEnds(message));
     }
 }
 

@@ -95,6 +95,8 @@ pub struct Naive {
     /// By rank, operations started, and when the processor is free.
     started: Vec<u32>,
     free_at: Vec<u64>,
+    /// By node, when the processor of its interface is free, which handles messages of collective operations if it does.
+    nic_free_at: Vec<u64>,
     operations: Vec<Operation>,
     messages: Vec<Message>,
     /// By rank, receives that wait, and messages that nobody has expected.
@@ -131,6 +133,7 @@ impl Naive {
             callers,
             started: vec![0; ranks],
             free_at: vec![0; ranks],
+            nic_free_at: vec![0; nodes],
             operations: Vec::new(),
             messages: Vec::new(),
             posted: vec![Vec::new(); ranks],
@@ -260,15 +263,19 @@ impl Naive {
                 self.free_at[rank as usize] = free_at;
                 self.at(free_at, op, What::CalculationEnds(op));
             }
-            Action::Send { to, bytes, .. } => {
+            Action::Send { to, bytes, context, .. } => {
                 let asks = self.asks(rank, to, bytes);
                 let what = if asks { What::Request(op) } else { What::Send(op) };
-                self.at(self.now + self.nic.send_overhead, op, what);
+                let at = match self.forwarding((rank, to), context) {
+                    Some(own) => self.nic_work(rank, own.send),
+                    None => self.now + self.nic.send_overhead,
+                };
+                self.at(at, op, what);
             }
             Action::Recv { .. } => self.post(op),
             Action::Probe { waits, .. } => self.probe(op, waits),
             Action::Poll => self.at(self.now + self.nic.poll_overhead, op, What::LookEnds(op)),
-            Action::Group(_) | Action::OnNic(_) => unreachable!("no case has groups, or operations of interfaces"),
+            Action::Group(_) | Action::OnNic(_) => unreachable!("random ranks have no groups, and hand nothing over"),
         }
     }
 

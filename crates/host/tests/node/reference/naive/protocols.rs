@@ -1,7 +1,7 @@
 //! How messages go from rank to rank, as `docs/concepts/protocols.md` says it.
 
-use host::Rendezvous;
-use workload::program::{Action, Matched};
+use host::{ForwardingParams, Rendezvous};
+use workload::program::{Action, Context, Matched};
 
 use super::{Message, Naive, Operation, Part, What};
 
@@ -102,10 +102,31 @@ impl Naive {
             return;
         }
         if asks && self.reads() {
-            self.at(self.now + self.nic.send_overhead, send, What::Notice(message));
+            let at = match self.forwarding_of(message) {
+                Some(own) => self.nic_work(to, own.send),
+                None => self.now + self.nic.send_overhead,
+            };
+            self.at(at, send, What::Notice(message));
         } else if !asks && self.nic.protocol.eager_credits.is_some() {
             self.hand_over(to, from, Part::Credit(message), u64::from(self.nic.control));
         }
+    }
+
+    /// What the interfaces' processors take for a message between two ranks, if they handle it: one of collective operations that leaves its node.
+    pub(super) fn forwarding(&self, (from, to): (u32, u32), context: Context) -> Option<ForwardingParams> {
+        self.nic.protocol.forwarding.filter(|_| context.is_collective() && !self.same_node(from, to))
+    }
+
+    pub(super) fn forwarding_of(&self, message: usize) -> Option<ForwardingParams> {
+        let Message { from, to, context, .. } = self.messages[message];
+        self.forwarding((from, to), context)
+    }
+
+    /// The processor of the interface of a rank's node works for a time, after what it has been given before: when that ends.
+    pub(super) fn nic_work(&mut self, rank: u32, time: u64) -> u64 {
+        let free_at = &mut self.nic_free_at[self.node_of[rank as usize] as usize];
+        *free_at = (*free_at).max(self.now) + time;
+        *free_at
     }
 
     pub(super) fn reads(&self) -> bool {
@@ -179,19 +200,27 @@ impl Naive {
         match part {
             Part::Credit(_) => self.credit_comes_back(message),
             Part::Answer(_) if self.messages[message].fetched => {
-                self.at(self.now + self.nic.receive_overhead, send, What::Fetched(message));
+                let at = match self.forwarding_of(message) {
+                    Some(own) => self.nic_work(from, own.receive),
+                    None => self.now + self.nic.receive_overhead,
+                };
+                self.at(at, send, What::Fetched(message));
             }
             Part::Answer(_) if self.reads() => {
                 self.messages[message].fetched = true;
                 self.hand_over_data(message);
             }
             Part::Answer(_) => {
-                let at = self.now + self.nic.receive_overhead + self.nic.send_overhead;
+                let at = match self.forwarding_of(message) {
+                    Some(own) => self.nic_work(from, own.receive + own.send),
+                    None => self.now + self.nic.receive_overhead + self.nic.send_overhead,
+                };
                 self.at(at, send, What::Data(message));
             }
             Part::Request(_) => {
                 self.messages[message].is_here = true;
-                self.messages[message].read_at = self.now + self.nic.receive_overhead;
+                let reading = if self.forwarding_of(message).is_some() { 0 } else { self.nic.receive_overhead };
+                self.messages[message].read_at = self.now + reading;
                 self.come_in_turn(from, to);
             }
             Part::Data { bytes, .. } => {

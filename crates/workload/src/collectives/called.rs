@@ -1,0 +1,188 @@
+//! Collective operations of programs that are called back, by who carries them out.
+//!
+//! Which operations ranks call, and in which communicators, is known only when they have called them; tables of switches are written before. So
+//! switches serve the communicator of all ranks, whose group is known, and operations of any size are expected of it. Communicators that the
+//! program makes have their operations by messages, if that is allowed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::call::{Collective, CollectiveError};
+use super::carrier::Carrier;
+use super::group_call::GroupCall;
+use super::in_switch::ProgramGroup;
+use super::selection::Selection;
+use super::table::{Algorithm, Operation};
+use crate::communicator::{Communicator, Context, Group, NodeGroups, Service, Unserved};
+
+/// Where a program runs that is called back, and who carries its collective operations out.
+#[derive(Clone, Copy, Debug)]
+pub struct CalledPlace<'a> {
+    /// By rank, its node.
+    pub node_of: &'a [u32],
+    /// Who carries collective operations out; none: who each operation's algorithm says.
+    pub carrier: Option<Carrier>,
+    /// Whether messages carry out the operations of communicators that the program makes as it runs, which switches have no tables for. Otherwise
+    /// these are refused.
+    pub by_messages: bool,
+    /// Groups that switches have no room for.
+    pub unserved: &'a Unserved,
+}
+
+/// The collective operations of a program that is called back.
+#[derive(Debug)]
+pub struct CalledCollectives {
+    node_of: Arc<[u32]>,
+    carrier: Option<Carrier>,
+    by_messages: bool,
+    /// The nodes of all ranks.
+    world: Arc<NodeGroups>,
+    /// What members have called in the switches, in order.
+    called: Mutex<Vec<Collective>>,
+}
+
+impl CalledCollectives {
+    /// Those of a program of so many ranks, at a place.
+    pub fn new(ranks: u32, place: &CalledPlace<'_>) -> Self {
+        let world = NodeGroups::new(&Group::all(ranks), place.node_of).among(place.unserved, Context::WORLD);
+        Self {
+            node_of: place.node_of.into(),
+            carrier: place.carrier,
+            by_messages: place.by_messages,
+            world: Arc::new(world),
+            called: Mutex::default(),
+        }
+    }
+
+    /// A communicator with the nodes of its members.
+    #[must_use]
+    pub fn on_nodes(&self, communicator: Communicator) -> Communicator {
+        let nodes = match communicator.context() {
+            Context::WORLD => Arc::clone(&self.world),
+            _ => Arc::new(NodeGroups::new(communicator.group(), &self.node_of).served(Service::Nothing)),
+        };
+        communicator.on_nodes(nodes)
+    }
+
+    /// A call of a member by who carries it out; `number` counts what the member calls in the switches.
+    ///
+    /// # Errors
+    /// A call that its carrier does not carry out, and one in the switches that has no tables or differs from what another member has called.
+    pub fn carried(
+        &self,
+        call: &Collective,
+        communicator: &Communicator,
+        number: &mut usize,
+    ) -> Result<Collective, CollectiveError> {
+        let operation = call.operation;
+        if call.algorithm == Algorithm::InSwitch && self.carrier != Some(Carrier::Hardware) {
+            return Err(CollectiveError::CalledBack { operation });
+        }
+        if self.carrier.is_none() {
+            return Ok(*call);
+        }
+        let carried = call.carried_by(self.carrier, &Selection::built_in(), communicator.len())?;
+        let carried = Collective { radix: call.radix, ..carried };
+        if carried.algorithm == Algorithm::InSwitch {
+            if communicator.context() != Context::WORLD && !self.by_messages {
+                return Err(CollectiveError::MadeInRun { operation, communicator: call.communicator });
+            }
+            if carried.within(communicator).algorithm == Algorithm::InSwitch {
+                self.check_shared(&carried, number)?;
+            }
+        }
+        Ok(carried)
+    }
+
+    /// Checks that a member calls what the others have called at this place; what combining costs it may differ.
+    fn check_shared(&self, call: &Collective, number: &mut usize) -> Result<(), CollectiveError> {
+        let own = Collective { time_per_byte: 0, ..*call };
+        let mut called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
+        match called.get(*number) {
+            None => called.push(own),
+            Some(known) if *known == own => {}
+            Some(known) => {
+                return Err(CollectiveError::Unequal {
+                    number: *number,
+                    called: described(&own),
+                    known: described(known),
+                });
+            }
+        }
+        *number += 1;
+        Ok(())
+    }
+
+    /// The groups that switches serve: that of all ranks, one of each node.
+    pub fn groups(&self) -> Vec<ProgramGroup> {
+        if self.carrier != Some(Carrier::Hardware) || self.world.service() == Service::Nothing {
+            return Vec::new();
+        }
+        let call = Collective::new(Operation::Barrier, Algorithm::InSwitch, 0);
+        let world = Communicator::world(0, self.node_of.len() as u32).on_nodes(Arc::clone(&self.world));
+        ProgramGroup::of(&call, &world).into_iter().collect()
+    }
+
+    /// Visits what the group may call: it may copy, and combine operations of any size, none of which is counted.
+    pub fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
+        let calls = [(Operation::Broadcast, 0), (Operation::Barrier, 0), (Operation::Allreduce, u64::MAX)];
+        for (place, group) in self.groups().iter().enumerate() {
+            for (operation, bytes) in calls {
+                visit(place, &group.call(&Collective::new(operation, Algorithm::InSwitch, bytes)), 0);
+            }
+        }
+    }
+}
+
+/// A call, as errors have it.
+fn described(call: &Collective) -> String {
+    let Collective { operation, bytes, root, element, .. } = call;
+    format!("`{}` of {bytes} B with elements of {element} B and root {root}", operation.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The operations of four ranks on two nodes.
+    fn operations(carrier: Carrier, by_messages: bool) -> CalledCollectives {
+        let unserved = Unserved::new();
+        let place = CalledPlace { node_of: &[7, 7, 9, 9], carrier: Some(carrier), by_messages, unserved: &unserved };
+        CalledCollectives::new(4, &place)
+    }
+
+    #[test]
+    fn switches_serve_the_communicator_of_all_ranks() {
+        // Would catch a group of ranks that share a node, an operation that the carrier does not carry out, and a communicator without tables
+        // whose operations go by trees.
+        let own = operations(Carrier::Hardware, true);
+        assert_eq!(own.groups().iter().map(|group| group.ranks.clone()).collect::<Vec<_>>(), [vec![0, 2]]);
+        let world = own.on_nodes(Communicator::world(1, 4));
+        let call = |operation| Collective::new(operation, Algorithm::Auto, 8);
+        let algorithm = |operation, communicator| {
+            let carried = own.carried(&call(operation), communicator, &mut 0).unwrap();
+            carried.within(communicator).algorithm
+        };
+        assert_eq!(algorithm(Operation::Allreduce, &world), Algorithm::InSwitch);
+        assert_ne!(algorithm(Operation::Alltoall, &world), Algorithm::InSwitch);
+        let part = Communicator::new(Context::new(1).unwrap(), Group::list(vec![1, 2]), 1).unwrap();
+        assert_ne!(algorithm(Operation::Allreduce, &own.on_nodes(part.clone())), Algorithm::InSwitch);
+        let refused = operations(Carrier::Hardware, false);
+        let call = Collective { communicator: 1, ..call(Operation::Allreduce) };
+        let error = refused.carried(&call, &refused.on_nodes(part), &mut 0);
+        assert_eq!(error, Err(CollectiveError::MadeInRun { operation: Operation::Allreduce, communicator: 1 }));
+        assert!(operations(Carrier::Nic, false).groups().is_empty());
+    }
+
+    #[test]
+    fn members_call_the_same_in_the_switches() {
+        // Would catch packets of two operations that are combined as if they were of one.
+        let own = operations(Carrier::Hardware, false);
+        let world = own.on_nodes(Communicator::world(0, 4));
+        let call = |bytes| Collective::new(Operation::Allreduce, Algorithm::Auto, bytes);
+        let (mut one, mut other) = (0, 0);
+        assert!(own.carried(&call(8), &world, &mut one).is_ok() && own.carried(&call(16), &world, &mut one).is_ok());
+        assert!(own.carried(&call(8), &world, &mut other).is_ok());
+        let error = own.carried(&call(24), &world, &mut other);
+        assert!(matches!(error, Err(CollectiveError::Unequal { number: 1, .. })), "{error:?}");
+    }
+}
