@@ -327,6 +327,28 @@ def test_a_trace_is_converted(tmp_path: Path, cutthrough: Callable[..., Any]) ->
     assert graph.tasks == 8
 
 
+def test_switches_carry_out_the_operations_of_a_trace(tmp_path: Path) -> None:
+    """Catches a trace that does something else in the switches than the same calls do, also where ranks share nodes,
+    and one of which not all members call an operation that would wait for ever."""
+    path = tmp_path / "lj.calls"
+    path.write_text(Program.from_trace(LAMMPS, compute_scale=0).to_text(), encoding="utf-8")
+    trace = {"kind": "trace", "file": str(LAMMPS), "compute_scale": 0.0}
+    calls = {"kind": "calls", "file": str(path)}
+    for nodes, each in ((8, 1), (4, 2)):
+        times = [
+            ct.run(
+                topology={"kind": "single-switch", "ports": nodes},
+                link={"bandwidth": "8 Gb/s", "delay": "50 ns"},
+                nic={"kind": "infiniband"},
+                placement={"strategy": "contiguous", "processes_per_node": each},
+                workload={"kind": "program", "program": program, "collectives": carrier},
+            ).points[0]["time_ns"]
+            for program, carrier in ((trace, "hardware"), (calls, "hardware"), (trace, "software"))
+        ]
+        assert times[0] == times[1]
+        assert times[0] != times[2]
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -369,7 +391,6 @@ def test_an_experiment_with_a_bad_trace_names_its_key(tmp_path: Path, cutthrough
     for sets, expected in (
         ((), "lj.trace: it has been cut off"),
         (("--set", "workload.program.compute_scale=-1"), "workload.program.compute_scale"),
-        (("--set", f"workload.program.file={LAMMPS}", "--set", "workload.collectives=hardware"), "cutthrough convert"),
         (("--set", f"workload.program.file={LAMMPS}", "--set", "topology.dims=[2,2]"), "there is room for 4"),
     ):
         experiment.write_text(text, encoding="utf-8")
