@@ -18,6 +18,8 @@ from typer.testing import CliRunner
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+#: Ten steps of LAMMPS on 8 ranks.
+LAMMPS = Path(__file__).parent.parent / "examples" / "lj.trace"
 KNOWN: dict[str, Any] = {
     "kind": "loggp",
     "send_overhead": "450 ns",
@@ -122,6 +124,20 @@ def test_overlap_says_who_makes_progress(tmp_path: Path) -> None:
     keep = ["rendezvous", "eager_limit", "registration.time", "copy.bandwidth", "gap"]
     fit = calibrate.calibrate(tables, "loggp", latency="300 ns", keep=keep)
     assert fit.chosen == {"progress": "independent"}
+
+
+def test_a_recorded_program_runs_on_what_was_fitted_as_on_what_was_measured(tmp_path: Path) -> None:
+    """From a measured table to the replay. Catches parts that meet the table and say something else of a program."""
+    path = tmp_path / "tables.txt"
+    path.write_text(printed("osu-latency") + "\n" + printed("osu-bw"))
+    fit = calibrate.calibrate(calibrate.read(path), "loggp", latency="300 ns", keep=["rendezvous"])
+    program = ct.Program.from_trace(LAMMPS, compute_scale=0)
+    times = [
+        program.run("flat:8", nic=nic, link={"bandwidth": "1000 Tb/s", "delay": "300 ns"})[0]["time_ns"]
+        for nic in (KNOWN, fit.nic(), {"kind": "infinipath"})
+    ]
+    assert times[1] == pytest.approx(times[0], rel=0.02)
+    assert abs(times[2] / times[0] - 1.0) > 0.05
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,12 @@ from cutthrough.faults import refuse
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LIMIT", "PATH", "PROGRESS", "RENDEZVOUS", "Part", "parts_of", "preset"]
+__all__ = ["LIMIT", "PATH", "PER_PACKET", "PROGRESS", "RENDEZVOUS", "Part", "parts_of", "preset"]
 
 #: The keys that are chosen from a list, not fitted; and the delay of the path between nodes, which is none of `[nic]`.
 LIMIT, PROGRESS, RENDEZVOUS, PATH = "eager_limit", "progress", "rendezvous", "link.delay"
+#: What a packet takes to cross the bus, which only tables of several pairs tell from overheads.
+PER_PACKET = "bus.per_packet"
 #: Bounds, in picoseconds and bits a second.
 TIMES, BANDWIDTHS = (1e3, 1e9), (1e6, 1e15)
 #: Those of times that are others: on a shorter path a run would take longer than the fit is worth.
@@ -31,7 +33,7 @@ TIME_KEYS = {
     "gap": 100_000.0,
     "gap_per_byte": 0.0,
     "registration.time": 0.0,
-    "bus.per_packet": 0.0,
+    PER_PACKET: 0.0,
 }
 #: Parts that `loggp` gets, which has none: data are copied and cross a bus, and messages that ask first cost more.
 LOGGP_BANDWIDTHS = {"copy.bandwidth": 5e10, "bus.bandwidth": 1e11}
