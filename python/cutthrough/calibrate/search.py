@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from cutthrough.calibrate.guesses import guesses
 from cutthrough.calibrate.outcome import Fit, Fitted, Value, section_of
 from cutthrough.calibrate.parts import PATH, Part
+from cutthrough.calibrate.tables import BANDWIDTH, RATE
 from cutthrough.calibrate.trials import simulated
 from cutthrough.programs.amounts import picoseconds_of
 
@@ -36,6 +38,9 @@ SHARES = (0.2, 0.5, 0.8)
 PROBE = 0.02
 #: From which change of all rows by a change of the part it is told by the tables.
 TOLD = 0.02
+#: Bytes of the largest messages of windows that are looked at in the search: a window of larger ones takes as long to
+#: run as the rest of its table, and says no more where there are others that cross at the full rate.
+SEARCHED, FULL_RATE = 1 << 19, 1 << 16
 #: From which change of its logarithm on a part has moved from where it started.
 MOVED = 0.05
 
@@ -125,7 +130,7 @@ class Search:
         moved = [abs(log - math.log(part.start)) > MOVED for part, log in zip(self.parts, logs, strict=True)]
         kept = [not is_told and not has_moved for is_told, has_moved in zip(told, moved, strict=True)]
         values = [part.start if is_kept else own for own, is_kept, part in zip(values, kept, self.parts, strict=True)]
-        fitted = self._run(chosen, values)
+        fitted = self._run(chosen, values, self.tables)
         residuals = self._residuals(chosen, np.array(values))
         spread = float(residuals @ residuals) / max(1, len(residuals) - int(told.sum()))
         inverse = np.linalg.pinv(jacobian.T @ jacobian + HOLD**2 * np.eye(len(values))) if values else np.zeros((0, 0))
@@ -139,13 +144,18 @@ class Search:
         return Fit(self.start, own, chosen, tuple(fitted), path, self.runs)
 
     def _residuals(self, chosen: Mapping[str, Any], values: NDArray[np.float64]) -> NDArray[np.float64]:
-        fitted = self._run(chosen, values.tolist())
+        fitted = self._run(chosen, values.tolist(), self.searched)
         logs = [
             math.log(own / row.value) for one in fitted for own, row in zip(one.values, one.table.rows, strict=True)
         ]
         return np.array(logs)
 
-    def _run(self, chosen: Mapping[str, Any], values: Sequence[float]) -> list[Fitted]:
+    @cached_property
+    def searched(self) -> tuple[Table, ...]:
+        """The tables without the rows that only take time."""
+        return tuple(_brief(table) for table in self.tables)
+
+    def _run(self, chosen: Mapping[str, Any], values: Sequence[float], tables: Sequence[Table]) -> list[Fitted]:
         """What an interface gives in each table; the same interface is run once."""
         texts = {
             part.key: f"{round(value)} {'ps' if part.is_time else 'b/s'}"
@@ -153,11 +163,18 @@ class Search:
         }
         path = texts.pop(PATH, self.latency or "200 ns")
         nic = section_of(self.start, texts, chosen)
-        return [Fitted(table, self._simulated(table, nic, path)) for table in self.tables]
+        return [Fitted(table, self._simulated(table, nic, path)) for table in tables]
 
     def _simulated(self, table: Table, nic: Mapping[str, Any], path: str) -> tuple[float, ...]:
-        name = repr((table.name, table.rows[0].line, nic, path))
+        name = repr((table.name, table.rows[0].line, len(table.rows), nic, path))
         if name not in self.known:
             self.known[name] = simulated(table, nic, path)
             self.runs += 1
         return self.known[name]
+
+
+def _brief(table: Table) -> Table:
+    """A table of windows without the rows of the largest messages, if others of it cross at the full rate."""
+    kept = tuple(row for row in table.rows if row.size <= SEARCHED)
+    says = sum(row.size >= FULL_RATE for row in kept)
+    return replace(table, rows=kept) if table.measure in {BANDWIDTH, RATE} and says > 1 else table
