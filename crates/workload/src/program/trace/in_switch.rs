@@ -65,11 +65,10 @@ impl InSwitch {
             });
             used.callers += 1;
             if used.called != called {
-                let (first, others) = (used.rank, "switches need the same operations, in one order, of all members");
-                let message = format!(
-                    "ranks {first} and {rank} do not call the same operations of communicator {number}: {others}"
-                );
-                return Err(TraceError::garbled(message));
+                let first = used.rank;
+                let message =
+                    format!("ranks {first} and {rank} do not call the same operations of communicator {number}");
+                return Err(TraceError::Unshared(message));
             }
         }
         Ok(())
@@ -84,10 +83,9 @@ impl InSwitch {
             let members = index.group(number).map_or(0, |group| group.len());
             if used.callers != members {
                 let callers = used.callers;
-                let message = format!(
-                    "{callers} of the {members} members of communicator {number} call its operations, which switches need all for"
-                );
-                return Err(TraceError::garbled(message));
+                let message =
+                    format!("{callers} of the {members} members of communicator {number} call its operations");
+                return Err(TraceError::Unshared(message));
             }
         }
         Ok(())
