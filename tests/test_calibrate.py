@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
 from cutthrough import calibrate
 from cutthrough.cli import app
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
+#: Ten steps of LAMMPS on 8 ranks.
+LAMMPS = Path(__file__).parent.parent / "examples" / "lj.trace"
 KNOWN: dict[str, Any] = {
     "kind": "loggp",
     "send_overhead": "450 ns",
@@ -27,15 +32,19 @@ KNOWN: dict[str, Any] = {
 SIZES = ["1 B", "256 B", "2 KiB", "8 KiB", "16 KiB", "128 KiB", "1 MiB"]
 
 
-def printed(kind: str) -> str:
-    """What a benchmark prints on the known interface."""
-    results = ct.run(
+def simulated(benchmark: dict[str, Any], nic: dict[str, Any] = KNOWN) -> ct.Results:
+    """A benchmark on a known interface, over a path of 300 ns."""
+    return ct.run(
         topology={"kind": "flat", "nodes": 2},
         link={"bandwidth": "1000 Tb/s", "delay": "300 ns"},
-        nic=KNOWN,
-        workload={"kind": "benchmark", "benchmark": {"kind": kind, "sizes": SIZES}},
+        nic=nic,
+        workload={"kind": "benchmark", "benchmark": benchmark},
     )
-    return results.benchmark_text()
+
+
+def printed(kind: str, nic: dict[str, Any] = KNOWN, sizes: list[str] = SIZES) -> str:
+    """What a benchmark prints on the known interface."""
+    return simulated({"kind": kind, "sizes": sizes}, nic).benchmark_text()
 
 
 def test_a_fit_gives_back_the_parts_of_which_the_tables_were_made(tmp_path: Path) -> None:
@@ -54,6 +63,105 @@ def test_a_fit_gives_back_the_parts_of_which_the_tables_were_made(tmp_path: Path
     assert found["copy.bandwidth"] == pytest.approx(40e9, rel=0.02)
     assert found["bus.bandwidth"] == pytest.approx(90e9, rel=0.02)
     assert fit.max_error < 0.02
+
+
+@given(
+    overheads=st.tuples(st.integers(100, 800), st.integers(100, 800)),
+    slack=st.integers(120, 300),
+    bandwidth=st.integers(10, 400),
+)
+@settings(max_examples=4, deadline=None)
+def test_any_latency_gap_and_bandwidth_are_found(overheads: tuple[int, int], slack: int, bandwidth: int) -> None:
+    """Catches a search that ends beside what there is, wherever that lies."""
+    gap = max(overheads) * slack / 100
+    nic: dict[str, Any] = {
+        "kind": "loggp",
+        "send_overhead": f"{overheads[0]} ns",
+        "receive_overhead": f"{overheads[1]} ns",
+        "gap": f"{gap:.0f} ns",
+        "bus": {"bandwidth": f"{bandwidth} Gb/s"},
+    }
+    sizes = ["1 B", "1 KiB", "64 KiB", "1 MiB"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tables.txt"
+        path.write_text(printed("osu-latency", nic, sizes) + printed("osu-bw", nic, sizes))
+        tables = calibrate.read(path)
+    fit = calibrate.calibrate(
+        tables, "loggp", latency="300 ns", keep=["eager_limit", "rendezvous", "copy.bandwidth", "registration.time"]
+    )
+    found = {value.part.key: value.value for value in fit.values}
+    assert fit.max_error < 0.02
+    assert found["send_overhead"] + found["receive_overhead"] == pytest.approx(1e3 * sum(overheads), rel=0.02)
+    assert found["gap"] == pytest.approx(1e3 * gap, rel=0.02)
+    assert found["bus.bandwidth"] == pytest.approx(1e9 * bandwidth, rel=0.02)
+
+
+@pytest.mark.parametrize("kind", ["osu-bibw", "imb-exchange"])
+def test_tables_of_both_directions_are_fitted(tmp_path: Path, kind: str) -> None:
+    """Catches a factor of two in what is counted, and a benchmark that is run in one direction only."""
+    path = tmp_path / "table.txt"
+    path.write_text(printed("osu-latency") + "\n" + printed("osu-bibw") if kind == "osu-bibw" else printed(kind))
+    tables = calibrate.read(path)
+    assert tables[-1].kind == kind
+    fit = calibrate.calibrate(tables, "loggp", latency="300 ns", keep=["rendezvous", "registration.time"])
+    found = {value.part.key: value.value for value in fit.values}
+    assert fit.max_error < 0.03
+    assert found["bus.bandwidth"] == pytest.approx(90e9, rel=0.03)
+
+
+def test_overlap_says_who_makes_progress(tmp_path: Path) -> None:
+    """Catches intervals in another unit, an availability read as a bandwidth, and progress that is not tried."""
+    polling = {"kind": "comb-polling", "message_size": "100 KiB", "intervals": ["10 us", "100 us"]}
+    rows = simulated(polling, KNOWN | {"progress": "independent"}).points[0]["benchmark_rows"]
+    path = tmp_path / "overlap.csv"
+    lines = ["benchmark,message_B,interval_us,availability"]
+    lines += [f"comb-polling,102400,{row['interval_ns'] / 1e3:g},{row['availability']}" for row in rows]
+    path.write_text("\n".join(lines) + "\n")
+    start = tmp_path / "latency.txt"
+    start.write_text(printed("osu-latency"))
+    tables = [*calibrate.read(path), *calibrate.read(start)]
+    assert [row.size for row in tables[0].rows] == [10000, 100000]
+    keep = ["rendezvous", "eager_limit", "registration.time", "copy.bandwidth", "gap"]
+    fit = calibrate.calibrate(tables, "loggp", latency="300 ns", keep=keep)
+    assert fit.chosen == {"progress": "independent"}
+
+
+def test_a_recorded_program_runs_on_what_was_fitted_as_on_what_was_measured(tmp_path: Path) -> None:
+    """From a measured table to the replay. Catches parts that meet the table and say something else of a program."""
+    path = tmp_path / "tables.txt"
+    path.write_text(printed("osu-latency") + "\n" + printed("osu-bw"))
+    fit = calibrate.calibrate(calibrate.read(path), "loggp", latency="300 ns", keep=["rendezvous"])
+    program = ct.Program.from_trace(LAMMPS, compute_scale=0)
+    times = [
+        program.run("flat:8", nic=nic, link={"bandwidth": "1000 Tb/s", "delay": "300 ns"})[0]["time_ns"]
+        for nic in (KNOWN, fit.nic(), {"kind": "infinipath"})
+    ]
+    assert times[1] == pytest.approx(times[0], rel=0.02)
+    assert abs(times[2] / times[0] - 1.0) > 0.05
+
+
+@pytest.mark.parametrize(
+    ("given_", "named", "wrong"),
+    [
+        ({"latency": "fast"}, "--latency", "`fast`"),
+        ({"latency": "-1 ns"}, "--latency", "`-1 ns`"),
+        ({"latency": "2000 s"}, "--latency", "0 to 1000 s"),
+        ({"latency": "0 ns"}, "--latency", "0 ns"),
+        ({"start": "infinipaht"}, "--from", "infinipath"),
+        ({"start": "ideal"}, "--from", "no parts"),
+        ({"keep": ["gapp"]}, "--keep", "`gap`"),
+    ],
+)
+def test_what_is_wrong_with_an_option_has_its_name(
+    tmp_path: Path, given_: dict[str, Any], named: str, wrong: str
+) -> None:
+    """Catches an error of the experiment inside, whose keys no one has written."""
+    path = tmp_path / "table.csv"
+    path.write_text("benchmark,size_B,time_us\nosu-latency,1,1.5\n")
+    with pytest.raises(ct.ExperimentError) as caught:
+        calibrate.calibrate(calibrate.read(path), **given_)
+    assert caught.value.key == named
+    assert wrong in str(caught.value)
 
 
 def test_tables_are_read_as_they_are_printed(tmp_path: Path) -> None:

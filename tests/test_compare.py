@@ -183,6 +183,35 @@ def test_seeds_make_small_differences_visible(tmp_path: Path, cutthrough: Callab
     assert widest * 0.7 < difference["half_width"] < widest * 2**0.5 + 1e-9
 
 
+def test_benchmarks_are_compared_size_by_size(tmp_path: Path, cutthrough: Callable[..., Any]) -> None:
+    """Catches sizes that are matched by their place, and a difference at a size that peaks hide."""
+    benchmark = {"kind": "osu-bw", "sizes": ["1 KiB", "64 KiB", "1 MiB"]}
+    runs = []
+    # The other limit changes 64 KiB alone, whose messages no longer wait for their receivers.
+    for limit, sizes in (("2 MiB", benchmark["sizes"]), ("63 KiB", ["512 B", *benchmark["sizes"][1:]])):
+        runs.append(
+            ct.run(
+                topology={"kind": "flat", "nodes": 2},
+                link={"bandwidth": "100 Gb/s", "delay": "100 us"},
+                nic={"kind": "loggp", "eager_limit": limit},
+                workload={"kind": "benchmark", "benchmark": benchmark | {"sizes": sizes}},
+            )
+        )
+    (match,) = compare(runs[0], runs[1]).matches
+    assert [own.at for own in match.sizes] == ["65536 B", "1048576 B"]
+    most = {own.at: own.change for own in match.sizes}
+    assert most["65536 B"] < most["1048576 B"] < 0.0
+    for number, results in enumerate(runs):
+        results.save(tmp_path / f"run{number}")
+    ran = cutthrough("compare", tmp_path / "run0", tmp_path / "run1")
+    assert "By size" in ran.out
+    assert "65536 B" in ran.out
+    assert "1048576 B" not in ran.out
+    assert cutthrough("compare", tmp_path / "run0", tmp_path / "run1", "--exit-code").status == 1
+    ran = cutthrough("compare", tmp_path / "run0", tmp_path / "run1", "--json")
+    assert len(json.loads(ran.out)["matches"][0]["sizes"]) == 2
+
+
 @pytest.mark.parametrize("arguments", [("a", "nowhere"), ("nowhere", "a"), ("a", "a", "--confidence", "1")])
 def test_wrong_input(
     small: Path,

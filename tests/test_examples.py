@@ -27,6 +27,7 @@ OPTIONAL = ("pandas", "polars", "mpi4py", "scipy")
 LESS = {
     "application": {"budget=2": "budget=0.05", "--budget 2": "--budget 0.05"},
     "architect": {"LOADS = [0.3, 0.5, 0.9]": "LOADS = [0.5]", "4 us": "500 ns", "8 us": "1 us"},
+    "calibration": {"--from infinipath": "--from infinipath --keep eager_limit"},
     "channels": {'"measure.precision": 0.2': '"measure.warm_up": "10 us", "measure.max_time": "40 us"'},
     "time-explained": {"--budget 2": "--budget 0.05"},
     "tutorial": {"[0.3, 0.6, 0.9]": "[0.3]"},

@@ -214,6 +214,20 @@ def test_graphs_come_from_arrays() -> None:
         ct.TaskGraph.from_arcs(2, [0], [1], [5], loads=[1.0])
 
 
+def test_a_dump_of_charm_is_known_by_its_begin(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches a dump that needs another name, and one that is cut and answered by a traceback."""
+    dump = (ROOT / "crates" / "workload" / "tests" / "data" / "ring.lbdump").read_bytes()
+    path = tmp_path / "lbdata.dat.0"
+    path.write_bytes(dump)
+    ran = cutthrough("map", "--graph", path, "--machine", "torus:8", "--strategy", "identity", "--json")
+    assert ran.status == 0, ran.err
+    assert json.loads(ran.out)["points"][0]["hops_per_byte"] == 1.0
+    path.write_bytes(dump[:100])
+    ran = cutthrough("map", "--graph", path, "--machine", "torus:8")
+    assert (ran.status, ran.out) == (2, "")
+    assert f"{path}: byte " in ran.err
+
+
 def test_exports_read_back() -> None:
     """Each format, read again as its consumer's documentation describes it, gives the same nodes."""
     machine = ct.Machine("torus:2x3", cores=2)

@@ -20,6 +20,7 @@ import pytest
 from cutthrough import _core
 from cutthrough.channels import Machine
 from cutthrough.page.maps import MOST_CELLS, NOTHING, STEPS, maps_of
+from cutthrough.page.render import content
 from cutthrough.plots.panels import panels
 
 from tests.conftest import SMALL
@@ -205,6 +206,20 @@ def test_closed_workloads_have_a_page(tmp_path: Path, cutthrough: Callable[..., 
         [ct.Results.read(tmp_path / "out")[0]["time_ns"]], rel=1e-6
     )
     assert data["lines"][0]["x"] == ["point 0"]
+
+
+def test_benchmarks_have_their_tables_on_the_page(tmp_path: Path) -> None:
+    """Catches a page of peaks alone, and a page of other workloads with an empty section."""
+    results = ct.run(
+        topology={"kind": "flat", "nodes": 2},
+        link={"bandwidth": "100 Gb/s", "delay": "1 us"},
+        workload={"kind": "benchmark", "benchmark": {"kind": "PingPong", "sizes": ["1 B", "4 KiB"]}},
+    )
+    shown = content([page.Side("one", results), page.Side("other", results)])
+    assert shown["tables"] == [results.benchmark_text()] * 2
+    rows = [row for row in shown["comparisons"][0]["rows"] if "greatest of 2" in row[1]]
+    assert [row[1] for row in rows] == ["time, ns, at 1 B (greatest of 2)"]
+    assert rows[0][-2] == "="
 
 
 def test_jobs_have_a_page(tmp_path: Path) -> None:

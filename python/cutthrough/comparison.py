@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import cutthrough._core as _core
+from cutthrough.by_size import SizeDifference, differences_by_size
 from cutthrough.details import nested
 from cutthrough.points import (
     CONFIDENCE,
@@ -133,18 +134,21 @@ class Match:
         places: The places of the points in the two results (of jobs, in `by_job()`).
         differences: One for each quantity that either point has, of those that suit its workload.
         notes: What limits the comparison, such as `A saturated`.
+        sizes: Of benchmarks that give a table, the differences of its rows.
     """
 
     settings: dict[str, Any]
     places: tuple[int, int]
     differences: list[Difference]
     notes: list[str]
+    sizes: list[SizeDifference] = field(default_factory=list)
 
     @property
     def changed_unjudged(self) -> bool:
         """Whether a value has changed, and no error of any is known: workloads that end, of a single seed."""
         known = any(difference.p is not None for difference in self.differences)
-        return not known and any(difference.a != difference.b for difference in self.differences)
+        changed = any(difference.a != difference.b for difference in self.differences)
+        return not known and (changed or any(own.change != 0 for own in self.sizes))
 
 
 @dataclass(frozen=True)
@@ -235,7 +239,7 @@ def compare(
         metrics = metrics_of(pair) or every
         samples = zip(metrics, one.samples(place, metrics), other.samples(there, metrics), strict=True)
         differences = [_difference(name, ours, theirs, confidence) for name, ours, theirs in samples]
-        matches.append(Match(settings, (place, there), differences, _notes(names, pair)))
+        matches.append(Match(settings, (place, there), differences, _notes(names, pair), differences_by_size(*pair)))
     only_one = [settings for key, (_, settings) in first.items() if key not in second]
     only_other = [settings for key, (_, settings) in second.items() if key not in first]
     changed = [Setting(key, *values) for key, values in differing([a.experiment, b.experiment], axes)]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from cutthrough.comparison import METRICS
 from cutthrough.details import nested
 from cutthrough.points import MANY_PHASES, half_width, has_operations, is_saturated, is_unconverged, phase_times
 from cutthrough.series import brief_labels, label_of
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cutthrough.channels import ChannelLoads
-    from cutthrough.comparison import Comparison
     from cutthrough.points import PointTable
     from cutthrough.reference import Key
     from cutthrough.reproduce.claims import Claim
@@ -25,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = [
     "analysis_table",
     "catalogue_table",
+    "cell",
     "channels_table",
     "claims_table",
-    "comparison_table",
     "hottest_table",
     "key_table",
     "keys_table",
@@ -215,9 +213,9 @@ def points_table(results: PointTable) -> Fitted:
         kept.add("operation_time_mean_ns")
     for key, heading, form in _shown(results):
         rank = 0 if key in kept else _rank(key)
-        columns.append(Column(heading, [_cell(_scaled(point, key), form) for point in results], rank))
+        columns.append(Column(heading, [cell(_scaled(point, key), form) for point in results], rank))
         if key in BANDS and any("ci" in point for point in results):
-            halves = [_cell(half_width(point, key), form) for point in results]
+            halves = [cell(half_width(point, key), form) for point in results]
             columns.append(Column(f"± {heading}", halves, _rank("latency_ci_ns")))
     if searched:
         columns += _saturation_columns(results)
@@ -232,7 +230,7 @@ def points_table(results: PointTable) -> Fitted:
 
 def _saturation_columns(results: PointTable) -> list[Column]:
     """What a search has found: the load that is carried for every source, and the loads between which it saturates."""
-    carried = [_cell(point.get("saturation_load"), "{:.4f}") for point in results]
+    carried = [cell(point.get("saturation_load"), "{:.4f}") for point in results]
     return [
         Column("saturation", carried),
         Column(
@@ -260,12 +258,12 @@ def _phase_columns(results: PointTable) -> list[Column]:
         ended = [[time for time in own if time is not None] for own in times]
         return [
             Column("phases", [f"{len(own):,}" for own in times]),
-            Column("slowest ns", [_cell(max(own, default=None), "{:,.1f}") for own in ended]),
+            Column("slowest ns", [cell(max(own, default=None), "{:,.1f}") for own in ended]),
         ]
     return [
         Column(
             f"phase {number} ns",
-            [_cell(own[number] if number < len(own) else None, "{:,.1f}") for own in times],
+            [cell(own[number] if number < len(own) else None, "{:,.1f}") for own in times],
             PHASE_RANK,
         )
         for number in range(most)
@@ -281,13 +279,13 @@ def phases_table(point: Mapping[str, Any], title: str = "") -> Fitted:
     rows = sorted({*slowest, *(number for number in ends if 0 <= number < len(times))})
     total = sum(times[number] or 0.0 for number in ended)
     names = [f"phase {number}" for number in rows]
-    cells = [_cell(times[number], "{:,.1f}") for number in rows]
-    shares = [_cell((times[number] or 0.0) / total if total else None, "{:.2%}") for number in rows]
+    cells = [cell(times[number], "{:,.1f}") for number in rows]
+    shares = [cell((times[number] or 0.0) / total if total else None, "{:.2%}") for number in rows]
     remarks = ["slowest" if slowest and number == slowest[0] else "" for number in rows]
     columns = [
         Column("", [*names, f"mean of {len(ended):,}", f"all {len(times):,}"], is_text=True),
-        Column("time ns", [*cells, _cell(total / len(ended) if ended else None, "{:,.1f}"), f"{total:,.1f}"]),
-        Column("share", [*shares, _cell(1 / len(ended) if ended else None, "{:.2%}"), "100.00%" if total else "-"]),
+        Column("time ns", [*cells, cell(total / len(ended) if ended else None, "{:,.1f}"), f"{total:,.1f}"]),
+        Column("share", [*shares, cell(1 / len(ended) if ended else None, "{:.2%}"), "100.00%" if total else "-"]),
         Column("", [*remarks, "", ""], is_text=True),
     ]
     return Fitted(columns, title)
@@ -407,30 +405,6 @@ def key_table(key: Key, example: str) -> Table:
     return table
 
 
-def comparison_table(comparison: Comparison) -> Fitted:
-    """One line for each quantity of each point that both have: the two values, the change, and how sure it is."""
-    rows = list(comparison)
-    columns = []
-    for axis in comparison.axes:
-        brief = brief_labels([match.settings[axis] for match in comparison.matches])
-        cells = [brief[label_of(match.settings[axis])] for match, _ in rows]
-        columns.append(Column(axis.rsplit(".", 1)[-1], cells, is_text=True))
-    forms = [METRICS[difference.metric] for _, difference in rows]
-    columns.append(Column("quantity", [heading for heading, _ in forms], is_text=True))
-    for name, attribute, rank in (
-        *zip(comparison.names, ("a", "b"), (0, 0), strict=True),
-        ("± change", "half_width", 3),
-    ):
-        values = [getattr(difference, attribute) for _, difference in rows]
-        columns.append(Column(name, [_cell(value, form) for value, (_, form) in zip(values, forms, strict=True)], rank))
-    columns.append(Column("change", [_cell(difference.relative, "{:+.2%}") for _, difference in rows]))
-    columns.append(Column("p", [_cell(difference.p, "{:.2g}") for _, difference in rows], 2))
-    columns.append(Column("", [difference.mark for _, difference in rows], is_text=True))
-    columns.append(Column("remarks", [", ".join(match.notes) for match, _ in rows], 1, is_text=True))
-    styles = ["bold" if difference.significant else "" for _, difference in rows]
-    return Fitted(columns, styles=styles, elsewhere="`--json` has them.")
-
-
 def claims_table(title: str, claims: Sequence[Claim]) -> Fitted:
     """Paper, here, verdict: a line each."""
     return Fitted(
@@ -455,7 +429,7 @@ def sensitivity_table(claims: Sequence[Claim]) -> Fitted:
     open_ = [claim for claim in claims if claim.sensitivity]
     columns = [Column("claim", [claim.id for claim in open_], is_text=True)]
     for rank, variant in enumerate(variants, 1):
-        columns.append(Column(variant, [_cell(claim.sensitivity.get(variant), "{:.4g}") for claim in open_], rank))
+        columns.append(Column(variant, [cell(claim.sensitivity.get(variant), "{:.4g}") for claim in open_], rank))
     return Fitted(columns, "\nUnder other choices")
 
 
@@ -508,7 +482,8 @@ def _of_seeds(point: Mapping[str, Any], word: str) -> str:
     return f" ({count} of {seeds} seeds)" if 0 < count < seeds else ""
 
 
-def _cell(value: Any, form: str) -> str:
+def cell(value: Any, form: str) -> str:
+    """A value by its format; a dash where there is none."""
     return "-" if value is None else form.format(value)
 
 

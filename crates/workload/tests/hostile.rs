@@ -19,6 +19,9 @@ const MARKET: &str = "%%MatrixMarket matrix coordinate integer symmetric\n3 3 2\
 
 const MATRIX: &str = "0 5 7\n5 0 9\n7 9 0\n";
 
+/// A dump that Charm++ 8.0.1 has written: a ring of eight objects on two processors.
+const DUMP: &[u8] = include_bytes!("data/ring.lbdump");
+
 /// A change of a text.
 #[derive(Clone, Debug)]
 enum Change {
@@ -32,6 +35,17 @@ enum Change {
     Digits(prop::sample::Index, usize),
     /// All behind a place is lost.
     Cut(prop::sample::Index),
+}
+
+/// The graphs, each in its format.
+fn graphs() -> [(&'static [u8], GraphFormat); 5] {
+    [
+        (EDGES.as_bytes(), GraphFormat::Edges),
+        (METIS.as_bytes(), GraphFormat::Metis),
+        (MARKET.as_bytes(), GraphFormat::MatrixMarket),
+        (MATRIX.as_bytes(), GraphFormat::Matrix),
+        (DUMP, GraphFormat::CharmLb),
+    ]
 }
 
 fn change() -> impl Strategy<Value = Change> {
@@ -48,8 +62,8 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-fn changed(text: &str, changes: &[Change]) -> Vec<u8> {
-    let mut bytes = text.as_bytes().to_vec();
+fn changed(text: impl AsRef<[u8]>, changes: &[Change]) -> Vec<u8> {
+    let mut bytes = text.as_ref().to_vec();
     for change in changes {
         let at = |place: &prop::sample::Index| place.index(bytes.len().max(1)).min(bytes.len());
         match change {
@@ -95,12 +109,7 @@ proptest! {
             }
             Err(error) => prop_assert!(error.line > 0 && !error.message.is_empty()),
         }
-        for (text, format) in [
-            (EDGES, GraphFormat::Edges),
-            (METIS, GraphFormat::Metis),
-            (MARKET, GraphFormat::MatrixMarket),
-            (MATRIX, GraphFormat::Matrix),
-        ] {
+        for (text, format) in graphs() {
             if let Err(error) = parse_graph(&changed(text, &changes), format) {
                 prop_assert!(!error.to_string().is_empty());
             }
@@ -113,13 +122,8 @@ fn the_texts_are_right_before_they_are_changed() {
     // Would catch a base that is refused at its first line, of which changes show nothing.
     goal::read(GOAL).unwrap();
     text::read(CALLS).unwrap();
-    for (text, format) in [
-        (EDGES, GraphFormat::Edges),
-        (METIS, GraphFormat::Metis),
-        (MARKET, GraphFormat::MatrixMarket),
-        (MATRIX, GraphFormat::Matrix),
-    ] {
-        parse_graph(text.as_bytes(), format).unwrap();
+    for (text, format) in graphs() {
+        parse_graph(text, format).unwrap();
     }
 }
 

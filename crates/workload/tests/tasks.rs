@@ -306,6 +306,67 @@ fn arrays_of_numpy_are_read() {
     }
 }
 
+/// A dump that was made with charm4py 1.1 (Charm++ 8.0.1): eight elements of an array on two processors, element i sends
+/// 100 (i + 1) bytes to the next and 50 to the one before, nine times until the step that was dumped.
+const DUMP: &[u8] = include_bytes!("data/ring.lbdump");
+
+#[test]
+fn a_dump_of_charm_is_what_charm_prints_of_it() {
+    // Would catch an object that may not migrate as a task, records that are cut wrongly, and senders that are processors.
+    let graph = parse_graph(DUMP, GraphFormat::CharmLb).expect("a dump");
+    let next = [2448, 3312, 4176, 5184, 6048, 6912, 7776, 8784];
+    let ring = (0..8_u32).flat_map(|task| [(task, (task + 1) % 8, next[task as usize]), (task, (task + 7) % 8, 2016)]);
+    let mut expected: Vec<(u32, u32, u64)> = ring.collect();
+    expected.sort_unstable();
+    assert_eq!(arcs_of(&graph), expected);
+    assert!(graph.phases[0].arcs.iter().all(|(.., messages)| messages == 9));
+    let seconds = [0.012871, 0.033387, 0.124610, 0.009767, 0.112771, 0.139322, 0.128755, 0.072804];
+    assert!(graph.loads.iter().zip(seconds).all(|(load, printed)| (load - printed).abs() < 1e-6), "{:?}", graph.loads);
+}
+
+#[test]
+fn a_dump_that_does_not_fit_is_refused() {
+    // Would catch records of another release that are taken for something else, and a panic at the end of a file.
+    for length in 0..DUMP.len() {
+        parse_graph(&DUMP[..length], GraphFormat::CharmLb).expect_err("a part of a dump");
+    }
+    let with = |at: usize, byte: u8| {
+        let mut dump = DUMP.to_vec();
+        dump[at] = byte;
+        dump
+    };
+    for (dump, why) in [
+        (with(0, 0), "does not begin as one"),
+        (with(10, 0), "64 bits and little-endian"),
+        (with(16, 2), "its version is 2"),
+        (with(24, 9), "8 objects may migrate, where 9 may"),
+        (with(28, 3), "3 processors, where there are 2"),
+        (with(35, 1), "processors, and room for"),
+        (with(68, 7), "7 is neither 0 nor 1"),
+        (with(69, 6), "9 objects, where its processors have 10"),
+        (with(73, 2), "there is no processor 2 of 2"),
+        ([DUMP, b"x"].concat(), "1 bytes are left"),
+    ] {
+        let error = parse_graph(&dump, GraphFormat::CharmLb).expect_err(why).to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn multicasts_of_a_dump_go_to_each_member() {
+    // Would catch members that are left out, and a multicast whose length is read wrongly.
+    let first = DUMP.windows(4).position(|bytes| bytes == [0xff; 4]).expect("a record");
+    let (sender, receiver) = (first + 4..first + 16, first + 17..first + 29);
+    let mut dump = DUMP[..first + 16].to_vec();
+    dump.push(3);
+    dump.extend(2_u64.to_le_bytes());
+    dump.extend(&DUMP[receiver]);
+    dump.extend(&DUMP[sender]);
+    dump.extend(&DUMP[first + 33..]);
+    let graph = parse_graph(&dump, GraphFormat::CharmLb).expect("a dump");
+    assert_eq!(arcs_of(&graph), arcs_of(&parse_graph(DUMP, GraphFormat::CharmLb).expect("a dump")));
+}
+
 #[test]
 fn several_graphs_are_one() {
     // Would catch weights that are lost, tasks of two applications that are mixed up, and arrays that hide one another.

@@ -182,15 +182,17 @@ def molecular_figure(results: Mapping[str, Results]) -> Figure:
             if (panel.version, panel.processes) != (version, processes):
                 continue
             for place, (network, of) in enumerate(panel.of.items()):
-                style = "-" if panel.deck == "lj" else "--"
+                style, marker = ("-", "o") if panel.deck == "lj" else ("--", "s")
                 label = f"{NAMES[network]}, {DECKS[panel.deck]}"
-                axes.plot(
-                    list(of), [100 * own for own in of.values()], style, color=f"C{place}", marker="o", label=label
-                )
+                values = [100 * own for own in of.values()]
+                # Open markers beside the dashes, which markers cover where points are close.
+                fill = "white" if panel.deck != "lj" else None
+                axes.plot(list(of), values, style, color=f"C{place}", marker=marker, markerfacecolor=fill, label=label)
         axes.set_xscale("log", base=2)
         axes.set_title(f"LAMMPS {VERSIONS[version]}, {processes} a node")
         axes.set_xlabel("nodes")
         axes.set_ylabel("efficiency (%)")
     if figure.axes:
-        figure.axes[0].legend(fontsize="small")
+        # Handles as long as three dashes: what tells the decks apart.
+        figure.axes[0].legend(fontsize="small", handlelength=4.0)
     return figure

@@ -4,7 +4,8 @@ The tables are those of the OSU benchmarks, of IMB and of COMB, as these print t
 of the parts of `[nic]`, by running the simulator's own benchmarks between nodes that a flat network joins.
 """
 
-from cutthrough.calibrate.fitting import Fit, calibrate
+from cutthrough.calibrate.fitting import calibrate
+from cutthrough.calibrate.outcome import Fit
 from cutthrough.calibrate.parts import Part
 from cutthrough.calibrate.tables import Row, Table, read
 

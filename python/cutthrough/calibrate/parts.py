@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
 import cutthrough.experiments as experiments
+from cutthrough.errors import ExperimentError
 from cutthrough.experiment import built
+from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LIMIT", "PATH", "PROGRESS", "RENDEZVOUS", "Part", "parts_of", "preset"]
+__all__ = ["LIMIT", "PATH", "PER_PACKET", "PROGRESS", "RENDEZVOUS", "Part", "parts_of", "preset"]
 
 #: The keys that are chosen from a list, not fitted; and the delay of the path between nodes, which is none of `[nic]`.
 LIMIT, PROGRESS, RENDEZVOUS, PATH = "eager_limit", "progress", "rendezvous", "link.delay"
+#: What a packet takes to cross the bus, which only tables of several pairs tell from overheads.
+PER_PACKET = "bus.per_packet"
 #: Bounds, in picoseconds and bits a second.
 TIMES, BANDWIDTHS = (1e3, 1e9), (1e6, 1e15)
 #: Those of times that are others: on a shorter path a run would take longer than the fit is worth.
@@ -29,9 +33,11 @@ TIME_KEYS = {
     "gap": 100_000.0,
     "gap_per_byte": 0.0,
     "registration.time": 0.0,
+    PER_PACKET: 0.0,
 }
-#: Parts that `loggp` gets, which has none: data are copied, and cross a bus.
+#: Parts that `loggp` gets, which has none: data are copied and cross a bus, and messages that ask first cost more.
 LOGGP_BANDWIDTHS = {"copy.bandwidth": 5e10, "bus.bandwidth": 1e11}
+LOGGP_TIMES = {"registration.time": 50_000.0}
 BANDWIDTH_KEYS = ("pio.bandwidth", "copy.bandwidth", "bus.bandwidth")
 #: Significant digits of what is written.
 DIGITS = 4
@@ -76,14 +82,18 @@ def preset(kind: str) -> dict[str, Any]:
     Raises:
         ExperimentError: There is no such kind.
     """
-    experiment = built(
-        None,
-        None,
-        topology={"kind": "flat", "nodes": 2},
-        link={"bandwidth": "1 Tb/s", "delay": "1 ns"},
-        nic={"kind": kind},
-        workload={"kind": "benchmark", "benchmark": {"kind": "osu-latency"}},
-    )
+    try:
+        experiment = built(
+            None,
+            None,
+            topology={"kind": "flat", "nodes": 2},
+            link={"bandwidth": "1 Tb/s", "delay": "1 ns"},
+            nic={"kind": kind},
+            workload={"kind": "benchmark", "benchmark": {"kind": "osu-latency"}},
+        )
+    except ExperimentError as error:
+        # Nobody has written the key of the experiment inside.
+        raise refuse("--from", f"there is no interface `{kind}`", allowed=error.allowed, help=error.help) from None
     nic: dict[str, Any] = tomllib.loads(experiments.resolved(experiment))["nic"]
     return nic
 
@@ -94,7 +104,8 @@ def parts_of(nic: Mapping[str, Any], delay: str | None) -> list[Part]:
     The delay of the path is one of them unless it is given.
     """
     found = []
-    for key, start in TIME_KEYS.items():
+    own = LOGGP_TIMES if nic["kind"] == "loggp" else {}
+    for key, start in (TIME_KEYS | own).items():
         value = float(_core.picoseconds(_held(nic, key) or "0 ps"))
         if value or start:
             found.append(Part(key, value or start, True))

@@ -11,7 +11,7 @@ from cutthrough.tables import Column
 from cutthrough.tables import Fitted as Shown
 
 if TYPE_CHECKING:
-    from cutthrough.calibrate.fitting import Fit, Fitted
+    from cutthrough.calibrate.outcome import Fit, Fitted
 
 __all__ = ["COLUMNS", "parts_table", "rows_table", "section"]
 

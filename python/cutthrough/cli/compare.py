@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import cutthrough._core as _core
-import cutthrough.reports as reports
+import cutthrough.compared as compared
 from cutthrough.cli.common import FAILED, WRONG_INPUT, JsonOption, complain, out, print_json
 from cutthrough.comparison import Comparison, compare
 from cutthrough.results import Results
@@ -52,7 +52,8 @@ def compare_results(
 
     Points match if all keys that either has swept have the same value. `*` marks a difference that is significant
     alone (Welch's test), `**` one that is among all of the table (Holm's correction), `=` equal values. Intervals come
-    from the runs or, better, from several seeds (`seeds = 10`).
+    from the runs or, better, from several seeds (`seeds = 10`). Of benchmarks that give a table the rows are compared
+    too, and the size is shown at which they differ most.
 
     The exit status is 0 if the comparison is done, whatever it finds; see `--exit-code`.
 
@@ -96,7 +97,9 @@ def _show(found: Comparison) -> None:
         values = " and ".join("not there" if value is None else label_of(value) for value in (setting.a, setting.b))
         out.print(f"{setting.key}: {values}", markup=False, soft_wrap=True)
     if found.matches:
-        out.print(reports.comparison_table(found))
+        out.print(compared.comparison_table(found))
+        if (sizes := compared.sizes_table(found)) is not None:
+            out.print(sizes)
         out.print(_verdict(found), markup=False, soft_wrap=True)
     else:
         out.print("No point of one has the settings of a point of the other.")

@@ -31,7 +31,7 @@ class TaskGraph:
 
     Args:
         graph: A generator's shorthand such as `"stencil:16x16x16"`, or a file: METIS (`.graph`), Matrix Market
-            (`.mtx`), a list of edges (`.csv`) or a matrix of bytes between ranks (`.txt`).
+            (`.mtx`), a list of edges (`.csv`), a matrix of bytes between ranks (`.txt`) or a dump of Charm++.
         seed: The seed of random generators.
 
     Raises:

@@ -13,8 +13,10 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
+import cutthrough.benchmarks as benchmarks
 import cutthrough.checks as checks
 import cutthrough.keep.atomic as atomic
+from cutthrough.by_size import greatest
 from cutthrough.comparison import METRICS, compare, differing
 from cutthrough.packages import require
 from cutthrough.page.activity import activity_of
@@ -45,6 +47,8 @@ SCRIPTS = ("base.js", "curves.js", "points.js", "main.js")
 COLOURS = 128
 #: Numbers of a sweep up to which each is named, and one more.
 MOST_VALUES = 6
+#: Points whose tables of benchmarks are shown.
+MOST_TABLES = 200
 #: Sections of the experiment that a summary shows, in the order of the file.
 SECTIONS = ("topology", "link", "router", "routing", "nic", "workload", "placement", "measure")
 
@@ -137,6 +141,7 @@ def content(sides: Sequence[Side]) -> dict[str, Any]:
         "maps": maps,
         "mapsNote": note,
         "palette": palette(COLOURS),
+        "tables": [_tables(side.results) for side in sides],
         "messages": messages_of([side.results for side in sides]),
         "series": series,
         "seriesNote": series_note,
@@ -169,6 +174,13 @@ def _summary(side: Side) -> dict[str, Any]:
         "warnings": [*_remarks(results), *checks.warnings_of(results.points)],
         "drawing": f"data:image/svg+xml;base64,{svg}" if svg else "",
     }
+
+
+def _tables(results: Results) -> str:
+    """The tables of benchmarks as these print them; empty without any."""
+    shown = benchmarks.texts(results.points[:MOST_TABLES], results.axes)
+    more = sum(any(map(benchmarks.has_table, point.get("jobs") or [point])) for point in results.points[MOST_TABLES:])
+    return f"{shown}\n# {more} more points are in benchmarks.txt\n" if more else shown
 
 
 def _seeds(results: Results) -> str:
@@ -227,6 +239,17 @@ def _compared(found: Comparison) -> dict[str, Any]:
     lonely = [
         [_in_words([f"{key} {label_of(value)}" for key, value in own.items() if value is not None]) for own in side]
         for side in found.unmatched
+    ]
+    rows += [
+        [
+            [_plain(value) for value in match.settings.values()],
+            f"{own.heading}, at {own.at} (greatest of {own.rows})",
+            *map(brief, (own.a, own.b, own.relative, None, None)),
+            "=" if own.change == 0 else "",
+            ", ".join(match.notes),
+        ]
+        for match in found.matches
+        for own in greatest(match.sizes)
     ]
     return {
         "axes": found.axes,

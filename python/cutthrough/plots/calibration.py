@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
-from cutthrough.calibrate.tables import LEFT, TIME
+from cutthrough.calibrate.tables import LEFT
 from cutthrough.calibrate.written import COLUMNS
+from cutthrough.plots.messages import size_text
 from cutthrough.plots.strokes import Stroke
 
 if TYPE_CHECKING:
-    from cutthrough.calibrate.fitting import Fit
+    from cutthrough.calibrate.outcome import Fit
 
 __all__ = ["calibration"]
 
@@ -35,9 +37,10 @@ def calibration(fit: Fit) -> Figure:
             axes.plot(sizes, measured, linestyle="none", marker="o", markersize=4, color=stroke.colour)
             axes.plot(sizes, [value * factor for _, value in held], color=stroke.colour, label=fitted.table.name)
         axes.set_xscale("log", base=10 if measure == LEFT else 2)
-        if measure == TIME:
+        if measure != LEFT:
             axes.set_yscale("log")
-        axes.set_xlabel("Time between polls (µs)" if measure == LEFT else "Message (bytes)")
-        axes.set_ylabel(label.replace("(us)", "(µs)").capitalize())
-        axes.legend(fontsize="small")
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(round(size)) if size >= 1 else ""))
+        axes.set_xlabel("Time between polls (µs)" if measure == LEFT else "Message")
+        axes.set_ylabel(label[0].upper() + label[1:].replace("(us)", "(µs)"))
+        axes.legend(fontsize="small", title="points: measured, lines: fitted", title_fontsize="small")
     return figure

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from cutthrough.points import Point, PointTable
 
-__all__ = ["draw_spread", "messages", "size_axis"]
+__all__ = ["draw_spread", "messages", "size_axis", "size_text"]
 
 
 def messages(results: PointTable) -> Figure:
@@ -54,7 +54,7 @@ def messages(results: PointTable) -> Figure:
 def size_axis(axes: Axes, sizes: list[int]) -> None:
     """A logarithmic axis of bytes, marked at the sizes."""
     axes.set_xscale("log")
-    axes.set_xticks(sizes, [_bytes(size) for size in sizes])
+    axes.set_xticks(sizes, [size_text(size) for size in sizes])
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("Message")
 
@@ -115,7 +115,8 @@ def _apart(point: Point) -> list[Point]:
     return [pair for pair in point["pairs"] if pair["channels"] > 0 and pair["time_mean_ns"] is not None]
 
 
-def _bytes(size: int) -> str:
+def size_text(size: int) -> str:
+    """Bytes with the largest unit of which they are a whole number."""
     for unit, factor in (("Mi", 1 << 20), ("Ki", 1 << 10)):
         if size >= factor and size % factor == 0:
             return f"{size // factor} {unit}B"

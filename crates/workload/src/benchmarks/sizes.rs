@@ -1,4 +1,7 @@
 //! The sizes of messages of a benchmark, and the keys that most benchmarks have.
+//!
+//! These keys stand in each benchmark's section anew: serde cannot deny unknown keys beside a flattened struct, and their words and what
+//! they are without being written differ.
 
 use units::Bytes;
 

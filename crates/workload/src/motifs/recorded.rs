@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use super::limits::{check_room, shown};
 use super::site::ProgramSite;
 use crate::PatternError;
-use crate::collectives::Carrier;
 use crate::program::Programs;
 use crate::program::trace::{LARGEST_SCALE, Replay, Trace};
 
@@ -42,14 +41,9 @@ impl TraceSpec {
             let message = format!("{} is out of range: 0 to {LARGEST_SCALE} are allowed", self.compute_scale);
             return Err(PatternError::new("compute_scale", message));
         }
-        if site.carrier == Some(Carrier::Hardware) {
-            let message = "switches carry out operations that are known before the run, and those of a trace are read while it goes on; \
-                           `cutthrough convert` makes a program of kind \"calls\" of it, whose operations they do carry out";
-            return Err(wrong(message.to_owned()));
-        }
         let replay = Replay { wildcards: self.wildcards, compute_scale: self.compute_scale, carrier: site.carrier };
         let trace = Trace::open(&site.base.join(&self.file), replay).map_err(|error| wrong(error.to_string()))?;
         check_room(trace.ranks(), site.node_of.len() as u32).map_err(wrong)?;
-        Ok(Arc::new(trace))
+        Ok(Arc::new(trace.on_nodes(site.node_of, site.unserved)))
     }
 }

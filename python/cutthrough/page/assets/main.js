@@ -4,6 +4,7 @@ drawAsked();
 drawPoints();
 drawDifferences();
 const drawn = drawCurves();
+drawBenchmarks();
 drawMessages();
 drawSeries();
 drawTime();

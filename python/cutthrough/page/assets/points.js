@@ -1,4 +1,4 @@
-// What is shown of one point at a time: messages, time series, channels.
+// What is shown of one point at a time: tables of benchmarks, messages, time series, channels.
 
 // --- Channels ------------------------------------------------------------------------------------------------------
 
@@ -94,6 +94,18 @@ function heatMap(panel, z, top) {
   figure.add_layout(new Bokeh.ColorBar(bar), "right");
   figure.add_tools(new Bokeh.HoverTool({ renderers: [drawn], tooltips: [["share", "@words"], [panel.axes[0], "@x"], [panel.axes[1], "@y"]] }));
   return figure;
+}
+
+// The tables of benchmarks, for each of the results.
+function drawBenchmarks() {
+  if (!data.tables.some(Boolean)) return drop("benchmarks");
+  data.tables.forEach((text, result) => {
+    if (!text) return;
+    const card = element("div");
+    if (several) card.append(element("h3", data.results[result].name));
+    card.append(element("pre", text));
+    byId("printed").append(card);
+  });
 }
 
 // --- Messages ------------------------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
    one and what it receives. */
 #include "recorder.h"
 
+#include <stdlib.h>
+
 #define LOCAL_RANK(comm, rank)                                                                                                   \
     int rank = 0;                                                                                                                \
     PMPI_Comm_rank(comm, &rank)
@@ -48,15 +50,15 @@ static void put_collective(enum operation operation, MPI_Comm comm, uint64_t byt
 
 /* Parts of a buffer by member: counts and one type, or, with an array of types, one for each; or the same count for all. */
 struct parts {
-    const int *counts;
-    int count;
+    const count_t *counts;
+    count_t count;
     MPI_Datatype type;
     const MPI_Datatype *types;
 };
 
 static uint64_t part(const struct parts *parts, int member)
 {
-    int count = parts->counts != NULL ? parts->counts[member] : parts->count;
+    count_t count = parts->counts != NULL ? parts->counts[member] : parts->count;
     return bytes_of(count, parts->types != NULL ? parts->types[member] : parts->type);
 }
 
@@ -104,7 +106,7 @@ static void put_exchange(MPI_Comm comm, const struct parts *in, struct range in_
     unlock_records();
 }
 
-static void put_gatherv(int sent, MPI_Datatype sent_type, const struct parts *received, int root, MPI_Comm comm,
+static void put_gatherv(count_t sent, MPI_Datatype sent_type, const struct parts *received, int root, MPI_Comm comm,
                         const MPI_Request *request)
 {
     LOCAL_RANK(comm, rank);
@@ -116,7 +118,7 @@ static void put_gatherv(int sent, MPI_Datatype sent_type, const struct parts *re
         put_exchange(comm, NULL, (struct range){0, 0}, &own, (struct range){root, root + 1}, request);
 }
 
-static void put_scatterv(const struct parts *sent, int received, MPI_Datatype received_type, int root, MPI_Comm comm,
+static void put_scatterv(const struct parts *sent, count_t received, MPI_Datatype received_type, int root, MPI_Comm comm,
                          const MPI_Request *request)
 {
     LOCAL_RANK(comm, rank);
@@ -128,7 +130,7 @@ static void put_scatterv(const struct parts *sent, int received, MPI_Datatype re
         put_exchange(comm, &own, (struct range){root, root + 1}, NULL, (struct range){0, 0}, request);
 }
 
-static int are_even(const int *counts, int size)
+static int are_even(const count_t *counts, int size)
 {
     for (int member = 1; member < size; member++) {
         if (counts[member] != counts[0])
@@ -137,7 +139,7 @@ static int are_even(const int *counts, int size)
     return 1;
 }
 
-static void put_allgatherv(const int *counts, MPI_Datatype type, MPI_Comm comm, const MPI_Request *request)
+static void put_allgatherv(const count_t *counts, MPI_Datatype type, MPI_Comm comm, const MPI_Request *request)
 {
     LOCAL_RANK(comm, rank);
     SIZE(comm, size);
@@ -149,7 +151,7 @@ static void put_allgatherv(const int *counts, MPI_Datatype type, MPI_Comm comm, 
     put_exchange(comm, &received, (struct range){0, size}, &own, (struct range){0, size}, request);
 }
 
-static void put_reduce_scatter(const int *counts, MPI_Datatype type, MPI_Comm comm, const MPI_Request *request)
+static void put_reduce_scatter(const count_t *counts, MPI_Datatype type, MPI_Comm comm, const MPI_Request *request)
 {
     LOCAL_RANK(comm, rank);
     SIZE(comm, size);
@@ -168,7 +170,7 @@ static void put_alltoallv(const struct parts *sent, const struct parts *received
 }
 
 /* Bytes of a member's part where the root, or everybody, may have given MPI_IN_PLACE instead of what it sends. */
-static uint64_t gathered(int is_root, int sent, MPI_Datatype sent_type, int received, MPI_Datatype received_type)
+static uint64_t gathered(int is_root, count_t sent, MPI_Datatype sent_type, count_t received, MPI_Datatype received_type)
 {
     return is_root ? bytes_of(received, received_type) : bytes_of(sent, sent_type);
 }
@@ -179,41 +181,88 @@ static int is_root(int root, MPI_Comm comm)
     return rank == root;
 }
 
-/* A call, and the same without blocking: parameters and arguments but for the request, and how it is recorded, where `request` is its
-   request or NULL. */
+/* A call, the same without blocking, and the same prepared to be started again and again: parameters and arguments but for the request,
+   and how it is recorded, where `request` is its request or NULL. */
 #define OPERATION(name, started, parameters, arguments, ...)                                                                     \
-    int name(EACH parameters)                                                                                                    \
+    int SIZED(name)(EACH parameters)                                                                                             \
     {                                                                                                                            \
         const MPI_Request *request = NULL;                                                                                       \
-        int is_recorded = enter(), result = P##name(EACH arguments);                                                             \
+        int is_recorded = enter(), result = P_SIZED(name)(EACH arguments);                                                       \
         if (is_recorded && result == MPI_SUCCESS) {                                                                              \
             __VA_ARGS__;                                                                                                         \
         }                                                                                                                        \
         leave();                                                                                                                 \
         return result;                                                                                                           \
     }                                                                                                                            \
-    int started(EACH parameters, MPI_Request *request)                                                                           \
+    int SIZED(started)(EACH parameters, MPI_Request * request)                                                                   \
     {                                                                                                                            \
-        int is_recorded = enter(), result = P##started(EACH arguments, request);                                                 \
+        int is_recorded = enter(), result = P_SIZED(started)(EACH arguments, request);                                           \
         if (is_recorded && result == MPI_SUCCESS) {                                                                              \
             __VA_ARGS__;                                                                                                         \
         }                                                                                                                        \
         leave();                                                                                                                 \
         return result;                                                                                                           \
+    }                                                                                                                            \
+    PREPARED(name, parameters, arguments, __VA_ARGS__)
+
+#ifdef HAS_PERSISTENT
+#define PREPARED(name, parameters, arguments, ...)                                                                               \
+    int SIZED_INIT(name)(EACH parameters, MPI_Info info, MPI_Request * request)                                                  \
+    {                                                                                                                            \
+        int is_recorded = enter(), result = P_SIZED_INIT(name)(EACH arguments, info, request);                                   \
+        if (is_recorded && result == MPI_SUCCESS) {                                                                              \
+            uint32_t made = begin_prepared(comm);                                                                                \
+            __VA_ARGS__;                                                                                                         \
+            end_prepared(*request, made);                                                                                        \
+        }                                                                                                                        \
+        leave();                                                                                                                 \
+        return result;                                                                                                           \
     }
+
+/* Between these, what is recorded is what each start of the request will record. */
+static uint32_t begin_prepared(MPI_Comm comm)
+{
+    lock_records();
+    number_of(comm); /* The communicator is defined now, not at each start. */
+    begin_kept();
+    return requests_made;
+}
+
+static void end_prepared(MPI_Request request, uint32_t made)
+{
+    size_t bytes;
+    unsigned char *record = end_kept(&bytes);
+    struct entry *entry = bytes > 0 ? find_entry(HANDLE(request)) : NULL;
+    requests_made = made;
+    if (entry != NULL) {
+        entry->is_active = 0;
+        entry->is_persistent = 1;
+        entry->record = record;
+        entry->record_bytes = bytes;
+    } else {
+        free(record);
+    }
+    unlock_records();
+}
+#else
+#define PREPARED(name, parameters, arguments, ...)
+#endif
+
 #define EACH(...) __VA_ARGS__
 
+#ifndef LARGE
 OPERATION(MPI_Barrier, MPI_Ibarrier, (MPI_Comm comm), (comm), put_collective(BARRIER, comm, 0, -1, request))
+#endif
 
-OPERATION(MPI_Bcast, MPI_Ibcast, (void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm),
+OPERATION(MPI_Bcast, MPI_Ibcast, (void *buffer, count_t count, MPI_Datatype type, int root, MPI_Comm comm),
           (buffer, count, type, root, comm), put_collective(BROADCAST, comm, bytes_of(count, type), root, request))
 
 OPERATION(MPI_Reduce, MPI_Ireduce,
-          (const void *sent, void *received, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
+          (const void *sent, void *received, count_t count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
           (sent, received, count, type, op, root, comm), put_collective(REDUCE, comm, bytes_of(count, type), root, request))
 
 #define REDUCTION(name, started, operation)                                                                                      \
-    OPERATION(name, started, (const void *sent, void *received, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),         \
+    OPERATION(name, started, (const void *sent, void *received, count_t count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),         \
               (sent, received, count, type, op, comm), put_collective(operation, comm, bytes_of(count, type), -1, request))
 
 REDUCTION(MPI_Allreduce, MPI_Iallreduce, ALLREDUCE)
@@ -221,20 +270,20 @@ REDUCTION(MPI_Scan, MPI_Iscan, SCAN)
 REDUCTION(MPI_Exscan, MPI_Iexscan, EXSCAN)
 
 OPERATION(MPI_Gather, MPI_Igather,
-          (const void *sent, int out, MPI_Datatype out_type, void *received, int in, MPI_Datatype in_type, int root,
+          (const void *sent, count_t out, MPI_Datatype out_type, void *received, count_t in, MPI_Datatype in_type, int root,
            MPI_Comm comm),
           (sent, out, out_type, received, in, in_type, root, comm),
           put_collective(GATHER, comm, gathered(is_root(root, comm), out, out_type, in, in_type), root, request))
 
 OPERATION(MPI_Scatter, MPI_Iscatter,
-          (const void *sent, int out, MPI_Datatype out_type, void *received, int in, MPI_Datatype in_type, int root,
+          (const void *sent, count_t out, MPI_Datatype out_type, void *received, count_t in, MPI_Datatype in_type, int root,
            MPI_Comm comm),
           (sent, out, out_type, received, in, in_type, root, comm),
           put_collective(SCATTER, comm, gathered(!is_root(root, comm), out, out_type, in, in_type), root, request))
 
 #define TO_ALL(name, started, operation)                                                                                         \
     OPERATION(name, started,                                                                                                     \
-              (const void *sent, int out, MPI_Datatype out_type, void *received, int in, MPI_Datatype in_type, MPI_Comm comm),   \
+              (const void *sent, count_t out, MPI_Datatype out_type, void *received, count_t in, MPI_Datatype in_type, MPI_Comm comm),   \
               (sent, out, out_type, received, in, in_type, comm),                                                                \
               put_collective(operation, comm, bytes_of(in, in_type), -1, request))
 
@@ -242,42 +291,42 @@ TO_ALL(MPI_Allgather, MPI_Iallgather, ALLGATHER)
 TO_ALL(MPI_Alltoall, MPI_Ialltoall, ALLTOALL)
 
 OPERATION(MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block,
-          (const void *sent, void *received, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+          (const void *sent, void *received, count_t count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
           (sent, received, count, type, op, comm), SIZE(comm, size);
           put_collective(REDUCE_SCATTER, comm, (uint64_t)size *bytes_of(count, type), -1, request))
 
 OPERATION(MPI_Reduce_scatter, MPI_Ireduce_scatter,
-          (const void *sent, void *received, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+          (const void *sent, void *received, const count_t *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
           (sent, received, counts, type, op, comm), put_reduce_scatter(counts, type, comm, request))
 
 OPERATION(MPI_Gatherv, MPI_Igatherv,
-          (const void *sent, int out, MPI_Datatype out_type, void *received, const int *counts, const int *places,
+          (const void *sent, count_t out, MPI_Datatype out_type, void *received, const count_t *counts, const place_t *places,
            MPI_Datatype in_type, int root, MPI_Comm comm),
           (sent, out, out_type, received, counts, places, in_type, root, comm),
           put_gatherv(out, out_type, &(struct parts){.counts = counts, .type = in_type}, root, comm, request))
 
 OPERATION(MPI_Scatterv, MPI_Iscatterv,
-          (const void *sent, const int *counts, const int *places, MPI_Datatype out_type, void *received, int in,
+          (const void *sent, const count_t *counts, const place_t *places, MPI_Datatype out_type, void *received, count_t in,
            MPI_Datatype in_type, int root, MPI_Comm comm),
           (sent, counts, places, out_type, received, in, in_type, root, comm),
           put_scatterv(&(struct parts){.counts = counts, .type = out_type}, in, in_type, root, comm, request))
 
 OPERATION(MPI_Allgatherv, MPI_Iallgatherv,
-          (const void *sent, int out, MPI_Datatype out_type, void *received, const int *counts, const int *places,
+          (const void *sent, count_t out, MPI_Datatype out_type, void *received, const count_t *counts, const place_t *places,
            MPI_Datatype in_type, MPI_Comm comm),
           (sent, out, out_type, received, counts, places, in_type, comm), put_allgatherv(counts, in_type, comm, request))
 
 OPERATION(MPI_Alltoallv, MPI_Ialltoallv,
-          (const void *sent, const int *out, const int *out_places, MPI_Datatype out_type, void *received, const int *in,
-           const int *in_places, MPI_Datatype in_type, MPI_Comm comm),
+          (const void *sent, const count_t *out, const place_t *out_places, MPI_Datatype out_type, void *received, const count_t *in,
+           const place_t *in_places, MPI_Datatype in_type, MPI_Comm comm),
           (sent, out, out_places, out_type, received, in, in_places, in_type, comm),
           int in_place = sent == MPI_IN_PLACE;
           put_alltoallv(&(struct parts){.counts = in_place ? in : out, .type = in_place ? in_type : out_type},
                         &(struct parts){.counts = in, .type = in_type}, comm, request))
 
 OPERATION(MPI_Alltoallw, MPI_Ialltoallw,
-          (const void *sent, const int *out, const int *out_places, const MPI_Datatype *out_types, void *received,
-           const int *in, const int *in_places, const MPI_Datatype *in_types, MPI_Comm comm),
+          (const void *sent, const count_t *out, const place_t *out_places, const MPI_Datatype *out_types, void *received,
+           const count_t *in, const place_t *in_places, const MPI_Datatype *in_types, MPI_Comm comm),
           (sent, out, out_places, out_types, received, in, in_places, in_types, comm),
           int in_place = sent == MPI_IN_PLACE;
           put_alltoallv(&(struct parts){.counts = in_place ? in : out, .types = in_place ? in_types : out_types},

@@ -1,4 +1,4 @@
-/* Messages: sends, receives and probes. */
+/* The records of messages, and probes. */
 #include "recorder.h"
 
 /* Begins the record of a message, from or to a member of a communicator. */
@@ -58,76 +58,16 @@ void put_message(const struct message *message, const MPI_Request *request, cons
 
 void put_started(struct entry *entry)
 {
-    if (entry->peer != MPI_PROC_NULL && entry->comm != INTER)
+    if (entry->record != NULL) {
+        entry->number = requests_made;
+        requests_made += entry->count;
+        entry->is_active = 1;
+        put_kept(entry->record, entry->record_bytes);
+    } else if (entry->peer != MPI_PROC_NULL && entry->comm != INTER)
         put_open(entry);
 }
 
-/* A send that blocks until it has ended. */
-#define SENDS(name)                                                                                                              \
-    int name(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)                                   \
-    {                                                                                                                            \
-        int is_recorded = enter(), result = P##name(buffer, count, type, to, tag, comm);                                         \
-        if (is_recorded && result == MPI_SUCCESS) {                                                                              \
-            lock_records();                                                                                                      \
-            put_message(&(struct message){1, to, tag, bytes_of(count, type), comm}, NULL, NULL);                                 \
-            unlock_records();                                                                                                    \
-        }                                                                                                                        \
-        leave();                                                                                                                 \
-        return result;                                                                                                           \
-    }
-
-SENDS(MPI_Send)
-SENDS(MPI_Ssend)
-SENDS(MPI_Bsend)
-SENDS(MPI_Rsend)
-
-/* A send that goes on at once. */
-#define STARTS_SEND(name)                                                                                                        \
-    int name(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)             \
-    {                                                                                                                            \
-        int is_recorded = enter(), result = P##name(buffer, count, type, to, tag, comm, request);                                \
-        if (is_recorded && result == MPI_SUCCESS) {                                                                              \
-            lock_records();                                                                                                      \
-            put_message(&(struct message){1, to, tag, bytes_of(count, type), comm}, request, NULL);                              \
-            unlock_records();                                                                                                    \
-        }                                                                                                                        \
-        leave();                                                                                                                 \
-        return result;                                                                                                           \
-    }
-
-STARTS_SEND(MPI_Isend)
-STARTS_SEND(MPI_Issend)
-STARTS_SEND(MPI_Ibsend)
-STARTS_SEND(MPI_Irsend)
-
-int MPI_Recv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status)
-{
-    MPI_Status own;
-    status = status == MPI_STATUS_IGNORE ? &own : status;
-    int is_recorded = enter(), result = PMPI_Recv(buffer, count, type, from, tag, comm, status);
-    if (is_recorded && result == MPI_SUCCESS) {
-        lock_records();
-        put_message(&(struct message){0, from, tag, bytes_of(count, type), comm}, NULL, status);
-        unlock_records();
-    }
-    leave();
-    return result;
-}
-
-int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    int is_recorded = enter(), result = PMPI_Irecv(buffer, count, type, from, tag, comm, request);
-    if (is_recorded && result == MPI_SUCCESS) {
-        lock_records();
-        put_message(&(struct message){0, from, tag, bytes_of(count, type), comm}, request, NULL);
-        unlock_records();
-    }
-    leave();
-    return result;
-}
-
-/* Records a send and a receive that begin together and are both waited for. */
-static void put_both(struct message *out, struct message *in, const MPI_Status *status)
+void put_both(const struct message *out, const struct message *in, const MPI_Status *status)
 {
     int has_in = in->peer != MPI_PROC_NULL, has_out = out->peer != MPI_PROC_NULL;
     uint32_t comm = number_of(in->comm);
@@ -151,41 +91,6 @@ static void put_both(struct message *out, struct message *in, const MPI_Status *
     uint32_t others = (uint32_t)((has_in && wild == 0) + has_out);
     if (others > 0)
         put_wait(others, others);
-}
-
-int MPI_Sendrecv(const void *out, int out_count, MPI_Datatype out_type, int to, int out_tag, void *in, int in_count,
-                 MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm, MPI_Status *status)
-{
-    MPI_Status own;
-    status = status == MPI_STATUS_IGNORE ? &own : status;
-    int is_recorded = enter();
-    int result =
-        PMPI_Sendrecv(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag, comm, status);
-    if (is_recorded && result == MPI_SUCCESS) {
-        lock_records();
-        put_both(&(struct message){1, to, out_tag, bytes_of(out_count, out_type), comm},
-                 &(struct message){0, from, in_tag, bytes_of(in_count, in_type), comm}, status);
-        unlock_records();
-    }
-    leave();
-    return result;
-}
-
-int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int to, int out_tag, int from, int in_tag, MPI_Comm comm,
-                         MPI_Status *status)
-{
-    MPI_Status own;
-    status = status == MPI_STATUS_IGNORE ? &own : status;
-    int is_recorded = enter();
-    int result = PMPI_Sendrecv_replace(buffer, count, type, to, out_tag, from, in_tag, comm, status);
-    if (is_recorded && result == MPI_SUCCESS) {
-        uint64_t bytes = bytes_of(count, type);
-        lock_records();
-        put_both(&(struct message){1, to, out_tag, bytes, comm}, &(struct message){0, from, in_tag, bytes, comm}, status);
-        unlock_records();
-    }
-    leave();
-    return result;
 }
 
 /* Records a probe that has found a message, or has not. */
@@ -229,9 +134,6 @@ int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
     return result;
 }
 
-/* Handles of messages are apart from those of requests. */
-#define MESSAGE(message) (HANDLE(message) ^ 0x9ddfea08eb382d69ull)
-
 /* Keeps what a probe has taken out, for the receive that will name it by its handle. */
 static void keep_message(MPI_Message message, MPI_Comm comm, const MPI_Status *status)
 {
@@ -273,8 +175,7 @@ int MPI_Improbe(int from, int tag, MPI_Comm comm, int *flag, MPI_Message *messag
     return result;
 }
 
-/* Records the receive of a message that a probe has taken out. */
-static void put_taken(uint64_t handle, uint64_t bytes, const MPI_Request *request)
+void put_taken(uint64_t handle, uint64_t bytes, const MPI_Request *request)
 {
     struct entry *found = find_entry(handle);
     if (found == NULL || found->comm == INTER)
@@ -293,30 +194,4 @@ static void put_taken(uint64_t handle, uint64_t bytes, const MPI_Request *reques
     begin_message(RECV, BLOCKING, taken.comm, taken.peer, taken.tag);
     put(bytes);
     requests_made++;
-}
-
-int MPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
-{
-    uint64_t handle = MESSAGE(*message);
-    int is_recorded = enter(), result = PMPI_Mrecv(buffer, count, type, message, status);
-    if (is_recorded && result == MPI_SUCCESS) {
-        lock_records();
-        put_taken(handle, bytes_of(count, type), NULL);
-        unlock_records();
-    }
-    leave();
-    return result;
-}
-
-int MPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
-{
-    uint64_t handle = MESSAGE(*message);
-    int is_recorded = enter(), result = PMPI_Imrecv(buffer, count, type, message, request);
-    if (is_recorded && result == MPI_SUCCESS) {
-        lock_records();
-        put_taken(handle, bytes_of(count, type), request);
-        unlock_records();
-    }
-    leave();
-    return result;
 }

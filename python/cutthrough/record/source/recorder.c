@@ -33,7 +33,8 @@ static struct {
 } state = {.fd = -1};
 
 static unsigned char buffer[ROOM];
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+/* Recursive: what counts a call that is not recorded may be in the midst of a record. */
+static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_t main_thread;
 /* Of each thread: how deep it is in calls, and the time at which it left the last one. */
 static __thread int depth __attribute__((tls_model("initial-exec")));
@@ -68,8 +69,58 @@ static void flush(void)
     state.flushed = left;
 }
 
+/* A record that is kept instead of written, while there is one. */
+static struct {
+    int is_on;
+    unsigned char *bytes;
+    size_t used, room;
+} kept;
+
+static void keep_byte(unsigned char byte)
+{
+    if (kept.used == kept.room) {
+        kept.room = kept.room == 0 ? 64 : 2 * kept.room;
+        kept.bytes = realloc(kept.bytes, kept.room);
+        if (kept.bytes == NULL)
+            abort();
+    }
+    kept.bytes[kept.used++] = byte;
+}
+
+void begin_kept(void)
+{
+    kept.is_on = 1;
+    kept.bytes = NULL;
+    kept.used = kept.room = 0;
+}
+
+unsigned char *end_kept(size_t *bytes)
+{
+    kept.is_on = 0;
+    *bytes = kept.used;
+    return kept.bytes;
+}
+
+void put_kept(const unsigned char *record, size_t bytes)
+{
+    begin_record((enum kind)(record[0] & 15), record[0] & ~15);
+    for (size_t place = 1; place < bytes; place++) {
+        if (state.used == ROOM)
+            flush();
+        buffer[state.used++] = record[place];
+    }
+}
+
 void put(uint64_t number)
 {
+    while (kept.is_on && number >= 128) {
+        keep_byte((unsigned char)(number | 128));
+        number >>= 7;
+    }
+    if (kept.is_on) {
+        keep_byte((unsigned char)number);
+        return;
+    }
     if (state.used > ROOM - 10)
         flush();
     while (number >= 128) {
@@ -81,6 +132,10 @@ void put(uint64_t number)
 
 void begin_record(enum kind kind, int flags)
 {
+    if (kept.is_on) {
+        keep_byte((unsigned char)(kind | flags));
+        return;
+    }
     /* So that what a killed process has written mostly ends with a whole record. */
     if (state.used > ROOM - MARGIN || left - state.flushed > SECOND)
         flush();
@@ -144,7 +199,7 @@ void leave(void)
         left = clock_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
-uint64_t bytes_of(int count, MPI_Datatype type)
+uint64_t bytes_of(MPI_Count count, MPI_Datatype type)
 {
     int size = 0;
     if (count <= 0 || PMPI_Type_size(type, &size) != MPI_SUCCESS || size <= 0)
@@ -243,6 +298,21 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
     depth--;
     return result;
 }
+
+#ifdef HAS_PERSISTENT
+/* A program may do without MPI_Init; then no rank has a number by which it could be recorded. */
+int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
+{
+    int is_recorded = enter(), is_initialized = 0;
+    if (is_recorded)
+        unsupported("MPI_Session_init");
+    if (PMPI_Initialized(&is_initialized) == MPI_SUCCESS && !is_initialized && getenv("CUTTHROUGH_RECORD") != NULL)
+        fprintf(stderr, "cutthrough record: what is called in a session before MPI_Init, or without it, is not recorded\n");
+    int result = PMPI_Session_init(info, handler, session);
+    leave();
+    return result;
+}
+#endif
 
 int MPI_Finalize(void)
 {

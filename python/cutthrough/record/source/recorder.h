@@ -9,6 +9,29 @@
 /* Only MPI's names are seen by programs. */
 #pragma GCC visibility push(hidden)
 
+/* Files of calls with counts are compiled twice: with counts of int, and by large.c for the calls with large counts (MPI_Send_c), which
+   MPI has from 4.0 on. */
+#ifdef LARGE
+typedef MPI_Count count_t;
+typedef MPI_Aint place_t;
+#define SIZED(name) name##_c
+#define P_SIZED(name) P##name##_c
+#define SIZED_INIT(name) name##_init_c
+#define P_SIZED_INIT(name) P##name##_init_c
+#else
+typedef int count_t;
+typedef int place_t;
+#define SIZED(name) name
+#define P_SIZED(name) P##name
+#define SIZED_INIT(name) name##_init
+#define P_SIZED_INIT(name) P##name##_init
+#endif
+
+/* Whether MPI has persistent collective operations; Open MPI has them before it has all of MPI 4.0. */
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+#define HAS_PERSISTENT 1
+#endif
+
 /* Kinds of records, the low four bits of their first byte. */
 enum kind { SEND = 1, RECV, WAIT, POLL, PROBE, COLLECTIVE, EXCHANGE, COMMUNICATOR, END };
 
@@ -48,7 +71,13 @@ void forget_communicator(MPI_Comm comm);
 void define_world(void);
 
 /* Bytes of some elements. */
-uint64_t bytes_of(int count, MPI_Datatype type);
+uint64_t bytes_of(MPI_Count count, MPI_Datatype type);
+
+/* Between these, a record is not written but kept; `end_kept` gives its bytes, which are the caller's to free. */
+void begin_kept(void);
+unsigned char *end_kept(size_t *bytes);
+/* Writes a record that was kept. */
+void put_kept(const unsigned char *record, size_t bytes);
 
 /* What a handle stands for: an active request, a persistent one, or a message that a probe has taken out. */
 struct entry {
@@ -59,6 +88,8 @@ struct entry {
     uint32_t comm;
     int32_t peer, tag;     /* as the program has given them */
     uint64_t bytes;
+    unsigned char *record; /* what a persistent collective operation records when it starts; NULL of messages */
+    size_t record_bytes;
     uint8_t is_send, is_wild, is_persistent, is_active, is_cancelled;
 };
 
@@ -82,8 +113,16 @@ struct message {
     MPI_Comm comm;
 };
 void put_message(const struct message *message, const MPI_Request *request, const MPI_Status *status);
+/* A send and a receive that begin together and are both waited for. */
+void put_both(const struct message *out, const struct message *in, const MPI_Status *status);
 /* The same of a persistent request that starts. */
 void put_started(struct entry *entry);
+/* Keeps what a persistent request does. */
+void keep_persistent(MPI_Request request, const struct message *message);
+/* Handles of messages that probes have taken out are apart from those of requests. */
+#define MESSAGE(message) (HANDLE(message) ^ 0x9ddfea08eb382d69ull)
+/* Records the receive of such a message. */
+void put_taken(uint64_t handle, uint64_t bytes, const MPI_Request *request);
 /* Records that the program waits for some of the last requests: the first `age` back, and so many from there on. */
 void put_wait(uint32_t age, uint32_t count);
 /* The same of a receive from any member or under any tag, so far back, and what it has met. */

@@ -237,6 +237,8 @@ int MPI_Request_free(MPI_Request *request)
         struct entry *entry = find_entry(HANDLE(*request));
         if (entry != NULL && entry->is_active)
             watched -= (uint32_t)(entry->is_wild + entry->is_cancelled);
+        if (entry != NULL)
+            free(entry->record);
         remove_entry(HANDLE(*request));
         unlock_records();
     }
@@ -245,8 +247,7 @@ int MPI_Request_free(MPI_Request *request)
     return result;
 }
 
-/* Keeps what a persistent request does. */
-static void keep(MPI_Request request, const struct message *message)
+void keep_persistent(MPI_Request request, const struct message *message)
 {
     lock_records();
     uint32_t comm = number_of(message->comm);
@@ -258,30 +259,6 @@ static void keep(MPI_Request request, const struct message *message)
     entry->tag = message->tag;
     entry->bytes = message->bytes;
     unlock_records();
-}
-
-#define PREPARES_SEND(name)                                                                                                      \
-    int name(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)             \
-    {                                                                                                                            \
-        int is_recorded = enter(), result = P##name(buffer, count, type, to, tag, comm, request);                                \
-        if (is_recorded && result == MPI_SUCCESS)                                                                                \
-            keep(*request, &(struct message){1, to, tag, bytes_of(count, type), comm});                                          \
-        leave();                                                                                                                 \
-        return result;                                                                                                           \
-    }
-
-PREPARES_SEND(MPI_Send_init)
-PREPARES_SEND(MPI_Ssend_init)
-PREPARES_SEND(MPI_Bsend_init)
-PREPARES_SEND(MPI_Rsend_init)
-
-int MPI_Recv_init(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    int is_recorded = enter(), result = PMPI_Recv_init(buffer, count, type, from, tag, comm, request);
-    if (is_recorded && result == MPI_SUCCESS)
-        keep(*request, &(struct message){0, from, tag, bytes_of(count, type), comm});
-    leave();
-    return result;
 }
 
 static void put_starts(int count, const MPI_Request *requests)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
 use prost::Message;
@@ -105,26 +105,28 @@ impl File {
 }
 
 /// Messages behind their lengths.
-struct Messages<'a> {
-    reader: BufReader<fs::File>,
+struct Messages<'a, R> {
+    reader: R,
     at: u64,
     name: &'a str,
 }
 
-impl Messages<'_> {
+impl<R: BufRead> Messages<'_, R> {
     fn garbled(&self, byte: u64, reason: &str) -> ChakraError {
         ChakraError::Garbled { file: self.name.to_owned(), byte, reason: reason.to_owned() }
+    }
+
+    fn unreadable(&self, error: &std::io::Error) -> ChakraError {
+        ChakraError::Unreadable { file: self.name.to_owned(), reason: units::reason(error) }
     }
 
     /// The next message; none at the end of the file.
     fn next<M: Message + Default>(&mut self) -> Result<Option<M>, ChakraError> {
         let begin = self.at;
-        let cannot = |error: std::io::Error| ChakraError::Unreadable {
-            file: self.name.to_owned(),
-            reason: units::reason(&error),
-        };
-        if self.reader.fill_buf().map_err(cannot)?.is_empty() {
-            return Ok(None);
+        match self.reader.fill_buf().map(<[u8]>::is_empty) {
+            Ok(true) => return Ok(None),
+            Ok(false) => {}
+            Err(error) => return Err(self.unreadable(&error)),
         }
         let length = self.length(begin)?;
         if length > LARGEST {
@@ -132,8 +134,7 @@ impl Messages<'_> {
         }
         let mut bytes = Vec::new();
         let read = (&mut self.reader).take(length).read_to_end(&mut bytes);
-        let read = read
-            .map_err(|error| ChakraError::Unreadable { file: self.name.to_owned(), reason: units::reason(&error) })?;
+        let read = read.map_err(|error| self.unreadable(&error))?;
         self.at += read as u64;
         if (read as u64) < length {
             return Err(self.garbled(begin, "the file ends within a message"));
@@ -146,8 +147,11 @@ impl Messages<'_> {
         let mut length = 0;
         for shift in (0..64).step_by(7) {
             let mut byte = [0];
-            if self.reader.read(&mut byte).unwrap_or(0) == 0 {
-                return Err(self.garbled(begin, "the file ends within the length of a message"));
+            match self.reader.read_exact(&mut byte) {
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                    return Err(self.garbled(begin, "the file ends within the length of a message"));
+                }
+                read => read.map_err(|error| self.unreadable(&error))?,
             }
             self.at += 1;
             length |= u64::from(byte[0] & 0x7f).checked_shl(shift).unwrap_or(0);
@@ -220,4 +224,31 @@ fn operation_of(number: u64) -> Result<Operation, String> {
         9 => Operation::Barrier,
         _ => return Err(format!("`comm_type` is {number}, which is unknown: 0 to 9 are allowed")),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Read};
+
+    use super::*;
+
+    /// A disk of which nothing more can be read.
+    struct Broken;
+
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("a bad sector"))
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_the_end_of_the_file() {
+        // Would catch a disk that fails within a length, and is taken for a file that has been cut.
+        let reader = BufReader::new((&[0x80_u8][..]).chain(Broken));
+        let error = Messages { reader, at: 0, name: "step.0.et" }.next::<Node>().expect_err("a bad sector");
+        assert_eq!(error.to_string(), "step.0.et: it cannot be read: a bad sector");
+        let error =
+            Messages { reader: &[0x80_u8][..], at: 0, name: "step.0.et" }.next::<Node>().expect_err("a cut file");
+        assert_eq!(error.to_string(), "step.0.et: byte 0: the file ends within the length of a message");
+    }
 }

@@ -33,6 +33,11 @@ pub enum TraceError {
         /// What is wrong.
         error: Box<Self>,
     },
+    /// Collective operations that switches cannot carry out, since members do not share them.
+    #[error(
+        "{0}; switches need the same operations, in one order, of all members: `collectives = \"software\"` does not"
+    )]
+    Unshared(String),
     /// A file of a rank that is missing.
     #[error("rank {rank} of {ranks} has written nothing")]
     Missing {

@@ -5,6 +5,7 @@
 
 mod calls;
 mod error;
+mod in_switch;
 mod index;
 mod join;
 mod limits;
@@ -22,12 +23,17 @@ mod totals;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use super::{Action, Communicator, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
+use super::{
+    Action, Communicator, GroupCall, Messages, ProgramGroup, Programs, RankProgram, Script, ScriptedRank, Seen, Step,
+};
+use in_switch::{Called, InSwitch};
 use index::{Index, open};
 use rank::RankReader;
 use source::{FilePart, Reader, SharedFile};
 use steps::Steps;
 use totals::Totals;
+
+use crate::communicator::Unserved;
 
 pub use calls::NoCalls;
 pub use error::TraceError;
@@ -52,6 +58,8 @@ pub struct Trace {
     probes: bool,
     /// Whether there are collective operations of parts of different sizes, whose messages have contexts of their own.
     exchanges: bool,
+    /// Operations that switches carry out.
+    in_switch: Arc<InSwitch>,
 }
 
 impl Trace {
@@ -62,20 +70,51 @@ impl Trace {
     pub fn open(path: &Path, replay: Replay) -> Result<Self, TraceError> {
         let (file, index) = open(path)?;
         let (file, index) = (Arc::new(Mutex::new(file)), Arc::new(index));
-        let mut trace = Self { file, index, replay, operations: 0, probes: false, exchanges: false };
+        let in_switch = Arc::default();
+        let mut trace = Self { file, index, replay, operations: 0, probes: false, exchanges: false, in_switch };
+        let mut in_switch = InSwitch::default();
         for rank in 0..trace.ranks() {
-            let mut totals = Totals::default();
+            let (mut totals, mut called) = (Totals::default(), Called::default());
             let mut steps = trace.steps(rank);
             while let Some(step) = steps.next_step()? {
                 trace.probes |= matches!(step, Step::Do(Action::Probe { .. }));
                 totals.add(&step);
+                called.add(&step);
             }
             trace.exchanges |= steps.has_exchanges();
-            let mut messages = 0_u64;
-            totals.collectives(&trace.index, rank, &mut |own| messages = messages.saturating_add(own.count));
-            trace.operations += totals.operations.saturating_add(messages.saturating_mul(2));
+            in_switch.add(rank, &called, &totals)?;
+            trace.operations += trace.count(rank, &totals);
         }
+        in_switch.check(&trace.index)?;
+        trace.in_switch = Arc::new(in_switch);
         Ok(trace)
+    }
+
+    /// The same on some nodes, by rank, where switches may not carry out all operations of groups: ranks of a node combine within it what
+    /// goes to the switches. Without it, each rank has a node of its own.
+    #[must_use]
+    pub fn on_nodes(mut self, node_of: &[u32], unserved: &Unserved) -> Self {
+        let Some(in_switch) = Arc::get_mut(&mut self.in_switch).filter(|own| !own.is_empty()) else { return self };
+        in_switch.place(&self.index, node_of, unserved);
+        self.operations = (0..self.ranks()).map(|rank| self.count(rank, &self.totals(rank))).sum();
+        self
+    }
+
+    /// How much a rank calls; of a file that is no longer what it was, up to there: the run ends where it is read.
+    fn totals(&self, rank: u32) -> Totals {
+        let (mut totals, mut steps) = (Totals::default(), self.steps(rank));
+        while let Ok(Some(step)) = steps.next_step() {
+            totals.add(&step);
+        }
+        totals
+    }
+
+    /// The operations of a rank that calls so much.
+    fn count(&self, rank: u32, totals: &Totals) -> u64 {
+        let mut messages = 0_u64;
+        let known = |number| self.in_switch.communicator(&self.index, number, rank);
+        totals.collectives(known, rank, &mut |own| messages = messages.saturating_add(own.count));
+        totals.operations.saturating_add(messages.saturating_mul(2))
     }
 
     /// What is known of a rank beside what it called.
@@ -105,7 +144,8 @@ impl Programs for Trace {
 
     fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram> {
         let (steps, ranks) = (self.steps(rank), self.ranks());
-        Box::new(ScriptedRank::new(RecordedRank { index: Arc::clone(&self.index), steps, rank }, rank, ranks))
+        let (index, in_switch) = (Arc::clone(&self.index), Arc::clone(&self.in_switch));
+        Box::new(ScriptedRank::new(RecordedRank { index, in_switch, steps, rank }, rank, ranks))
     }
 
     fn operations(&self) -> u64 {
@@ -125,7 +165,15 @@ impl Programs for Trace {
                 visit(Messages { from, to, bytes, count: 1 });
             }
         }
-        totals.collectives(&self.index, from, visit);
+        totals.collectives(|number| self.in_switch.communicator(&self.index, number, from), from, visit);
+    }
+
+    fn groups(&self) -> Vec<ProgramGroup> {
+        self.in_switch.groups(&self.index)
+    }
+
+    fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
+        self.in_switch.each_call(&self.index, visit);
     }
 }
 
@@ -133,6 +181,7 @@ impl Programs for Trace {
 #[derive(Debug)]
 struct RecordedRank {
     index: Arc<Index>,
+    in_switch: Arc<InSwitch>,
     steps: Steps,
     rank: u32,
 }
@@ -145,6 +194,6 @@ impl Script for RecordedRank {
     }
 
     fn communicator(&self, number: u32) -> Option<Communicator> {
-        self.index.communicator(number, self.rank)
+        self.in_switch.communicator(&self.index, number, self.rank)
     }
 }

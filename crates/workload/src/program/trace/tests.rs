@@ -9,7 +9,7 @@ use super::members::Members;
 use super::record::{Call, End, Ending, Record};
 use super::source::{Reader, put_all};
 use super::*;
-use crate::collectives::{Algorithm, Collective, Operation};
+use crate::collectives::{Algorithm, Carrier, Collective, Operation};
 use crate::communicator::Context;
 
 /// A folder of a test, which is removed with it.
@@ -307,4 +307,36 @@ fn other_files_are_no_traces() {
     let length = huge.len();
     huge[length - 16..length - 8].copy_from_slice(&u64::MAX.to_le_bytes());
     assert!(matches!(open(&huge), TraceError::Garbled(_)));
+}
+
+#[test]
+fn switches_get_what_all_members_call_alike() {
+    // Would catch a group of too many or too few calls, and members that would wait for one another for ever.
+    let call = |operation, bytes| at_once(Call::Collective { operation, comm: 0, bytes, root: 0, blocks: true });
+    let sum = || call(Operation::Allreduce, 8);
+    let hardware = Replay { carrier: Some(Carrier::Hardware), ..Replay::default() };
+    let open = |name: &str, second: &[Record]| {
+        let folder = Folder::new(name);
+        let first = [sum(), call(Operation::Broadcast, 64), sum(), ending()];
+        for (rank, records) in [&first[..], second].into_iter().enumerate() {
+            std::fs::write(folder.0.join(format!("rank-{rank}")), part(rank as u32, 2, records)).unwrap();
+        }
+        folder.join().unwrap();
+        Trace::open(&folder.trace(), hardware).map_err(|error| error.to_string())
+    };
+    let trace = open("alike", &[sum(), call(Operation::Broadcast, 64), sum(), ending()]).unwrap();
+    assert_eq!(trace.groups().iter().map(|group| group.ranks.clone()).collect::<Vec<_>>(), [[0, 1]]);
+    let mut calls = Vec::new();
+    trace.each_group_call(&mut |place, call, count| calls.push((place, call.operation, call.bytes, count)));
+    calls.sort_by_key(|&(.., bytes, _)| bytes);
+    assert_eq!(calls, [(0, Operation::Allreduce, 8, 2), (0, Operation::Broadcast, 64, 1)]);
+    // The same operations in another order, other bytes, and a member that calls none.
+    for (name, second, why) in [
+        ("order", vec![call(Operation::Broadcast, 64), sum(), sum(), ending()], "do not call the same operations"),
+        ("bytes", vec![sum(), call(Operation::Broadcast, 65), sum(), ending()], "do not call the same operations"),
+        ("none", vec![ending()], "1 of the 2 members of communicator 0"),
+    ] {
+        let error = open(name, &second).unwrap_err();
+        assert!(error.contains(why), "{error}");
+    }
 }

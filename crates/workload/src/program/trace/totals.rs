@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::index::Index;
 use crate::collectives::{Algorithm, Collective, Operation};
+use crate::communicator::Communicator;
 use crate::program::{Messages, Step};
 
 /// What tells collective operations of a trace apart.
@@ -32,10 +32,15 @@ impl Totals {
         }
     }
 
-    /// Visits the messages that the rank sends in collective operations.
-    pub fn collectives(&self, index: &Index, from: u32, visit: &mut dyn FnMut(Messages)) {
+    /// The collective operations by their shapes, and how many there are of each.
+    pub fn calls(&self) -> impl Iterator<Item = (Collective, u64)> {
+        self.shapes.values().copied()
+    }
+
+    /// Visits the messages that the rank sends in collective operations of communicators, which it knows by their numbers.
+    pub fn collectives(&self, known: impl Fn(u32) -> Option<Communicator>, from: u32, visit: &mut dyn FnMut(Messages)) {
         for &(call, count) in self.shapes.values() {
-            let Some(own) = index.communicator(call.communicator, from) else { continue };
+            let Some(own) = known(call.communicator) else { continue };
             call.within(&own).each_message(&own, &mut |to, bytes| visit(Messages { from, to, bytes, count }));
         }
     }

@@ -1,5 +1,7 @@
-//! Task graphs from files: METIS, Matrix Market, lists of edges, matrices of bytes between ranks, of text or NumPy's.
+//! Task graphs from files: METIS, Matrix Market, lists of edges, matrices of bytes between ranks, of text or NumPy's, and dumps of
+//! Charm++'s load balancing.
 
+mod charm;
 mod edges;
 mod matrix;
 mod matrix_market;
@@ -36,6 +38,8 @@ pub enum GraphFormat {
     Matrix,
     /// The same as an array of NumPy (`.npy`).
     Npy,
+    /// A dump of Charm++'s load balancing (`+LBDump`), known by how it begins.
+    CharmLb,
 }
 
 impl GraphFormat {
@@ -57,9 +61,11 @@ impl GraphFormat {
 /// # Errors
 /// If the file cannot be read, its format is unknown, or a line is wrong.
 pub fn read_graph(path: &Path, name: &str, format: Option<GraphFormat>) -> Result<TaskGraph, GraphError> {
-    let Some(format) = format.or_else(|| GraphFormat::of(path)) else {
+    let known =
+        format.or_else(|| GraphFormat::of(path)).or_else(|| begins_as_dump(path).then_some(GraphFormat::CharmLb));
+    let Some(format) = known else {
         let message = "its format is unknown: .graph and .metis are METIS, .mtx is Matrix Market, .csv lists edges \
-                       or is a matrix, .mat, .txt and .npy are matrices";
+                       or is a matrix, .mat, .txt and .npy are matrices, and no dump of Charm++ begins so";
         return Err(GraphError::new(message).in_file(name));
     };
     let explain =
@@ -74,6 +80,12 @@ pub fn read_graph(path: &Path, name: &str, format: Option<GraphFormat>) -> Resul
         .map_err(|error| error.in_file(name))
 }
 
+/// Whether a file is a dump of Charm++, whose name ends in the number of a step.
+fn begins_as_dump(path: &Path) -> bool {
+    let mut begin = [0; 4];
+    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut begin)).is_ok() && charm::is_dump(&begin)
+}
+
 /// Reads a graph from a file's bytes.
 ///
 /// # Errors
@@ -85,6 +97,7 @@ pub fn parse_graph(bytes: &[u8], format: GraphFormat) -> Result<TaskGraph, Graph
         GraphFormat::Edges => table(bytes),
         GraphFormat::Matrix => matrix::parse(bytes),
         GraphFormat::Npy => npy::parse(bytes),
+        GraphFormat::CharmLb => charm::parse(bytes),
     };
     graph.and_then(summable)
 }

@@ -1,0 +1,47 @@
+"""What an interface gives: the benchmark of a measured table, run between nodes that a flat network joins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import cutthrough.sweeps as sweeps
+from cutthrough.experiment import built
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cutthrough.calibrate.tables import Table
+
+__all__ = ["simulated"]
+
+#: Iterations of a benchmark: the simulator repeats itself once memory is registered.
+REPETITIONS, WARM_UP = 1, 1
+#: The link between the nodes: nothing that an interface could be bound by.
+LINK = "1000 Tb/s"
+
+
+def simulated(table: Table, nic: Mapping[str, Any], path: str) -> tuple[float, ...]:
+    """What the simulator's benchmark gives in the rows of a table, in its unit.
+
+    Raises:
+        ExperimentError: The interface is none.
+    """
+    benchmark: dict[str, Any] = {"kind": table.kind}
+    if table.kind == "comb-polling":
+        benchmark |= {"message_size": f"{table.message} B", "intervals": [f"{row.size} ns" for row in table.rows]}
+    else:
+        benchmark |= {"sizes": [f"{row.size} B" for row in table.rows], "repetitions": REPETITIONS, "warm_up": WARM_UP}
+    if table.window is not None:
+        benchmark["window"] = table.window
+    pairs = table.kind == "osu-mbw-mr"
+    experiment = built(
+        None,
+        None,
+        topology={"kind": "flat", "nodes": 2 if pairs else table.ranks},
+        link={"bandwidth": LINK, "delay": path},
+        nic=dict(nic),
+        workload={"kind": "benchmark", "benchmark": benchmark},
+        placement={"strategy": "contiguous", "processes_per_node": table.ranks // 2 if pairs else 1},
+    )
+    ran = sweeps.run(experiment, sweeps.Effort(1, 1), None)
+    return tuple(float(row[table.measure]) for row in ran.points[0]["benchmark_rows"])

@@ -1,0 +1,67 @@
+"""Comparisons as tables of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cutthrough.by_size import greatest
+from cutthrough.comparison import METRICS
+from cutthrough.reports import cell
+from cutthrough.series import brief_labels, label_of
+from cutthrough.tables import Column, Fitted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cutthrough.comparison import Comparison, Match
+
+__all__ = ["comparison_table", "sizes_table"]
+
+
+def comparison_table(comparison: Comparison) -> Fitted:
+    """One line for each quantity of each point that both have: the two values, the change, and how sure it is."""
+    rows = list(comparison)
+    columns = _settings_columns(comparison, [match for match, _ in rows])
+    forms = [METRICS[difference.metric] for _, difference in rows]
+    columns.append(Column("quantity", [heading for heading, _ in forms], is_text=True))
+    for name, attribute, rank in (
+        *zip(comparison.names, ("a", "b"), (0, 0), strict=True),
+        ("± change", "half_width", 3),
+    ):
+        values = [getattr(difference, attribute) for _, difference in rows]
+        columns.append(Column(name, [cell(value, form) for value, (_, form) in zip(values, forms, strict=True)], rank))
+    columns.append(Column("change", [cell(difference.relative, "{:+.2%}") for _, difference in rows]))
+    columns.append(Column("p", [cell(difference.p, "{:.2g}") for _, difference in rows], 2))
+    columns.append(Column("", [difference.mark for _, difference in rows], is_text=True))
+    columns.append(Column("remarks", [", ".join(match.notes) for match, _ in rows], 1, is_text=True))
+    styles = ["bold" if difference.significant else "" for _, difference in rows]
+    return Fitted(columns, styles=styles, elsewhere="`--json` has them.")
+
+
+def sizes_table(comparison: Comparison) -> Fitted | None:
+    """Where the tables of benchmarks differ most: one line for each quantity of each point; None without tables."""
+    rows = [(match, own) for match in comparison.matches for own in greatest(match.sizes)]
+    if not rows:
+        return None
+    columns = [
+        *_settings_columns(comparison, [match for match, _ in rows]),
+        Column("quantity", [own.heading for _, own in rows], is_text=True),
+        Column("greatest at", [own.at for _, own in rows]),
+        *(
+            Column(name, [cell(getattr(own, side), own.form) for _, own in rows])
+            for name, side in zip(comparison.names, ("a", "b"), strict=True)
+        ),
+        Column("change", [cell(own.relative, "{:+.2%}") for _, own in rows]),
+        Column("of rows", [str(own.rows) for _, own in rows], 1),
+    ]
+    return Fitted(columns, "By size", elsewhere="`--json` has all sizes.")
+
+
+def _settings_columns(comparison: Comparison, matches: Sequence[Match]) -> list[Column]:
+    """What tells the points of rows apart."""
+    columns = []
+    for axis in comparison.axes:
+        brief = brief_labels([match.settings[axis] for match in comparison.matches])
+        cells = [brief[label_of(match.settings[axis])] for match in matches]
+        columns.append(Column(axis.rsplit(".", 1)[-1], cells, is_text=True))
+    return columns
