@@ -300,9 +300,13 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let bypasses = routers.tries_bypass();
         fabric.each_arrival::<PLAIN>(router, |fabric, mut arrival| {
             if SPLITS && fabric.is_for_many(arrival.packet) {
-                return enqueue_for_many::<PLAIN, R>(fabric, routers, copies, (&arrival, now));
+                match enqueue_for_many::<PLAIN, R>(fabric, routers, copies, (&arrival, now)) {
+                    Some(only) => arrival = only,
+                    None => return,
+                }
+            } else {
+                fabric.decide::<PLAIN>(&mut arrival);
             }
-            fabric.decide::<PLAIN>(&mut arrival);
             if bypasses {
                 arrivals.push(arrival);
             } else {

@@ -3,22 +3,24 @@
 use crate::fabric::{Arrival, Fabric};
 use crate::routers::Routers;
 
-/// Splits a packet for several nodes that has arrived, and queues its copies.
+/// Splits a packet for several nodes that has arrived, and queues its copies. What leaves as one packet is given back: it is queued as
+/// any other.
 #[inline(never)]
 pub(crate) fn enqueue_for_many<const PLAIN: bool, R: Routers>(
     fabric: &mut Fabric,
     routers: &mut R,
     copies: &mut Vec<Arrival>,
     (arrival, now): (&Arrival, u64),
-) {
+) -> Option<Arrival> {
     fabric.split(arrival, copies);
+    let mut as_one = None;
     match &copies[..] {
         [] => fabric.end_here(arrival, now),
-        // What leaves as one packet is queued as any other.
-        [only] => routers.enqueue::<PLAIN>(fabric, only, now),
+        [only] => as_one = Some(*only),
         several => routers.enqueue_copies::<PLAIN>(fabric, several, now),
     }
     copies.clear();
+    as_one
 }
 
 /// Queues some arrivals in steps, each over all of them, so that much of the memory that a step needs is under way at once.
@@ -37,12 +39,12 @@ pub(crate) fn enqueue_batch<const PLAIN: bool, R: Routers>(
         arrivals.iter_mut().for_each(|arrival| fabric.decide::<PLAIN>(arrival));
     } else {
         arrivals.retain_mut(|arrival| {
-            if fabric.is_for_many(arrival.packet) {
-                enqueue_for_many::<PLAIN, R>(fabric, routers, copies, (arrival, now));
-                return false;
+            if !fabric.is_for_many(arrival.packet) {
+                fabric.decide::<PLAIN>(arrival);
+                return true;
             }
-            fabric.decide::<PLAIN>(arrival);
-            true
+            let as_one = enqueue_for_many::<PLAIN, R>(fabric, routers, copies, (arrival, now));
+            as_one.map(|only| *arrival = only).is_some()
         });
     }
     if routers.tries_bypass() {

@@ -108,7 +108,13 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn may_bypass<const PLAIN: bool>(&self, output: usize, bytes: u32, now: u64) -> bool {
         let port = &self.outputs[output];
-        port.queued == u64::from(bytes) && port.free_at <= now && (PLAIN || self.bypasses) && self.copies.is_empty()
+        port.queued == u64::from(bytes) && port.free_at <= now && (PLAIN || self.bypasses)
+    }
+
+    /// Whether every packet has a space of its own.
+    #[inline(always)]
+    pub(crate) fn shares_no_space(&self) -> bool {
+        self.copies.is_empty()
     }
 
     /// Sends a packet on that has just come through the pipeline, and returns the credit for the buffer that it does not take.

@@ -150,7 +150,11 @@ impl InputCrosspointQueued {
         let Arrival { base, port, vc, packet, out, class, bytes, .. } = *arrival;
         let (input, output) = (base as usize + usize::from(port), base as usize + usize::from(out));
         let (side, has_packets) = self.inputs.side(input);
-        if has_packets || side.free_at > now || !fabric.may_bypass::<PLAIN>(output, bytes, now) {
+        if has_packets
+            || side.free_at > now
+            || !fabric.may_bypass::<PLAIN>(output, bytes, now)
+            || !fabric.shares_no_space()
+        {
             return false;
         }
         let Some(to) = fabric.ready_vc(output, packet, (class, bytes)) else { return false };

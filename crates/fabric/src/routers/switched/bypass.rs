@@ -65,7 +65,7 @@ impl Switched {
         // Where the link is free and nobody waits for it, the output's side of the crossbar is free too.
         let side = &self.input_sides[input];
         let is_input_free = (side.filled == 0) & (side.free_at <= now);
-        if !(is_input_free & fabric.may_bypass::<PLAIN>(output, bytes, now)) {
+        if !(is_input_free & fabric.may_bypass::<PLAIN>(output, bytes, now) & fabric.shares_no_space()) {
             return false;
         }
         let Some(to) = self.next_vc::<PLAIN>(fabric, arrival) else { return false };
