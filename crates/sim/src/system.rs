@@ -451,7 +451,8 @@ fn check_runs(jobs: &[Draft], (topology, routing): (&dyn Topology, &dyn Routing)
         return Ok(());
     }
     let message = format!(
-        "\"{}\" may part consecutive nodes on the way up, which `packet_for = \"consecutive\"` does not allow: \"adaptive-up-down\" and          \"random-up-down\" keep them together",
+        "\"{}\" may part consecutive nodes on the way up, which `packet_for = \"consecutive\"` does not allow: \"adaptive-up-down\" and \
+             \"random-up-down\" keep them together",
         routing.kind()
     );
     Err(SystemError::new("routing.kind", message))

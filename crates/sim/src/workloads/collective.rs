@@ -135,7 +135,8 @@ fn check_packets(spec: &CollectiveTrafficSpec, topology: &dyn Topology) -> Resul
     match topology.kind() {
         "single-switch" | "fat-tree" => Ok(()),
         kind => refused(format!(
-            "\"consecutive\" is of topologies whose routers have consecutive nodes behind consecutive ports, and \"{kind}\" is none:              \"single-switch\" and \"fat-tree\" are allowed with it"
+            "\"consecutive\" is of topologies whose routers have consecutive nodes behind consecutive ports, and \"{kind}\" is none: \
+             \"single-switch\" and \"fat-tree\" are allowed with it"
         )),
     }
 }
