@@ -372,18 +372,21 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         };
         let fabric = &mut self.fabric;
         let generated_at = demand.generated_at * fabric.units_per_tick + demand.part;
-        let dst = demand.to.node().unwrap_or_default();
+        let dst = if let Target::Node(node) = demand.to { node } else { NodeId::default() };
         let packet = Packet::new(generated_at, demand.flow_id, dst, (demand.state, demand.bytes));
         debug_assert!(
             demand.release >= demand.generated_at + u64::from(demand.part > 0),
             "sent before it is generated"
         );
         let place = fabric.admit(packet, demand.release);
-        if demand.to == Target::Members {
-            fabric.address(place, self.traffic.members(node));
-        }
-        if let Some(of) = (demand.to == Target::Tree).then(|| self.traffic.tree_packet(node)).flatten() {
-            fabric.send_by_tree(place, NodeId(fabric.nodes[node]), of);
+        match demand.to {
+            Target::Node(_) => {}
+            Target::Members => fabric.address(place, self.traffic.members(node)),
+            Target::Tree => {
+                if let Some(of) = self.traffic.tree_packet(node) {
+                    fabric.send_by_tree(place, NodeId(fabric.nodes[node]), of);
+                }
+            }
         }
         self.heads[node] = Head { packet: place, release: demand.release };
         let output = fabric.ports() + node;

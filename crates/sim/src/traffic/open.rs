@@ -132,8 +132,12 @@ impl OpenTraffic {
     /// The next packet of a node.
     #[inline]
     pub(super) fn draw(&mut self, node: usize, now: u64) -> Option<Demand> {
-        let to = self.multicasts.as_mut().map(|own| own.current(node));
-        self.process.draw(&mut self.sources[node], to, now)
+        let source = &mut self.sources[node];
+        match &mut self.multicasts {
+            // Compiled apart: what is not for sets of nodes asks for none.
+            None => self.process.draw(source, None, now),
+            Some(own) => self.process.draw(source, Some(own.current(node)), now),
+        }
     }
 
     /// Whether a node's messages are generated as those before have gone, not by the clock.
