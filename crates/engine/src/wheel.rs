@@ -72,6 +72,11 @@ impl Slot {
     }
 }
 
+/// The events of an instant, by kind. As wide as a power of two, so that finding one takes no multiplication.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+struct Slots<const KINDS: usize>([Slot; KINDS]);
+
 /// The memory of all slots' events.
 #[derive(Debug)]
 struct Chunks {
@@ -131,8 +136,9 @@ impl Chunks {
 /// The wheel. `KINDS` is the number of phases within an instant.
 #[derive(Debug)]
 pub struct Wheel<const KINDS: usize> {
-    /// Each instant's events by kind, for instants in `now..limit`.
-    slots: Vec<[Slot; KINDS]>,
+    /// Each instant's events by kind, for instants in `now..limit`, of which there are `mask` and one. As many for every size, so that
+    /// finding one needs no check of bounds.
+    slots: Box<[Slots<KINDS>; MAX_SLOTS as usize]>,
     chunks: Chunks,
     /// One bit a slot: whether it has events; and one bit for each of these words that is not 0.
     occupied: [u64; WORDS],
@@ -179,14 +185,14 @@ const TEETH_A_TURN: u64 = 8;
 impl<const KINDS: usize> Wheel<KINDS> {
     /// The most bytes of a wheel without events.
     pub const MAX_BYTES: u64 =
-        MAX_SLOTS * size_of::<[Slot; KINDS]>() as u64 + (TEETH * size_of::<Vec<Later>>() + size_of::<Self>()) as u64;
+        MAX_SLOTS * size_of::<Slots<KINDS>>() as u64 + (TEETH * size_of::<Vec<Later>>() + size_of::<Self>()) as u64;
 
     /// A wheel for events at most `horizon` ticks ahead, as a rule.
     pub fn new(horizon: u64) -> Self {
         let reach = horizon.saturating_add(2).min(MAX_SLOTS);
         let slots = (reach * TEETH_A_TURN).div_ceil(TEETH_A_TURN - 1).next_power_of_two().clamp(1024, MAX_SLOTS);
         Self {
-            slots: vec![[Slot::default(); KINDS]; slots as usize],
+            slots: Box::new([Slots([Slot::default(); KINDS]); MAX_SLOTS as usize]),
             chunks: Chunks { events: Vec::new(), next: Vec::new(), free: NONE },
             occupied: [0; WORDS],
             words: 0,
@@ -205,6 +211,12 @@ impl<const KINDS: usize> Wheel<KINDS> {
         }
     }
 
+    /// Where the slot of an instant of the near wheel lies.
+    #[inline(always)]
+    fn index(&self, at: u64) -> usize {
+        (at & self.mask) as usize % MAX_SLOTS as usize
+    }
+
     /// The time of the instant that is being handled, in ticks.
     #[inline]
     pub fn now(&self) -> u64 {
@@ -219,8 +231,8 @@ impl<const KINDS: usize> Wheel<KINDS> {
         if at >= self.limit {
             return self.insert_later(at, kind, target, arg);
         }
-        let index = (at & self.mask) as usize;
-        let slot = &mut self.slots[index][kind];
+        let index = self.index(at);
+        let slot = &mut self.slots[index].0[kind];
         if slot.needs_chunk() {
             slot.0 = self.chunks.take(*slot) * CHUNK as u32;
             self.occupied[(index >> 6) % WORDS] |= 1 << (index & 63);
@@ -232,15 +244,14 @@ impl<const KINDS: usize> Wheel<KINDS> {
     /// Adds an event if a condition holds that is hard to predict: it is written in any case, and counted if it holds.
     #[inline(always)]
     pub fn insert_if(&mut self, holds: bool, at: u64, kind: usize, target: u32) {
-        if at >= self.limit || self.slots[(at & self.mask) as usize][kind].needs_chunk() {
-            if holds {
-                self.insert(at, kind, target, 0);
-            }
-            return;
+        let index = self.index(at);
+        let slot = &mut self.slots[index].0[kind];
+        if at < self.limit && !slot.needs_chunk() {
+            self.chunks.events[slot.0 as usize] = Event { target, arg: 0 };
+            slot.0 += u32::from(holds);
+        } else if holds {
+            self.insert(at, kind, target, 0);
         }
-        let slot = &mut self.slots[(at & self.mask) as usize][kind];
-        self.chunks.events[slot.0 as usize] = Event { target, arg: 0 };
-        slot.0 += u32::from(holds);
     }
 
     /// Adds an event beyond the near wheel, or any while the wheels rest.
@@ -294,8 +305,8 @@ impl<const KINDS: usize> Wheel<KINDS> {
             if at >= until {
                 break;
             }
-            let index = (at & self.mask) as usize;
-            for (kind, slot) in instant.kinds.iter_mut().zip(&mut self.slots[index]) {
+            let index = self.index(at);
+            for (kind, slot) in instant.kinds.iter_mut().zip(&mut self.slots[index].0) {
                 self.chunks.empty(slot, kind);
             }
             let word = (index >> 6) % WORDS;
@@ -359,7 +370,7 @@ impl<const KINDS: usize> Wheel<KINDS> {
 
     /// Every event that waits, with its kind, in no order: for checks.
     pub fn events(&self) -> impl Iterator<Item = (usize, Event)> + '_ {
-        let near = self.slots.iter().flat_map(|slots| slots.iter().enumerate());
+        let near = self.slots.iter().flat_map(|slots| slots.0.iter().enumerate());
         let near = near.flat_map(|(kind, &slot)| self.chunks.events(slot).map(move |event| (kind, event)));
         let later = self.teeth.iter().flatten().chain(self.far.iter().map(|Reverse(event)| event)).chain(&self.few);
         near.chain(later.map(|&(_, kind, target, arg)| (kind as usize, Event { target, arg })))

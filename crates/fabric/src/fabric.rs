@@ -71,6 +71,17 @@ pub(crate) struct OddTime {
     pub time: u64,
 }
 
+impl OddTime {
+    /// The time of a packet of a size on a class of channels, which is noted.
+    #[inline(never)]
+    fn of(&mut self, bytes: u32, class: ChannelClass, plan: &Plan) -> u64 {
+        if self.bytes != bytes {
+            *self = Self { bytes, time: plan.serialization(class, bytes) };
+        }
+        self.time
+    }
+}
+
 /// The classes of channels, as an array that an index of 8 bits cannot miss.
 pub(crate) type Classes = Box<[Class; 256]>;
 
@@ -248,16 +259,6 @@ impl Fabric {
         }
         let odd = self.odd_times[class.0 as usize];
         if odd.bytes == bytes { odd.time } else { self.plan.serialization(class, bytes) }
-    }
-
-    /// The same of a packet that is about to be sent, and is not of the largest size.
-    #[inline(never)]
-    pub(crate) fn odd_time_on(&mut self, class: ChannelClass, bytes: u32) -> u64 {
-        let known = &mut self.odd_times[class.0 as usize];
-        if known.bytes != bytes {
-            *known = OddTime { bytes, time: self.plan.serialization(class, bytes) };
-        }
-        known.time
     }
 
     /// Virtual channels of a class of them, on an output's channel.

@@ -120,7 +120,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.fabric.take_credits::<PLAIN>(&instant.kinds[event_kind::CREDIT]);
         for event in &instant.kinds[event_kind::FREE] {
             let space = self.routers.space(event.target);
-            self.fabric.free(&mut self.routers, space, event.arg, now);
+            self.fabric.free::<PLAIN>(&mut self.routers, space, event.arg, now);
         }
         // Nobody takes space before all of it has fallen free, so that the order of events cannot matter.
         for event in &instant.kinds[event_kind::FREE] {
@@ -180,16 +180,14 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Visits every marked router. Nothing is marked while this goes on: what it causes comes later, as events.
     #[inline(never)]
     fn visit_routers<const PLAIN: bool>(&mut self, now: u64) {
-        for group in 0..self.fabric.dirty_routers.groups() {
-            for word in self.fabric.dirty_routers.take_group(group) {
-                let routers = self.fabric.dirty_routers.take_word(word);
-                if self.fabric.exceeds_cache {
-                    self.routers.before_serve(&self.fabric, word * 64, routers);
-                    self.collect_arrivals::<PLAIN>(word * 64, routers, now);
-                }
-                for router in Bits(routers) {
-                    self.visit_router::<PLAIN>(word * 64 + router, now);
-                }
+        for word in self.fabric.dirty_routers.take_words() {
+            let routers = self.fabric.dirty_routers.take_word(word);
+            if self.fabric.exceeds_cache {
+                self.routers.before_serve(&self.fabric, word * 64, routers);
+                self.collect_arrivals::<PLAIN>(word * 64, routers, now);
+            }
+            for router in Bits(routers) {
+                self.visit_router::<PLAIN>(word * 64 + router, now);
             }
         }
     }
@@ -197,16 +195,14 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Visits every marked node.
     #[inline(never)]
     fn visit_nodes<const PLAIN: bool>(&mut self, now: u64) {
-        for group in 0..self.fabric.dirty_nodes.groups() {
-            for word in self.fabric.dirty_nodes.take_group(group) {
-                let nodes = self.fabric.dirty_nodes.take_word(word);
-                if self.fabric.exceeds_cache {
-                    self.fabric.before_injections(word * 64, nodes, &self.heads);
-                    Bits(nodes).for_each(|node| self.traffic.before_next(word * 64 + node));
-                }
-                for node in Bits(nodes) {
-                    self.inject::<PLAIN>(word * 64 + node, now);
-                }
+        for word in self.fabric.dirty_nodes.take_words() {
+            let nodes = self.fabric.dirty_nodes.take_word(word);
+            if self.fabric.exceeds_cache {
+                self.fabric.before_injections(word * 64, nodes, &self.heads);
+                Bits(nodes).for_each(|node| self.traffic.before_next(word * 64 + node));
+            }
+            for node in Bits(nodes) {
+                self.inject::<PLAIN>(word * 64 + node, now);
             }
         }
     }

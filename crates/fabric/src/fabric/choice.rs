@@ -14,8 +14,8 @@ impl Fabric {
     /// Decides by which output a packet that has arrived will leave, and counts it as waiting for it.
     #[inline(always)]
     pub(crate) fn decide<const PLAIN: bool>(&mut self, arrival: &mut Arrival) {
-        let Arrival { id, port, vc, packet, .. } = *arrival;
-        let vc_class = if self.reads_class { self.class_of(arrival) } else { vc };
+        let Arrival { id, base, port, vc, packet, .. } = *arrival;
+        let vc_class = if self.reads_class { self.class_of(base, port, vc) } else { vc };
         let place = &mut self.pool[packet];
         let mut hop = Hop { dst: place.dst(), state: place.state, in_port: PortId(port), vc_class: VcClass(vc_class) };
         let before = hop.state;
@@ -24,25 +24,29 @@ impl Fabric {
         place.state = hop.state;
         let per_crosspoint = !PLAIN && self.rule == CreditRule::PerCrosspoint;
         // Where credits are counted per crosspoint, the upstream router has chosen.
-        let out = if per_crosspoint { place.out } else { route.first.0 };
-        (arrival.bytes, arrival.class, arrival.out) = (place.bytes, route.vc_class.0, out);
-        place.leave_by(out, route.vc_class.0);
+        let mut out = if per_crosspoint { place.out } else { route.first.0 };
+        let (mut class, bytes) = (route.vc_class.0, place.bytes);
+        place.leave_by(out, class);
         if !per_crosspoint && (route.count != 1 || (!PLAIN && route.choice == Choice::Escape)) {
-            self.choose_output::<PLAIN>(arrival, &route, Hop { state: before, ..hop });
+            // A copy, so that the arrival itself need not lie in memory.
+            let chosen = Arrival { out, class, bytes, ..*arrival };
+            (out, class) = self.choose_output::<PLAIN>(chosen, &route, Hop { state: before, ..hop });
         }
-        self.outputs[arrival.base as usize + usize::from(arrival.out)].queued += u64::from(arrival.bytes);
+        (arrival.bytes, arrival.class, arrival.out) = (bytes, class, out);
+        self.outputs[base as usize + usize::from(out)].queued += u64::from(bytes);
     }
 
-    /// The class of virtual channels on which a packet has come.
+    /// The class of virtual channels on which a packet has come by a port of a router whose first port is `base`.
     #[inline(never)]
-    pub(super) fn class_of(&self, arrival: &Arrival) -> u8 {
-        let input = &self.inputs[arrival.base as usize + usize::from(arrival.port)];
-        arrival.vc / self.classes[input.class.0 as usize].vcs_per_class
+    pub(super) fn class_of(&self, base: u32, port: u16, vc: u8) -> u8 {
+        let input = &self.inputs[base as usize + usize::from(port)];
+        vc / self.classes[input.class.0 as usize].vcs_per_class
     }
 
-    /// Takes one of several outputs.
+    /// Takes one of several outputs; returns it and the class of virtual channels.
     #[inline(never)]
-    fn choose_output<const PLAIN: bool>(&mut self, arrival: &mut Arrival, route: &Route, hop: Hop) {
+    fn choose_output<const PLAIN: bool>(&mut self, mut arrival: Arrival, route: &Route, hop: Hop) -> (u16, u8) {
+        let arrival = &mut arrival;
         if !PLAIN && route.choice == Choice::Escape {
             self.choose_or_escape(arrival, route, &hop);
         } else if route.choice == Choice::Ugal {
@@ -51,6 +55,7 @@ impl Fabric {
             arrival.out = self.choose(arrival.router as usize, arrival.base as usize, route);
         }
         self.pool[arrival.packet].leave_by(arrival.out, arrival.class);
+        (arrival.out, arrival.class)
     }
 
     /// Takes the path of the lower cost, and notes it in the packet.

@@ -193,7 +193,7 @@ impl Fabric {
             after = free_at - now;
         }
         if after == 0 {
-            self.free(buffers, space, bytes, now);
+            self.free::<PLAIN>(buffers, space, bytes, now);
         } else {
             self.wheel.insert(now + after, event_kind::FREE, buffers.number(space), bytes);
         }
@@ -201,10 +201,10 @@ impl Fabric {
 
     /// Space falls free now: gives the credit back that this is worth.
     #[inline(always)]
-    pub(crate) fn free(&mut self, buffers: &mut impl Buffers, space: Space, bytes: u32, now: u64) {
+    pub(crate) fn free<const PLAIN: bool>(&mut self, buffers: &mut impl Buffers, space: Space, bytes: u32, now: u64) {
         let credit = buffers.shrink(space, bytes);
         if credit > 0 {
-            self.return_credit(space, credit, now);
+            self.return_credit::<PLAIN>(space, credit, now);
         }
     }
 
@@ -217,9 +217,11 @@ impl Fabric {
 
     /// Returns credit for an input's buffer to the upstream output.
     #[inline(always)]
-    pub(crate) fn return_credit(&mut self, space: Space, bytes: u32, now: u64) {
+    pub(crate) fn return_credit<const PLAIN: bool>(&mut self, space: Space, bytes: u32, now: u64) {
         let input = &self.inputs[(space.input >> self.vc_shift) as usize];
-        let counter = input.counters | self.slot_of(space);
+        // Where counters lie with their ports, they are those of the virtual channels.
+        let slot = if PLAIN { space.input & ((1 << self.vc_shift) - 1) } else { self.slot_of(space) };
+        let counter = input.counters | slot;
         let at = now + self.classes[input.class.0 as usize].delay;
         if input.partition == self.part {
             self.wheel.insert(at, event_kind::CREDIT, counter, bytes);

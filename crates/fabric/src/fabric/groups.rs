@@ -239,7 +239,7 @@ impl Fabric {
         self.context.counters.combined(&self.pool[packet]);
         self.pool.free(packet);
         let input = (base + u32::from(port)) << self.vc_shift | u32::from(vc);
-        self.return_credit(super::Space { input, part: 0 }, bytes, now);
+        self.return_credit::<false>(super::Space { input, part: 0 }, bytes, now);
     }
 
     /// A combine unit begins to receive a packet.

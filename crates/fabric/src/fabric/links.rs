@@ -50,14 +50,20 @@ impl Fabric {
         if !PLAIN && !self.promised.is_empty() {
             self.keep_promise(output, packet);
         }
-        let channel = self.outputs[output].class;
-        let class = self.classes[channel.0 as usize];
-        let mut time = if bytes == self.full_bytes { class.full } else { self.odd_time_on(channel, bytes) };
-        if !PLAIN && self.tracks_tails {
-            let tail_in = self.tails[packet as usize].saturating_sub(now);
-            time = self.time_in_unit(output, bytes, tail_in).unwrap_or(time.max(tail_in));
-        }
         let port = &mut self.outputs[output];
+        let class = &self.classes[port.class.0 as usize];
+        let mut time = if bytes == self.full_bytes {
+            class.full
+        } else {
+            self.odd_times[port.class.0 as usize].of(bytes, port.class, &self.plan)
+        };
+        let head = now + class.delay;
+        let port = if PLAIN {
+            port
+        } else {
+            time = self.time_until_tail(output, packet, (time, bytes), now);
+            &mut self.outputs[output]
+        };
         debug_assert!(port.free_at <= now, "two packets on a link");
         port.free_at = now + time;
         port.sent += u64::from(bytes);
@@ -65,11 +71,6 @@ impl Fabric {
             port.queued -= u64::from(bytes);
         }
         let more = port.queued > 0;
-        let head = now + class.delay;
-        if !PLAIN && self.transmissions.is_some() && self.is_channel(output) {
-            self.log_transmission(output, packet, time);
-        }
-        let port = &mut self.outputs[output];
         // Most channels lead to routers: a comparison is predicted better than a jump through a table.
         let FarEnd::Router { partition, port: target } = port.far_end else {
             self.leave_network(output, outgoing, head + time);
@@ -103,6 +104,20 @@ impl Fabric {
         Sent { time, more }
     }
 
+    /// The time that a packet keeps the channel of an output busy, which is `time` if its tail has come in; logged, if a job asks for it.
+    #[inline(always)]
+    fn time_until_tail(&mut self, output: usize, packet: u32, (time, bytes): (u64, u32), now: u64) -> u64 {
+        let mut busy = time;
+        if self.tracks_tails {
+            let tail_in = self.tails[packet as usize].saturating_sub(now);
+            busy = self.time_in_unit(output, bytes, tail_in).unwrap_or(time.max(tail_in));
+        }
+        if self.transmissions.is_some() && self.is_channel(output) {
+            self.log_transmission(output, packet, busy);
+        }
+        busy
+    }
+
     /// Whether a packet that has been decided for an output is the only one of its router that waits for the channel, the link is
     /// free, and the packet's buffer would fall free as its head leaves.
     #[inline(always)]
@@ -123,22 +138,24 @@ impl Fabric {
         let Arrival { base, port, packet, out, bytes, .. } = *arrival;
         let input = (base + u32::from(port)) << self.vc_shift | u32::from(arrival.vc);
         self.transmit::<QUEUED, PLAIN>(base as usize + usize::from(out), Outgoing { packet, bytes, vc }, now);
-        self.return_credit(Space { input, part: 0 }, bytes, now);
+        self.return_credit::<PLAIN>(Space { input, part: 0 }, bytes, now);
     }
 
     /// A packet is sent over a channel that does not lead to a router: its tail will be there at a time.
     #[inline(never)]
     fn leave_network(&mut self, output: usize, Outgoing { packet, bytes, .. }: Outgoing, at: u64) {
-        if let FarEnd::Station(station) = self.outputs[output].far_end {
-            self.add_credit(output, 0, -(bytes as i32));
-            let drained = self.stations.take(station, bytes, at) + self.time_of_credit(output);
-            self.wheel.insert(drained, event_kind::CREDIT, self.counter(output, 0), bytes);
-        }
-        debug_assert!(self.outputs[output].far_end != FarEnd::Unconnected, "sent to an unconnected port");
-        if self.outputs[output].far_end == FarEnd::Unit {
-            let combined = self.outputs[output].free_at;
-            self.enter_unit(packet);
-            return self.wheel.insert(combined, event_kind::TRAFFIC, packet, notify::COMBINED);
+        match self.outputs[output].far_end {
+            FarEnd::Unit => {
+                let combined = self.outputs[output].free_at;
+                self.enter_unit(packet);
+                return self.wheel.insert(combined, event_kind::TRAFFIC, packet, notify::COMBINED);
+            }
+            FarEnd::Station(station) => {
+                self.add_credit(output, 0, -(bytes as i32));
+                let drained = self.stations.take(station, bytes, at) + self.time_of_credit(output);
+                self.wheel.insert(drained, event_kind::CREDIT, self.counter(output, 0), bytes);
+            }
+            end => debug_assert!(end == FarEnd::Node, "sent to an unconnected port"),
         }
         self.deliver(output, packet, at);
     }

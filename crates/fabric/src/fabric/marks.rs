@@ -1,40 +1,61 @@
 //! A set of numbers that is filled and emptied in every instant.
 
-use engine::Bits;
-
 /// Numbers below a bound, as bits, and which words of bits are not empty: marking does not branch, and emptying visits
 /// the numbers in ascending order, so that what they stand for is read as memory lies.
 #[derive(Debug)]
 pub(crate) struct Marks {
     words: Vec<u64>,
-    /// One bit for each word.
-    filled: Vec<u64>,
+    /// A bit for every 64th word, from each of the first 64 on: whether one of these may not be empty.
+    filled: u64,
+}
+
+/// The words that may have marks.
+#[derive(Debug)]
+pub(crate) struct Words {
+    filled: u64,
+    /// Those from `first` on that are left of 64.
+    left: u64,
+    first: usize,
+    end: usize,
+}
+
+impl Iterator for Words {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        while self.left == 0 {
+            self.first += 64;
+            if self.first >= self.end {
+                return None;
+            }
+            self.left = self.filled;
+        }
+        let word = self.first + self.left.trailing_zeros() as usize;
+        self.left &= self.left - 1;
+        // Of the last 64 there may be fewer.
+        (word < self.end).then_some(word)
+    }
 }
 
 impl Marks {
     /// No number below `bound` is marked.
     pub fn new(bound: usize) -> Self {
-        let words = bound.div_ceil(64);
-        Self { words: vec![0; words], filled: vec![0; words.div_ceil(64)] }
+        Self { words: vec![0; bound.div_ceil(64)], filled: 0 }
     }
 
     /// Marks a number.
     #[inline(always)]
     pub fn mark(&mut self, number: usize) {
         self.words[number >> 6] |= 1 << (number & 63);
-        self.filled[number >> 12] |= 1 << (number >> 6 & 63);
+        self.filled |= 1 << (number >> 6 & 63);
     }
 
-    /// The number of groups of words.
+    /// Takes out which words may have marks, in ascending order, each to be taken out by its number next.
     #[inline(always)]
-    pub fn groups(&self) -> usize {
-        self.filled.len()
-    }
-
-    /// Takes out a group: the words of it that have marks, each to be taken out by its number next.
-    #[inline(always)]
-    pub fn take_group(&mut self, group: usize) -> impl Iterator<Item = usize> + use<> {
-        Bits(std::mem::take(&mut self.filled[group])).map(move |word| group * 64 + word)
+    pub fn take_words(&mut self) -> Words {
+        let filled = std::mem::take(&mut self.filled);
+        Words { filled, left: filled, first: 0, end: self.words.len() }
     }
 
     /// Takes out the marks of a word, of 64 numbers.
@@ -47,6 +68,7 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::Bits;
     use proptest::prelude::*;
 
     proptest! {
@@ -59,10 +81,8 @@ mod tests {
                     marks.mark(number);
                 }
                 let mut got = Vec::new();
-                for group in 0..marks.groups() {
-                    for word in marks.take_group(group) {
-                        got.extend(Bits(marks.take_word(word)).map(|bit| word * 64 + bit));
-                    }
+                for word in marks.take_words() {
+                    got.extend(Bits(marks.take_word(word)).map(|bit| word * 64 + bit));
                 }
                 prop_assert_eq!(&got, &numbers.iter().copied().collect::<Vec<_>>());
             }

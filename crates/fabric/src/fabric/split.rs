@@ -100,7 +100,8 @@ impl Fabric {
         let Splitting { branches, choices, .. } = splitting;
         branches.clear();
         choices.clear();
-        let vc_class = VcClass(if self.reads_class { self.class_of(arrival) } else { arrival.vc });
+        let vc_class =
+            VcClass(if self.reads_class { self.class_of(arrival.base, arrival.port, arrival.vc) } else { arrival.vc });
         for index in 0..self.sets.get(set).len() {
             let Member { node, state } = self.sets.get(set)[index];
             let mut hop = Hop { dst: node, state, in_port: PortId(arrival.port), vc_class };

@@ -183,11 +183,32 @@ impl<S: Copy + Default> Requests<S> {
     /// anybody else asks for it.
     #[inline(always)]
     pub fn served(&mut self, output: usize, candidate: usize) -> (&mut S, bool) {
-        self.remove(output, candidate);
+        if self.words > 2 {
+            self.remove_wide(output, candidate);
+        }
+        let is_near = self.words <= 2;
         let line = &mut self.lines[output];
+        line.near[candidate >> 6 & 1] &= !(u64::from(is_near) << (candidate & 63));
         line.last = candidate as u32;
         let any = line.asks();
         (&mut line.side, any)
+    }
+
+    /// Whether candidates are picked in turn from masks that lie in their lines.
+    pub fn is_near(&self) -> bool {
+        self.words <= 2
+    }
+
+    /// The candidate of an output whose turn it is, where masks lie in their lines; there must be one.
+    #[inline(always)]
+    pub fn first_in_turn(&self, output: usize) -> usize {
+        let Line { near: [low, high], last, .. } = self.lines[output];
+        let first = last + 1;
+        if self.words == 1 {
+            return (low.rotate_right(first & 63).trailing_zeros() + first) as usize & 63;
+        }
+        let turned = (u128::from(high) << 64 | u128::from(low)).rotate_right(first & 127);
+        (turned.trailing_zeros() + first) as usize & 127
     }
 
     /// What the architecture keeps of an output, and whether anybody asks for it.

@@ -161,14 +161,20 @@ impl OutputQueued {
     /// A packet takes `added` bytes in a row, and of the crosspoints that it is in these are the fullest: returns the credit that it
     /// turns out not to have needed.
     #[inline(always)]
-    fn occupy(&mut self, fabric: &mut Fabric, input: usize, (own, bytes, added): (Fullest, u32, u64), now: u64) {
+    fn occupy<const PLAIN: bool>(
+        &mut self,
+        fabric: &mut Fabric,
+        input: usize,
+        (own, bytes, added): (Fullest, u32, u64),
+        now: u64,
+    ) {
         let row = &mut self.rows[input];
         row.held += added;
         let rise = own.held.saturating_sub(row.fullest);
         row.as_full = if rise > 0 { 0 } else { row.as_full } + if own.held >= row.fullest { own.count } else { 0 };
         row.fullest += rise;
         if rise < bytes {
-            fabric.return_credit(Space { input: input as u32, part: 0 }, bytes - rise, now);
+            fabric.return_credit::<PLAIN>(Space { input: input as u32, part: 0 }, bytes - rise, now);
         }
     }
 }
@@ -249,7 +255,7 @@ impl Routers for OutputQueued {
         let held = self.insert::<PLAIN>(fabric, arrival, true);
         let (input, bytes) = (self.input_of(arrival), arrival.bytes);
         if self.rule == CreditRule::RowMinimum {
-            self.occupy(fabric, input, (Fullest { held, count: 1 }, bytes, u64::from(bytes)), now);
+            self.occupy::<PLAIN>(fabric, input, (Fullest { held, count: 1 }, bytes, u64::from(bytes)), now);
         } else if self.rule == CreditRule::RowCounter {
             self.rows[input].held += u64::from(bytes);
         }
@@ -278,7 +284,7 @@ impl Routers for OutputQueued {
             }
             added += u64::from(bytes);
         }
-        self.occupy(fabric, input, (fullest, bytes, added), now);
+        self.occupy::<PLAIN>(fabric, input, (fullest, bytes, added), now);
     }
 
     #[inline(always)]

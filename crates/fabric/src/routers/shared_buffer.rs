@@ -198,7 +198,7 @@ impl SharedBuffer {
             self.reserved[space.input as usize] -= bytes;
             self.admit(router, queue, (packet, bytes));
             self.last[router] = local as u32;
-            fabric.return_credit(space, bytes, now);
+            fabric.return_credit::<false>(space, bytes, now);
         }
     }
 
@@ -328,7 +328,7 @@ impl Routers for SharedBuffer {
         let (router, queue) = self.push::<PLAIN>(fabric, arrival, false);
         if self.queues[queue].waiting.is_none() && self.admits(router, queue, bytes) {
             self.admit(router, queue, (packet, bytes));
-            fabric.return_credit(self.reserved_of(arrival), bytes, now);
+            fabric.return_credit::<PLAIN>(self.reserved_of(arrival), bytes, now);
         } else {
             self.reserve(fabric, router, queue, (packet, bytes));
         }
@@ -352,7 +352,7 @@ impl Routers for SharedBuffer {
             let output = copy.base as usize + usize::from(copy.out);
             self.count_in(output << self.class_shift | usize::from(copy.class), (copy.packet, bytes));
         }
-        fabric.return_credit(self.reserved_of(first), bytes, now);
+        fabric.return_credit::<PLAIN>(self.reserved_of(first), bytes, now);
     }
 
     fn space_freed(&mut self, fabric: &mut Fabric, space: Space, now: u64) {

@@ -6,7 +6,7 @@ use engine::Bits;
 
 use super::Switched;
 use crate::event_kind;
-use crate::fabric::{Fabric, Leaving, Outgoing, Space};
+use crate::fabric::{Fabric, Leaving, Outgoing, QUEUED, Space};
 use crate::routers::arbiter::{Candidates, Turn, in_turn};
 
 /// An output: its router, the router's first port, and the output.
@@ -15,6 +15,17 @@ pub(super) struct Place {
     pub router: usize,
     pub base: usize,
     pub output: usize,
+}
+
+/// A packet that crosses: its input, (port, virtual channel) in one number, the candidate that this is for the arbiter, its output, its virtual
+/// channel there, and whether it goes on at once if no buffer has packets.
+#[derive(Clone, Copy)]
+pub(super) struct Crossing {
+    pub input: usize,
+    pub candidate: usize,
+    pub output: usize,
+    pub vc: u8,
+    pub may_go: bool,
 }
 
 /// The heads that ask for an output of a router.
@@ -75,33 +86,47 @@ impl Switched {
     #[inline(always)]
     fn serve_output<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, now: u64) {
         let (side, is_asked) = self.requests.side(place.output);
+        let mut filled = side.filled;
         if is_asked {
             if side.free_at > now {
                 self.wake_output(fabric, place.output);
             } else {
-                self.grant::<PLAIN>(fabric, place, now);
+                filled |= self.grant::<PLAIN>(fabric, place, now);
             }
         }
-        if self.requests.side(place.output).0.filled != 0 {
+        if filled != 0 {
             self.send_buffered::<PLAIN>(fabric, place.output, now);
         }
     }
 
-    /// A free output picks one of the heads that ask for it.
+    /// A free output picks one of the heads that ask for it. Returns the virtual channel, as a bit, on which that waits in a buffer, if it does.
     #[inline(always)]
-    fn grant<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, now: u64) {
-        let Place { router, base, output } = place;
-        let first = base << self.vc_shift;
-        let this = &*self;
-        let picked = this.requests.pick(
-            fabric,
-            Turn { rule: this.arbitration, router, output },
-            &Heads::<PLAIN> { routers: this, output, first, now },
-        );
-        match picked {
-            Some(picked) => self.cross::<PLAIN>(fabric, place, picked, now),
-            None => self.starve(fabric, output, now),
+    fn grant<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, now: u64) -> u64 {
+        let Place { base, output, .. } = place;
+        let port = &fabric.outputs[output];
+        let is_idle = port.free_at <= now && self.requests.side(output).0.filled == 0;
+        if PLAIN && self.takes_first && is_idle {
+            // As `ready` would find it: whoever's turn it is can go, by the first buffer of its class.
+            let candidate = self.requests.first_in_turn(output);
+            let class = self.fifos[(base << self.vc_shift) + candidate].class;
+            let vc = class * fabric.classes[port.class.0 as usize].vcs_per_class;
+            return self.cross::<PLAIN>(fabric, place, (candidate, vc), now);
         }
+        match self.pick_ready::<PLAIN>(fabric, place, now) {
+            Some(picked) => self.cross::<PLAIN>(fabric, place, picked, now),
+            None => {
+                self.starve(fabric, output, now);
+                0
+            }
+        }
+    }
+
+    /// One of the heads that ask for an output and can go, and its virtual channel. A function of its own, since most outputs are idle.
+    #[inline(never)]
+    fn pick_ready<const PLAIN: bool>(&self, fabric: &mut Fabric, place: Place, now: u64) -> Option<(usize, u8)> {
+        let Place { router, base, output } = place;
+        let heads = Heads::<PLAIN> { routers: self, output, first: base << self.vc_shift, now };
+        self.requests.pick(fabric, Turn { rule: self.arbitration, router, output }, &heads)
     }
 
     /// Nobody who asks for an output can have it: the output is visited again when that may have changed.
@@ -116,37 +141,68 @@ impl Switched {
         }
     }
 
-    /// Takes the head that is a candidate over the crossbar to an output.
+    /// Takes the head that is a candidate over the crossbar to an output. Returns as `grant`.
     #[inline(always)]
-    fn cross<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, (candidate, vc): (usize, u8), now: u64) {
+    fn cross<const PLAIN: bool>(
+        &mut self,
+        fabric: &mut Fabric,
+        place: Place,
+        (candidate, vc): (usize, u8),
+        now: u64,
+    ) -> u64 {
         let Place { base, output, .. } = place;
         let input = (base << self.vc_shift) + candidate;
         let fifo = &self.fifos[input];
         let (packet, bytes) = (fifo.queue.head(), fifo.head_size(fabric));
         let tail_in = fabric.tail_in::<PLAIN>(packet, now);
         let time = self.crossing_time(fabric, output, bytes, tail_in);
+        let may_go = self.may_go_on::<PLAIN>(fabric, output, (vc, bytes), now);
         self.take_out(fabric, base, input, now + time);
-        self.go_over::<PLAIN>(fabric, output, (input, candidate, vc), Leaving { packet, bytes, time, tail_in }, now);
+        let crossing = Crossing { input, candidate, output, vc, may_go };
+        self.go_over::<PLAIN>(fabric, crossing, Leaving { packet, bytes, time, tail_in }, now)
     }
 
-    /// A packet that has been taken out of its FIFO crosses to an output, on a virtual channel.
+    /// Whether a packet that crosses to an output goes on at once, if no buffer has packets.
+    #[inline(always)]
+    pub(super) fn may_go_on<const PLAIN: bool>(
+        &self,
+        fabric: &Fabric,
+        output: usize,
+        sent: (u8, u32),
+        now: u64,
+    ) -> bool {
+        self.buffers.is_empty() || fabric.can_send::<PLAIN>(output, sent, now)
+    }
+
+    /// A packet that has been taken out of its FIFO crosses to an output, on a virtual channel, and is sent or put into its buffer. Returns
+    /// as `grant`.
     #[inline(always)]
     pub(super) fn go_over<const PLAIN: bool>(
         &mut self,
         fabric: &mut Fabric,
-        output: usize,
-        (input, candidate, vc): (usize, usize, u8),
+        crossing: Crossing,
         leaving: Leaving,
         now: u64,
-    ) {
+    ) -> u64 {
+        let Crossing { input, candidate, output, vc, may_go } = crossing;
         let Leaving { packet, bytes, time, .. } = leaving;
         let (side, is_asked) = self.requests.served(output, candidate);
+        let goes_on = may_go && side.filled == 0;
+        if goes_on {
+            side.sends((bytes, vc));
+        }
         side.free_at = now + time;
         let waits = is_asked & !side.waking;
         side.waking |= waits;
         fabric.wake_side_if(waits, output, event_kind::OUTPUT_SIDE, now + time);
-        self.put_out::<PLAIN>(fabric, output, Outgoing { packet, bytes, vc }, now);
+        let waiting = if goes_on {
+            fabric.transmit::<QUEUED, PLAIN>(output, Outgoing { packet, bytes, vc }, now);
+            0
+        } else {
+            self.put_into_buffer(fabric, output, Outgoing { packet, bytes, vc })
+        };
         fabric.vacate::<PLAIN>(self, Space { input: input as u32, part: 0 }, leaving, now);
+        waiting
     }
 
     /// Has an output visited when its side of the crossbar falls free.

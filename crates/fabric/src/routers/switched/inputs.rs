@@ -99,7 +99,7 @@ impl Switched {
     #[inline(always)]
     pub(super) fn take_out(&mut self, fabric: &mut Fabric, base: usize, input: usize, until: u64) {
         let port = input >> self.vc_shift;
-        let first = port << self.vc_shift;
+        let vc = input & ((1 << self.vc_shift) - 1);
         let fifo = &mut self.fifos[input];
         let packet = fifo.queue.pop(&fabric.pool);
         let next = fifo.queue.head();
@@ -111,12 +111,12 @@ impl Switched {
             *age = head.generated_at;
         }
         let side = &mut self.input_sides[port];
-        let others = side.filled & !(1 << (input - first));
-        side.filled = others | u64::from(is_filled) << (input - first);
+        let others = side.filled & !(1 << vc);
+        side.filled = others | u64::from(is_filled) << vc;
         side.free_at = until;
         fabric.wake_side_if(side.filled != 0, port, event_kind::INPUT_SIDE, until);
         for vc in Bits(others) {
-            let out = base + usize::from(self.fifos[first | vc].out);
+            let out = base + usize::from(self.fifos[port << self.vc_shift | vc].out);
             self.requests.remove(out, (port - base) << self.vc_shift | vc);
         }
     }

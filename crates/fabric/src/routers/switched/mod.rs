@@ -60,6 +60,8 @@ pub struct Switched {
     depth: u32,
     /// The crossbar's bandwidth at a port over the link's.
     speedup: u64,
+    /// There are buffers behind the crossbar, and outputs take turns: an idle one takes the first of those who ask.
+    takes_first: bool,
     /// By router, the output that picks first.
     first: Vec<u16>,
     /// The outputs of a router that are to be visited, kept for its memory.
@@ -85,13 +87,15 @@ impl Switched {
     fn new(fabric: &Fabric, (arbitration, multicast): (Arbitration, FifoMulticast), speedup: Option<u8>) -> Self {
         let (ports, vc_shift) = (fabric.ports(), fabric.plan.vc_shift);
         let queues = ports << vc_shift;
+        let requests = Requests::new(ports, usize::from(fabric.plan.max_ports) << vc_shift);
         Self {
             vc_shift,
             arbitration,
             fifos: vec![Fifo::default(); queues],
             input_sides: vec![InputSide::default(); ports],
             ages: vec![0; if arbitration == Arbitration::OldestFirst { queues } else { 0 }],
-            requests: Requests::new(ports, usize::from(fabric.plan.max_ports) << vc_shift),
+            takes_first: speedup.is_some() && arbitration == Arbitration::RoundRobin && requests.is_near(),
+            requests,
             buffers: vec![Buffer::default(); if speedup.is_some() { queues } else { 0 }],
             depth: fabric.plan.inner_depth,
             speedup: u64::from(speedup.unwrap_or(1)),

@@ -15,7 +15,7 @@ use engine::Bits;
 use units::Draw;
 
 use super::Switched;
-use super::allocator::Place;
+use super::allocator::{Crossing, Place};
 use super::order::Tetris;
 use crate::catalogue::{Arbitration, FanoutSplitting, FifoMulticast, MulticastPolicy};
 use crate::event_kind;
@@ -274,7 +274,9 @@ impl Switched {
         self.multicast.left[port] -= 1;
         self.multicast.tetris.leaves(input, output);
         self.fifos[input].queue.remove(&mut fabric.pool, packet);
-        self.go_over::<false>(fabric, output, (input, candidate, vc), Leaving { packet, bytes, time, tail_in }, now);
+        let may_go = self.may_go_on::<false>(fabric, output, (vc, bytes), now);
+        let crossing = Crossing { input, candidate, output, vc, may_go };
+        self.go_over::<false>(fabric, crossing, Leaving { packet, bytes, time, tail_in }, now);
     }
 
     /// The first copy of a head crosses: the port's other heads ask for nothing any more.

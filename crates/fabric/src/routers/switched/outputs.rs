@@ -33,11 +33,18 @@ pub(super) struct OutputSide {
 }
 
 impl OutputSide {
-    /// A packet of a size has crossed until a time, and goes on at once on a virtual channel.
+    /// A packet of a size that crosses goes on at once on a virtual channel.
     #[inline(always)]
-    pub fn crossed(&mut self, until: u64, (bytes, vc): (u32, u8)) {
+    pub fn sends(&mut self, (bytes, vc): (u32, u8)) {
         debug_assert!(self.filled == 0, "a packet is passed over");
-        (self.free_at, self.leaving, self.last_vc) = (until, bytes, vc);
+        (self.leaving, self.last_vc) = (bytes, vc);
+    }
+
+    /// The same of one that keeps the crossbar's side busy until a time.
+    #[inline(always)]
+    pub fn crossed(&mut self, until: u64, sent: (u32, u8)) {
+        self.free_at = until;
+        self.sends(sent);
     }
 }
 
@@ -125,27 +132,16 @@ impl Switched {
         }
     }
 
-    /// Takes a packet that crosses: sends it or puts it into its buffer.
-    #[inline(always)]
-    pub(super) fn put_out<const PLAIN: bool>(
-        &mut self,
-        fabric: &mut Fabric,
-        output: usize,
-        crossed: Outgoing,
-        now: u64,
-    ) {
+    /// Puts a packet that crosses into its buffer. Returns its virtual channel, as a bit.
+    #[inline(never)]
+    pub(super) fn put_into_buffer(&mut self, fabric: &mut Fabric, output: usize, crossed: Outgoing) -> u64 {
         let Outgoing { packet, bytes, vc } = crossed;
-        let side = self.requests.side_mut(output);
-        if self.buffers.is_empty() || (side.filled == 0 && fabric.can_send::<PLAIN>(output, (vc, bytes), now)) {
-            (side.leaving, side.last_vc) = (bytes, vc);
-            fabric.transmit::<QUEUED, PLAIN>(output, crossed, now);
-            return;
-        }
-        side.filled |= 1 << vc;
+        self.requests.side_mut(output).filled |= 1 << vc;
         let buffer = &mut self.buffers[output << self.vc_shift | usize::from(vc)];
         fabric.pool[packet].next = NONE;
         buffer.queue.push(&mut fabric.pool, packet);
         buffer.queued += bytes;
+        1 << vc
     }
 
     /// Sends the next packet from an output's buffers, the virtual channels in turn, if its link can take one.
