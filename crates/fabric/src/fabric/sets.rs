@@ -3,6 +3,9 @@
 //! Sets of all sizes lie in one array, in rooms of powers of two: a room that is freed is the next of its size to be used, so that
 //! nothing is allocated once the traffic has been as dense as it gets.
 
+use routing::RouteState;
+use units::NodeId;
+
 use crate::target::Member;
 
 /// The members of the packets of a partition, by the number of their set.
@@ -29,21 +32,27 @@ fn room_of(len: usize) -> usize {
 
 impl Sets {
     /// Takes a set in and returns its number.
-    pub fn put(&mut self, members: &[Member]) -> u32 {
+    pub fn put_all(&mut self, members: impl ExactSizeIterator<Item = Member>) -> u32 {
         let room = room_of(members.len());
         self.used += 1;
         let len = members.len() as u32;
-        if let Some(number) = self.free.get_mut(room).and_then(Vec::pop) {
-            let span = &mut self.spans[number as usize];
-            span.len = len;
-            let first = span.first as usize;
-            self.members[first..first + members.len()].copy_from_slice(members);
-            return number;
-        }
+        let number = match self.free.get_mut(room).and_then(Vec::pop) {
+            Some(number) => {
+                self.spans[number as usize].len = len;
+                number
+            }
+            None => self.add_room(room, len),
+        };
+        self.get_mut(number).iter_mut().zip(members).for_each(|(place, member)| *place = member);
+        number
+    }
+
+    /// A new room for a set of so many members, and the set's number.
+    #[cold]
+    fn add_room(&mut self, room: usize, len: u32) -> u32 {
         let first = self.members.len();
-        self.members.extend_from_slice(members);
         // What fills the room is overwritten before it is read.
-        self.members.extend(members.iter().cycle().take((1 << room) - members.len()));
+        self.members.resize(first + (1 << room), Member { node: NodeId(0), state: RouteState::default() });
         self.spans.push(Span { first: first as u32, len });
         debug_assert!(self.spans.len() <= crate::packet::MAX_SETS, "more sets than packets have numbers for");
         (self.spans.len() - 1) as u32
@@ -53,6 +62,12 @@ impl Sets {
     pub fn get(&self, number: u32) -> &[Member] {
         let Span { first, len } = self.spans[number as usize];
         &self.members[first as usize..(first + len) as usize]
+    }
+
+    /// The same, to be changed.
+    pub fn get_mut(&mut self, number: u32) -> &mut [Member] {
+        let Span { first, len } = self.spans[number as usize];
+        &mut self.members[first as usize..(first + len) as usize]
     }
 
     /// Frees a set.
@@ -73,11 +88,8 @@ impl Sets {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-    use routing::RouteState;
-    use units::NodeId;
-
     use super::*;
+    use proptest::prelude::*;
 
     proptest! {
         #[test]
@@ -88,7 +100,7 @@ mod tests {
             for (turn, &size) in sizes.iter().enumerate() {
                 let member = |i: usize| Member { node: NodeId((turn * 100 + i) as u32), state: RouteState(i as u32) };
                 let members: Vec<Member> = (0..size).map(member).collect();
-                live.push((sets.put(&members), members));
+                live.push((sets.put_all(members.iter().copied()), members));
                 if turn % 3 == 2 {
                     let (number, _) = live.swap_remove(turn / 3 % live.len());
                     sets.free(number);

@@ -22,6 +22,20 @@ struct Branch {
     member: Member,
 }
 
+impl Branch {
+    /// Members of one key go on as one packet.
+    #[inline(always)]
+    fn key(&self) -> u32 {
+        u32::from(self.out) << 8 | u32::from(self.class)
+    }
+
+    /// Branches are in the order of outputs, classes and nodes.
+    #[inline(always)]
+    fn order(&self) -> u64 {
+        u64::from(self.key()) << 32 | u64::from(self.member.node.0)
+    }
+}
+
 /// What splitting needs, kept for its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Splitting {
@@ -46,30 +60,47 @@ impl Fabric {
         let Some(set) = self.pool[packet].set() else { return self.split_on_tree(arrival, into) };
         let mut splitting = std::mem::take(&mut self.splitting);
         self.find_branches(arrival, set, &mut splitting);
-        let Splitting { branches, members, .. } = &mut splitting;
-        branches.sort_unstable_by_key(|branch| (branch.out, branch.class, branch.member.node));
-        self.sets.free(set);
+        let branches = &mut splitting.branches[..];
+        branches.sort_unstable_by_key(Branch::order);
         self.pool[packet].hops += 1;
-        let bytes = self.pool[packet].bytes;
         let first = into.len();
-        for group in branches.chunk_by(|a, b| (a.out, a.class) == (b.out, b.class)) {
-            let copy = if into.len() == first { packet } else { self.copy(packet) };
-            members.clear();
-            members.extend(group.iter().map(|branch| branch.member));
-            self.address(copy, members);
-            let Branch { out, class, .. } = group[0];
-            self.pool[copy].leave_by(out, class);
-            let output = arrival.base as usize + usize::from(out);
-            self.outputs[output].queued += u64::from(bytes);
-            let promised = group.iter().filter(|branch| branch.promised).count();
-            if promised > 1 {
-                // One packet needs one promise.
-                self.promised[output] -= promised as u32 - 1;
+        if branches.first().map(Branch::key) == branches.last().map(Branch::key) {
+            // All go on together, mostly toward the routers at which they part: the set stays.
+            self.sets.get_mut(set).iter_mut().zip(&*branches).for_each(|(member, branch)| *member = branch.member);
+            into.push(self.branch_off(arrival, packet, branches));
+        } else {
+            self.sets.free(set);
+            for group in branches.chunk_by(|a, b| a.key() == b.key()) {
+                let copy = if into.len() == first { packet } else { self.copy(packet) };
+                match group {
+                    [only] => self.pool[copy].be_for_node(only.member.node, only.member.state),
+                    several => {
+                        let set = self.sets.put_all(several.iter().map(|branch| branch.member));
+                        self.pool[copy].be_for_set(set);
+                    }
+                }
+                into.push(self.branch_off(arrival, copy, group));
             }
-            into.push(Arrival { packet: copy, out, class, bytes, ..*arrival });
         }
         self.context.counters.split(&self.pool[packet], (into.len() - first - 1) as u64);
         self.splitting = splitting;
+    }
+
+    /// A packet leaves by the output and on the class of some branches: counts it as waiting for the output.
+    #[inline(always)]
+    fn branch_off(&mut self, arrival: &Arrival, packet: u32, group: &[Branch]) -> Arrival {
+        let Branch { out, class, .. } = group[0];
+        let place = &mut self.pool[packet];
+        place.leave_by(out, class);
+        let bytes = place.bytes;
+        let output = arrival.base as usize + usize::from(out);
+        self.outputs[output].queued += u64::from(bytes);
+        if !self.promised.is_empty() {
+            // One packet needs one promise.
+            let promised = group.iter().filter(|branch| branch.promised).count() as u32;
+            self.promised[output] -= promised.saturating_sub(1);
+        }
+        Arrival { packet, out, class, bytes, ..*arrival }
     }
 
     /// Has a packet be for some nodes.
@@ -77,7 +108,7 @@ impl Fabric {
         if let [Member { node, state }] = *members {
             self.pool[packet].be_for_node(node, state);
         } else {
-            let set = self.sets.put(members);
+            let set = self.sets.put_all(members.iter().copied());
             self.pool[packet].be_for_set(set);
         }
     }
@@ -97,53 +128,52 @@ impl Fabric {
 
     /// Decides by which output each member of a set leaves.
     fn find_branches(&mut self, arrival: &Arrival, set: u32, splitting: &mut Splitting) {
-        let Splitting { branches, choices, .. } = splitting;
+        let Splitting { branches, choices, members } = splitting;
         branches.clear();
         choices.clear();
+        members.clear();
+        members.extend_from_slice(self.sets.get(set));
         let vc_class =
             VcClass(if self.reads_class { self.class_of(arrival.base, arrival.port, arrival.vc) } else { arrival.vc });
-        for index in 0..self.sets.get(set).len() {
-            let Member { node, state } = self.sets.get(set)[index];
+        for &Member { node, state } in &*members {
             let mut hop = Hop { dst: node, state, in_port: PortId(arrival.port), vc_class };
             let before = hop.state;
             let route = self.routing.route(arrival.id, &mut hop);
-            let branch = self.branch(arrival, &route, (Hop { state: before, ..hop }, hop), choices);
-            branches.push(branch);
+            let member = Member { node, state: hop.state };
+            branches.push(if route.count == 1 && route.choice != Choice::Escape {
+                Branch { out: route.first.0, class: route.vc_class.0, promised: false, member }
+            } else {
+                self.branch(arrival, &route, (Hop { state: before, ..hop }, member), choices)
+            });
         }
     }
 
-    /// Where a member leaves that a routing gives a route, `hops` before and after.
+    /// Where a member leaves that a routing gives a choice; `before` is what it has come with.
     fn branch(
         &mut self,
         arrival: &Arrival,
         route: &Route,
-        (before, after): (Hop, Hop),
+        (before, member): (Hop, Member),
         choices: &mut Vec<(Route, u16)>,
     ) -> Branch {
-        let member = Member { node: after.dst, state: after.state };
         let class = route.vc_class.0;
-        let made = choices.iter().find(|(other, _)| other == route).map(|&(_, out)| out);
-        match route.choice {
-            Choice::Ugal => {
-                let best = self.best_path(arrival, before);
-                let member = Member { state: best.hop.state, ..member };
-                return Branch { out: best.out, class: best.class.0, promised: false, member };
-            }
-            _ if made.is_some() => {}
-            Choice::Escape => {
-                let (port, vc_class, promised) = self.open_port_or_escape(arrival, route, &before);
-                if promised {
-                    choices.push((*route, port));
-                }
-                return Branch { out: port, class: vc_class, promised, member };
-            }
-            Choice::Random | Choice::LeastLoaded if route.count > 1 => {
-                let out = self.choose(arrival.router as usize, arrival.base as usize, route);
-                choices.push((*route, out));
-                return Branch { out, class, promised: false, member };
-            }
-            Choice::Random | Choice::LeastLoaded => {}
+        if route.choice == Choice::Ugal {
+            let best = self.best_path(arrival, before);
+            let member = Member { state: best.hop.state, ..member };
+            return Branch { out: best.out, class: best.class.0, promised: false, member };
         }
-        Branch { out: made.unwrap_or(route.first.0), class, promised: false, member }
+        if let Some(&(_, out)) = choices.iter().find(|(other, _)| other == route) {
+            return Branch { out, class, promised: false, member };
+        }
+        if route.choice == Choice::Escape {
+            let (out, class, promised) = self.open_port_or_escape(arrival, route, &before);
+            if promised {
+                choices.push((*route, out));
+            }
+            return Branch { out, class, promised, member };
+        }
+        let out = self.choose(arrival.router as usize, arrival.base as usize, route);
+        choices.push((*route, out));
+        Branch { out, class, promised: false, member }
     }
 }

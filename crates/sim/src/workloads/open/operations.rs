@@ -46,14 +46,15 @@ impl Operations {
         let own = &mut self.all[source];
         let key = (message.generated_at, message.plane.0);
         let recent = own.len().saturating_sub(RECENT);
-        let from = if own.get(recent).is_some_and(|first| first.key <= key) { recent } else { 0 };
-        let place = match own[from..].binary_search_by_key(&key, |known| known.key) {
-            Ok(place) => from + place,
-            Err(place) => {
-                own.insert(from + place, Arrived { key, copies: 0, last: 0 });
-                from + place
-            }
+        let found = match own[recent..].iter().rposition(|known| known.key <= key) {
+            Some(last) if own[recent + last].key == key => Ok(recent + last),
+            Some(last) => Err(recent + last + 1),
+            None => own[..recent].binary_search_by_key(&key, |known| known.key),
         };
+        let place = found.unwrap_or_else(|place| {
+            own.insert(place, Arrived { key, copies: 0, last: 0 });
+            place
+        });
         let operation = &mut own[place];
         operation.copies += 1;
         operation.last = operation.last.max(latency);
