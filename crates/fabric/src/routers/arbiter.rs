@@ -28,14 +28,41 @@ pub fn in_turn(mask: Mask<'_>, from: usize) -> impl Iterator<Item = usize> + '_ 
     })
 }
 
+/// What an architecture keeps of an output beside who asks for it, and with it the candidate that was served last, so that half a cache line
+/// holds all of it.
+pub(crate) trait Side: Copy + Default {
+    /// The candidate that was served last, where that is below 128.
+    fn last(&self) -> u8;
+    /// It is another one.
+    fn set_last(&mut self, last: u8);
+}
+
+/// Nothing but the candidate that was served last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Last(u8);
+
+impl Side for Last {
+    #[inline(always)]
+    fn last(&self) -> u8 {
+        self.0
+    }
+
+    #[inline(always)]
+    fn set_last(&mut self, last: u8) {
+        self.0 = last;
+    }
+}
+
 /// Who asks for each output of a partition: for each a set of candidates, and the one that was served last.
 #[derive(Debug)]
-pub(crate) struct Requests<S = ()> {
+pub(crate) struct Requests<S = Last> {
     lines: Vec<Line<S>>,
     /// Words of a set. One or two lie in the line.
     words: usize,
     /// By output, where that takes more words; else empty.
     wide: Vec<u64>,
+    /// By output, the candidate that was served last; likewise.
+    wide_last: Vec<u32>,
 }
 
 /// What is kept of an output: in one place, since it is used together.
@@ -44,7 +71,6 @@ pub(crate) struct Requests<S = ()> {
 struct Line<S> {
     /// The set, if one or two words are enough; else whether it is not empty, in the first.
     near: [u64; 2],
-    last: u32,
     /// The architecture's own.
     side: S,
 }
@@ -76,7 +102,7 @@ impl<S> Line<S> {
     }
 }
 
-impl<S: Copy + Default> Requests<S> {
+impl<S: Side> Requests<S> {
     /// No requests, for so many outputs and candidates of each.
     pub fn new(outputs: usize, candidates: usize) -> Self {
         let words = candidates.div_ceil(64).max(1);
@@ -84,13 +110,15 @@ impl<S: Copy + Default> Requests<S> {
             lines: vec![Line::default(); outputs],
             words,
             wide: vec![0; if words > 2 { outputs * words } else { 0 }],
+            wide_last: vec![0; if words > 2 { outputs } else { 0 }],
         }
     }
 
     /// Bytes of the requests for so many outputs and candidates of each.
     pub fn bytes(outputs: u64, candidates: u64) -> u64 {
         let words = candidates.div_ceil(64).max(1);
-        bytes_of::<Line<S>>(outputs) + bytes_of::<u64>(if words > 2 { outputs * words } else { 0 })
+        let wide = if words > 2 { outputs } else { 0 };
+        bytes_of::<Line<S>>(outputs) + bytes_of::<u64>(wide * words) + bytes_of::<u32>(wide)
     }
 
     /// Reads all lines once, in the order of memory.
@@ -162,34 +190,43 @@ impl<S: Copy + Default> Requests<S> {
     /// The candidate is served: it is taken out if it has nothing more, and the others come first next time.
     #[inline(always)]
     pub fn serve(&mut self, output: usize, candidate: usize, is_done: bool) {
-        if self.words > 2 && is_done {
-            self.remove_wide(output, candidate);
+        if self.words > 2 {
+            return self.serve_wide(output, candidate, is_done);
         }
-        let is_done = is_done && self.words <= 2;
         let line = &mut self.lines[output];
         line.near[candidate >> 6 & 1] &= !(u64::from(is_done) << (candidate & 63));
-        line.last = candidate as u32;
+        line.side.set_last(candidate as u8);
+    }
+
+    /// The same where a set takes more words than lie in the line.
+    #[inline(never)]
+    fn serve_wide(&mut self, output: usize, candidate: usize, is_done: bool) {
+        if is_done {
+            self.remove_wide(output, candidate);
+        }
+        self.wide_last[output] = candidate as u32;
     }
 
     /// A candidate is served that did not have to ask, for nobody else does: the others come first next time.
     #[inline(always)]
     pub fn bypass(&mut self, output: usize, candidate: usize) {
-        let line = &mut self.lines[output];
-        debug_assert!(!line.asks(), "a candidate is passed over");
-        line.last = candidate as u32;
+        debug_assert!(!self.any(output), "a candidate is passed over");
+        self.serve(output, candidate, false);
     }
 
-    /// The same of a candidate that has nothing more for now; returns what the architecture keeps of the output, and whether
+    /// The same as `serve` of a candidate that has nothing more for now; returns what the architecture keeps of the output, and whether
     /// anybody else asks for it.
     #[inline(always)]
     pub fn served(&mut self, output: usize, candidate: usize) -> (&mut S, bool) {
         if self.words > 2 {
-            self.remove_wide(output, candidate);
+            self.serve_wide(output, candidate, true);
+            let line = &mut self.lines[output];
+            let any = line.asks();
+            return (&mut line.side, any);
         }
-        let is_near = self.words <= 2;
         let line = &mut self.lines[output];
-        line.near[candidate >> 6 & 1] &= !(u64::from(is_near) << (candidate & 63));
-        line.last = candidate as u32;
+        line.near[candidate >> 6 & 1] &= !(1 << (candidate & 63));
+        line.side.set_last(candidate as u8);
         let any = line.asks();
         (&mut line.side, any)
     }
@@ -202,8 +239,8 @@ impl<S: Copy + Default> Requests<S> {
     /// The candidate of an output whose turn it is, where masks lie in their lines; there must be one.
     #[inline(always)]
     pub fn first_in_turn(&self, output: usize) -> usize {
-        let Line { near: [low, high], last, .. } = self.lines[output];
-        let first = last + 1;
+        let Line { near: [low, high], side } = self.lines[output];
+        let first = u32::from(side.last()) + 1;
         if self.words == 1 {
             return (low.rotate_right(first & 63).trailing_zeros() + first) as usize & 63;
         }
@@ -243,9 +280,9 @@ impl<S: Copy + Default> Requests<S> {
         if turn.rule != Arbitration::RoundRobin || self.words > 2 {
             return self.pick_by_rule(fabric, turn, heads);
         }
-        let Line { near: [low, high], last, .. } = self.lines[turn.output];
+        let Line { near: [low, high], side } = self.lines[turn.output];
         // Turned so that the candidate behind the last one comes lowest.
-        let first = last + 1;
+        let first = u32::from(side.last()) + 1;
         if self.words == 1 {
             for place in Bits(low.rotate_right(first & 63)) {
                 let candidate = (place + first as usize) & 63;
@@ -268,7 +305,8 @@ impl<S: Copy + Default> Requests<S> {
 
     /// The candidate behind the one that was served last.
     fn next(&self, output: usize) -> usize {
-        (self.lines[output].last as usize + 1) % (self.words * 64)
+        let last = if self.words > 2 { self.wide_last[output] } else { self.lines[output].side.last().into() };
+        (last as usize + 1) % (self.words * 64)
     }
 
     /// The same by any rule, over masks of any width.

@@ -23,7 +23,7 @@ use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::Queue;
 use crate::prefetch::Prefetch;
 use crate::routers::Routers;
-use crate::routers::arbiter::{Requests, Turn};
+use crate::routers::arbiter::{Last, Requests, Turn};
 use crate::routers::crosspoint::{Column, Crosspoint};
 
 /// All output-queued routers of a partition.
@@ -334,6 +334,6 @@ impl OutputQueued {
     pub(crate) fn bytes(size: &NetworkSize) -> u64 {
         bytes_of::<Crosspoint>(size.inputs() * size.max_ports)
             + bytes_of::<Row>(size.inputs())
-            + Requests::<()>::bytes(size.ports, size.max_ports << size.vc_shift)
+            + Requests::<Last>::bytes(size.ports, size.max_ports << size.vc_shift)
     }
 }

@@ -29,7 +29,7 @@ use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Queue};
 use crate::prefetch::Prefetch;
 use crate::routers::Routers;
-use crate::routers::arbiter::{Candidates, Requests, Turn, in_turn};
+use crate::routers::arbiter::{Candidates, Last, Requests, Turn, in_turn};
 
 /// All shared-buffer routers of a partition.
 #[derive(Debug)]
@@ -396,7 +396,7 @@ impl SharedBuffer {
     pub(crate) fn bytes(size: &NetworkSize) -> u64 {
         let words = (size.max_ports << size.vc_shift).div_ceil(64).max(1);
         bytes_of::<SharedQueue>(size.inputs())
-            + Requests::<()>::bytes(size.ports, 1 << size.vc_shift)
+            + Requests::<Last>::bytes(size.ports, 1 << size.vc_shift)
             + bytes_of::<u32>(size.inputs() + size.ports)
             + bytes_of::<u64>(size.routers * (words + 2))
     }

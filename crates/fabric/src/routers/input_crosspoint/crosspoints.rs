@@ -5,7 +5,7 @@
 use super::{InputCrosspointQueued, Place};
 use crate::fabric::{Fabric, LocalRouter, Outgoing, QUEUED, Sent};
 use crate::packet::NONE;
-use crate::routers::arbiter::Turn;
+use crate::routers::arbiter::{Side, Turn};
 use crate::routers::crosspoint::Column;
 
 /// The packet that went last by an output.
@@ -15,6 +15,20 @@ pub(super) struct Leaving {
     candidate: u32,
     /// Its bytes; 0 once an input has been told that they are free.
     bytes: u32,
+    /// The candidate that went last (`Side`).
+    last: u8,
+}
+
+impl Side for Leaving {
+    #[inline(always)]
+    fn last(&self) -> u8 {
+        self.last
+    }
+
+    #[inline(always)]
+    fn set_last(&mut self, last: u8) {
+        self.last = last;
+    }
 }
 
 impl InputCrosspointQueued {
@@ -44,13 +58,14 @@ impl InputCrosspointQueued {
     /// Notes the packet that goes by an output now.
     #[inline(always)]
     pub(super) fn note_leaving(&mut self, output: usize, candidate: usize, bytes: u32) {
-        *self.columns.side_mut(output) = Leaving { candidate: candidate as u32, bytes };
+        let leaving = self.columns.side_mut(output);
+        (leaving.candidate, leaving.bytes) = (candidate as u32, bytes);
     }
 
     /// If an output's link has fallen free, the crosspoint of the packet that was on it has room again: its input may be able to send.
     #[inline(always)]
     pub(super) fn clear_left(&mut self, fabric: &Fabric, Place { router, base }: Place, out: usize, now: u64) {
-        let Leaving { candidate, bytes } = *self.columns.side(base + out).0;
+        let Leaving { candidate, bytes, .. } = *self.columns.side(base + out).0;
         if bytes > 0 && fabric.outputs[base + out].free_at <= now {
             self.columns.side_mut(base + out).bytes = 0;
             self.mark_input(router, candidate as usize >> self.vc_shift);

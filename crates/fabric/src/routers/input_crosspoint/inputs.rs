@@ -4,7 +4,7 @@ use super::{InputCrosspointQueued, Place};
 use crate::event_kind;
 use crate::fabric::{Arrival, Fabric, Leaving as FromInput, Space};
 use crate::packet::{NONE, Packet};
-use crate::routers::arbiter::{Candidates, Turn};
+use crate::routers::arbiter::{Candidates, Side, Turn};
 
 /// The crossbar's side of an input.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,6 +13,20 @@ pub(super) struct InputSide {
     pub free_at: u64,
     /// A wake-up is under way.
     pub waking: bool,
+    /// The head that went last (`Side`).
+    last: u8,
+}
+
+impl Side for InputSide {
+    #[inline(always)]
+    fn last(&self) -> u8 {
+        self.last
+    }
+
+    #[inline(always)]
+    fn set_last(&mut self, last: u8) {
+        self.last = last;
+    }
 }
 
 /// The queues of an input.

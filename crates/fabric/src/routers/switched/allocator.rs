@@ -86,39 +86,38 @@ impl Switched {
     #[inline(always)]
     fn serve_output<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, now: u64) {
         let (side, is_asked) = self.requests.side(place.output);
-        let mut filled = side.filled;
+        let mut has_packets = side.has_packets;
         if is_asked {
             if side.free_at > now {
                 self.wake_output(fabric, place.output);
             } else {
-                filled |= self.grant::<PLAIN>(fabric, place, now);
+                has_packets |= self.grant::<PLAIN>(fabric, place, now);
             }
         }
-        if filled != 0 {
+        if has_packets {
             self.send_buffered::<PLAIN>(fabric, place.output, now);
         }
     }
 
-    /// A free output picks one of the heads that ask for it. Returns the virtual channel, as a bit, on which that waits in a buffer, if it does.
+    /// A free output picks one of the heads that ask for it. Returns whether that waits in a buffer now.
     #[inline(always)]
-    fn grant<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, now: u64) -> u64 {
+    fn grant<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, now: u64) -> bool {
         let Place { base, output, .. } = place;
         let port = &fabric.outputs[output];
-        let is_idle = port.free_at <= now && self.requests.side(output).0.filled == 0;
-        if PLAIN && self.takes_first && is_idle {
+        let is_idle = port.free_at <= now && !self.requests.side(output).0.has_packets;
+        let picked = if PLAIN && self.takes_first && is_idle {
             // As `ready` would find it: whoever's turn it is can go, by the first buffer of its class.
             let candidate = self.requests.first_in_turn(output);
             let class = self.fifos[(base << self.vc_shift) + candidate].class;
-            let vc = class * fabric.classes[port.class.0 as usize].vcs_per_class;
-            return self.cross::<PLAIN>(fabric, place, (candidate, vc), now);
-        }
-        match self.pick_ready::<PLAIN>(fabric, place, now) {
-            Some(picked) => self.cross::<PLAIN>(fabric, place, picked, now),
-            None => {
-                self.starve(fabric, output, now);
-                0
-            }
-        }
+            Some((candidate, class * fabric.classes[port.class.0 as usize].vcs_per_class))
+        } else {
+            self.pick_ready::<PLAIN>(fabric, place, now)
+        };
+        let Some(picked) = picked else {
+            self.starve(fabric, output, now);
+            return false;
+        };
+        self.cross::<PLAIN>(fabric, place, picked, now)
     }
 
     /// One of the heads that ask for an output and can go, and its virtual channel. A function of its own, since most outputs are idle.
@@ -149,7 +148,7 @@ impl Switched {
         place: Place,
         (candidate, vc): (usize, u8),
         now: u64,
-    ) -> u64 {
+    ) -> bool {
         let Place { base, output, .. } = place;
         let input = (base << self.vc_shift) + candidate;
         let fifo = &self.fifos[input];
@@ -183,11 +182,11 @@ impl Switched {
         crossing: Crossing,
         leaving: Leaving,
         now: u64,
-    ) -> u64 {
+    ) -> bool {
         let Crossing { input, candidate, output, vc, may_go } = crossing;
         let Leaving { packet, bytes, time, .. } = leaving;
         let (side, is_asked) = self.requests.served(output, candidate);
-        let goes_on = may_go && side.filled == 0;
+        let goes_on = may_go && !side.has_packets;
         if goes_on {
             side.sends((bytes, vc));
         }
@@ -195,14 +194,14 @@ impl Switched {
         let waits = is_asked & !side.waking;
         side.waking |= waits;
         fabric.wake_side_if(waits, output, event_kind::OUTPUT_SIDE, now + time);
-        let waiting = if goes_on {
-            fabric.transmit::<QUEUED, PLAIN>(output, Outgoing { packet, bytes, vc }, now);
-            0
+        let sent = Outgoing { packet, bytes, vc };
+        if goes_on {
+            fabric.transmit::<QUEUED, PLAIN>(output, sent, now);
         } else {
-            self.put_into_buffer(fabric, output, Outgoing { packet, bytes, vc })
-        };
+            self.put_into_buffer(fabric, output, sent);
+        }
         fabric.vacate::<PLAIN>(self, Space { input: input as u32, part: 0 }, leaving, now);
-        waiting
+        !goes_on
     }
 
     /// Has an output visited when its side of the crossbar falls free.

@@ -56,6 +56,8 @@ pub struct Switched {
     requests: Requests<OutputSide>,
     /// By (port, virtual channel), the buffers at the outputs; empty if the architecture has none.
     buffers: Vec<Buffer>,
+    /// By output, the virtual channels whose buffers have packets; likewise.
+    filled: Vec<u64>,
     /// The depth of each of them in bytes.
     depth: u32,
     /// The crossbar's bandwidth at a port over the link's.
@@ -97,6 +99,7 @@ impl Switched {
             takes_first: speedup.is_some() && arbitration == Arbitration::RoundRobin && requests.is_near(),
             requests,
             buffers: vec![Buffer::default(); if speedup.is_some() { queues } else { 0 }],
+            filled: vec![0; if speedup.is_some() { ports } else { 0 }],
             depth: fabric.plan.inner_depth,
             speedup: u64::from(speedup.unwrap_or(1)),
             first: vec![0; fabric.routers.len()],
@@ -203,7 +206,7 @@ impl Switched {
 
     /// The same of input-output-queued routers.
     pub(crate) fn input_output_queued_bytes(size: &NetworkSize, spec: &InputOutputQueuedSpec) -> u64 {
-        Self::bytes(size, spec.arbitration) + bytes_of::<Buffer>(size.inputs())
+        Self::bytes(size, spec.arbitration) + bytes_of::<Buffer>(size.inputs()) + bytes_of::<u64>(size.ports)
     }
 
     fn bytes(size: &NetworkSize, arbitration: Arbitration) -> u64 {

@@ -237,7 +237,7 @@ impl Switched {
                 None => self.starve(fabric, place.output, now),
             }
         }
-        if self.requests.side(place.output).0.filled != 0 {
+        if self.requests.side(place.output).0.has_packets {
             self.send_buffered::<false>(fabric, place.output, now);
         }
     }

@@ -7,6 +7,7 @@ use engine::Bits;
 use super::Switched;
 use crate::fabric::{Fabric, Outgoing, QUEUED};
 use crate::packet::{NONE, Queue};
+use crate::routers::arbiter::Side;
 
 /// The buffer of an output and virtual channel.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,26 +18,40 @@ pub(super) struct Buffer {
     pub queued: u32,
 }
 
-/// The crossbar's side of an output, and what its buffers hold.
+/// The crossbar's side of an output, and what its buffers hold. Which of them have packets lies apart (`Switched::filled`): mostly none has.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OutputSide {
     /// It is free from this time on, in ticks.
     pub free_at: u64,
-    /// The virtual channels whose buffers have packets.
-    pub filled: u64,
     /// Bytes of the packet that went last: it holds space of its buffer until its tail has gone.
     leaving: u32,
     /// The virtual channel of the packet that went last.
     last_vc: u8,
+    /// The head that went last (`Side`).
+    last: u8,
     /// A wake-up is under way.
     pub waking: bool,
+    /// Some buffer has packets.
+    pub has_packets: bool,
+}
+
+impl Side for OutputSide {
+    #[inline(always)]
+    fn last(&self) -> u8 {
+        self.last
+    }
+
+    #[inline(always)]
+    fn set_last(&mut self, last: u8) {
+        self.last = last;
+    }
 }
 
 impl OutputSide {
     /// A packet of a size that crosses goes on at once on a virtual channel.
     #[inline(always)]
     pub fn sends(&mut self, (bytes, vc): (u32, u8)) {
-        debug_assert!(self.filled == 0, "a packet is passed over");
+        debug_assert!(!self.has_packets, "a packet is passed over");
         (self.leaving, self.last_vc) = (bytes, vc);
     }
 
@@ -84,7 +99,7 @@ impl Switched {
         if !PLAIN && fabric.promises_several_vcs(output, class) {
             return self.promised_vc(fabric, (output, first), bytes, now);
         }
-        if !sending && side.filled == 0 {
+        if !sending && !side.has_packets {
             return Some(first);
         }
         let buffers = &self.buffers[(output << self.vc_shift) + usize::from(first)..][..usize::from(vcs_per_class)];
@@ -132,16 +147,16 @@ impl Switched {
         }
     }
 
-    /// Puts a packet that crosses into its buffer. Returns its virtual channel, as a bit.
+    /// Puts a packet that crosses into its buffer.
     #[inline(never)]
-    pub(super) fn put_into_buffer(&mut self, fabric: &mut Fabric, output: usize, crossed: Outgoing) -> u64 {
+    pub(super) fn put_into_buffer(&mut self, fabric: &mut Fabric, output: usize, crossed: Outgoing) {
         let Outgoing { packet, bytes, vc } = crossed;
-        self.requests.side_mut(output).filled |= 1 << vc;
+        self.requests.side_mut(output).has_packets = true;
+        self.filled[output] |= 1 << vc;
         let buffer = &mut self.buffers[output << self.vc_shift | usize::from(vc)];
         fabric.pool[packet].next = NONE;
         buffer.queue.push(&mut fabric.pool, packet);
         buffer.queued += bytes;
-        1 << vc
     }
 
     /// Sends the next packet from an output's buffers, the virtual channels in turn, if its link can take one.
@@ -151,7 +166,8 @@ impl Switched {
         if free_at > now {
             return fabric.wake_at(output, free_at);
         }
-        let (&OutputSide { filled, last_vc, .. }, is_asked) = self.requests.side(output);
+        let (&OutputSide { last_vc, .. }, is_asked) = self.requests.side(output);
+        let filled = self.filled[output];
         // Turned so that the virtual channel whose turn it is comes lowest.
         let turn = (u32::from(last_vc) + 1) & 63;
         let first = output << self.vc_shift;
@@ -167,7 +183,8 @@ impl Switched {
             buffer.queued -= bytes;
             let left = filled & !(u64::from(buffer.queue.is_empty()) << vc);
             let side = self.requests.side_mut(output);
-            (side.filled, side.leaving, side.last_vc) = (left, bytes, vc as u8);
+            (side.has_packets, side.leaving, side.last_vc) = (left != 0, bytes, vc as u8);
+            self.filled[output] = left;
             let sent = fabric.transmit::<QUEUED, PLAIN>(output, Outgoing { packet, bytes, vc: vc as u8 }, now);
             // Others go on when the link falls free, or may lack the room that the packet then gives back.
             if left != 0 || is_asked {
