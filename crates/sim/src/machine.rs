@@ -164,10 +164,10 @@ impl<R: Routers> Worker<R> {
         let many = self.owned.len() > 1;
         for OwnedPartition { index, partition } in &mut self.owned {
             std::mem::swap(&mut *lock(&mail[*index]), &mut self.inbox);
-            partition.take_in(&mut self.inbox);
             if many {
                 partition.before_window();
             }
+            partition.take_in(&mut self.inbox);
             partition.run_until(end, &mut self.context);
             for (outgoing, there) in self.context.outbox.iter_mut().zip(mail) {
                 if !outgoing.is_empty() {

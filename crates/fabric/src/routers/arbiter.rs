@@ -395,5 +395,21 @@ mod tests {
             want.extend(all.iter().filter(|&&bit| bit < from));
             prop_assert_eq!(in_turn(&words, from).collect::<Vec<_>>(), want);
         }
+
+        #[test]
+        fn the_first_in_turn_is_behind_the_one_that_was_served_last(
+            candidates in prop::collection::btree_set(0_usize..128, 1..20), room in prop::sample::select(vec![40_usize, 64, 65, 128]),
+            last in 0_usize..128,
+        ) {
+            // Would catch a turn that begins at the one that was served last, or that does not go round at the end of one word or two.
+            let (candidates, last): (Vec<usize>, usize) = (candidates.iter().map(|own| own % room).collect(), last % room);
+            let mut requests = Requests::<Last>::new(3, room);
+            requests.serve(1, last, false);
+            for &candidate in &candidates {
+                requests.add(1, candidate);
+            }
+            let behind = candidates.iter().copied().filter(|&own| own > last).min();
+            prop_assert_eq!(Some(requests.first_in_turn(1)), behind.or(candidates.iter().copied().min()));
+        }
     }
 }
