@@ -14,10 +14,11 @@ use units::NodeId;
 use workload::program::Programs;
 
 use crate::experiment::Search;
+use crate::job::Job;
 use crate::network::Network;
 use crate::path_sample;
 use crate::run::most_runs;
-use crate::system::{Job, System};
+use crate::system::System;
 use crate::traffic::PacedTraffic;
 use crate::workloads::Extent;
 

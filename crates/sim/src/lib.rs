@@ -14,6 +14,7 @@ mod error;
 mod experiment;
 mod flat;
 mod groups;
+mod job;
 mod loads;
 mod machine;
 mod memory;
@@ -43,6 +44,7 @@ pub use completed::{Completed, completed};
 pub use engine::statistics::{student_quantile, student_tail};
 pub use error::SystemError;
 pub use experiment::*;
+pub use job::Job;
 pub use loads::loads;
 pub use machine::Machine;
 pub use network::{Network, Packets};
@@ -62,7 +64,7 @@ pub use routing_table::routing_table;
 pub use run::outcome::{RunError, RunOptions};
 pub use run::{run, saturation};
 pub use series::{Sample, SourceWaits};
-pub use system::{Job, System};
+pub use system::System;
 pub use warnings::warnings;
 pub use workloads::{
     Counts, Course, Extent, OperationVolumes, Part, SATURATED_BELOW, SetLoads, Setting, State, Totals, Workload,

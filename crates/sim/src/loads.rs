@@ -9,7 +9,8 @@ use topology::{ChannelClass, ChannelSource};
 use units::{ChannelId, NodeId};
 
 use crate::error::SystemError;
-use crate::system::{Job, System};
+use crate::job::Job;
+use crate::system::System;
 use crate::traffic::Runs;
 
 /// How exactly the part of a mixture is found.

@@ -6,7 +6,8 @@ use routing::{Choice, Hop, Routing};
 use topology::{Endpoint, Topology};
 use units::{Draw, NodeId, VcClass};
 
-use crate::system::{Job, System};
+use crate::job::Job;
+use crate::system::System;
 
 /// Packets of a sample, about: its mean is within 1 % of the pattern's.
 const PACKETS: u32 = 1 << 14;

@@ -13,8 +13,9 @@ use units::ChannelId;
 
 use crate::credit_bound::{is_followed, transits};
 use crate::error::SystemError;
+use crate::job::Job;
 use crate::loads::{capacity, loads};
-use crate::system::{Job, System};
+use crate::system::System;
 
 /// Shares below this part of an equal division are starvation.
 const STARVED: f64 = 0.75;

@@ -8,44 +8,25 @@ use routing::algorithms::flat::is_flat;
 use routing::{DependencyCycle, Routing};
 use topology::Topology;
 use units::{Bytes, NodeId, Time};
-use workload::communicator::Unserved;
 
-use crate::allocation::Allocator;
 use crate::error::SystemError;
-use crate::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
+use crate::experiment::ExperimentSpec;
 use crate::flat;
 use crate::groups::{Demand, JobGroups, senders};
+use crate::job::{self, Draft, Job};
 use crate::messages::direct_routing;
 use crate::network::{Network, Packets};
-use crate::pacers::PacerSpec;
 use crate::parts::Parts;
 use crate::series::MOST_SAMPLES;
 use crate::shared_interfaces;
-use crate::traffic::{JobNumbers, Span};
-use crate::workloads::{self, Setting, Site, Workload};
+use crate::traffic::JobNumbers;
+use crate::workloads::Setting;
 
 /// The longest run in picoseconds, some 26 days: times that lie behind its end have to fit into 64 bits too.
 const LONGEST_RUN: u64 = 1 << 61;
 
 /// Batches of the longest run, its warm-up and its draining included.
 const MOST_BATCHES: u64 = 1 << 13;
-
-/// One of the workloads that share a network.
-#[derive(Clone, Debug)]
-pub struct Job {
-    /// Its name; empty if it is the only one.
-    pub name: String,
-    /// What it sends.
-    pub workload: Arc<dyn Workload>,
-    /// From when until when it sends, in ticks.
-    pub span: Span,
-    /// Whether a run ends without waiting for it.
-    pub background: bool,
-    /// The seed of its nodes' streams.
-    pub seed: u64,
-    /// When packets of its flows may leave.
-    pub pacer: PacerSpec,
-}
 
 /// A system built from one point of an experiment: everything but its state.
 #[derive(Clone, Debug)]
@@ -78,7 +59,7 @@ impl System {
             flat::check(spec)?;
         }
         let routing = parts.routing(spec, &*topology, base)?;
-        let mut jobs = draft_jobs(spec, &topology, (base, parts), &[])?;
+        let mut jobs = job::drafts(spec, &topology, (base, parts), &[])?;
         let unserved = {
             let own = jobs.iter().map(|job| &job.workload);
             let all = own.map(|own| (own.groups(), Demand::of(&**own), own.programs(), senders(&**own)));
@@ -86,7 +67,7 @@ impl System {
             crate::groups::unserved(spec, &topology, &all)?
         };
         if unserved.iter().any(|own| !own.is_empty()) {
-            jobs = draft_jobs(spec, &topology, (base, parts), &unserved)?;
+            jobs = job::drafts(spec, &topology, (base, parts), &unserved)?;
         }
         if spec.nic.parts().is_some() {
             let placed = jobs.iter().map(|job| {
@@ -100,14 +81,8 @@ impl System {
             true => fabric::packet_size(spec.link.bandwidth).0 as u32,
             false => jobs.iter().map(|job| job.workload.packets().packet).max().unwrap_or(1),
         };
-        let by_routers = |job: &Draft| !job.workload.groups().is_empty() || job.workload.sets().is_some();
-        if let Some(Draft { name, .. }) = jobs.iter().find(|job| !job.pacer.is_none() && by_routers(job)) {
-            let message = "a pacer holds back the packets of flows from node to node: in-switch operations have windows of their own, and what \
-                           routers copy is for several nodes";
-            let error = SystemError::new("workload.pacer", message);
-            return Err(if name.is_empty() { error } else { error.below(&format!("job.{name}.")) });
-        }
-        check_runs(&jobs, (&*topology, &*routing))?;
+        job::check_pacers(&jobs)?;
+        job::check_runs(&jobs, (&*topology, &*routing))?;
         let groups: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| job.workload.groups()).collect();
         if is_flat && !groups.is_empty() {
             return Err(SystemError::new("topology.kind", flat::NO_SWITCHES));
@@ -354,116 +329,6 @@ impl System {
             )),
         }
     }
-}
-
-/// A job about to be built: all but its span in ticks.
-struct Draft {
-    name: String,
-    workload: Arc<dyn Workload>,
-    start: Time,
-    end: Option<Time>,
-    background: bool,
-    seed: u64,
-    pacer: PacerSpec,
-}
-
-impl Draft {
-    /// The job on a network of a tick: start and end are multiples of it.
-    fn finish(self, tick: Time) -> Job {
-        let Self { name, workload, start, end, background, seed, pacer } = self;
-        let span = start.0 / tick.0..end.map_or(u64::MAX, |end| end.0 / tick.0);
-        Job { name, workload, span, background, seed, pacer }
-    }
-}
-
-/// The jobs of a point; by job, given the groups that routers have no room for, if any.
-fn draft_jobs(
-    spec: &ExperimentSpec,
-    topology: &Arc<dyn Topology>,
-    (base, parts): (&Path, &Parts),
-    unserved: &[Unserved],
-) -> Result<Vec<Draft>, SystemError> {
-    let programs = &*parts.programs;
-    let (none, of_job) = (Unserved::new(), |job: usize| unserved.get(job));
-    let packet = match is_flat(&**topology) {
-        true => Bytes(flat::WHOLE),
-        false => fabric::packet_size(spec.link.of_class("injection").0),
-    };
-    if let Some(workload) = &spec.workload {
-        let site = Site {
-            topology,
-            place: &spec.placement,
-            nodes: None,
-            nic: &spec.nic,
-            node: &spec.node,
-            packet,
-            seed: spec.seed,
-            base,
-            programs,
-            unserved: of_job(0).unwrap_or(&none),
-            overflow: spec.in_switch.overflow,
-        };
-        let built = workloads::build(workload, &site)?;
-        let (pacer, workload) = (pacer_of(workload, &*built)?, built);
-        let (name, seed) = (String::new(), spec.seed);
-        return Ok(vec![Draft { name, workload, start: Time(0), end: None, background: false, seed, pacer }]);
-    }
-    if spec.jobs.is_empty() {
-        return Err(SystemError::new("workload", "there is no workload: write [workload], or [[job]] tables"));
-    }
-    let mut allocator = Allocator::new(topology, spec.seed, base);
-    let draft = |(number, job): (usize, &JobSpec)| {
-        // What is wrong with the whole machine is not the job's.
-        let at = |error: SystemError| match error.key.split('.').next() {
-            Some("workload" | "placement" | "nodes" | "node_count") => error.below(&format!("job.{}.", job.name)),
-            _ => error,
-        };
-        let (nodes, place) = allocator.next(job).map_err(at)?;
-        // A stream of its own for each job at a node; the first has those of a single workload.
-        let seed = spec.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let (nic, node, nodes) = (&spec.nic, &spec.node, nodes.as_deref());
-        let site = Site {
-            topology,
-            place: &place,
-            nodes,
-            nic,
-            node,
-            packet,
-            seed,
-            base,
-            programs,
-            unserved: of_job(number).unwrap_or(&none),
-            overflow: spec.in_switch.overflow,
-        };
-        let workload = workloads::build(&job.workload, &site).map_err(at)?;
-        let pacer = pacer_of(&job.workload, &*workload).map_err(at)?;
-        let JobSpec { name, start, end, background, .. } = job.clone();
-        Ok(Draft { name, workload, start, end, background, seed, pacer })
-    };
-    spec.jobs.iter().enumerate().map(draft).collect()
-}
-
-/// Refuses routings that part consecutive nodes on the way up a fat-tree, where a packet is for consecutive nodes.
-fn check_runs(jobs: &[Draft], (topology, routing): (&dyn Topology, &dyn Routing)) -> Result<(), SystemError> {
-    let has_runs = |job: &Draft| job.workload.multicasts().is_some_and(|own| own.runs.is_some());
-    let keeps_together = ["adaptive-up-down", "random-up-down"].contains(&routing.kind());
-    if keeps_together || topology.kind() != "fat-tree" || !jobs.iter().any(has_runs) {
-        return Ok(());
-    }
-    let message = format!(
-        "\"{}\" may part consecutive nodes on the way up, which `packet_for = \"consecutive\"` does not allow: \"adaptive-up-down\" and \
-             \"random-up-down\" keep them together",
-        routing.kind()
-    );
-    Err(SystemError::new("routing.kind", message))
-}
-
-/// The pacer of a workload.
-fn pacer_of(spec: &WorkloadSpec, workload: &dyn Workload) -> Result<PacerSpec, SystemError> {
-    let pacer = spec.pacer();
-    let checked = pacer.check(workload.packets().packet);
-    checked.map_err(|error| SystemError::new(format!("workload.pacer.{}", error.key), error.message))?;
-    Ok(pacer.clone())
 }
 
 fn fabric_spec(

@@ -2,10 +2,11 @@
 
 use units::NodeId;
 
+use crate::job::Job;
 use crate::network::Network;
 use crate::results::{JobResult, PointResult, SeriesResult};
 use crate::series::{Sample, Series};
-use crate::system::{Job, System};
+use crate::system::System;
 use crate::workloads::{Totals, sent};
 
 /// The result of one of the jobs.

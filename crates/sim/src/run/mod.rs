@@ -11,11 +11,12 @@ use fabric::{Grain, PartitionMap};
 
 use crate::clock::Stopwatch;
 use crate::flat::{self, FlatJob};
+use crate::job::Job;
 use crate::machine::{self, Machine};
 use crate::progress::Phase;
 use crate::results::PointResult;
 use crate::series::Sample;
-use crate::system::{Job, System};
+use crate::system::System;
 use crate::traffic::{Division, JobNumbers, NodeTraffic, PacedSpec, SharedTraffic};
 use crate::workloads::{Part, Totals};
 use control::{Control, Runner, report_done};
