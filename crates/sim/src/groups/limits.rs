@@ -24,6 +24,8 @@ pub(crate) struct Demand {
     copies: bool,
     /// The smallest and the largest of those that combine.
     combined: Option<((Operation, u64), (Operation, u64))>,
+    /// Whether one of them has its results for one member, which acknowledges them.
+    acknowledged: bool,
 }
 
 impl Demand {
@@ -41,6 +43,7 @@ impl Demand {
             self.copies = true;
             return;
         }
+        self.acknowledged |= call.operation.combines_for_one();
         let own = (call.operation, call.bytes);
         let (smallest, largest) = self.combined.unwrap_or((own, own));
         let smallest = if own.1 < smallest.1 { own } else { smallest };
@@ -51,6 +54,11 @@ impl Demand {
     /// The first operation that it combines, if it does.
     pub fn combining(&self) -> Option<Operation> {
         self.combined.map(|((operation, _), _)| operation)
+    }
+
+    /// Whether members wait for acknowledgements.
+    pub const fn is_acknowledged(&self) -> bool {
+        self.acknowledged
     }
 
     /// Whether its packets are combined.

@@ -59,7 +59,8 @@ pub(crate) fn build(
     // Packets of low latency may be smaller than those of streams. A partial sum is of a packet of either, so that there have to be enough of both.
     let small = packet.min(limits::params(own, 0).small_packet);
     let sizes = if own.streaming.is_some() { [small, packet] } else { [small; 2] };
-    let path = Path { links: &links, delay, packets: sizes, depth: deepest(&trees) };
+    let acknowledged = demands.iter().any(Demand::is_acknowledged);
+    let path = Path { links: &links, delay, packets: sizes, depth: deepest(&trees), acknowledged };
     let units = combining
         .contains(&true)
         .then(|| CombineSpec { elements: elements(own), ..units(&own.combine, &**topology, &path) });
@@ -147,7 +148,13 @@ struct Path<'a> {
     /// The smallest and the largest packet that is combined, full ones.
     packets: [u32; 2],
     depth: u64,
+    /// A member says to the others when the results have come that are for it alone.
+    acknowledged: bool,
 }
+
+/// How many times the way up and down a window has to cover where results are acknowledged: the way itself, as long for the acknowledgement,
+/// and half a window of results until there is one.
+const ACKNOWLEDGED: u64 = 4;
 
 impl Path<'_> {
     /// Packets that a member sends at the bandwidth of its link until the result of the first one is back, and one more: of the size of which
@@ -167,7 +174,8 @@ impl Path<'_> {
         // Through each switch twice on the way up, into its unit and out of it, and once on the way down.
         let switch = 3 * self.delay.0 + time(slowest) + combining;
         let round = (self.depth + 1).saturating_mul(switch + 2 * link) + 2 * link;
-        (round / time(fastest) + 2).clamp(1, 1 << 16) as u32
+        let times = if self.acknowledged { ACKNOWLEDGED } else { 1 };
+        (round.saturating_mul(times) / time(fastest) + 2).clamp(1, 1 << 16) as u32
     }
 }
 

@@ -148,6 +148,25 @@ fn small_operations_have_packets_of_their_own() {
 }
 
 #[test]
+fn the_default_window_does_not_hold_back_what_is_acknowledged() {
+    // Would catch a window that covers the way up and down, but not acknowledgements, which members that get nothing wait for.
+    // Those of a reduce-scatter, from every member, wait behind what the member sends itself.
+    for (operation, most) in [("reduce", 1.01), ("reduce-scatter", 1.1), ("allreduce", 1.01)] {
+        let time = |keys: &str| {
+            let program = collective(operation, r#"size = "256 KiB""#);
+            result(&network(&program, keys)).closed.unwrap().time_ns.unwrap()
+        };
+        let (default, without) = (time(""), time(r#"combine = { kind = "line-rate", window = 10000 }"#));
+        assert!(default <= most * without, "{operation}: {default} ns, without limits {without}");
+        let narrow = time(r#"combine = { kind = "line-rate", window = 2 }"#);
+        assert!(
+            narrow > 1.5 * without,
+            "{operation}: {narrow} ns with two packets under way, without limits {without}"
+        );
+    }
+}
+
+#[test]
 fn operations_wait_for_those_under_way() {
     // Would catch a limit that is not handed to members, and waits that are not counted. 20 barriers are begun at once; with one under way each
     // takes the time of one alone after the one before, but for the overheads, which are paid meanwhile.

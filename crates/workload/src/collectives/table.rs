@@ -81,6 +81,11 @@ impl Operation {
         matches!(self, O::Reduce | O::Allreduce | O::ReduceScatter | O::Barrier | O::Scan | O::Exscan)
     }
 
+    /// Whether what is combined is for one member, each part of it, while the others get nothing of it.
+    pub const fn combines_for_one(self) -> bool {
+        matches!(self, Self::Reduce | Self::ReduceScatter)
+    }
+
     /// Whether a member gives anything, given whether it is the root.
     pub const fn gives(self, is_root: bool) -> bool {
         is_root || !matches!(self, Self::Broadcast | Self::Scatter)
