@@ -174,7 +174,7 @@ def molecular_figure(results: Mapping[str, Results]) -> Figure:
     """Figure 11: a panel for each version and number of ranks a node, a line for each platform and deck."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 7))
+    figure = Figure(figsize=(9, 7.6), layout="constrained")
     held = panels(results)
     for number, (version, processes) in enumerate(product(VERSIONS, PROCESSES)):
         axes = figure.add_subplot(2, 2, number + 1)
@@ -193,6 +193,7 @@ def molecular_figure(results: Mapping[str, Results]) -> Figure:
         axes.set_xlabel("nodes")
         axes.set_ylabel("efficiency (%)")
     if figure.axes:
-        # Handles as long as three dashes: what tells the decks apart.
-        figure.axes[0].legend(fontsize="small", handlelength=4.0)
+        # Below the panels, which curves fill. Handles as long as three dashes: what tells the decks apart.
+        lines, labels = figure.axes[0].get_legend_handles_labels()
+        figure.legend(lines, labels, loc="outside lower center", ncols=len(DECKS), fontsize="small", handlelength=4.0)
     return figure
