@@ -377,7 +377,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let place = fabric.admit(packet, demand.release);
         match demand.to {
             Target::Node(_) => {}
-            Target::Members => fabric.address(place, self.traffic.members(node)),
+            Target::Members => fabric.address(place, self.traffic.members(node).iter().copied()),
             Target::Tree => {
                 if let Some(of) = self.traffic.tree_packet(node) {
                     fabric.send_by_tree(place, NodeId(fabric.nodes[node]), of);

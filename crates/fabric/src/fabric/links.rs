@@ -177,7 +177,7 @@ impl Fabric {
         for (number, (packet, input, times)) in mail.packets().enumerate() {
             let place = self.admit(*packet, 0);
             if packet.set().is_some() {
-                self.address(place, sets.next().unwrap_or_default());
+                self.address(place, sets.next().unwrap_or_default().iter().copied());
             }
             if let Some(tag) = packet.is_of_group().then(|| tags.next()).flatten() {
                 self.tag(place, tag);

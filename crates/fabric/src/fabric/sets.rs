@@ -32,7 +32,7 @@ fn room_of(len: usize) -> usize {
 
 impl Sets {
     /// Takes a set in and returns its number.
-    pub fn put_all(&mut self, members: impl ExactSizeIterator<Item = Member>) -> u32 {
+    pub fn put(&mut self, members: impl ExactSizeIterator<Item = Member>) -> u32 {
         let room = room_of(members.len());
         self.used += 1;
         let len = members.len() as u32;
@@ -100,7 +100,7 @@ mod tests {
             for (turn, &size) in sizes.iter().enumerate() {
                 let member = |i: usize| Member { node: NodeId((turn * 100 + i) as u32), state: RouteState(i as u32) };
                 let members: Vec<Member> = (0..size).map(member).collect();
-                live.push((sets.put_all(members.iter().copied()), members));
+                live.push((sets.put(members.iter().copied()), members));
                 if turn % 3 == 2 {
                     let (number, _) = live.swap_remove(turn / 3 % live.len());
                     sets.free(number);

@@ -72,13 +72,7 @@ impl Fabric {
             self.sets.free(set);
             for group in branches.chunk_by(|a, b| a.key() == b.key()) {
                 let copy = if into.len() == first { packet } else { self.copy(packet) };
-                match group {
-                    [only] => self.pool[copy].be_for_node(only.member.node, only.member.state),
-                    several => {
-                        let set = self.sets.put_all(several.iter().map(|branch| branch.member));
-                        self.pool[copy].be_for_set(set);
-                    }
-                }
+                self.address(copy, group.iter().map(|branch| branch.member));
                 into.push(self.branch_off(arrival, copy, group));
             }
         }
@@ -103,13 +97,15 @@ impl Fabric {
         Arrival { packet, out, class, bytes, ..*arrival }
     }
 
-    /// Has a packet be for some nodes.
-    pub(crate) fn address(&mut self, packet: u32, members: &[Member]) {
-        if let [Member { node, state }] = *members {
+    /// Has a packet be for some nodes. Out of line: sources of packets for one node should not spill registers for it.
+    #[inline(never)]
+    pub(crate) fn address(&mut self, packet: u32, mut members: impl ExactSizeIterator<Item = Member>) {
+        if members.len() != 1 {
+            let set = self.sets.put(members);
+            return self.pool[packet].be_for_set(set);
+        }
+        if let Some(Member { node, state }) = members.next() {
             self.pool[packet].be_for_node(node, state);
-        } else {
-            let set = self.sets.put_all(members.iter().copied());
-            self.pool[packet].be_for_set(set);
         }
     }
 

@@ -32,9 +32,7 @@ pub fn in_turn(mask: Mask<'_>, from: usize) -> impl Iterator<Item = usize> + '_ 
 /// holds all of it.
 pub(crate) trait Side: Copy + Default {
     /// The candidate that was served last, where that is below 128.
-    fn last(&self) -> u8;
-    /// It is another one.
-    fn set_last(&mut self, last: u8);
+    fn last(&mut self) -> &mut u8;
 }
 
 /// Nothing but the candidate that was served last.
@@ -43,13 +41,8 @@ pub(crate) struct Last(u8);
 
 impl Side for Last {
     #[inline(always)]
-    fn last(&self) -> u8 {
-        self.0
-    }
-
-    #[inline(always)]
-    fn set_last(&mut self, last: u8) {
-        self.0 = last;
+    fn last(&mut self) -> &mut u8 {
+        &mut self.0
     }
 }
 
@@ -195,7 +188,7 @@ impl<S: Side> Requests<S> {
         }
         let line = &mut self.lines[output];
         line.near[candidate >> 6 & 1] &= !(u64::from(is_done) << (candidate & 63));
-        line.side.set_last(candidate as u8);
+        *line.side.last() = candidate as u8;
     }
 
     /// The same where a set takes more words than lie in the line.
@@ -226,12 +219,12 @@ impl<S: Side> Requests<S> {
         }
         let line = &mut self.lines[output];
         line.near[candidate >> 6 & 1] &= !(1 << (candidate & 63));
-        line.side.set_last(candidate as u8);
+        *line.side.last() = candidate as u8;
         let any = line.asks();
         (&mut line.side, any)
     }
 
-    /// Whether candidates are picked in turn from masks that lie in their lines.
+    /// Whether masks lie in their lines.
     pub fn is_near(&self) -> bool {
         self.words <= 2
     }
@@ -239,8 +232,8 @@ impl<S: Side> Requests<S> {
     /// The candidate of an output whose turn it is, where masks lie in their lines; there must be one.
     #[inline(always)]
     pub fn first_in_turn(&self, output: usize) -> usize {
-        let Line { near: [low, high], side } = self.lines[output];
-        let first = u32::from(side.last()) + 1;
+        let Line { near: [low, high], mut side } = self.lines[output];
+        let first = u32::from(*side.last()) + 1;
         if self.words == 1 {
             return (low.rotate_right(first & 63).trailing_zeros() + first) as usize & 63;
         }
@@ -280,9 +273,9 @@ impl<S: Side> Requests<S> {
         if turn.rule != Arbitration::RoundRobin || self.words > 2 {
             return self.pick_by_rule(fabric, turn, heads);
         }
-        let Line { near: [low, high], side } = self.lines[turn.output];
+        let Line { near: [low, high], mut side } = self.lines[turn.output];
         // Turned so that the candidate behind the last one comes lowest.
-        let first = u32::from(side.last()) + 1;
+        let first = u32::from(*side.last()) + 1;
         if self.words == 1 {
             for place in Bits(low.rotate_right(first & 63)) {
                 let candidate = (place + first as usize) & 63;
@@ -305,7 +298,8 @@ impl<S: Side> Requests<S> {
 
     /// The candidate behind the one that was served last.
     fn next(&self, output: usize) -> usize {
-        let last = if self.words > 2 { self.wide_last[output] } else { self.lines[output].side.last().into() };
+        let Line { mut side, .. } = self.lines[output];
+        let last = if self.words > 2 { self.wide_last[output] } else { u32::from(*side.last()) };
         (last as usize + 1) % (self.words * 64)
     }
 

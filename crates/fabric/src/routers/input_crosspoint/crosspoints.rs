@@ -21,13 +21,8 @@ pub(super) struct Leaving {
 
 impl Side for Leaving {
     #[inline(always)]
-    fn last(&self) -> u8 {
-        self.last
-    }
-
-    #[inline(always)]
-    fn set_last(&mut self, last: u8) {
-        self.last = last;
+    fn last(&mut self) -> &mut u8 {
+        &mut self.last
     }
 }
 

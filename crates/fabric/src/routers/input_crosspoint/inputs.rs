@@ -19,13 +19,8 @@ pub(super) struct InputSide {
 
 impl Side for InputSide {
     #[inline(always)]
-    fn last(&self) -> u8 {
-        self.last
-    }
-
-    #[inline(always)]
-    fn set_last(&mut self, last: u8) {
-        self.last = last;
+    fn last(&mut self) -> &mut u8 {
+        &mut self.last
     }
 }
 

@@ -37,13 +37,8 @@ pub(super) struct OutputSide {
 
 impl Side for OutputSide {
     #[inline(always)]
-    fn last(&self) -> u8 {
-        self.last
-    }
-
-    #[inline(always)]
-    fn set_last(&mut self, last: u8) {
-        self.last = last;
+    fn last(&mut self) -> &mut u8 {
+        &mut self.last
     }
 }
 
