@@ -116,6 +116,22 @@ def test_adaptive_routing_has_no_exact_column() -> None:
     assert loads.reference == "even_spread"
 
 
+def test_loads_of_results_for_one_member_are_named() -> None:
+    """Catches reductions in switches that are called adaptive, and acknowledgements that count as results."""
+    program = {"kind": "collective", "operation": "reduce", "algorithm": "in-switch", "size": "256 KiB"}
+    sections = {"workload": {"kind": "program", "program": program}, "measure": {}}
+    results = ct.run(torus(**sections))
+    loads = results.channel_loads()
+    assert loads.reference == "without_acknowledgements"
+    used, expected = loads.values("utilization"), loads.values("without_acknowledgements")
+    assert results[0]["accepted_load"] < 1.0
+    assert (expected <= used + 1e-9).all()
+    assert (expected < used - 1e-6).any()
+    assert "acknowledge" in (reference_note(loads) or "")
+    (analysis,) = ct.analyze(torus(**sections))
+    assert (analysis["exact"], analysis["loads_kind"]) == (False, "without_acknowledgements")
+
+
 def test_loads_above_one_are_explained() -> None:
     """Catches a share above 1 that nothing explains, and an explanation where there is none."""
     machine = channels.Machine.of(ct.Torus([4])._shape)

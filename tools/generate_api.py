@@ -48,6 +48,14 @@ def added(which: str) -> dict[str, Json]:
             f"{which} if packets were spread evenly over the candidates of an adaptive routing. Above 1, such a spread "
             f"could not carry the accepted load. None with other routings, or where it was not computed."
         ),
+        "without_acknowledgements": (
+            f"{which} by the exact load, at the accepted load, without packets that acknowledge results. "
+            f"None where there are no such results, or where it was not computed."
+        ),
+        "upper_bound": (
+            f"{which} by an upper bound of the load, at the accepted load. Copies count on each path "
+            f"that they may take. None where loads are exact, or where it was not computed."
+        ),
     }
     return {name: {"type": ["number", "null"], "description": text} for name, text in texts.items()}
 

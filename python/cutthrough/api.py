@@ -109,7 +109,8 @@ class Analysis(dict[str, Any]):
 
     A mapping: the sweep's keys other than the load, `throughput_bound` (a load), `class_loads` (maximum and mean of
     each class of channels, per unit of load), `binding_channels`, `bandwidth_bound` and `credit_limited` (the bound
-    without credits, and whether these bind), and whether all this is `exact`: with adaptive routing it is an estimate.
+    without credits, and whether these bind), whether all this is `exact`, and what the loads are (`loads_kind`:
+    `exact`, `without_acknowledgements`, `upper_bound`, or of an adaptive routing `even_spread`).
     """
 
     def __init__(self, keys: Mapping[str, Any], experiment: _core.Experiment, index: int) -> None:
@@ -156,7 +157,7 @@ def analyze(
         One mapping for each combination of the sweep's keys other than the load and the seed: these keys,
         `throughput_bound` (a load), `class_loads` (maximum and mean of each class of channels, per unit of load),
         `binding_channels`, and whether all this is `exact` (with adaptive routing it is an estimate: packets are spread
-        evenly). Its `channels()` is the load of every channel.
+        evenly; see `loads_kind`). Its `channels()` is the load of every channel.
 
     Raises:
         ExperimentError: The experiment is wrong; the message shows where and what is allowed.

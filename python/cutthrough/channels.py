@@ -50,6 +50,8 @@ ABOUT = b"cutthrough"
 AFFORDABLE = 200_000_000
 #: Keys that exact loads per unit of offered load do not depend on.
 INDIFFERENT = ("workload.load", "workload.injection", "workload.pacer", "router", "measure", "nic")
+#: What loads are of that channels should carry (`loads_kind` of an analysis), and the columns with them.
+KINDS = ("exact", "without_acknowledgements", "upper_bound", "even_spread")
 
 
 def doubles(data: bytes) -> Doubles:
@@ -122,8 +124,9 @@ class ChannelLoads:
 
     Attributes:
         table: A row for each channel. Of a run: `utilization`, the share of time in which it sends, and `exact`, what
-            it should carry at the accepted load (`even_spread` if the routing is adaptive). Of an analysis: `load`, the
-            share of its bandwidth that it carries per unit of offered load.
+            it should carry at the accepted load (another of `KINDS` where that is not exact: `even_spread` if the
+            routing is adaptive). Of an analysis: `load`, the share of its bandwidth that it carries per unit of offered
+            load.
     """
 
     table: pa.Table
@@ -142,7 +145,7 @@ class ChannelLoads:
     @property
     def reference(self) -> str | None:
         """The column to compare it with: the load that a channel should carry."""
-        return next((name for name in ("exact", "even_spread") if name in self.table.column_names), None)
+        return next((name for name in KINDS if name in self.table.column_names), None)
 
     def values(self, column: str) -> npt.NDArray[Any]:
         """A column of numbers; -1 for missing values."""
@@ -359,8 +362,7 @@ class _Analyses:
             self.spent += cost
         for index in missing:
             described, per_load = experiment.analyze(index)
-            name = "exact" if json.loads(described)["exact"] else "even_spread"
-            self.found[index] = name, doubles(per_load)
+            self.found[index] = json.loads(described)["loads_kind"], doubles(per_load)
         name, _ = self.found[indices[0]]
         return name, np.mean([self.found[index][1] for index in indices], axis=0)
 

@@ -79,6 +79,24 @@ class ClassUtilization(dict[str, Any]):
         return value
 
     @property
+    def without_acknowledgements_mean(self) -> float | None:
+        """The mean over channels by the exact load, at the accepted load, without packets that acknowledge results.
+
+        None where there are no such results, or where it was not computed.
+        """
+        value: float | None = self.get("without_acknowledgements_mean")
+        return value
+
+    @property
+    def upper_bound_mean(self) -> float | None:
+        """The mean over channels by an upper bound of the load, at the accepted load.
+
+        Copies count on each path that they may take. None where loads are exact, or where it was not computed.
+        """
+        value: float | None = self.get("upper_bound_mean")
+        return value
+
+    @property
     def exact_max(self) -> float | None:
         """The most used channel by the exact load per unit of offered load times the accepted load.
 
@@ -95,6 +113,24 @@ class ClassUtilization(dict[str, Any]):
         computed.
         """
         value: float | None = self.get("even_spread_max")
+        return value
+
+    @property
+    def without_acknowledgements_max(self) -> float | None:
+        """The most used channel by the exact load, at the accepted load, without packets that acknowledge results.
+
+        None where there are no such results, or where it was not computed.
+        """
+        value: float | None = self.get("without_acknowledgements_max")
+        return value
+
+    @property
+    def upper_bound_max(self) -> float | None:
+        """The most used channel by an upper bound of the load, at the accepted load.
+
+        Copies count on each path that they may take. None where loads are exact, or where it was not computed.
+        """
+        value: float | None = self.get("upper_bound_max")
         return value
 
 
@@ -143,6 +179,25 @@ class ChannelUtilization(dict[str, Any]):
         computed.
         """
         value: float | None = self.get("even_spread")
+        return value
+
+    @property
+    def without_acknowledgements(self) -> float | None:
+        """The share of time in which it should send by the exact load, at the accepted load, without packets that
+        acknowledge results.
+
+        None where there are no such results, or where it was not computed.
+        """
+        value: float | None = self.get("without_acknowledgements")
+        return value
+
+    @property
+    def upper_bound(self) -> float | None:
+        """The share of time in which it should send by an upper bound of the load, at the accepted load.
+
+        Copies count on each path that they may take. None where loads are exact, or where it was not computed.
+        """
+        value: float | None = self.get("upper_bound")
         return value
 
 

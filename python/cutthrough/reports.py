@@ -120,12 +120,27 @@ SHOWN_MESSAGES = (
     ("messages.slowdown_p99", "slowdown p99", "{:.3f}"),
 )
 #: What the columns of a table of channels are called.
-WORDS = {"utilization": "used", "load": "load", "exact": "exact", "even_spread": "even spread"}
+WORDS = {
+    "utilization": "used",
+    "load": "load",
+    "exact": "exact",
+    "without_acknowledgements": "without acks",
+    "upper_bound": "upper bound",
+    "even_spread": "even spread",
+}
 
 
 #: What the columns beside the measured loads are, and what a value above 1 says.
 REFERENCES = {
     "exact": ("what the routing puts on a channel", "the nodes are not served equally"),
+    "without_acknowledgements": (
+        "what the trees of groups put on a channel, without the packets that acknowledge results",
+        "the nodes are not served equally",
+    ),
+    "upper_bound": (
+        "the most that the routing puts on a channel, with copies by several paths",
+        "the routing puts less on it, or the nodes are not served equally",
+    ),
     "even_spread": (
         "what a channel would carry if every hop spread its packets evenly over its candidates",
         "such a spread could not carry this load, and the routing's choices do",

@@ -14,7 +14,7 @@ use crate::credit_bound;
 use crate::effort;
 use crate::error::SystemError;
 use crate::flat;
-use crate::loads::{capacity, class_of, loads_of, of_class};
+use crate::loads::{LoadsKind, capacity, class_of, loads_of, of_class};
 use crate::memory;
 use crate::network::Network;
 use crate::path_sample;
@@ -58,9 +58,10 @@ pub struct Analysis {
     /// not connected. Too long for the JSON of an analysis.
     #[serde(skip)]
     pub channel_loads: Vec<f64>,
-    /// Whether loads and bound are exact (the routing is oblivious, or all that is sent goes by the trees of groups) or an estimate: those of an
-    /// adaptive choice that spreads packets evenly.
+    /// Whether loads and bound are exact: the routing is oblivious, or all that is sent goes by the trees of groups.
     pub exact: bool,
+    /// What the loads are.
+    pub loads_kind: LoadsKind,
     /// Time of the analysis.
     pub wall_s: f64,
 }
@@ -121,7 +122,7 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
         }
     }
     let watch = crate::clock::Stopwatch::start();
-    let (loads, exact) = loads_of(system)?;
+    let (loads, loads_kind) = loads_of(system)?;
     let capacity = |channel| capacity(system, channel);
     let bandwidth_bound = loads.throughput_bound(&capacity);
     let credits = credit_bound::of(system, &loads)?.filter(|credits| credits.load < bandwidth_bound);
@@ -150,7 +151,8 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
         imbalance_model: imbalance(system),
         mapping: system.jobs.iter().find_map(|job| job.workload.mapping()),
         channel_loads: relative(&loads, &capacity),
-        exact,
+        exact: loads_kind == LoadsKind::Exact,
+        loads_kind,
         wall_s: watch.seconds(),
     })
 }

@@ -45,7 +45,7 @@ pub use engine::statistics::{student_quantile, student_tail};
 pub use error::SystemError;
 pub use experiment::*;
 pub use job::Job;
-pub use loads::loads;
+pub use loads::{LoadsKind, loads};
 pub use machine::Machine;
 pub use network::{Network, Packets};
 pub use pacers::{PacerError, PacerSpec, WindowSpec};

@@ -5,6 +5,7 @@ use std::ops::Range;
 use fabric::Turn;
 use routing::trees::TreeVolumes;
 use routing::{ChannelLoads, Joins, MulticastTraffic, Routing, channel_loads, multicast_loads};
+use serde::Serialize;
 use topology::{ChannelClass, ChannelSource};
 use units::{ChannelId, NodeId};
 
@@ -27,18 +28,37 @@ pub fn loads(system: &System) -> Result<ChannelLoads, SystemError> {
     Ok(loads_of(system)?.0)
 }
 
-/// The same, and whether they are exact: the loads of what routers split and combine neither an upper bound nor without acknowledgements, and
-/// nothing by a routing that adapts. What goes by trees only is not routed.
-pub(crate) fn loads_of(system: &System) -> Result<(ChannelLoads, bool), SystemError> {
+/// What loads are of channels, the exact ones first. Loads of several kinds together are of the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadsKind {
+    /// Exact: the routing is oblivious, or all that is sent goes by the trees of groups.
+    Exact,
+    /// Exact but for the acknowledgements of what one member of a group gets alone: how many there are depends on when results come.
+    WithoutAcknowledgements,
+    /// An upper bound: of copies that come by several paths some are counted more than once.
+    UpperBound,
+    /// Those of a choice that spreads packets evenly over the candidates of each hop, of a routing that is adaptive.
+    EvenSpread,
+}
+
+/// The same, and what they are.
+pub(crate) fn loads_of(system: &System) -> Result<(ChannelLoads, LoadsKind), SystemError> {
     let mut all = loads_of_unicasts(system)?;
-    let adaptive = system.network.routing.adaptive();
-    let mut exact = !adaptive || all.load.iter().all(|&load| load == 0.0);
+    // What goes by trees only is not routed.
+    let routed = match system.network.routing.adaptive() {
+        true => LoadsKind::EvenSpread,
+        false => LoadsKind::Exact,
+    };
+    let mut kind = if all.load.iter().any(|&load| load != 0.0) { routed } else { LoadsKind::Exact };
     let (mut first_group, mut own_groups) = (0, 0);
     for (job, share) in system.shares() {
         first_group += own_groups;
         own_groups = job.workload.groups().len() as u32;
-        exact &= add_trees(system, (job, share), first_group, &mut all);
-        exact &= add_sets(system, (job, share), &mut all)? && (!adaptive || job.workload.sets().is_none());
+        kind = kind.max(add_trees(system, (job, share), first_group, &mut all));
+        if job.workload.sets().is_some() {
+            kind = kind.max(routed).max(add_sets(system, (job, share), &mut all)?);
+        }
         let Some(multicasts) = job.workload.multicasts() else { continue };
         let sets = &multicasts.sets;
         let candidates: Vec<NodeId> = sets.nodes().collect();
@@ -49,26 +69,26 @@ pub(crate) fn loads_of(system: &System) -> Result<(ChannelLoads, bool), SystemEr
         let runs = multicasts.runs.as_ref().map(runs);
         let joins = runs.as_ref().map(|joins| Joins(joins));
         let traffic = MulticastTraffic { senders: &senders, candidates: &candidates, include_self, hit: &hit, joins };
-        exact &= add_multicasts(system, &traffic, &mut all)? && !adaptive;
+        kind = kind.max(routed).max(add_multicasts(system, &traffic, &mut all)?);
     }
-    Ok((all, exact))
+    Ok((all, kind))
 }
 
-/// Adds the load of multicasts that routers split, and says whether it is exact.
+/// Adds the load of multicasts that routers split, and says what it is.
 fn add_multicasts(
     system: &System,
     traffic: &MulticastTraffic<'_>,
     all: &mut ChannelLoads,
-) -> Result<bool, SystemError> {
+) -> Result<LoadsKind, SystemError> {
     let (topology, routing) = (&*system.network.topology, &*system.network.routing);
     let found = multicast_loads(topology, routing, traffic).map_err(|error| SystemError::new("routing", error))?;
     all.load.iter_mut().zip(&found.loads.load).for_each(|(all, own)| *all += own);
-    Ok(found.exact)
+    Ok(if found.exact { LoadsKind::Exact } else { LoadsKind::UpperBound })
 }
 
-/// Adds the load of a job's multicasts that are given beforehand and that routers split, and says whether it is exact.
-fn add_sets(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads) -> Result<bool, SystemError> {
-    let mut exact = true;
+/// Adds the load of a job's multicasts that are given beforehand and that routers split, and says what it is.
+fn add_sets(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads) -> Result<LoadsKind, SystemError> {
+    let mut kind = LoadsKind::Exact;
     for (sender, set, part) in job.workload.sets().into_iter().flat_map(|own| &own.multicasts) {
         let mut candidates = set.to_vec();
         candidates.sort_unstable();
@@ -82,14 +102,14 @@ fn add_sets(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads) 
             hit: &hit,
             joins: None,
         };
-        exact &= add_multicasts(system, &traffic, all)?;
+        kind = kind.max(add_multicasts(system, &traffic, all)?);
     }
-    Ok(exact)
+    Ok(kind)
 }
 
-/// Adds the load of what a job sends by the trees of its groups, and says whether that is all.
-fn add_trees(system: &System, (job, share): (&Job, f64), first_group: u32, all: &mut ChannelLoads) -> bool {
-    let Some(groups) = system.network.plan.groups() else { return true };
+/// Adds the load of what a job sends by the trees of its groups, and says what it is.
+fn add_trees(system: &System, (job, share): (&Job, f64), first_group: u32, all: &mut ChannelLoads) -> LoadsKind {
+    let Some(groups) = system.network.plan.groups() else { return LoadsKind::Exact };
     let around = (&*system.network.topology, system.network.plan.channels());
     let turns_at_top = groups.turn == Turn::TopSwitch;
     let mut add = |own: Range<u32>, volumes: &TreeVolumes| {
@@ -108,9 +128,9 @@ fn add_trees(system: &System, (job, share): (&Job, f64), first_group: u32, all: 
                 false => add(groups.trees.trees_of(group), volumes),
             }
         }
-        return operations.exact;
+        return if operations.exact { LoadsKind::Exact } else { LoadsKind::WithoutAcknowledgements };
     }
-    let Some((sets, true)) = job.workload.fixed_sets() else { return true };
+    let Some((sets, true)) = job.workload.fixed_sets() else { return LoadsKind::Exact };
     for sender in (0..system.network.topology.nodes()).map(NodeId) {
         let Some((group, _)) = sets.of(sender) else { continue };
         let members = groups.trees.members_of(first_group + group);
@@ -119,7 +139,7 @@ fn add_trees(system: &System, (job, share): (&Job, f64), first_group: u32, all: 
         volumes.copied[member] = job.workload.weight(sender);
         add(groups.trees.trees_for(first_group + group, sender), &volumes);
     }
-    true
+    LoadsKind::Exact
 }
 
 /// The load of what is for one node each.

@@ -38,6 +38,12 @@ __all__ = ["register"]
 
 #: Binding channels that are printed; `--json` has more.
 MOST_NAMED = 5
+#: What is said of loads that are not exact, by their kind.
+ESTIMATES = {
+    "without_acknowledgements": "Packets that acknowledge results to the other members of a group are not counted.",
+    "upper_bound": "Copies that may take several paths are counted on each: these loads are an upper bound.",
+    "even_spread": "The routing is adaptive: these are the loads of an even spread over the candidates: an estimate.",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -145,8 +151,8 @@ def _print_analysis(analysis: api.Analysis) -> None:
     out.print(reports.buffers_table(analysis["buffers"]))
     for line in reports.memory_lines(analysis["router_memory"]):
         out.print(f"Buffers of a router: {line}", markup=False)
-    if not analysis["exact"]:
-        out.print("The routing is adaptive: these are the loads of an even spread over the candidates: an estimate.")
+    if note := ESTIMATES.get(analysis["loads_kind"]):
+        out.print(note)
     if model := analysis.get("imbalance_model"):
         out.print(
             "If consecutive groups send to consecutive groups: between "

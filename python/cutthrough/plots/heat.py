@@ -41,6 +41,8 @@ HEADINGS = {
     "utilization": "measured",
     "load": "per unit of offered load",
     "exact": "exact",
+    "without_acknowledgements": "without acks",
+    "upper_bound": "upper bound",
     "even_spread": "even spread",
 }
 #: Cells along an axis up to which each has its value written on it.

@@ -1,6 +1,7 @@
 //! Collective operations that routers carry out: on every topology and router, against closed forms and against software.
 
 use fabric::Grain;
+use sim::LoadsKind;
 use units::NodeId;
 
 use crate::common::{ROUTERS, as_text, build, result, run_divided};
@@ -265,11 +266,34 @@ fn what_goes_by_trees_only_is_exact_with_any_routing() {
         let text = network(r#"kind = "fat-tree", k = 2, n = 3"#, OUTPUT_QUEUED, &program, "");
         let system = build(&text).unwrap();
         assert!(system.network.routing.adaptive());
-        sim::analyze(&system).unwrap().exact
+        let found = sim::analyze(&system).unwrap();
+        assert_eq!(found.exact, found.loads_kind == LoadsKind::Exact);
+        found.loads_kind
     };
-    assert!(exact("allreduce", "in-switch") && exact("broadcast", "in-switch"));
+    assert_eq!([exact("allreduce", "in-switch"), exact("broadcast", "in-switch")], [LoadsKind::Exact; 2]);
     // What tells members that the result of others has come is not counted.
-    assert!(!exact("reduce", "in-switch") && !exact("allreduce", "auto"));
+    assert_eq!(exact("reduce", "in-switch"), LoadsKind::WithoutAcknowledgements);
+    assert_eq!(exact("allreduce", "auto"), LoadsKind::EvenSpread);
+}
+
+#[test]
+fn acknowledgements_are_no_throughput() {
+    // Would catch packets for 63 members that are counted as what the one member receives: a bandwidth above that of its link, and expected
+    // loads above 1.
+    for operation in ["reduce", "reduce-scatter"] {
+        let program = format!(r#"operation = "{operation}", algorithm = "in-switch", size = "64 KiB""#);
+        let more = r#"in_switch = { combine = { kind = "line-rate", window = 4 } }"#;
+        let text = network(r#"kind = "fat-tree", k = 4, n = 3"#, OUTPUT_QUEUED, &program, more);
+        let (expected, found) = (sim::analyze(&build(&text).unwrap()).unwrap(), result(&text));
+        let closed = found.closed.as_ref().unwrap();
+        let delivered = closed.bandwidth_bytes_per_s.unwrap() * closed.time_ns.unwrap() / 1e9;
+        assert!((delivered - 65536.0).abs() < 1e-3, "{text}{delivered}");
+        assert!(found.accepted_load < 1.0, "{text}{}", found.accepted_load);
+        // What channels carry beside that are acknowledgements.
+        let pairs = expected.channel_loads.iter().zip(&found.channel_utilization);
+        let rest: Vec<f64> = pairs.map(|(share, used)| used - share * found.accepted_load).collect();
+        assert!(rest.iter().all(|&rest| rest >= -1e-9) && rest.iter().any(|&rest| rest > 0.0), "{text}");
+    }
 }
 
 #[test]
