@@ -37,9 +37,13 @@ impl Classes {
 pub(super) struct DirectPaths {
     pub topology: Dragonfly,
     pub classes: Classes,
+    /// By the class of a global channel, what taking it adds to a packet's memory (`Memory::cross`).
+    behind: [u32; 4],
     /// By router of a group and another router of it: the port.
     local: Vec<u16>,
     exits: Exits,
+    /// Where exits begin in their table, if they are single: the nodes of a group.
+    exits_at: u32,
     /// The most channels from a router to the nearest exit to another group, if exits are several.
     farthest_exit: u32,
     /// The ports of exits that are several.
@@ -48,10 +52,16 @@ pub(super) struct DirectPaths {
 
 #[derive(Debug)]
 enum Exits {
-    /// One wire between any two groups: by group and target group, the router of the group (above) and its port.
+    /// One wire between any two groups: by node of a group its router in the group (above) and its port; and behind them by group and
+    /// target group likewise.
     Single(Vec<u32>),
     /// Several: by router and target group.
     Several(Vec<Exit>),
+}
+
+/// A router of a group, and a port of it.
+fn packed(number: u32, port: PortId) -> u32 {
+    number << 16 | u32::from(port.0)
 }
 
 /// The nearest paths from a router out of its group to another.
@@ -77,7 +87,9 @@ impl DirectPaths {
             topology: topology.clone(),
             classes,
             local,
+            behind: std::array::from_fn(|global| Memory::crossing(classes.behind(global as u8))),
             exits: Exits::Single(Vec::new()),
+            exits_at: topology.nodes_of_group(),
             farthest_exit: 0,
             lists: Vec::new(),
         };
@@ -112,10 +124,14 @@ impl DirectPaths {
 
     fn single_exits(&self) -> Vec<u32> {
         let g = self.topology.size().g;
-        let mut exits = vec![0; (g * g) as usize];
+        let homes = (0..self.exits_at).map(|number| {
+            let (router, port) = self.topology.attachment(NodeId(number));
+            packed(self.topology.place(router).1, port)
+        });
+        let mut exits: Vec<u32> = homes.chain(std::iter::repeat_n(0, (g * g) as usize)).collect();
         for group in 0..g {
             for (number, port, far) in self.globals(group) {
-                exits[(group * g + far) as usize] = number << 16 | u32::from(port.0);
+                exits[(self.exits_at + group * g + far) as usize] = packed(number, port);
             }
         }
         exits
@@ -184,24 +200,33 @@ impl DirectPaths {
     /// about once a hop.
     #[inline(always)]
     pub fn to_node(&self, at: RouterId, dst: NodeId, memory: &mut Memory) -> Route {
-        let (home, port) = self.home(dst);
         let Exits::Single(exits) = &self.exits else {
-            return if home == at { Route::only(port, VcClass(0)) } else { self.to_router(at, home, memory) };
+            // A copy, so that the memory itself need not lie in memory.
+            let mut copy = *memory;
+            let route = self.to_node_by_several(at, dst, &mut copy);
+            *memory = copy;
+            return route;
         };
-        let ((group, number), (to_group, to_number)) = (self.topology.place(at), self.topology.place(home));
-        let exit = exits[(group * self.topology.size().g + to_group) as usize];
+        let ((group, number), (to_group, of_group)) = (self.topology.place(at), self.topology.place_of_node(dst));
+        let g = self.topology.size().g;
         let is_inside = group == to_group;
-        let toward = select_unpredictable(is_inside, to_number, exit >> 16);
+        let place = select_unpredictable(is_inside, of_group, self.exits_at + group * g + to_group);
+        let end = exits[place as usize];
+        let toward = end >> 16;
         let is_here = toward == number;
-        let own = select_unpredictable(is_inside, port.0, exit as u16);
-        let out = select_unpredictable(is_here, own, self.local_port(number, toward).0);
-        let crosses = is_here & !is_inside;
-        let (local, global) = (memory.local(), memory.global());
-        let class = select_unpredictable(is_here, 0, local);
-        let class = select_unpredictable(crosses, global, class);
-        let behind = memory.across(self.classes.behind(global));
-        *memory = select_unpredictable(crosses, behind, *memory);
+        let out = select_unpredictable(is_here, end as u16, self.local_port(number, toward).0);
+        let class = memory.class(is_here, is_inside);
+        // A packet that leaves the network needs no memory.
+        let behind = memory.cross(self.behind[usize::from(memory.global())]);
+        *memory = select_unpredictable(is_here, behind, *memory);
         Route::only(PortId(out), VcClass(class))
+    }
+
+    /// The same where exits are several.
+    #[inline(never)]
+    fn to_node_by_several(&self, at: RouterId, dst: NodeId, memory: &mut Memory) -> Route {
+        let (home, port) = self.home(dst);
+        if home == at { Route::only(port, VcClass(0)) } else { self.to_router(at, home, memory) }
     }
 
     /// The next hop on the direct path to another group.
@@ -215,7 +240,7 @@ impl DirectPaths {
         let g = self.topology.size().g;
         match &self.exits {
             Exits::Single(exits) => {
-                let exit = exits[(group * g + target) as usize];
+                let exit = exits[(self.exits_at + group * g + target) as usize];
                 if exit >> 16 == number {
                     Route::only(PortId(exit as u16), self.cross(memory))
                 } else {

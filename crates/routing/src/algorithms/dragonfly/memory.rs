@@ -1,5 +1,7 @@
 //! What packets carry through a dragonfly.
 
+use std::hint::select_unpredictable;
+
 use crate::RouteState;
 
 /// What a packet carries: the waypoint (a router or a group), the phase, and the classes of its next local and global
@@ -28,6 +30,8 @@ const WAYPOINT_BITS: u32 = 24;
 const PHASE_AT: u32 = WAYPOINT_BITS;
 const LOCAL_AT: u32 = PHASE_AT + 2;
 const GLOBAL_AT: u32 = LOCAL_AT + 3;
+/// The bit behind all others, which is 0.
+const ZERO_AT: u32 = GLOBAL_AT + 2;
 /// The bits of the local class.
 const LOCAL: u32 = 7 << LOCAL_AT;
 
@@ -78,10 +82,30 @@ impl Memory {
         (self.0 >> GLOBAL_AT & 3) as u8
     }
 
+    /// The class of the next channel: at the end of its way through a group a global one or, inside the group that it is for, a node's, of
+    /// class 0; before, a local one.
+    #[inline]
+    pub fn class(self, is_at_end: bool, is_inside: bool) -> u8 {
+        let at = select_unpredictable(is_inside, ZERO_AT, GLOBAL_AT);
+        (self.0 >> select_unpredictable(is_at_end, at, LOCAL_AT) & 7) as u8
+    }
+
     /// The same behind a global channel, with the class of its next local channels.
     #[inline]
     pub fn across(self, local: u8) -> Self {
-        Self((self.0 & !LOCAL | u32::from(local) << LOCAL_AT) + (1 << GLOBAL_AT))
+        self.cross(Self::crossing(local))
+    }
+
+    /// What `cross` adds to a memory, with the class of its next local channels.
+    #[inline]
+    pub fn crossing(local: u8) -> u32 {
+        (u32::from(local) << LOCAL_AT) + (1 << GLOBAL_AT)
+    }
+
+    /// The same behind a global channel, by what `crossing` says.
+    #[inline]
+    pub fn cross(self, crossing: u32) -> Self {
+        Self((self.0 & !LOCAL).wrapping_add(crossing))
     }
 
     /// The same in another phase.

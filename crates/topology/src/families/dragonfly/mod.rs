@@ -36,6 +36,8 @@ pub struct Dragonfly {
     far: Vec<u32>,
     by_p: Divisor,
     by_a: Divisor,
+    /// By the nodes of a group.
+    by_group: Divisor,
     diameter: OnceLock<u32>,
 }
 
@@ -65,6 +67,7 @@ impl Dragonfly {
             far: wiring::wires(size, spec.arrangement, spec.renumber_groups),
             by_p: Divisor::new(size.p),
             by_a: Divisor::new(size.a),
+            by_group: Divisor::new(size.a * size.p),
             diameter: OnceLock::new(),
             size,
             group,
@@ -87,6 +90,17 @@ impl Dragonfly {
     #[inline]
     pub fn place(&self, router: RouterId) -> (u32, u32) {
         self.by_a.split(router.0)
+    }
+
+    /// A node's group, and its number in the group.
+    #[inline]
+    pub fn place_of_node(&self, node: NodeId) -> (u32, u32) {
+        self.by_group.split(node.0)
+    }
+
+    /// The nodes of a group.
+    pub fn nodes_of_group(&self) -> u32 {
+        self.size.a * self.size.p
     }
 
     /// The router of a group with a number.
