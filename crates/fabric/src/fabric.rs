@@ -45,7 +45,7 @@ pub use arrivals::Arrival;
 pub use copies::Copies;
 pub(crate) use credits::Leaving;
 pub use credits::{Buffers, Space};
-pub(crate) use links::{Outgoing, QUEUED, Sent};
+pub(crate) use links::{IdleLink, Outgoing, QUEUED, Sent};
 use sets::Sets;
 use split::Splitting;
 pub(crate) use wakes::notify;

@@ -292,30 +292,71 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Takes the packets in that have arrived at a router, some of which may be for several nodes (`SPLITS`) or none.
     #[inline(always)]
     fn take_arrivals<const PLAIN: bool, const SPLITS: bool>(&mut self, router: usize, now: u64) {
-        let Self { fabric, routers, arrivals, copies, .. } = self;
-        let bypasses = routers.tries_bypass();
-        fabric.each_arrival::<PLAIN>(router, |fabric, mut arrival| {
-            if SPLITS && fabric.is_for_many(arrival.packet) {
-                match enqueue_for_many::<PLAIN, R>(fabric, routers, copies, (&arrival, now)) {
-                    Some(only) => arrival = only,
-                    None => return,
-                }
-            } else {
-                fabric.decide::<PLAIN>(&mut arrival);
+        match (self.routers.tries_bypass(), R::STEPS_APART) {
+            (true, false) => {
+                self.decide_arrivals::<PLAIN, SPLITS>(router, now);
+                self.pass_arrivals::<PLAIN>(now);
             }
-            if bypasses {
+            (true, true) => {
+                self.decide_arrivals_apart::<PLAIN, SPLITS>(router, now);
+                self.pass_arrivals_apart::<PLAIN>(now);
+            }
+            (false, false) => self.queue_arrivals::<PLAIN, SPLITS>(router, now),
+            (false, true) => self.queue_arrivals_apart::<PLAIN, SPLITS>(router, now),
+        }
+    }
+
+    /// Decides where the packets go that have arrived at a router, all of them before any may pass.
+    #[inline(always)]
+    fn decide_arrivals<const PLAIN: bool, const SPLITS: bool>(&mut self, router: usize, now: u64) {
+        let Self { fabric, routers, arrivals, copies, .. } = self;
+        fabric.each_arrival::<PLAIN>(router, |fabric, mut arrival| {
+            if decide::<PLAIN, SPLITS, R>(fabric, routers, copies, (&mut arrival, now)) {
                 arrivals.push(arrival);
-            } else {
+            }
+        });
+    }
+
+    #[inline(never)]
+    fn decide_arrivals_apart<const PLAIN: bool, const SPLITS: bool>(&mut self, router: usize, now: u64) {
+        self.decide_arrivals::<PLAIN, SPLITS>(router, now);
+    }
+
+    /// Sends on what has nothing to wait for of the packets that have been decided, and queues the others.
+    #[inline(always)]
+    fn pass_arrivals<const PLAIN: bool>(&mut self, now: u64) {
+        let Self { fabric, routers, arrivals, .. } = self;
+        for arrival in &*arrivals {
+            if routers.bypass::<PLAIN>(fabric, arrival, now) {
+                continue;
+            }
+            match R::STEPS_APART {
+                true => enqueue_apart::<PLAIN, R>(fabric, routers, arrival, now),
+                false => routers.enqueue::<PLAIN>(fabric, arrival, now),
+            }
+        }
+        arrivals.clear();
+    }
+
+    #[inline(never)]
+    fn pass_arrivals_apart<const PLAIN: bool>(&mut self, now: u64) {
+        self.pass_arrivals::<PLAIN>(now);
+    }
+
+    /// Queues the packets that have arrived at a router.
+    #[inline(always)]
+    fn queue_arrivals<const PLAIN: bool, const SPLITS: bool>(&mut self, router: usize, now: u64) {
+        let Self { fabric, routers, copies, .. } = self;
+        fabric.each_arrival::<PLAIN>(router, |fabric, mut arrival| {
+            if decide::<PLAIN, SPLITS, R>(fabric, routers, copies, (&mut arrival, now)) {
                 routers.enqueue::<PLAIN>(fabric, &arrival, now);
             }
         });
-        if bypasses {
-            for arrival in arrivals.drain(..) {
-                if !routers.bypass::<PLAIN>(fabric, &arrival, now) {
-                    routers.enqueue::<PLAIN>(fabric, &arrival, now);
-                }
-            }
-        }
+    }
+
+    #[inline(never)]
+    fn queue_arrivals_apart<const PLAIN: bool, const SPLITS: bool>(&mut self, router: usize, now: u64) {
+        self.queue_arrivals::<PLAIN, SPLITS>(router, now);
     }
 
     /// Queues what has arrived at some of the routers from `first` on, in the order of ports.
@@ -475,4 +516,26 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let channels = (0..self.fabric.outputs.len()).filter(|&output| self.fabric.is_channel(output));
         channels.map(move |output| (self.fabric.source(output), self.fabric.sent(output, job)))
     }
+}
+
+/// Decides where a packet goes that has arrived, and returns whether it goes on as one: one for several nodes is split and queued.
+#[inline(always)]
+fn decide<const PLAIN: bool, const SPLITS: bool, R: Routers>(
+    fabric: &mut Fabric,
+    routers: &mut R,
+    copies: &mut Vec<Arrival>,
+    (arrival, now): (&mut Arrival, u64),
+) -> bool {
+    if SPLITS && fabric.is_for_many(arrival.packet) {
+        let as_one = enqueue_for_many::<PLAIN, R>(fabric, routers, copies, (arrival, now));
+        return as_one.map(|only| *arrival = only).is_some();
+    }
+    fabric.decide::<PLAIN>(arrival);
+    true
+}
+
+/// Queues a packet that could not pass. A function of its own, since most can.
+#[inline(never)]
+fn enqueue_apart<const PLAIN: bool, R: Routers>(fabric: &mut Fabric, routers: &mut R, arrival: &Arrival, now: u64) {
+    routers.enqueue::<PLAIN>(fabric, arrival, now);
 }

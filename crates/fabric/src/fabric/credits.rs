@@ -218,9 +218,16 @@ impl Fabric {
     /// Returns credit for an input's buffer to the upstream output.
     #[inline(always)]
     pub(crate) fn return_credit<const PLAIN: bool>(&mut self, space: Space, bytes: u32, now: u64) {
-        let input = &self.inputs[(space.input >> self.vc_shift) as usize];
+        let port = (space.input >> self.vc_shift) as usize;
         // Where counters lie with their ports, they are those of the virtual channels.
         let slot = if PLAIN { space.input & ((1 << self.vc_shift) - 1) } else { self.slot_of(space) };
+        self.return_credit_of(port, slot, bytes, now);
+    }
+
+    /// The same by an input's port and the upstream output's counter, from the first of them.
+    #[inline(always)]
+    pub(crate) fn return_credit_of(&mut self, port: usize, slot: u32, bytes: u32, now: u64) {
+        let input = &self.inputs[port];
         let counter = input.counters | slot;
         let at = now + self.classes[input.class.0 as usize].delay;
         if input.partition == self.part {

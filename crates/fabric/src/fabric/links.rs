@@ -27,6 +27,17 @@ pub(crate) struct Sent {
     pub more: bool,
 }
 
+/// What a packet of the largest size finds at an output whose link and buffers are idle.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IdleLink {
+    /// The virtual channel that it takes: the first of its class.
+    pub vc: u8,
+    /// The credit of that.
+    pub credit: i32,
+    /// How long it takes over the crossbar, in ticks.
+    pub crossing: u64,
+}
+
 /// A packet that is sent has been counted as waiting for its output,
 pub(crate) const QUEUED: bool = true;
 /// or comes from a source.
@@ -126,6 +137,15 @@ impl Fabric {
         port.queued == u64::from(bytes) && port.free_at <= now && (PLAIN || self.bypasses)
     }
 
+    /// What a packet of a class finds at an output whose link and buffers are idle, where credits lie with their port.
+    #[inline(always)]
+    pub(crate) fn idle_link(&self, output: usize, class: u8) -> IdleLink {
+        let port = &self.outputs[output];
+        let of_class = &self.classes[port.class.0 as usize];
+        let vc = class * of_class.vcs_per_class;
+        IdleLink { vc, credit: port.credits[usize::from(vc)], crossing: of_class.crossing }
+    }
+
     /// Whether every packet has a space of its own.
     #[inline(always)]
     pub(crate) fn shares_no_space(&self) -> bool {
@@ -136,9 +156,13 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn send_on<const PLAIN: bool>(&mut self, arrival: &Arrival, vc: u8, now: u64) {
         let Arrival { base, port, packet, out, bytes, .. } = *arrival;
-        let input = (base + u32::from(port)) << self.vc_shift | u32::from(arrival.vc);
         self.transmit::<QUEUED, PLAIN>(base as usize + usize::from(out), Outgoing { packet, bytes, vc }, now);
-        self.return_credit::<PLAIN>(Space { input, part: 0 }, bytes, now);
+        let port = base + u32::from(port);
+        if PLAIN {
+            return self.return_credit_of(port as usize, u32::from(arrival.vc), bytes, now);
+        }
+        let space = Space { input: port << self.vc_shift | u32::from(arrival.vc), part: 0 };
+        self.return_credit::<PLAIN>(space, bytes, now);
     }
 
     /// A packet is sent over a channel that does not lead to a router: its tail will be there at a time.

@@ -200,11 +200,18 @@ impl<S: Side> Requests<S> {
         self.wide_last[output] = candidate as u32;
     }
 
-    /// A candidate is served that did not have to ask, for nobody else does: the others come first next time.
+    /// A candidate is served that did not have to ask, for nobody else does: the others come first next time. Returns what the architecture
+    /// keeps of the output.
     #[inline(always)]
-    pub fn bypass(&mut self, output: usize, candidate: usize) {
+    pub fn bypass(&mut self, output: usize, candidate: usize) -> &mut S {
         debug_assert!(!self.any(output), "a candidate is passed over");
-        self.serve(output, candidate, false);
+        if self.words > 2 {
+            self.serve_wide(output, candidate, false);
+            return &mut self.lines[output].side;
+        }
+        let side = &mut self.lines[output].side;
+        *side.last() = candidate as u8;
+        side
     }
 
     /// The same as `serve` of a candidate that has nothing more for now; returns what the architecture keeps of the output, and whether

@@ -19,6 +19,10 @@ pub use crate::fabric::Space;
 /// Within an instant, arrivals come first (`bypass`, else `enqueue`, in the order of ports), then `serve` once for
 /// every router that is concerned: arbitration and departures.
 pub trait Routers: Buffers + Prefetch + Send {
+    /// Whether deciding where packets go, sending them on and queueing them are compiled as functions of their own: it pays where each needs
+    /// so many values that those of the others would be spilled to the stack. Of no consequence for results.
+    const STEPS_APART: bool = false;
+
     /// Whether the routers do without what plain networks do not have (`Fabric::is_plain`).
     fn is_plain(&self) -> bool {
         true

@@ -5,7 +5,7 @@
 //! consequence for results.
 
 use super::Switched;
-use crate::fabric::{Arrival, Fabric};
+use crate::fabric::{Arrival, Fabric, IdleLink};
 
 /// How often packets take the bypass in the routers of a partition, and whether it is worth trying.
 #[derive(Debug)]
@@ -68,27 +68,34 @@ impl Switched {
         if !(is_input_free & fabric.may_bypass::<PLAIN>(output, bytes, now) & fabric.shares_no_space()) {
             return false;
         }
-        let Some(to) = self.next_vc::<PLAIN>(fabric, arrival) else { return false };
-        let until = now + self.crossing_time(fabric, output, bytes, 0);
+        let Some((to, crossing)) = self.next_vc::<PLAIN>(fabric, arrival) else { return false };
+        let until = now + crossing;
         self.input_sides[input].free_at = until;
-        self.requests.bypass(output, usize::from(port) << self.vc_shift | usize::from(vc));
-        self.requests.side_mut(output).crossed(until, (bytes, to));
+        let candidate = usize::from(port) << self.vc_shift | usize::from(vc);
+        self.requests.bypass(output, candidate).crossed(until, (bytes, to));
         fabric.send_on::<PLAIN>(arrival, to, now);
         self.trial.passed += 1;
         true
     }
 
-    /// The virtual channel on which a packet that nothing is in the way of leaves now; without credit it waits.
+    /// The virtual channel on which a packet that nothing is in the way of leaves now, and its time over the crossbar, in ticks; without
+    /// credit it waits.
     #[inline(always)]
-    fn next_vc<const PLAIN: bool>(&self, fabric: &mut Fabric, arrival: &Arrival) -> Option<u8> {
+    fn next_vc<const PLAIN: bool>(&self, fabric: &mut Fabric, arrival: &Arrival) -> Option<(u8, u64)> {
         let Arrival { base, packet, out, class, bytes, .. } = *arrival;
         let output = base as usize + usize::from(out);
+        let crossing = |fabric: &Fabric| self.crossing_time(fabric, output, bytes, 0);
         if self.buffers.is_empty() {
-            return fabric.ready_vc(output, packet, (class, bytes));
+            let vc = fabric.ready_vc(output, packet, (class, bytes))?;
+            return Some((vc, crossing(fabric)));
         }
         // All buffers of the output are empty: the first of its class, as in `ready`.
+        if PLAIN && bytes == fabric.full_bytes {
+            let IdleLink { vc, credit, crossing } = fabric.idle_link(output, class);
+            return (credit >= bytes as i32).then_some((vc, crossing));
+        }
         let vc = class * fabric.vcs_per_class(output);
-        fabric.has_credit::<PLAIN>(output, vc, bytes).then_some(vc)
+        fabric.has_credit::<PLAIN>(output, vc, bytes).then(|| (vc, crossing(fabric)))
     }
 }
 

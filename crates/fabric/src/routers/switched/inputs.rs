@@ -20,7 +20,7 @@ pub(super) struct Fifo {
     /// its class of virtual channels,
     pub class: u8,
     /// and whether its size is not the largest.
-    odd: bool,
+    pub odd: bool,
 }
 
 impl Fifo {

@@ -127,6 +127,8 @@ impl Switched {
 }
 
 impl Routers for Switched {
+    const STEPS_APART: bool = true;
+
     fn is_plain(&self) -> bool {
         !self.multicast.is_on()
     }
