@@ -123,8 +123,12 @@ impl Fabric {
 
     /// A word of the mask of a router's outputs that may be able to send.
     #[inline(always)]
-    pub(crate) fn active(&self, router: usize, word: usize) -> u64 {
-        if self.words == 1 { self.routers[router].active } else { self.wide_active[router * self.words + word] }
+    pub(crate) fn active<const PLAIN: bool>(&self, router: usize, word: usize) -> u64 {
+        if PLAIN || self.words == 1 {
+            self.routers[router].active
+        } else {
+            self.wide_active[router * self.words + word]
+        }
     }
 
     /// Clears and returns a word of the mask of a router's outputs that may be able to send.

@@ -146,7 +146,7 @@ impl Routers for InputCrosspointQueued {
         let place = Place { router, base: fabric.routers[router].base as usize };
         let words = if PLAIN { 1 } else { self.words };
         for word in 0..words {
-            for bit in Bits(fabric.active(router, word)) {
+            for bit in Bits(fabric.active::<false>(router, word)) {
                 self.clear_left(fabric, place, word * 64 + bit, now);
             }
         }

@@ -55,7 +55,7 @@ impl<const PLAIN: bool> Candidates for Heads<'_, PLAIN> {
 
 impl Switched {
     /// Visits the outputs of a router that may be able to do something, from one on.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn serve_active<const PLAIN: bool>(
         &mut self,
         fabric: &mut Fabric,

@@ -54,7 +54,7 @@ impl Switched {
     fn find_heads(&mut self, fabric: &Fabric, router: usize) {
         let base = fabric.routers[router].base as usize;
         for word in 0..fabric.words {
-            for bit in Bits(fabric.active(router, word)) {
+            for bit in Bits(fabric.active::<false>(router, word)) {
                 let output = base + word * 64 + bit;
                 fabric.before_sending(output);
                 // The head of any input that asks; without one an input that is of no concern, rather than a branch.
