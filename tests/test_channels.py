@@ -132,6 +132,20 @@ def test_loads_of_results_for_one_member_are_named() -> None:
     assert (analysis["exact"], analysis["loads_kind"]) == (False, "without_acknowledgements")
 
 
+def test_copies_by_several_paths_have_an_upper_bound() -> None:
+    """Catches loads of multicasts that are called exact, or adaptive, where copies may share a channel or not."""
+    traffic = {"kind": "collective", "operation": "multicast", "fanout": {"mean": 4}, "load": 0.1}
+    dragonfly = {"kind": "dragonfly", "p": 2, "a": 4, "h": 2, "g": 4}
+    (analysis,) = ct.analyze(torus(topology=dragonfly, routing={"kind": "minimal"}, workload=traffic))
+    assert (analysis["exact"], analysis["loads_kind"]) == (False, "upper_bound")
+    loads = ct.run(torus(topology=dragonfly, routing={"kind": "minimal"}, workload=traffic)).channel_loads()
+    assert loads.reference == "upper_bound"
+    assert "upper bound" in (reference_note(loads) or "")
+    # Copies inside a group share channels that the bound counts apart.
+    local = loads.table.column("class").to_numpy() == "local"
+    assert loads.values("utilization")[local].mean() < loads.values("upper_bound")[local].mean()
+
+
 def test_loads_above_one_are_explained() -> None:
     """Catches a share above 1 that nothing explains, and an explanation where there is none."""
     machine = channels.Machine.of(ct.Torus([4])._shape)
