@@ -30,11 +30,12 @@ pub trait Prefetch {
 }
 
 impl Fabric {
-    /// Reads the state of all ports and packets once, in the order of memory.
+    /// Reads the state of all ports, packets and events once, in the order of memory.
     pub(crate) fn before_window(&self) {
         read_through(&self.outputs, |output| output.queued);
         read_through(&self.inputs, |input| u64::from(input.router));
         read_through(self.pool.places(), |packet| packet.generated_at);
+        self.wheel.before_window();
     }
 
     /// Reads a packet that has been on a link.
