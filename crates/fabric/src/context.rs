@@ -120,13 +120,14 @@ impl Mail {
         other.packets.append(&mut self.packets);
         other.inputs.append(&mut self.inputs);
         other.heads.append(&mut self.heads);
-        other.times.append(&mut self.times);
-        other.marks.append(&mut self.marks);
-        other.members.append(&mut self.members);
-        other.set_sizes.append(&mut self.set_sizes);
-        other.tags.append(&mut self.tags);
         other.credits.append(&mut self.credits);
-        other.notices.append(&mut self.notices);
+        // Of all this there is mostly nothing, and there are as many lists as pairs of partitions.
+        move_if_any(&mut self.times, &mut other.times);
+        move_if_any(&mut self.marks, &mut other.marks);
+        move_if_any(&mut self.members, &mut other.members);
+        move_if_any(&mut self.set_sizes, &mut other.set_sizes);
+        move_if_any(&mut self.tags, &mut other.tags);
+        move_if_any(&mut self.notices, &mut other.notices);
     }
 
     /// The packets: each with the input that it comes to, when its head is there, and how long after it its tail.
@@ -153,5 +154,13 @@ impl Mail {
         self.tags.clear();
         self.credits.clear();
         self.notices.clear();
+    }
+}
+
+/// Moves a list to the end of another.
+#[inline(always)]
+fn move_if_any<T>(from: &mut Vec<T>, to: &mut Vec<T>) {
+    if !from.is_empty() {
+        to.append(from);
     }
 }
