@@ -4,10 +4,12 @@
 //! architectures share, and each architecture for its queues.
 
 use engine::Event;
-use topology::Topology;
-use units::RouterId;
+use topology::{Endpoint, Topology};
+use units::{PortId, RouterId};
 
+use crate::link::LinkParameters;
 use crate::packet::Packet;
+use crate::plan::{FabricSpec, Plan};
 
 /// The sizes of a network that its state depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,19 +24,55 @@ pub struct NetworkSize {
     pub max_ports: u64,
     /// Bits of a virtual channel in a number of (port, virtual channel).
     pub vc_shift: u32,
+    /// The largest packets that the channels between routers hold together: of each as many as its delay is long in times of a packet.
+    pub under_way: u64,
+    /// The longest delay of such a channel,
+    pub longest_delay: u64,
+    /// and the least time of the largest packet on any channel, in the same unit.
+    pub shortest_packet: u64,
 }
 
 impl NetworkSize {
-    /// The sizes of a topology whose links have so many virtual channels.
-    pub fn new(topology: &dyn Topology, vcs: u8) -> Self {
+    /// The sizes of a network that may be built, whose links have so many virtual channels.
+    pub fn of_spec(spec: &FabricSpec, vcs: u8) -> Self {
+        // What takes no time or for ever is refused later.
+        let time =
+            |link: &LinkParameters| link.bandwidth.serialization(spec.packet).map_or(1, |(time, _)| time.0.max(1));
+        let links: Vec<_> = spec.links.iter().map(|link| (link.delay.0, time(link))).collect();
+        Self::new(&*spec.topology, vcs, &links)
+    }
+
+    /// The sizes of a network that is planned.
+    pub fn of_plan(plan: &Plan) -> Self {
+        let links: Vec<_> = plan.links.iter().map(|link| (link.delay, link.full.max(1))).collect();
+        Self::new(plan.topology(), plan.vcs, &links)
+    }
+
+    /// The sizes of a topology whose links have so many virtual channels; `links` has the delay and the largest packet's time by class of
+    /// channels.
+    fn new(topology: &dyn Topology, vcs: u8, links: &[(u64, u64)]) -> Self {
         let ports = || (0..topology.routers()).map(|router| u64::from(topology.ports(RouterId(router))));
-        Self {
+        let mut size = Self {
             routers: u64::from(topology.routers()),
             nodes: u64::from(topology.nodes()) * u64::from(topology.planes()),
             ports: ports().sum(),
             max_ports: ports().max().unwrap_or(0),
             vc_shift: u32::from(vcs).next_power_of_two().trailing_zeros(),
+            under_way: 0,
+            longest_delay: 0,
+            shortest_packet: links.iter().map(|&(_, packet)| packet).min().unwrap_or(1),
+        };
+        for router in (0..topology.routers()).map(RouterId) {
+            for port in (0..topology.ports(router)).map(PortId) {
+                if let Endpoint::Router(..) = topology.endpoint(router, port)
+                    && let Some(&(delay, packet)) = links.get(usize::from(topology.class(router, port).0))
+                {
+                    size.under_way = size.under_way.saturating_add(delay.div_ceil(packet));
+                    size.longest_delay = size.longest_delay.max(delay);
+                }
+            }
         }
+        size
     }
 
     /// Inputs by (port, virtual channel).
@@ -55,7 +93,8 @@ impl NetworkSize {
     /// Bytes of so many packets in the network: their places in the pool, and an event or two for each.
     pub fn packet_bytes(packets: u64) -> u64 {
         // A list that has grown has room for half as much again, on average.
-        (bytes_of::<Packet>(packets) + bytes_of::<u32>(packets)) * 3 / 2 + bytes_of::<[Event; 2]>(packets)
+        let places = bytes_of::<Packet>(1) + bytes_of::<u32>(1);
+        packets.saturating_mul(places * 3 / 2 + bytes_of::<[Event; 2]>(1))
     }
 }
 

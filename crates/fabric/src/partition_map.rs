@@ -58,11 +58,15 @@ pub enum Grain {
     Exactly(u64),
 }
 
-/// Ports of a partition that fits into a near cache, with what belongs to them: some 600 KB.
-const CACHED_PORTS: u64 = 1024;
+/// Bytes of a partition that fits into a near cache, with the packets that its links hold if they are busy half of the time: that of
+/// today's cores has 1 to 2 MiB, and what partitions send to each other goes through it too.
+const CACHED: u64 = 3 << 18;
 
-/// Ports of a cluster that is not torn apart for the sake of the cache.
-const CLUSTER_PORTS: u64 = 2 * CACHED_PORTS;
+/// What a port takes,
+const BYTES_A_PORT: u64 = 200;
+
+/// and each of its virtual channels: in routers with FIFOs. Others have more, of which a window needs little.
+const BYTES_A_QUEUE: u64 = 32;
 
 /// Partitions of that size that a worker has at least, if they are fine: fewer can stay as they are, for the next cache
 /// holds them all.
@@ -78,7 +82,7 @@ const MOST: u64 = 1 << 10;
 impl PartitionMap {
     /// Bytes of the map of a network divided for one worker, and of the event wheels of its partitions.
     pub(crate) fn bytes(size: &NetworkSize) -> u64 {
-        let parts = Some((size.ports / CACHED_PORTS).min(MOST)).filter(|&parts| parts >= FEWEST).unwrap_or(1);
+        let parts = fine_parts(size, 1).unwrap_or(1);
         bytes_of::<((u16, u32), u32)>(size.routers + size.nodes) + parts * Wheel::<{ event_kind::COUNT }>::MAX_BYTES
     }
 
@@ -86,7 +90,6 @@ impl PartitionMap {
     /// together what fast channels join and what the topology says is near.
     pub fn new(plan: &Plan, workers: usize, grain: Grain) -> Self {
         let topology = plan.topology();
-        let total = u64::from(plan.channels().ports());
         let workers = (workers as u64).clamp(1, u64::from(topology.routers()).clamp(1, MOST));
         let most = MOST / workers;
         match grain {
@@ -94,11 +97,12 @@ impl PartitionMap {
             Grain::Exactly(parts) => Self::divide(plan, workers, parts.clamp(1, most)),
             Grain::Fine => {
                 let coarse = Self::divide(plan, workers, 1);
-                let parts = (total / workers).div_ceil(CACHED_PORTS).clamp(1, most);
+                let size = NetworkSize::of_plan(plan);
+                let parts = fine_parts(&size, workers);
                 // Workers do not meet more often for the sake of the cache.
                 let together = if workers > 1 { coarse.window } else { 0 };
-                let least = together.max(SHORTEST_WINDOW * plan.shortest_full());
-                let fine = (parts >= FEWEST).then(|| Self::divide(plan, workers, parts));
+                let least = together.max(shortest_window(&size));
+                let fine = parts.map(|parts| Self::divide(plan, workers, parts));
                 fine.filter(|fine| fine.window >= least).unwrap_or(coarse)
             }
         }
@@ -117,7 +121,8 @@ impl PartitionMap {
             worker: Vec::new(),
             window: u64::MAX,
         };
-        let most = if parts == 1 { u64::MAX } else { (total / workers / 2).min(CLUSTER_PORTS) };
+        // A cluster stays whole if it is at most half of a worker's share, and two partitions.
+        let most = if parts == 1 { u64::MAX } else { (total / workers / 2).min(2 * total / parts) };
         let (mut before, mut last) = (0, None);
         for cluster in clusters(plan, most) {
             let part = (before * parts / total.max(1)).min(parts - 1);
@@ -237,6 +242,19 @@ fn links_of(plan: &Plan, from: RouterId) -> impl Iterator<Item = Link> + '_ {
         Endpoint::Router(to, _) => Some(Link { from, to, delay: plan.link_delay(topology.class(from, port)) }),
         _ => None,
     })
+}
+
+/// The partitions that a worker of so many has, if they are to fit into a near cache and that is worth the while.
+fn fine_parts(size: &NetworkSize, workers: u64) -> Option<u64> {
+    let ports = size.ports * BYTES_A_PORT + size.inputs() * BYTES_A_QUEUE;
+    let bytes = ports.saturating_add(NetworkSize::packet_bytes(size.under_way / 2));
+    let parts = bytes.div_ceil(CACHED * workers);
+    (parts >= FEWEST && size.longest_delay >= shortest_window(size)).then(|| parts.min(MOST / workers))
+}
+
+/// The shortest window that partitions are worth the while with.
+fn shortest_window(size: &NetworkSize) -> u64 {
+    size.shortest_packet.saturating_mul(SHORTEST_WINDOW)
 }
 
 /// The routers of the first plane by cluster, in ascending order of the locality of a cluster's first router. Between clusters there are only

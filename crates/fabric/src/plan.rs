@@ -264,11 +264,6 @@ impl Plan {
         &self.channels
     }
 
-    /// The least time that the largest packet takes on a link, in ticks: at most 1,000 s.
-    pub(crate) fn shortest_full(&self) -> u64 {
-        self.links.iter().map(|link| link.full).min().unwrap_or(1)
-    }
-
     /// How often the routing has the network's congestion looked at, in ticks; none if it does not.
     pub fn snapshot_period(&self) -> Option<u64> {
         self.routing.snapshot_period().map(|period| period.0.div_ceil(self.tick.0).max(1))

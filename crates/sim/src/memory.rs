@@ -2,6 +2,7 @@
 
 use fabric::catalogue::RouterSpec;
 use fabric::{FabricSpec, GroupsSpec, NetworkSize};
+use routing::Routing;
 use topology::Topology;
 
 use crate::error::SystemError;
@@ -11,8 +12,8 @@ use crate::workloads::Sources;
 
 /// What the memory of a run depends on.
 struct Size<'a> {
-    topology: &'a dyn Topology,
-    classes: u8,
+    network: NetworkSize,
+    vcs: u8,
     /// Routers on the longest path.
     longest: u32,
     router: &'a RouterSpec,
@@ -27,10 +28,9 @@ fn of_groups(groups: Option<&GroupsSpec>, topology: &dyn Topology) -> u64 {
 
 /// Bytes that a run of a fabric needs at about load 1.
 fn estimate(size: &Size<'_>) -> u64 {
-    let vcs = size.router.common().vcs.unwrap_or(size.classes);
-    let network = NetworkSize::new(size.topology, vcs);
+    let network = &size.network;
     let sources = network.nodes * (OpenTraffic::BYTES_A_NODE + Sources::BYTES_A_NODE);
-    let packets = packets_in_flight(&network, size.longest, vcs);
+    let packets = packets_in_flight(network, size.longest, size.vcs);
     network.state_bytes(size.router) + sources + NetworkSize::packet_bytes(packets) + size.tables
 }
 
@@ -41,11 +41,18 @@ fn packets_in_flight(network: &NetworkSize, longest: u32, vcs: u8) -> u64 {
     busy * (2 + u64::from(vcs))
 }
 
+/// The virtual channels that links have.
+fn vcs_of(router: &RouterSpec, routing: &dyn Routing) -> u8 {
+    router.common().vcs.unwrap_or(routing.classes())
+}
+
 /// The same of a system that is built.
 pub(crate) fn of_network(network: &Network, router: &RouterSpec) -> u64 {
     let (topology, routing) = (&*network.topology, &*network.routing);
     let tables = routing.table_bytes() + of_groups(network.plan.groups(), topology);
-    estimate(&Size { topology, classes: routing.classes(), longest: routing.max_routers(), router, tables })
+    let vcs = vcs_of(router, routing);
+    let size = NetworkSize::of_plan(&network.plan);
+    estimate(&Size { network: size, vcs, longest: routing.max_routers(), router, tables })
 }
 
 /// Refuses a system that this machine has no memory for.
@@ -55,8 +62,9 @@ pub(crate) fn of_network(network: &Network, router: &RouterSpec) -> u64 {
 pub(crate) fn check(spec: &FabricSpec) -> Result<(), SystemError> {
     let (topology, routing) = (&*spec.topology, &*spec.routing);
     let tables = routing.table_bytes() + of_groups(spec.groups.as_ref(), topology);
-    let size =
-        Size { topology, classes: routing.classes(), longest: routing.max_routers(), router: &spec.router, tables };
+    let vcs = vcs_of(&spec.router, routing);
+    let network = NetworkSize::of_spec(spec, vcs);
+    let size = Size { network, vcs, longest: routing.max_routers(), router: &spec.router, tables };
     let (needed, free) = (estimate(&size), available());
     match free {
         Some(free) if needed > free => Err(SystemError::new(
