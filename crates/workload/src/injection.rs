@@ -160,7 +160,7 @@ impl Injection {
 
     /// The time of the message after one that was generated at `previous`. Of backlogged sources, `previous` is the
     /// time at which the head of the previous message's last packet has left, and the answer is that time.
-    #[inline]
+    #[inline(always)]
     pub fn next(&self, state: &mut InjectionState, previous: u64, draw: &mut (impl Draw + ?Sized)) -> Option<u64> {
         match *self {
             Self::Silent => None,
@@ -168,13 +168,7 @@ impl Injection {
             Self::Bernoulli { slot, ref gaps } => {
                 previous.checked_add(gaps.draw(draw).checked_add(1)?.checked_mul(slot)?)
             }
-            Self::Poisson { mean } => {
-                let gap = -libm::log(draw.unit()) * mean;
-                let whole = libm::floor(gap);
-                let part = state.part + ((gap - whole) * POISSON_UNIT) as u64;
-                state.part = part & ((1 << 32) - 1);
-                previous.checked_add(whole as u64)?.checked_add(part >> 32)
-            }
+            Self::Poisson { mean } => state.next_of_poisson(mean, previous, draw),
             Self::Periodic { whole, rest, unit } => {
                 let part = state.part + rest;
                 let carry = u64::from(part >= unit);
@@ -182,6 +176,19 @@ impl Injection {
                 previous.checked_add(whole)?.checked_add(carry)
             }
         }
+    }
+}
+
+impl InjectionState {
+    /// `Injection::next` of a Poisson process with a mean time between messages, in ticks. A function of its own: what a logarithm needs
+    /// would be saved and restored for every process.
+    #[inline(never)]
+    fn next_of_poisson(&mut self, mean: f64, previous: u64, draw: &mut (impl Draw + ?Sized)) -> Option<u64> {
+        let gap = -libm::log(draw.unit()) * mean;
+        let whole = libm::floor(gap);
+        let part = self.part + ((gap - whole) * POISSON_UNIT) as u64;
+        self.part = part & ((1 << 32) - 1);
+        previous.checked_add(whole as u64)?.checked_add(part >> 32)
     }
 }
 

@@ -56,10 +56,17 @@ impl PlacedPattern {
     }
 
     /// The destination of the source's next message, drawn from the source's stream. Called only for nodes that send.
+    #[inline(always)]
     pub fn destination(&self, src: NodeId, draw: &mut dyn Draw) -> NodeId {
-        let Some(tasks) = &self.tasks else {
-            return NodeId(self.pattern.destination(TaskId(src.0), draw).0);
-        };
+        match &self.tasks {
+            None => NodeId(self.pattern.destination(TaskId(src.0), draw).0),
+            Some(tasks) => self.destination_of_task(tasks, src, draw),
+        }
+    }
+
+    /// The same where tasks are placed on nodes.
+    #[inline(never)]
+    fn destination_of_task(&self, tasks: &PlacedTasks, src: NodeId, draw: &mut dyn Draw) -> NodeId {
         let task = tasks.draw(src, draw);
         loop {
             let node = tasks.placement.node(self.pattern.destination(task, draw));

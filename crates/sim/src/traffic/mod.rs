@@ -115,7 +115,7 @@ impl NodeTraffic {
 }
 
 impl Traffic for NodeTraffic {
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand> {
         match self {
             Self::Job(traffic) => traffic.next(node, now, actions),

@@ -28,7 +28,8 @@ impl JobTraffic {
 }
 
 impl Traffic for JobTraffic {
-    #[inline]
+    // Each packet of each node comes by here: not one call after the other, each of which would hand the whole demand on.
+    #[inline(always)]
     fn next(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand> {
         match self {
             Self::Open(traffic) => traffic.next(node, now, actions),
