@@ -68,6 +68,9 @@ const BYTES_A_PORT: u64 = 200;
 /// and each of its virtual channels: in routers with FIFOs. Others have more, of which a window needs little.
 const BYTES_A_QUEUE: u64 = 32;
 
+/// Ports of a cluster that is not torn apart for the sake of the cache: windows would become as short as its channels are.
+const CLUSTER_PORTS: u64 = 2048;
+
 /// Partitions of that size that a worker has at least, if they are fine: fewer can stay as they are, for the next cache
 /// holds them all.
 const FEWEST: u64 = 3;
@@ -121,8 +124,7 @@ impl PartitionMap {
             worker: Vec::new(),
             window: u64::MAX,
         };
-        // A cluster stays whole if it is at most half of a worker's share, and two partitions.
-        let most = if parts == 1 { u64::MAX } else { (total / workers / 2).min(2 * total / parts) };
+        let most = if parts == 1 { u64::MAX } else { (total / workers / 2).min(CLUSTER_PORTS) };
         let (mut before, mut last) = (0, None);
         for cluster in clusters(plan, most) {
             let part = (before * parts / total.max(1)).min(parts - 1);
@@ -248,7 +250,7 @@ fn links_of(plan: &Plan, from: RouterId) -> impl Iterator<Item = Link> + '_ {
 fn fine_parts(size: &NetworkSize, workers: u64) -> Option<u64> {
     let ports = size.ports * BYTES_A_PORT + size.inputs() * BYTES_A_QUEUE;
     let bytes = ports.saturating_add(NetworkSize::packet_bytes(size.under_way / 2));
-    let parts = bytes.div_ceil(CACHED * workers);
+    let parts = bytes.div_ceil(CACHED * workers).min(size.routers.div_ceil(workers));
     (parts >= FEWEST && size.longest_delay >= shortest_window(size)).then(|| parts.min(MOST / workers))
 }
 

@@ -81,6 +81,10 @@ fn partitions_are_fine_where_the_network_is_large_and_its_channels_are_slow() {
     // What a partition holds decides: the same network with longer links, which hold more packets, takes more of them.
     assert_eq!([1, 2].map(|workers| parts("torus:16x16x16", 10, workers)), [21, 22]);
     assert_eq!([1, 2].map(|workers| parts("torus:16x16x16", 100, workers)), [119, 120]);
+    // Groups are not torn apart, however many packets the cables between them hold.
+    let cables = plan("dragonfly:h=4", 1, &[10, 5000]);
+    let map = PartitionMap::new(&cables, 1, Grain::Fine);
+    assert_eq!((map.parts(), window(&cables, &map)), (33, 5000));
     let whole = plan("torus:16x16x16", 1, &[10]);
     assert_eq!(PartitionMap::new(&whole, 1, Grain::Coarse).window(), u64::MAX);
 }
