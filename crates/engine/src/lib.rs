@@ -5,6 +5,7 @@
 
 mod bits;
 mod calendar;
+mod prefetch;
 pub mod statistics;
 mod stream;
 mod wheel;
@@ -12,6 +13,7 @@ mod windows;
 
 pub use bits::Bits;
 pub use calendar::Calendar;
+pub use prefetch::read_through;
 pub use stream::{Owner, Stream};
 pub use wheel::{Event, Instant, Wheel};
 pub use windows::{Pool, SpinBarrier};

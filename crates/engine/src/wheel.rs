@@ -18,7 +18,8 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::hint::black_box;
+
+use crate::prefetch::read_through;
 
 /// One thing that happens: to whom, with what. Its time is that of the instant that hands it out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,9 +50,6 @@ type Later = (u64, u32, u32, u32);
 
 /// Events of a chunk: four cache lines.
 const CHUNK: usize = 32;
-
-/// Events of a cache line.
-const EVENTS_A_LINE: usize = 64 / size_of::<Event>();
 
 /// No chunk.
 const NONE: u32 = u32::MAX;
@@ -374,9 +372,7 @@ impl<const KINDS: usize> Wheel<KINDS> {
 
     /// Reads the memory of all events once, in its order: worth it where other wheels have evicted it.
     pub fn before_window(&self) {
-        for line in self.chunks.events.chunks(EVENTS_A_LINE) {
-            black_box(line[0].target);
-        }
+        read_through(&self.chunks.events, |event| u64::from(event.target));
     }
 
     /// Every event that waits, with its kind, in no order: for checks.

@@ -22,8 +22,8 @@ pub struct NetworkSize {
     pub ports: u64,
     /// The most ports of a router.
     pub max_ports: u64,
-    /// Bits of a virtual channel in a number of (port, virtual channel).
-    pub vc_shift: u32,
+    /// Virtual channels of every link.
+    pub vcs: u8,
     /// The largest packets that the channels between routers hold together: of each as many as its delay is long in times of a packet.
     pub under_way: u64,
     /// The longest delay of such a channel,
@@ -33,13 +33,13 @@ pub struct NetworkSize {
 }
 
 impl NetworkSize {
-    /// The sizes of a network that may be built, whose links have so many virtual channels.
-    pub fn of_spec(spec: &FabricSpec, vcs: u8) -> Self {
+    /// The sizes of a network that may be built.
+    pub fn of_spec(spec: &FabricSpec) -> Self {
         // What takes no time or for ever is refused later.
         let time =
             |link: &LinkParameters| link.bandwidth.serialization(spec.packet).map_or(1, |(time, _)| time.0.max(1));
         let links: Vec<_> = spec.links.iter().map(|link| (link.delay.0, time(link))).collect();
-        Self::new(&*spec.topology, vcs, &links)
+        Self::new(&*spec.topology, spec.vcs(), &links)
     }
 
     /// The sizes of a network that is planned.
@@ -57,7 +57,7 @@ impl NetworkSize {
             nodes: u64::from(topology.nodes()) * u64::from(topology.planes()),
             ports: ports().sum(),
             max_ports: ports().max().unwrap_or(0),
-            vc_shift: u32::from(vcs).next_power_of_two().trailing_zeros(),
+            vcs,
             under_way: 0,
             longest_delay: 0,
             shortest_packet: links.iter().map(|&(_, packet)| packet).min().unwrap_or(1),
@@ -75,9 +75,14 @@ impl NetworkSize {
         size
     }
 
+    /// Bits of a virtual channel in a number of (port, virtual channel).
+    pub fn vc_shift(&self) -> u32 {
+        u32::from(self.vcs).next_power_of_two().trailing_zeros()
+    }
+
     /// Inputs by (port, virtual channel).
     pub fn inputs(&self) -> u64 {
-        self.ports << self.vc_shift
+        self.ports << self.vc_shift()
     }
 
     /// Words of a mask of a router's ports.
@@ -87,7 +92,7 @@ impl NetworkSize {
 
     /// Words of a mask of a router's inputs by (port, virtual channel).
     pub fn input_words(&self) -> u64 {
-        (self.max_ports << self.vc_shift).div_ceil(64).max(1)
+        (self.max_ports << self.vc_shift()).div_ceil(64).max(1)
     }
 
     /// Bytes of so many packets in the network: their places in the pool, and an event or two for each.

@@ -121,6 +121,18 @@ const TICKS_PER_PACKET: u64 = 64;
 /// Buffers and virtual channels larger than this are taken for mistakes: 2^32 bytes would overflow the counters.
 const LONGEST: u64 = 1 << 50;
 
+impl FabricSpec {
+    /// The classes of virtual channels that the routing and the trees of groups need.
+    fn classes(&self) -> u8 {
+        self.groups.as_ref().map_or(0, |groups| groups.trees.classes()).max(self.routing.classes())
+    }
+
+    /// The virtual channels of every link: as many as the file says, else one of each class.
+    pub(crate) fn vcs(&self) -> u8 {
+        self.router.common().vcs.unwrap_or(self.classes())
+    }
+}
+
 impl Plan {
     /// Works the plan out, or says what does not fit together.
     ///
@@ -130,8 +142,7 @@ impl Plan {
     pub fn new(spec: FabricSpec) -> Result<Self, FabricError> {
         let router = spec.router.common();
         let of_trees = |class| spec.groups.as_ref().map_or(0, |groups| groups.trees.classes_on(class));
-        let classes = spec.groups.as_ref().map_or(0, |groups| groups.trees.classes()).max(spec.routing.classes());
-        let vcs = router.vcs.unwrap_or(classes);
+        let (classes, vcs) = (spec.classes(), spec.vcs());
         if vcs < classes {
             return Err(FabricError::new(
                 "router.vcs",

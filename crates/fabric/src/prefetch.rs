@@ -7,13 +7,10 @@
 
 use std::hint::black_box;
 
-use engine::Bits;
+use engine::{Bits, read_through};
 
 use crate::fabric::{Arrival, Fabric};
 use crate::packet::{Head, NONE};
-
-/// Bytes of a cache line.
-const CACHE_LINE: usize = 64;
 
 /// What an architecture reads ahead.
 pub trait Prefetch {
@@ -59,12 +56,5 @@ impl Fabric {
             }
             self.before_sending(self.ports() + first + node);
         }
-    }
-}
-
-/// Reads one item of each cache line, in the order of memory.
-pub(crate) fn read_through<T>(items: &[T], read: impl Fn(&T) -> u64) {
-    for item in items.iter().step_by((CACHE_LINE / size_of::<T>()).max(1)) {
-        black_box(read(item));
     }
 }

@@ -2,7 +2,6 @@
 
 use fabric::catalogue::RouterSpec;
 use fabric::{FabricSpec, GroupsSpec, NetworkSize};
-use routing::Routing;
 use topology::Topology;
 
 use crate::error::SystemError;
@@ -13,7 +12,6 @@ use crate::workloads::Sources;
 /// What the memory of a run depends on.
 struct Size<'a> {
     network: NetworkSize,
-    vcs: u8,
     /// Routers on the longest path.
     longest: u32,
     router: &'a RouterSpec,
@@ -30,29 +28,23 @@ fn of_groups(groups: Option<&GroupsSpec>, topology: &dyn Topology) -> u64 {
 fn estimate(size: &Size<'_>) -> u64 {
     let network = &size.network;
     let sources = network.nodes * (OpenTraffic::BYTES_A_NODE + Sources::BYTES_A_NODE);
-    let packets = packets_in_flight(network, size.longest, size.vcs);
+    let packets = packets_in_flight(network, size.longest);
     network.state_bytes(size.router) + sources + NetworkSize::packet_bytes(packets) + size.tables
 }
 
 /// A guess at the packets in flight near saturation, as measured on all families and architectures: for each channel that is
 /// busy two on their way, and one that waits on each virtual channel.
-fn packets_in_flight(network: &NetworkSize, longest: u32, vcs: u8) -> u64 {
+fn packets_in_flight(network: &NetworkSize, longest: u32) -> u64 {
     let busy = network.ports.min(network.nodes * u64::from(longest));
-    busy * (2 + u64::from(vcs))
-}
-
-/// The virtual channels that links have.
-fn vcs_of(router: &RouterSpec, routing: &dyn Routing) -> u8 {
-    router.common().vcs.unwrap_or(routing.classes())
+    busy * (2 + u64::from(network.vcs))
 }
 
 /// The same of a system that is built.
 pub(crate) fn of_network(network: &Network, router: &RouterSpec) -> u64 {
     let (topology, routing) = (&*network.topology, &*network.routing);
     let tables = routing.table_bytes() + of_groups(network.plan.groups(), topology);
-    let vcs = vcs_of(router, routing);
     let size = NetworkSize::of_plan(&network.plan);
-    estimate(&Size { network: size, vcs, longest: routing.max_routers(), router, tables })
+    estimate(&Size { network: size, longest: routing.max_routers(), router, tables })
 }
 
 /// Refuses a system that this machine has no memory for.
@@ -62,9 +54,8 @@ pub(crate) fn of_network(network: &Network, router: &RouterSpec) -> u64 {
 pub(crate) fn check(spec: &FabricSpec) -> Result<(), SystemError> {
     let (topology, routing) = (&*spec.topology, &*spec.routing);
     let tables = routing.table_bytes() + of_groups(spec.groups.as_ref(), topology);
-    let vcs = vcs_of(&spec.router, routing);
-    let network = NetworkSize::of_spec(spec, vcs);
-    let size = Size { network, vcs, longest: routing.max_routers(), router: &spec.router, tables };
+    let network = NetworkSize::of_spec(spec);
+    let size = Size { network, longest: routing.max_routers(), router: &spec.router, tables };
     let (needed, free) = (estimate(&size), available());
     match free {
         Some(free) if needed > free => Err(SystemError::new(

@@ -225,12 +225,12 @@ impl Fabric {
         let outputs = size.ports + size.nodes;
         let ahead = router.counts_crosspoints();
         let counters = if ahead { size.max_ports.next_power_of_two() } else { 1 };
-        let near = !ahead && 1 << size.vc_shift <= NEAR_CREDITS;
+        let near = !ahead && usize::from(size.vcs) <= NEAR_CREDITS;
         let wide = if size.port_words() > 1 { 2 * size.routers * size.port_words() } else { 0 };
         // A router's stream; a node's number and the head of its queue.
         bytes_of::<OutputPort>(outputs)
             + bytes_of::<InputPort>(size.ports)
-            + bytes_of::<i32>(if near { 0 } else { (outputs << size.vc_shift) * counters })
+            + bytes_of::<i32>(if near { 0 } else { (outputs << size.vc_shift()) * counters })
             + bytes_of::<LocalRouter>(size.routers)
             + bytes_of::<Stream>(size.routers + if ahead { size.nodes } else { 0 })
             + bytes_of::<u64>(wide)

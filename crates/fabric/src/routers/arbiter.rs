@@ -1,12 +1,11 @@
 //! Which of several candidates goes first.
 
-use engine::Bits;
+use engine::{Bits, read_through};
 use units::Draw;
 
 use crate::catalogue::Arbitration;
 use crate::fabric::Fabric;
 use crate::footprint::bytes_of;
-use crate::prefetch::read_through;
 
 /// A set of candidates, one bit each, over one or more words.
 pub type Mask<'a> = &'a [u64];

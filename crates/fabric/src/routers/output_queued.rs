@@ -334,6 +334,6 @@ impl OutputQueued {
     pub(crate) fn bytes(size: &NetworkSize) -> u64 {
         bytes_of::<Crosspoint>(size.inputs() * size.max_ports)
             + bytes_of::<Row>(size.inputs())
-            + Requests::<Last>::bytes(size.ports, size.max_ports << size.vc_shift)
+            + Requests::<Last>::bytes(size.ports, size.max_ports << size.vc_shift())
     }
 }

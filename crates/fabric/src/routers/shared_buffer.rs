@@ -394,9 +394,9 @@ impl Routers for SharedBuffer {
 impl SharedBuffer {
     /// Bytes of the queues of a network, without packets. Classes are at most as many as virtual channels.
     pub(crate) fn bytes(size: &NetworkSize) -> u64 {
-        let words = (size.max_ports << size.vc_shift).div_ceil(64).max(1);
+        let words = (size.max_ports << size.vc_shift()).div_ceil(64).max(1);
         bytes_of::<SharedQueue>(size.inputs())
-            + Requests::<Last>::bytes(size.ports, 1 << size.vc_shift)
+            + Requests::<Last>::bytes(size.ports, 1 << size.vc_shift())
             + bytes_of::<u32>(size.inputs() + size.ports)
             + bytes_of::<u64>(size.routers * (words + 2))
     }

@@ -190,9 +190,9 @@ impl InputCrosspointQueued {
         let lanes = if spec.queueing == InputQueueing::Fifo { 1 } else { size.max_ports };
         bytes_of::<Queue>(size.inputs() * lanes)
             + bytes_of::<u32>(size.inputs())
-            + Requests::<InputSide>::bytes(size.ports, lanes << size.vc_shift)
+            + Requests::<InputSide>::bytes(size.ports, lanes << size.vc_shift())
             + bytes_of::<u64>(size.routers * size.port_words())
             + bytes_of::<Crosspoint>(size.inputs() * size.max_ports)
-            + Requests::<Leaving>::bytes(size.ports, size.max_ports << size.vc_shift)
+            + Requests::<Leaving>::bytes(size.ports, size.max_ports << size.vc_shift())
     }
 }

@@ -218,7 +218,7 @@ impl Switched {
         bytes_of::<Fifo>(size.inputs())
             + bytes_of::<InputSide>(size.ports)
             + bytes_of::<u64>(if arbitration == Arbitration::OldestFirst { size.inputs() } else { 0 })
-            + Requests::<OutputSide>::bytes(size.ports, size.max_ports << size.vc_shift)
+            + Requests::<OutputSide>::bytes(size.ports, size.max_ports << size.vc_shift())
             + bytes_of::<u16>(size.routers)
     }
 }

@@ -2,11 +2,11 @@
 
 use std::hint::black_box;
 
-use engine::Bits;
+use engine::{Bits, read_through};
 
 use super::Switched;
 use crate::fabric::{Arrival, Fabric};
-use crate::prefetch::{Prefetch, read_through};
+use crate::prefetch::Prefetch;
 
 impl Prefetch for Switched {
     fn before_window(&self) {
