@@ -96,14 +96,22 @@ impl Validator {
                 self.fault(ConfigError::new(node.place, path, message));
             }
             _ => {
-                let message = format!("`{path}` must be {}, not {}", expected(shape), node.what());
-                self.fault(ConfigError::new(node.place, path, message));
+                self.wrong_kind(&expected(shape), node, path);
             }
         }
     }
 
     fn fault(&mut self, fault: ConfigError) {
         self.faults.push(fault);
+    }
+
+    /// A value is of another kind than its key has. A list is most often meant to be swept.
+    fn wrong_kind(&mut self, expected: &str, node: &Node, path: &str) {
+        let mut message = format!("`{path}` must be {expected}, not {}", node.what());
+        if matches!(node.value, Value::List(_)) && !path.contains('[') {
+            message += &format!("; several values, a point for each, are the value of `sweep.\"{path}\"`");
+        }
+        self.fault(ConfigError::new(node.place, path, message));
     }
 
     fn table(&mut self, shape: &TableShape, table: &Table, context: &Context<'_>) {
@@ -204,8 +212,7 @@ impl Validator {
             // The parser of the quantity says best what a bare number lacks.
             Value::Integer(_) | Value::Float(_) => node.written(),
             _ => {
-                let message = format!("`{path}` must be {}, not {}", quantity_words(quantity), node.what());
-                return self.fault(ConfigError::new(node.place, path, message));
+                return self.wrong_kind(&quantity_words(quantity), node, path);
             }
         };
         match (quantity.parse)(&number) {
@@ -249,8 +256,7 @@ impl Validator {
         match shapes.iter().find(|shape| takes(shape, &node.value)) {
             Some(shape) => self.value(shape, node, path),
             None => {
-                let message = format!("`{path}` must be {}, not {}", expected_of(shapes), node.what());
-                self.fault(ConfigError::new(node.place, path, message));
+                self.wrong_kind(&expected_of(shapes), node, path);
             }
         }
     }

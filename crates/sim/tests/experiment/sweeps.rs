@@ -281,6 +281,17 @@ fn a_group_that_does_not_fit_together_is_refused() {
 }
 
 #[test]
+fn a_list_where_one_value_belongs_is_told_from_a_sweep() {
+    // Would catch an error that leaves a user who wants several points without the way to them, and that advice where no sweep is meant.
+    let error = error_of(&BASE.replace("k = 4", "k = [4, 8]"));
+    assert_eq!(error.key, "topology.k");
+    let advice = "not a list; several values, a point for each, are the value of `sweep.\"topology.k\"`";
+    assert!(error.message.ends_with(advice), "{error}");
+    let error = error_of(&format!("{BASE}\n[sweep]\n[[sweep.zip]]\nseed = [1]\nlabel = [[\"a\"]]"));
+    assert!(!error.message.contains("several values"), "{error}");
+}
+
+#[test]
 fn a_search_leaves_the_loads_out_of_a_sweep() {
     // Would catch the same search once a load, loads that nobody validates, and other keys that are left out too.
     let sweep = "[sweep]\n\"workload.load\" = [0.1, 0.2, 0.3]\n\"link.delay\" = [\"1 ns\", \"2 ns\"]\n";
