@@ -7,6 +7,7 @@ use engine::Event;
 use topology::{Endpoint, Topology};
 use units::{PortId, RouterId};
 
+use crate::defaults::max_ports;
 use crate::link::LinkParameters;
 use crate::packet::Packet;
 use crate::plan::{FabricSpec, Plan};
@@ -24,7 +25,8 @@ pub struct NetworkSize {
     pub max_ports: u64,
     /// Virtual channels of every link.
     pub vcs: u8,
-    /// The largest packets that the channels between routers hold together: of each as many as its delay is long in times of a packet.
+    /// The largest packets that the channels between routers, with the pipelines behind them, hold together: of each as many as its delay and
+    /// the router's are long in times of a packet.
     pub under_way: u64,
     /// The longest delay of such a channel,
     pub longest_delay: u64,
@@ -39,18 +41,18 @@ impl NetworkSize {
         let time =
             |link: &LinkParameters| link.bandwidth.serialization(spec.packet).map_or(1, |(time, _)| time.0.max(1));
         let links: Vec<_> = spec.links.iter().map(|link| (link.delay.0, time(link))).collect();
-        Self::new(&*spec.topology, spec.vcs(), &links)
+        Self::new(&*spec.topology, spec.vcs(), spec.sizes(max_ports(&*spec.topology)).delay.0, &links)
     }
 
     /// The sizes of a network that is planned.
     pub fn of_plan(plan: &Plan) -> Self {
         let links: Vec<_> = plan.links.iter().map(|link| (link.delay, link.full.max(1))).collect();
-        Self::new(plan.topology(), plan.vcs, &links)
+        Self::new(plan.topology(), plan.vcs, plan.router_delay(), &links)
     }
 
-    /// The sizes of a topology whose links have so many virtual channels; `links` has the delay and the largest packet's time by class of
-    /// channels.
-    fn new(topology: &dyn Topology, vcs: u8, links: &[(u64, u64)]) -> Self {
+    /// The sizes of a topology whose links have so many virtual channels, and whose routers have a pipeline as long as `router_delay`; `links` has
+    /// the delay and the largest packet's time by class of channels.
+    fn new(topology: &dyn Topology, vcs: u8, router_delay: u64, links: &[(u64, u64)]) -> Self {
         let ports = || (0..topology.routers()).map(|router| u64::from(topology.ports(RouterId(router))));
         let mut size = Self {
             routers: u64::from(topology.routers()),
@@ -67,7 +69,7 @@ impl NetworkSize {
                 if let Endpoint::Router(..) = topology.endpoint(router, port)
                     && let Some(&(delay, packet)) = links.get(usize::from(topology.class(router, port).0))
                 {
-                    size.under_way = size.under_way.saturating_add(delay.div_ceil(packet));
+                    size.under_way = size.under_way.saturating_add((delay + router_delay).div_ceil(packet));
                     size.longest_delay = size.longest_delay.max(delay);
                 }
             }

@@ -58,7 +58,7 @@ pub enum Grain {
     Exactly(u64),
 }
 
-/// Bytes of a partition that fits into a near cache, with the packets that its links hold if they are busy half of the time: that of
+/// Bytes of a partition that fits into a near cache, with the packets that its links and pipelines hold if they are busy half of the time: that of
 /// today's cores has 1 to 2 MiB, and what partitions send to each other goes through it too.
 const CACHED: u64 = 3 << 18;
 

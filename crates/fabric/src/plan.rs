@@ -8,6 +8,7 @@ use units::{Bandwidth, Bytes, Capacity, ChannelId, RouterId, Time};
 
 use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
 use crate::defaults::{Surroundings, max_ports};
+use crate::depths::Sizes;
 use crate::groups::{CombineSpec, GroupsSpec};
 use crate::link::LinkParameters;
 use crate::multicast_keys::refused;
@@ -131,6 +132,12 @@ impl FabricSpec {
     pub(crate) fn vcs(&self) -> u8 {
         self.router.common().vcs.unwrap_or(self.classes())
     }
+
+    /// The delay of routers, which have so many ports at the most, and the depths of their buffers.
+    pub(crate) fn sizes(&self, max_ports: u16) -> Sizes {
+        let names = self.topology.class_names();
+        self.router.sizes(&Surroundings { names: &names, links: &self.links, packet: self.packet, max_ports })
+    }
 }
 
 impl Plan {
@@ -188,8 +195,7 @@ impl Plan {
         let max_ports = max_ports(&*spec.topology).saturating_add(units.map_or(0, |units| units.units));
         refused(&spec.router, max_ports).map_or(Ok(()), |(key, message)| Err(FabricError::new(key, message)))?;
         let names = spec.topology.class_names();
-        let around = Surroundings { names: &names, links: &spec.links, packet: spec.packet, max_ports };
-        let sizes = spec.router.sizes(&around);
+        let sizes = spec.sizes(max_ports);
         let depths = names.iter().zip(&sizes.buffers).map(|(name, &depth)| {
             let key = router.buffer.map_or_else(|| "buffer".to_owned(), |depths| depths.key_of(name));
             holds_a_packet(&format!("router.{key}"), depth, spec.packet)

@@ -13,6 +13,11 @@ use units::{Bytes, PortId, RouterId};
 
 /// A network of packets of 64 B that take 1 ns; delays in nanoseconds: of channels to nodes, then of each further class.
 fn plan(topology: &str, to_nodes: u64, between: &[u64]) -> Plan {
+    plan_with_pipelines(topology, to_nodes, between, 0)
+}
+
+/// The same with routers whose pipelines take some nanoseconds.
+fn plan_with_pipelines(topology: &str, to_nodes: u64, between: &[u64], pipeline: u64) -> Plan {
     let topology = topology.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
     let routing = RoutingSpec::default_for(&*topology).build(&*topology).unwrap();
     let link = |&delay: &u64| LinkParameters {
@@ -21,7 +26,7 @@ fn plan(topology: &str, to_nodes: u64, between: &[u64]) -> Plan {
     };
     let delays = [to_nodes, to_nodes].into_iter().chain(between.iter().copied().cycle());
     let links = delays.take(topology.class_names().len()).map(|delay| link(&delay)).collect();
-    let router = toml::from_str(r#"kind = "input-output-queued""#).unwrap();
+    let router = toml::from_str(&format!("kind = \"input-output-queued\"\ndelay = \"{pipeline} ns\"")).unwrap();
     let (other_packets, other_times) = (vec![], vec![]);
     let packet = Bytes(64);
     let spec = FabricSpec {
@@ -81,6 +86,10 @@ fn partitions_are_fine_where_the_network_is_large_and_its_channels_are_slow() {
     // What a partition holds decides: the same network with longer links, which hold more packets, takes more of them.
     assert_eq!([1, 2].map(|workers| parts("torus:16x16x16", 10, workers)), [21, 22]);
     assert_eq!([1, 2].map(|workers| parts("torus:16x16x16", 100, workers)), [119, 120]);
+    // So do longer pipelines, with the same window.
+    let piped = plan_with_pipelines("torus:16x16x16", 1, &[10], 90);
+    let map = PartitionMap::new(&piped, 1, Grain::Fine);
+    assert_eq!((map.parts(), window(&piped, &map)), (119, 10));
     // Groups are not torn apart, however many packets the cables between them hold.
     let cables = plan("dragonfly:h=4", 1, &[10, 5000]);
     let map = PartitionMap::new(&cables, 1, Grain::Fine);

@@ -33,10 +33,11 @@ fn estimate(size: &Size<'_>) -> u64 {
 }
 
 /// A guess at the packets in flight near saturation, as measured on all families and architectures: for each channel that is
-/// busy two on their way, and one that waits on each virtual channel.
+/// busy one that is being sent, those that it and the pipeline behind it hold, and one that waits on each virtual channel.
 fn packets_in_flight(network: &NetworkSize, longest: u32) -> u64 {
     let busy = network.ports.min(network.nodes * u64::from(longest));
-    busy * (2 + u64::from(network.vcs))
+    let under_way = u128::from(network.under_way) * u128::from(busy) / u128::from(network.ports.max(1));
+    (busy * (1 + u64::from(network.vcs))).saturating_add(u64::try_from(under_way).unwrap_or(u64::MAX))
 }
 
 /// The same of a system that is built.
