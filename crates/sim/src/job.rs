@@ -13,6 +13,7 @@ use crate::allocation::Allocator;
 use crate::error::SystemError;
 use crate::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
 use crate::flat;
+use crate::groups::acknowledges;
 use crate::pacers::PacerSpec;
 use crate::parts::Parts;
 use crate::traffic::Span;
@@ -33,6 +34,8 @@ pub struct Job {
     pub seed: u64,
     /// When packets of its flows may leave.
     pub pacer: PacerSpec,
+    /// Whether some of its packets acknowledge others: those have a number of their own (`JobNumbers`).
+    pub has_acks: bool,
 }
 
 /// A job about to be built: all but its span in ticks.
@@ -51,7 +54,8 @@ impl Draft {
     pub fn finish(self, tick: Time) -> Job {
         let Self { name, workload, start, end, background, seed, pacer } = self;
         let span = start.0 / tick.0..end.map_or(u64::MAX, |end| end.0 / tick.0);
-        Job { name, workload, span, background, seed, pacer }
+        let has_acks = pacer.ack_size().is_some() || acknowledges(&*workload);
+        Job { name, workload, span, background, seed, pacer, has_acks }
     }
 }
 

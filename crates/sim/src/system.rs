@@ -115,7 +115,7 @@ impl System {
 
     /// The numbers by which packets of jobs and their acknowledgements are told apart.
     pub fn numbers(&self) -> JobNumbers {
-        JobNumbers::new(self.jobs.iter().map(|job| job.pacer.ack_size().is_some()))
+        JobNumbers::new(self.jobs.iter().map(|job| job.has_acks))
     }
 
     /// Refuses more numbers than there are.
@@ -128,7 +128,9 @@ impl System {
             numbers.jobs(),
             numbers.total() - numbers.jobs()
         );
-        Err(SystemError::new(format!("job.{}.workload.pacer.ack_size", self.jobs[last].name), message))
+        let Job { name, pacer, .. } = &self.jobs[last];
+        let key = if pacer.is_none() { "workload" } else { "workload.pacer.ack_size" };
+        Err(SystemError::new(format!("job.{name}.{key}"), message))
     }
 
     /// Refuses a run that may be longer than the clock holds.
@@ -256,6 +258,7 @@ impl System {
             seed: *seed,
             span: span.clone(),
             batch,
+            acks: self.numbers().acks(job),
             first_group: self.jobs[..job].iter().map(|job| job.workload.groups().len() as u32).sum(),
             shared: self.jobs.len() > 1 || *span != (0..u64::MAX),
             nic_overhead_ns: self.nic_overhead_ns(),

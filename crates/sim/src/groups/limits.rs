@@ -72,6 +72,13 @@ impl Demand {
     }
 }
 
+/// Whether switches may notify members of groups of a job, by packets, of what another member gets alone. What a program that is called back
+/// will do is not known.
+pub(crate) fn acknowledges(workload: &dyn Workload) -> bool {
+    let may_call_any = workload.programs().is_some_and(|programs| programs.is_called_back());
+    !workload.groups().is_empty() && (may_call_any || Demand::of(workload).iter().any(Demand::is_acknowledged))
+}
+
 /// By group of a job, the members that multicast, in ascending order.
 pub(crate) fn senders(workload: &dyn Workload) -> Vec<Vec<NodeId>> {
     let mut all: Vec<Vec<NodeId>> = workload.groups();

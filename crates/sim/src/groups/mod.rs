@@ -17,7 +17,7 @@ use units::{Arithmetic, Bandwidth, Bytes, NodeId, RouterId, Time};
 use crate::error::SystemError;
 use crate::experiment::{CombineOrderSpec, CombineUnitsSpec, ExperimentSpec, InSwitchSpec, Overflow};
 use limits::Room;
-pub(crate) use limits::{Demand, senders};
+pub(crate) use limits::{Demand, acknowledges, senders};
 
 /// Bytes of a word of a combine unit of line rate.
 const WORD: u64 = 8;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::Stream;
 use fabric::{Actions, Demand, Notice, NoticeContent, Target, Traffic, TrafficEvent, TreePacket};
-use host::{Envelope, Executor, HostContext};
+use host::{Envelope, Executor, GroupWork, HostContext};
 use routing::{RouteState, Routing};
 use units::NodeId;
 use workload::program::Context;
@@ -40,8 +40,10 @@ impl Division {
 /// What the ranks of a partition run for.
 #[derive(Clone, Debug)]
 pub struct RankSetting {
-    /// The number of the job.
+    /// The number of the job,
     pub job: usize,
+    /// and that of its acknowledgements, if it has any.
+    pub acks: Option<usize>,
     /// The seed of its nodes' streams.
     pub seed: u64,
     /// Nothing is sent from this time on, in ticks.
@@ -164,10 +166,16 @@ impl ScheduledTraffic {
     #[inline(never)]
     fn for_group(&mut self, node: usize, packet: &host::Outgoing) -> Option<Demand> {
         let groups = self.setting.groups.as_ref()?;
-        let (of, mark) = groups.packet(self.nodes[node], &self.executor.group_packet(node));
+        let own = self.executor.group_packet(node);
+        let (of, mark) = groups.packet(self.nodes[node], &own);
         self.given.resize(self.nodes.len(), None);
         self.given[node] = Some(of);
         let &host::Outgoing { generated_at, bytes, flow_id, .. } = packet;
+        // Acknowledgements load channels, and are nobody's messages.
+        let flow_id = match self.setting.acks {
+            Some(number) if own.work == GroupWork::Acknowledge => flow_of(number, flow_id),
+            _ => flow_id,
+        };
         let (to, state) = (Target::Tree, RouteState::default());
         Some(Demand { generated_at, part: 0, release: generated_at, to, bytes, state, flow_id, mark })
     }
@@ -221,6 +229,6 @@ impl Traffic for ScheduledTraffic {
     }
 
     fn source(&self, flow_id: u32) -> NodeId {
-        NodeId(self.executor.source(flow_id))
+        NodeId(self.executor.source(job_of(flow_id).1))
     }
 }

@@ -168,6 +168,8 @@ pub struct Setting {
     pub span: Span,
     /// The length of a batch, in ticks.
     pub batch: u64,
+    /// The number of the job's acknowledgements (`JobNumbers`), if it has any.
+    pub acks: Option<usize>,
     /// The number of the job's first group, among those of all jobs.
     pub first_group: u32,
     /// Whether others run in the same network: then all decide at common times.

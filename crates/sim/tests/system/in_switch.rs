@@ -278,17 +278,24 @@ fn what_goes_by_trees_only_is_exact_with_any_routing() {
 
 #[test]
 fn acknowledgements_are_no_throughput() {
-    // Would catch packets for 63 members that are counted as what the one member receives: a bandwidth above that of its link, and expected
-    // loads above 1.
+    // Would catch packets for 63 members that are counted as what the one member receives: a bandwidth above that of its link, expected
+    // loads above 1, and a series or a number of packets that has them.
     for operation in ["reduce", "reduce-scatter"] {
         let program = format!(r#"operation = "{operation}", algorithm = "in-switch", size = "64 KiB""#);
-        let more = r#"in_switch = { combine = { kind = "line-rate", window = 4 } }"#;
+        let more = "in_switch = { combine = { kind = \"line-rate\", window = 4 } }\nmeasure = { series = \"1 us\" }";
         let text = network(r#"kind = "fat-tree", k = 4, n = 3"#, OUTPUT_QUEUED, &program, more);
         let (expected, found) = (sim::analyze(&build(&text).unwrap()).unwrap(), result(&text));
         let closed = found.closed.as_ref().unwrap();
         let delivered = closed.bandwidth_bytes_per_s.unwrap() * closed.time_ns.unwrap() / 1e9;
         assert!((delivered - 65536.0).abs() < 1e-3, "{text}{delivered}");
         assert!(found.accepted_load < 1.0, "{text}{}", found.accepted_load);
+        // Results are what is delivered, in as many packets as they take.
+        assert_eq!(found.packets, 65536 / 256, "{text}");
+        let series = found.series.as_ref().unwrap();
+        let begins = std::iter::once(&0.0).chain(&series.time_ns);
+        let lengths = series.time_ns.iter().zip(begins).map(|(end, begin)| end - begin);
+        let sum: f64 = series.accepted_load.iter().zip(lengths).map(|(load, length)| load * length).sum();
+        assert!((sum / (found.accepted_load * closed.time_ns.unwrap()) - 1.0).abs() < 1e-9, "{text}{sum}");
         // What channels carry beside that are acknowledgements.
         let pairs = expected.channel_loads.iter().zip(&found.channel_utilization);
         let rest: Vec<f64> = pairs.map(|(share, used)| used - share * found.accepted_load).collect();

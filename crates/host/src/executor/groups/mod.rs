@@ -96,8 +96,6 @@ pub(super) struct Memberships {
     items: Vec<Option<(GroupCall, Items)>>,
     /// Operations that have waited for those of their group before them, since no more may be under way.
     waited: u64,
-    /// Bytes that have come of acknowledgements.
-    acknowledgements: u64,
     /// Whether all that has come was what it had to be.
     verified: bool,
     /// What has been found of the elements of results.
@@ -165,7 +163,6 @@ impl Executor {
             arrived: vec![0; nodes],
             given: vec![GroupPacket::NONE; nodes],
             waited: 0,
-            acknowledgements: 0,
             verified: true,
             elements: Elements::default(),
         }));
@@ -181,11 +178,6 @@ impl Executor {
     /// (`GroupParams::outstanding`, `streams`).
     pub fn group_waits(&self) -> u64 {
         self.groups.as_ref().map_or(0, |own| own.waited)
-    }
-
-    /// Bytes that have come from the network of acknowledgements: of what one member gets alone the others are notified by packets.
-    pub fn acknowledgement_bytes(&self) -> u64 {
-        self.groups.as_ref().map_or(0, |own| own.acknowledgements)
     }
 
     /// Whether every result had exactly the contributions of all who contribute, and their sum, and every copy was of what its source has

@@ -109,9 +109,6 @@ impl Executor {
             return;
         };
         own.check_element(member, &arrival);
-        if arrival.work == GroupWork::Acknowledge {
-            own.acknowledgements += u64::from(arrival.bytes);
-        }
         let others = own.groups.get(arrival.group).ranks.len() as i64 - 1;
         match arrival.work {
             GroupWork::Multicast | GroupWork::Acknowledge => self.progress.packets -= 1,

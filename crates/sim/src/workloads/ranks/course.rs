@@ -203,6 +203,7 @@ pub(crate) fn traffic_of(
     }
     let setting = RankSetting {
         job: *job,
+        acks: own.acks,
         seed: *seed,
         end: if own.shared { span.end } else { u64::MAX },
         routing: Arc::clone(&network.routing),
@@ -293,9 +294,6 @@ impl Course for RanksCourse {
         });
         ended.counts.longest_wait = self.setting.network.picoseconds(machine.longest_wait());
         ended.counts.connection_bytes = self.ranks.nic.connection_bytes();
-        // What has been sent for its own sake: channels carry acknowledgements too, nobody receives them.
-        let bytes = &mut self.counted.counts.bytes;
-        *bytes = bytes.saturating_sub(ended.counts.acknowledgement_bytes);
         measured.sort_unstable_by_key(|&(rank, _)| rank);
         ended.intervals = measured.into_iter().flat_map(|(_, intervals)| intervals).collect();
         self.ended = ended;

@@ -100,8 +100,6 @@ pub(crate) struct HostCounts {
     unmatched: i64,
     /// Operations of groups that have waited for others before them.
     group_waits: u64,
-    /// Bytes delivered that tell members of groups of the results of others.
-    pub acknowledgement_bytes: u64,
     /// Some operation of a group was not carried out right.
     unverified: bool,
     /// For how long packets have waited at the combine unit where they have waited for longest, in picoseconds.
@@ -133,7 +131,6 @@ impl HostCounts {
         self.registrations = (self.registrations.0 + made, self.registrations.1 + spared);
         executor.busy().for_each(|(_, own)| self.busy.add(own));
         self.group_waits += executor.group_waits();
-        self.acknowledgement_bytes += executor.acknowledgement_bytes();
         self.unverified |= !executor.verified();
         self.elements.add(executor.checked_elements());
     }
