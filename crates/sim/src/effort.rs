@@ -104,7 +104,7 @@ fn hops(system: &System, time: &dyn Fn(&Extent) -> u64) -> f64 {
 /// members that the result of others has come is left out.
 fn group_hops(system: &System, end: u64) -> f64 {
     let Some(trees) = system.network.trees() else { return 0.0 };
-    let (mut hops, mut first_group) = (0.0, 0);
+    let mut hops = 0.0;
     for job in &system.jobs {
         if let Some(programs) = job.workload.programs() {
             let groups = programs.groups();
@@ -117,7 +117,7 @@ fn group_hops(system: &System, end: u64) -> f64 {
                     // What may be called and is not known: its size says nothing.
                     return;
                 }
-                let Some(tree) = trees.trees_of(first_group + place as u32).next() else { return };
+                let Some(tree) = trees.trees_of(job.first_group + place as u32).next() else { return };
                 let (members, between) = (trees.members(tree).len() as f64, f64::from(trees.switches(tree) - 1));
                 let (up, down) = (members + 2.0 * between, members + between);
                 let packets = GroupPackets::of(call, &groups[place], (system.network.packet, &system.network.group));
@@ -125,7 +125,6 @@ fn group_hops(system: &System, end: u64) -> f64 {
                 hops += often * count as f64 * (copied * (down - 1.0) + for_all * (up + down) + for_one * up);
             });
         }
-        first_group += job.workload.groups().len() as u32;
     }
     hops
 }

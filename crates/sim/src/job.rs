@@ -36,6 +36,8 @@ pub struct Job {
     pub pacer: PacerSpec,
     /// Whether some of its packets acknowledge others: those have a number of their own (`JobNumbers`).
     pub has_acks: bool,
+    /// The number of its first group, among those of all jobs that its network was built for.
+    pub first_group: u32,
 }
 
 /// A job about to be built: all but its span in ticks.
@@ -50,12 +52,12 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// The job on a network of a tick: start and end are multiples of it.
-    pub fn finish(self, tick: Time) -> Job {
+    /// The job on a network of a tick: start and end are multiples of it. Its first group has a number.
+    pub fn finish(self, tick: Time, first_group: u32) -> Job {
         let Self { name, workload, start, end, background, seed, pacer } = self;
         let span = start.0 / tick.0..end.map_or(u64::MAX, |end| end.0 / tick.0);
         let has_acks = pacer.ack_size().is_some() || acknowledges(&*workload);
-        Job { name, workload, span, background, seed, pacer, has_acks }
+        Job { name, workload, span, background, seed, pacer, has_acks, first_group }
     }
 }
 

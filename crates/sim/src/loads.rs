@@ -51,11 +51,8 @@ pub(crate) fn loads_of(system: &System) -> Result<(ChannelLoads, LoadsKind), Sys
         false => LoadsKind::Exact,
     };
     let mut kind = if all.load.iter().any(|&load| load != 0.0) { routed } else { LoadsKind::Exact };
-    let (mut first_group, mut own_groups) = (0, 0);
     for (job, share) in system.shares() {
-        first_group += own_groups;
-        own_groups = job.workload.groups().len() as u32;
-        kind = kind.max(add_trees(system, (job, share), first_group, &mut all));
+        kind = kind.max(add_trees(system, (job, share), &mut all));
         if job.workload.sets().is_some() {
             kind = kind.max(routed).max(add_sets(system, (job, share), &mut all)?);
         }
@@ -108,7 +105,7 @@ fn add_sets(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads) 
 }
 
 /// Adds the load of what a job sends by the trees of its groups, and says what it is.
-fn add_trees(system: &System, (job, share): (&Job, f64), first_group: u32, all: &mut ChannelLoads) -> LoadsKind {
+fn add_trees(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads) -> LoadsKind {
     let Some(groups) = system.network.plan.groups() else { return LoadsKind::Exact };
     let around = (&*system.network.topology, system.network.plan.channels());
     let turns_at_top = groups.turn == Turn::TopSwitch;
@@ -120,7 +117,7 @@ fn add_trees(system: &System, (job, share): (&Job, f64), first_group: u32, all: 
         }
     };
     if let Some(operations) = job.workload.operations() {
-        for (group, volumes) in (first_group..).zip(&operations.groups) {
+        for (group, volumes) in (job.first_group..).zip(&operations.groups) {
             let members = groups.trees.members_of(group);
             let is_directed = groups.trees.trees_of(group).any(|tree| groups.trees.sender(tree).is_some());
             match is_directed {
@@ -133,11 +130,11 @@ fn add_trees(system: &System, (job, share): (&Job, f64), first_group: u32, all: 
     let Some((sets, true)) = job.workload.fixed_sets() else { return LoadsKind::Exact };
     for sender in (0..system.network.topology.nodes()).map(NodeId) {
         let Some((group, _)) = sets.of(sender) else { continue };
-        let members = groups.trees.members_of(first_group + group);
+        let members = groups.trees.members_of(job.first_group + group);
         let Ok(member) = members.binary_search(&sender) else { continue };
         let mut volumes = TreeVolumes::none(members.len());
         volumes.copied[member] = job.workload.weight(sender);
-        add(groups.trees.trees_for(first_group + group, sender), &volumes);
+        add(groups.trees.trees_for(job.first_group + group, sender), &volumes);
     }
     LoadsKind::Exact
 }

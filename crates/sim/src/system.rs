@@ -103,7 +103,13 @@ impl System {
         let direct = direct.map_err(|error| SystemError::new("measure.messages", error.message))?;
         let group = crate::groups::params(&spec.in_switch, plan.groups());
         let network = Network { topology, routing, direct, plan: Arc::new(plan), packet, group };
-        let jobs = jobs.into_iter().map(|job| job.finish(network.plan.tick())).collect();
+        let mut first_group = 0;
+        let finish = |job: Draft| {
+            let first = first_group;
+            first_group += job.workload.groups().len() as u32;
+            job.finish(network.plan.tick(), first)
+        };
+        let jobs = jobs.into_iter().map(finish).collect();
         let system = Self { spec: spec.clone(), network, jobs };
         system.check_clock()?;
         system.check_series()?;
@@ -250,7 +256,7 @@ impl System {
 
     /// Where and when a job runs, counted in batches of a length.
     pub(crate) fn setting(&self, job: usize, batch: u64) -> Setting {
-        let Job { span, seed, .. } = &self.jobs[job];
+        let Job { span, seed, first_group, .. } = &self.jobs[job];
         Setting {
             network: self.network.clone(),
             measure: self.spec.measure.clone(),
@@ -259,7 +265,7 @@ impl System {
             span: span.clone(),
             batch,
             acks: self.numbers().acks(job),
-            first_group: self.jobs[..job].iter().map(|job| job.workload.groups().len() as u32).sum(),
+            first_group: *first_group,
             shared: self.jobs.len() > 1 || *span != (0..u64::MAX),
             nic_overhead_ns: self.nic_overhead_ns(),
         }

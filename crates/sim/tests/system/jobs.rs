@@ -195,6 +195,24 @@ fn a_shared_channel_makes_two_exchanges_half_as_fast() {
 }
 
 #[test]
+fn jobs_whose_operations_switches_carry_out_run_alone_by_their_own_trees() {
+    // Would catch a job that runs alone by the trees of another, whose packets come to nodes that wait for nothing: it would never end. The
+    // jobs are below a switch each, and share neither channels nor units: each takes as long beside the other.
+    let job = |name: &str, operation: &str| {
+        let program =
+            format!(r#"kind = "collective", operation = "{operation}", algorithm = "in-switch", size = "3 KiB""#);
+        format!("name = \"{name}\"\nnode_count = 4\nworkload = {{ kind = \"program\", program = {{ {program} }} }}")
+    };
+    for operations in [["allreduce", "reduce"], ["broadcast", "reduce-scatter"]] {
+        let [a, b] = [job("a", operations[0]), job("b", operations[1])];
+        let tree = r#"kind = "fat-tree", k = 4, n = 2"#;
+        let point = result(&experiment(tree, "measure = { compare_alone = true }", &[&a, &b]));
+        let slowdowns: Vec<_> = point.jobs.iter().map(|own| own.slowdown).collect();
+        assert_eq!(slowdowns, [Some(1.0); 2], "{operations:?}");
+    }
+}
+
+#[test]
 fn nodes_are_taken_as_the_placement_has_them() {
     // Would catch two jobs on one node where each should have its own, and nodes that are not drawn.
     let job = |name: &str, strategy: &str, count: u32| {

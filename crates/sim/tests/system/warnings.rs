@@ -194,4 +194,10 @@ fn time_series_of_one_interval_and_of_intervals_of_no_packet_are_named() {
     assert!(of_kind(&closed, "coarse-series").is_some());
     let (intervals, warned) = ran(&closed);
     assert!(intervals > 1 && !warned, "{intervals} {warned}");
+    // How long operations in switches take is not known, which is no run of 0 ns.
+    let operation = r#"kind = "program", program = { kind = "collective", operation = "allreduce", algorithm = "in-switch", size = "1 MiB" }"#;
+    let unknown = experiment(SWITCH, "", "load = 0.3").replace("kind = \"traffic\", load = 0.3", operation);
+    let unknown = format!("{unknown}\nmeasure = {{ series = \"1 us\" }}");
+    assert_eq!(of_kind(&unknown, "coarse-series"), None);
+    assert!(ran(&unknown).0 > 1);
 }
