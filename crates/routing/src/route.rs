@@ -57,52 +57,75 @@ pub struct PathOption {
     pub probe: Option<ChannelId>,
 }
 
-/// The ports by which a packet may leave, all on class `vc_class`: `count` consecutive ones from `first`, or, where the
-/// candidates are not consecutive, `count` entries of `Routing::port_lists` from `list`.
+/// The ports by which a packet may leave, all on class `vc_class`: `count` consecutive ones, or, where the candidates are not
+/// consecutive, `count` entries of `Routing::port_lists`.
 ///
 /// A class of virtual channels is what deadlock freedom needs; where a link has more virtual channels than the
 /// algorithm has classes, a class has several lanes, and the router picks the lane.
+///
+/// Eight bytes, which are returned in a register: read back from the stack, fields that have been written apart are waited for until they
+/// have left the store buffer, longer than the whole route takes to be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Route {
-    /// The first port.
-    pub first: PortId,
+    /// The first port, or `LISTED` and where the ports begin in `Routing::port_lists`.
+    place: u32,
     /// The number of ports, at least 1.
     pub count: u16,
     /// The class of virtual channels, below `Routing::classes`.
     pub vc_class: VcClass,
     /// How one of several ports is chosen; if `count` is 1, it matters for `Choice::Escape` only.
     pub choice: Choice,
-    /// `Route::CONSECUTIVE`, or where the ports begin in `Routing::port_lists`.
-    pub list: u32,
 }
 
+/// The ports of a route are listed.
+const LISTED: u32 = 1 << 31;
+
+const _: () = assert!(size_of::<Route>() == 8);
+
 impl Route {
-    /// The value of `list` that says that the ports are consecutive.
-    pub const CONSECUTIVE: u32 = u32::MAX;
+    /// The most entries that `Routing::port_lists` may have.
+    pub const MAX_LISTED: usize = LISTED as usize;
 
     /// A route by one port.
     #[inline]
     pub const fn only(port: PortId, vc_class: VcClass) -> Self {
-        Self { first: port, count: 1, vc_class, choice: Choice::Random, list: Self::CONSECUTIVE }
+        Self::range(port, 1, vc_class, Choice::Random)
     }
 
     /// A route by one of `count` consecutive ports.
     #[inline]
     pub const fn range(first: PortId, count: u16, vc_class: VcClass, choice: Choice) -> Self {
-        Self { first, count, vc_class, choice, list: Self::CONSECUTIVE }
+        Self { place: first.0 as u32, count, vc_class, choice }
+    }
+
+    /// A route by one of `count` ports that are listed from a place on in `Routing::port_lists`, below `MAX_LISTED`.
+    #[inline]
+    pub const fn listed(place: u32, count: u16, vc_class: VcClass, choice: Choice) -> Self {
+        Self { place: place | LISTED, count, vc_class, choice }
     }
 
     /// A route by one of the two of `Routing::candidates`.
-    pub const UGAL: Self =
-        Self { first: PortId(0), count: 2, vc_class: VcClass(0), choice: Choice::Ugal, list: Self::CONSECUTIVE };
+    pub const UGAL: Self = Self::range(PortId(0), 2, VcClass(0), Choice::Ugal);
+
+    /// The first of consecutive ports; it means nothing if they are listed.
+    #[inline]
+    pub const fn first(&self) -> PortId {
+        PortId(self.place as u16)
+    }
+
+    /// Whether the ports are listed.
+    #[inline]
+    pub const fn is_listed(&self) -> bool {
+        self.place & LISTED != 0
+    }
 
     /// Candidate `i`, below `count`; `lists` are those of the routing that gave the route.
     #[inline]
     pub fn port(&self, i: u16, lists: &[PortId]) -> PortId {
-        if self.list == Self::CONSECUTIVE {
-            PortId(self.first.0 + i)
+        if self.is_listed() {
+            lists[(self.place & !LISTED) as usize + usize::from(i)]
         } else {
-            lists[self.list as usize + usize::from(i)]
+            PortId(self.first().0 + i)
         }
     }
 

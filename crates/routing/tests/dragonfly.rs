@@ -198,8 +198,9 @@ impl Routing for Folded {
         self.0.initial_distribution(src, dst)
     }
     fn route(&self, at: units::RouterId, hop: &mut routing::Hop) -> routing::Route {
-        let route = self.0.route(at, hop);
-        routing::Route { vc_class: units::VcClass(route.vc_class.0.min(self.1)), ..route }
+        let mut route = self.0.route(at, hop);
+        route.vc_class.0 = route.vc_class.0.min(self.1);
+        route
     }
     fn candidates(&self, at: units::RouterId, hop: &routing::Hop) -> [routing::PathOption; 2] {
         self.0.candidates(at, hop)

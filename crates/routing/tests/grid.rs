@@ -59,9 +59,11 @@ impl Routing for WithoutEscape {
         true
     }
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
-        let route = self.0.route(at, hop);
-        let choice = if route.choice == Choice::Escape { Choice::LeastLoaded } else { route.choice };
-        Route { choice, ..route }
+        let mut route = self.0.route(at, hop);
+        if route.choice == Choice::Escape {
+            route.choice = Choice::LeastLoaded;
+        }
+        route
     }
     fn port_lists(&self) -> &[PortId] {
         self.0.port_lists()
@@ -217,7 +219,7 @@ fn classes_change_at_the_dateline() {
     let step = |at, dst| {
         let mut hop = Hop { dst: NodeId(dst), state: RouteState::default(), in_port: PortId(2), vc_class: VcClass(0) };
         let route = routing.route(RouterId(at), &mut hop);
-        (route.first.0, route.vc_class.0)
+        (route.first().0, route.vc_class.0)
     };
     let (plus, minus, node) = (0, 1, 2);
     assert_eq!([step(6, 1), step(7, 1), step(0, 1), step(1, 1)], [(plus, 0), (plus, 0), (plus, 1), (node, 0)]);
@@ -231,7 +233,7 @@ fn the_order_of_dimensions_is_kept() {
     let torus = torus(&[8, 8], 1);
     let first = |spec: RoutingSpec| {
         let mut hop = Hop { dst: NodeId(26), state: RouteState::default(), in_port: PortId(4), vc_class: VcClass(0) };
-        build(spec, &*torus).route(RouterId(0), &mut hop).first
+        build(spec, &*torus).route(RouterId(0), &mut hop).first()
     };
     assert_eq!((first(split()), first(in_order(&[1, 0]))), (PortId(0), PortId(2)));
 }

@@ -24,7 +24,7 @@ impl Fabric {
         place.state = hop.state;
         let per_crosspoint = !PLAIN && self.rule == CreditRule::PerCrosspoint;
         // Where credits are counted per crosspoint, the upstream router has chosen.
-        let mut out = if per_crosspoint { place.out } else { route.first.0 };
+        let mut out = if per_crosspoint { place.out } else { route.first().0 };
         let (mut class, bytes) = (route.vc_class.0, place.bytes);
         place.leave_by(out, class);
         if !per_crosspoint && (route.count != 1 || (!PLAIN && route.choice == Choice::Escape)) {
@@ -77,7 +77,7 @@ impl Fabric {
         let mut hop = Hop { state: option.state, ..hop };
         let route = self.routing.route(arrival.id, &mut hop);
         let (router, base) = (arrival.router as usize, arrival.base as usize);
-        let out = if route.count == 1 { route.first.0 } else { self.choose(router, base, &route) };
+        let out = if route.count == 1 { route.first().0 } else { self.choose(router, base, &route) };
         debug_assert!(option.probe.is_none() || !self.snapshot.is_empty(), "no snapshot has been taken");
         let congestion = match option.probe {
             Some(channel) => self.snapshot.get(channel.index()).copied().unwrap_or(0),
@@ -114,10 +114,10 @@ impl Fabric {
             let pick = self.streams[router].below(u32::from(route.count)) as u16;
             return route.port(pick, self.routing.port_lists()).0;
         }
-        if route.list != Route::CONSECUTIVE || route.count > 64 {
+        if route.is_listed() || route.count > 64 {
             return self.choose_any(router, base, route);
         }
-        let first = base + route.first.0 as usize;
+        let first = base + route.first().0 as usize;
         let (now, full) = (self.now(), u64::from(self.full_bytes));
         let (mut least, mut best) = (u64::MAX, 0_u64);
         for (offset, output) in self.outputs[first..first + route.count as usize].iter().enumerate() {
@@ -131,7 +131,7 @@ impl Fabric {
                 best &= best - 1;
             }
         }
-        route.first.0 + best.trailing_zeros() as u16
+        route.first().0 + best.trailing_zeros() as u16
     }
 
     /// The least loaded of any ports, ties at random.
@@ -141,7 +141,7 @@ impl Fabric {
         let ties = self.loads(base, route).filter(|&(_, load)| load == least).count() as u32;
         let pick = if ties > 1 { self.streams[router].below(ties) } else { 0 };
         let mut best = self.loads(base, route).filter(|&(_, load)| load == least);
-        best.nth(pick as usize).map_or(route.first.0, |(out, _)| out)
+        best.nth(pick as usize).map_or(route.first().0, |(out, _)| out)
     }
 
     /// The outputs of a route, and how congested they are.

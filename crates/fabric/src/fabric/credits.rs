@@ -365,7 +365,7 @@ impl Fabric {
         let out = if kept != UNDECIDED {
             kept
         } else if route.count == 1 {
-            route.first.0
+            route.first().0
         } else {
             let pick = self.stream_of(output).below(u32::from(route.count)) as u16;
             route.port(pick, self.routing.port_lists()).0

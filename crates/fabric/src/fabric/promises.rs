@@ -27,7 +27,7 @@ impl Fabric {
         let ties = self.open_ports(base, route).filter(|&(_, load)| load == least).count() as u32;
         let pick = if ties > 1 { self.streams[arrival.router as usize].below(ties) } else { 0 };
         let mut best = self.open_ports(base, route).filter(|&(_, load)| load == least);
-        let out = best.nth(pick as usize).map_or(route.first.0, |(out, _)| out);
+        let out = best.nth(pick as usize).map_or(route.first().0, |(out, _)| out);
         drop(best);
         self.promised[base + usize::from(out)] += 1;
         (out, route.vc_class.0, true)

@@ -137,7 +137,7 @@ impl Fabric {
             let route = self.routing.route(arrival.id, &mut hop);
             let member = Member { node, state: hop.state };
             branches.push(if route.count == 1 && route.choice != Choice::Escape {
-                Branch { out: route.first.0, class: route.vc_class.0, promised: false, member }
+                Branch { out: route.first().0, class: route.vc_class.0, promised: false, member }
             } else {
                 self.branch(arrival, &route, (Hop { state: before, ..hop }, member), choices)
             });

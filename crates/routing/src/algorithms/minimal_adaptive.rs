@@ -96,13 +96,13 @@ impl Routing for MinimalAdaptive {
             return self.escape.route(at, hop);
         }
         let PortSet { list, count } = self.sets[directions as usize];
-        Route { first: PortId(0), count, vc_class: self.class, choice: Choice::Escape, list }
+        Route::listed(list, count, self.class, Choice::Escape)
     }
 
     #[inline]
     fn escape(&self, at: RouterId, hop: &Hop) -> (PortId, VcClass) {
         let route = self.escape.route(at, &mut hop.clone());
-        (route.first, route.vc_class)
+        (route.first(), route.vc_class)
     }
 
     fn adaptive_class(&self) -> Option<VcClass> {

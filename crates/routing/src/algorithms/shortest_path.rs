@@ -88,7 +88,7 @@ impl ShortestPathSpec {
         }
         let adaptive = self.ties == TieRule::LeastLoaded;
         Ok(ShortestPath {
-            table: table.finish(),
+            table: table.finish()?,
             adaptive,
             classes: self.classes(diameter)?,
             max_routers: diameter + 1,

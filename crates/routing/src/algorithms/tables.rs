@@ -102,9 +102,13 @@ impl TableBuilder {
         self.made.table[router.index() * self.made.columns + column] = self.route_index(ports, class);
     }
 
-    /// The table.
-    pub fn finish(self) -> RouteTable {
-        self.made
+    /// The table; an error if the lists of ports are too long.
+    pub fn finish(self) -> Result<RouteTable, RoutingError> {
+        if self.made.lists.len() > Route::MAX_LISTED {
+            let message = format!("the different sets of ports have more than {} ports in all", Route::MAX_LISTED);
+            return Err(RoutingError::new("kind", message));
+        }
+        Ok(self.made)
     }
 
     fn route_index(&mut self, ports: Vec<PortId>, class: VcClass) -> u32 {
@@ -114,10 +118,12 @@ impl TableBuilder {
         }
         let index = self.made.routes.len() as u32;
         let ports = &key.0;
-        let mut route = Route::range(ports[0], ports.len() as u16, class, self.choice);
-        if ports.windows(2).any(|pair| pair[1].0 != pair[0].0 + 1) {
-            route.list = self.list(ports);
-        }
+        let count = ports.len() as u16;
+        let route = if ports.windows(2).any(|pair| pair[1].0 != pair[0].0 + 1) {
+            Route::listed(self.list(ports), count, class, self.choice)
+        } else {
+            Route::range(ports[0], count, class, self.choice)
+        };
         self.made.routes.push(route);
         self.known.insert(key, index);
         index

@@ -59,7 +59,7 @@ impl UpDownSpec {
             }
         }
         let adaptive = self.ties == TieRule::LeastLoaded;
-        Ok(UpDown { table: table.finish(), adaptive, max_routers: longest + 1 })
+        Ok(UpDown { table: table.finish()?, adaptive, max_routers: longest + 1 })
     }
 
     /// The ports that lead nearer, down if that is possible and else up.

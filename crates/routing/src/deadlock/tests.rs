@@ -173,7 +173,9 @@ impl Routing for OneClass {
         self.0.initial_distribution(src, dst)
     }
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
-        Route { vc_class: VcClass(0), ..self.0.route(at, hop) }
+        let mut route = self.0.route(at, hop);
+        route.vc_class = VcClass(0);
+        route
     }
     fn port_lists(&self) -> &[units::PortId] {
         self.0.port_lists()

@@ -119,7 +119,9 @@ impl Routing for OnOneClass {
         self.0.start(src, dst, draw)
     }
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
-        Route { vc_class: VcClass(0), ..self.0.route(at, hop) }
+        let mut route = self.0.route(at, hop);
+        route.vc_class = VcClass(0);
+        route
     }
     fn escape(&self, at: RouterId, hop: &Hop) -> (units::PortId, VcClass) {
         (self.0.escape(at, hop).0, VcClass(0))

@@ -192,7 +192,7 @@ mod tests {
         let (mut found, mut at) = (Vec::new(), vec![(router, members)]);
         while let Some((router, mut members)) = at.pop() {
             // Of several ports that a member is offered, the first: all that are offered them share one.
-            let outs: Vec<u16> = members.iter_mut().map(|hop| routing.route(router, hop).first.0).collect();
+            let outs: Vec<u16> = members.iter_mut().map(|hop| routing.route(router, hop).first().0).collect();
             for part in outs.iter().zip(&members).collect::<Vec<_>>().chunk_by(|a, b| a.0 == b.0) {
                 if let Endpoint::Router(next, in_port) = topology.endpoint(router, units::PortId(*part[0].0)) {
                     at.push((next, part.iter().map(|&(_, hop)| Hop { in_port, ..*hop }).collect()));

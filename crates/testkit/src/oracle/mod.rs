@@ -325,7 +325,7 @@ impl<'a> Simulator<'a> {
         match (self.network.architecture, self.senders[channel].to) {
             (Architecture::OutputQueued(Credits::PerCrosspoint, _), Endpoint::Router(next, in_port)) => {
                 let mut hop = Hop { in_port, vc_class: packet.class, ..packet.hop };
-                self.network.routing.route(next, &mut hop).first.0
+                self.network.routing.route(next, &mut hop).first().0
             }
             _ => 0,
         }

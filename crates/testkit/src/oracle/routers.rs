@@ -126,7 +126,7 @@ impl Simulator<'_> {
     pub(super) fn arrive(&mut self, now: u64, router: usize, packet: Packet) {
         let mut hop = packet.hop;
         let route = self.network.routing.route(RouterId(router as u32), &mut hop);
-        let packet = Packet { hop, out: route.first.0, class: route.vc_class, hops: packet.hops + 1, ..packet };
+        let packet = Packet { hop, out: route.first().0, class: route.vc_class, hops: packet.hops + 1, ..packet };
         if let Architecture::SharedBuffer { .. } = self.network.architecture {
             return self.arrive_at_memory(now, router, packet);
         }

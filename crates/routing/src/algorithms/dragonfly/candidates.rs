@@ -252,7 +252,7 @@ impl DirectPaths {
                 let vc_class = if exit.global { self.cross(memory) } else { VcClass(memory.local()) };
                 match exit.count {
                     1 => Route::only(PortId(exit.place as u16), vc_class),
-                    count => Route { first: PortId(0), count, vc_class, choice: Choice::Random, list: exit.place },
+                    count => Route::listed(exit.place, count, vc_class, Choice::Random),
                 }
             }
         }

@@ -200,12 +200,14 @@ impl TableSpec {
 fn routes(entries: &[Entry], choice: Choice) -> (Vec<(Route, RouteState)>, Vec<PortId>) {
     let mut lists = Vec::new();
     let mut route = |entry: &Entry| {
-        let (ports, class) = (&entry.ports, VcClass(entry.class));
-        let mut route = Route::range(ports[0], ports.len() as u16, class, choice);
-        if ports.windows(2).any(|pair| u32::from(pair[1].0) != u32::from(pair[0].0) + 1) {
-            route.list = lists.len() as u32;
+        let (ports, count, class) = (&entry.ports, entry.ports.len() as u16, VcClass(entry.class));
+        let route = if ports.windows(2).any(|pair| u32::from(pair[1].0) != u32::from(pair[0].0) + 1) {
+            let place = lists.len() as u32;
             lists.extend_from_slice(ports);
-        }
+            Route::listed(place, count, class, choice)
+        } else {
+            Route::range(ports[0], count, class, choice)
+        };
         (route, RouteState(entry.next.into()))
     };
     let routes = entries.iter().map(&mut route).collect();

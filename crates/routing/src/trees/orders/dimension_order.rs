@@ -33,9 +33,9 @@ impl DimensionOrder {
         let dst = NodeId(root.0 * u32::from(self.torus.nodes_per_router()));
         let mut hop = Hop { dst, state: RouteState::default(), in_port: PortId(0), vc_class: VcClass(0) };
         let route = self.routing.route(at, &mut hop);
-        match self.torus.endpoint(at, route.first) {
-            Endpoint::Router(next, _) if !load.is_taken(at, route.first) => {
-                Some((next, Step { router: at, port: route.first, level: route.vc_class.0 }))
+        match self.torus.endpoint(at, route.first()) {
+            Endpoint::Router(next, _) if !load.is_taken(at, route.first()) => {
+                Some((next, Step { router: at, port: route.first(), level: route.vc_class.0 }))
             }
             _ => None,
         }
