@@ -12,9 +12,9 @@ impl Prefetch for Switched {
     fn before_window(&self) {
         read_through(&self.input_sides, |side| side.filled);
         self.requests.before_window();
-        // While most packets bypass the queues, a window needs few of them.
+        read_through(&self.fifos, |fifo| u64::from(fifo.held));
+        // While most packets bypass the queues, a window needs hardly any of those at the outputs.
         if !self.trial.is_on() {
-            read_through(&self.fifos, |fifo| u64::from(fifo.held));
             read_through(&self.buffers, |buffer| u64::from(buffer.queued));
         }
     }
