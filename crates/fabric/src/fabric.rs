@@ -42,6 +42,7 @@ use marks::Marks;
 
 pub(crate) use crate::event_kind;
 pub use arrivals::Arrival;
+pub(crate) use arrivals::{Arrived, AtPorts, AtRouter};
 pub use copies::Copies;
 pub(crate) use credits::Leaving;
 pub use credits::{Buffers, Space};
@@ -105,9 +106,9 @@ pub(crate) struct LocalRouter {
     /// The number of its first port.
     pub base: u32,
     pub ports: u16,
-    /// Inputs at which a packet has arrived in this instant, where a word holds a bit for each port.
+    /// Inputs at which a packet has arrived in this instant, if it is visited alone and a word holds a bit for each port.
     arrived: u64,
-    /// Outputs that may be able to send in this instant, likewise.
+    /// Outputs that may be able to send in this instant, where a word holds a bit for each port.
     active: u64,
 }
 
@@ -150,6 +151,8 @@ pub struct Fabric {
     /// What `LocalRouter` has of a router's ports, `words` words for each, where one is too few; else empty.
     wide_arrived: Vec<u64>,
     wide_active: Vec<u64>,
+    /// Inputs at which a packet has arrived in this instant, if routers are visited together.
+    arrived: Marks,
     /// Routers that this instant concerns.
     pub(crate) dirty_routers: Marks,
     /// Nodes that may be able to send in this instant.

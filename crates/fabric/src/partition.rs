@@ -7,7 +7,7 @@ use topology::ChannelSource;
 use units::NodeId;
 
 use crate::context::{Mail, WorkerContext};
-use crate::fabric::{Arrival, Fabric, Outgoing, event_kind, notify};
+use crate::fabric::{Arrival, Arrived, AtPorts, AtRouter, Fabric, Outgoing, event_kind, notify};
 use crate::notices::Notices;
 use crate::packet::{Head, NONE, Packet};
 use crate::partition_map::PartitionMap;
@@ -127,13 +127,13 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             let space = self.routers.space(event.target);
             self.routers.space_freed(&mut self.fabric, space, now);
         }
-        self.fabric.mark_arrivals::<PLAIN>(&instant.kinds[event_kind::ARRIVAL]);
+        self.fabric.mark_arrivals::<PLAIN>(R::VISITED_TOGETHER, &instant.kinds[event_kind::ARRIVAL]);
         self.take_wakes::<PLAIN>(&instant.kinds);
         self.take_notifications(&instant.kinds[event_kind::TRAFFIC]);
         if !self.traffic_events.is_empty() {
             self.notify_traffic(now);
         }
-        self.visit_routers::<PLAIN>(now);
+        self.visit_routers::<PLAIN>(instant.kinds[event_kind::ARRIVAL].len(), now);
         self.visit_nodes::<PLAIN>(now);
     }
 
@@ -177,19 +177,57 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         }
     }
 
-    /// Visits every marked router. Nothing is marked while this goes on: what it causes comes later, as events.
+    /// Visits every marked router, in an instant in which so many packets arrive. Nothing is marked while this goes on: what it causes comes
+    /// later, as events.
     #[inline(never)]
-    fn visit_routers<const PLAIN: bool>(&mut self, now: u64) {
-        for word in self.fabric.dirty_routers.take_words() {
-            let routers = self.fabric.dirty_routers.take_word(word);
-            if self.fabric.exceeds_cache {
-                self.routers.before_serve(&self.fabric, word * 64, routers);
-                self.collect_arrivals::<PLAIN>(word * 64, routers, now);
+    fn visit_routers<const PLAIN: bool>(&mut self, arrivals: usize, now: u64) {
+        if !R::VISITED_TOGETHER && !self.fabric.exceeds_cache {
+            for word in self.fabric.dirty_routers.take_words() {
+                for router in Bits(self.fabric.dirty_routers.take_word(word)) {
+                    self.visit_router::<PLAIN>(word * 64 + router, now);
+                }
             }
-            for router in Bits(routers) {
-                self.visit_router::<PLAIN>(word * 64 + router, now);
+            return;
+        }
+        let together = self.fabric.routers_together(arrivals);
+        for word in self.fabric.dirty_routers.take_words() {
+            let mut left = self.fabric.dirty_routers.take_word(word);
+            while left != 0 {
+                let first = left.trailing_zeros() & !(together - 1);
+                let group = left & u64::MAX >> (u64::BITS - together) << first;
+                left ^= group;
+                let ports = self.fabric.ports_of(word * 64 + first as usize, together);
+                self.visit_group::<PLAIN>((word * 64, group), &ports, now);
             }
         }
+        self.fabric.all_arrivals_taken();
+    }
+
+    #[inline(always)]
+    fn visit_router<const PLAIN: bool>(&mut self, router: usize, now: u64) {
+        match self.fabric.may_split() {
+            false => self.take_arrivals::<PLAIN, false>(&AtRouter(router), now),
+            true => self.split_arrivals::<PLAIN>(&AtRouter(router), now),
+        }
+        self.routers.serve::<PLAIN>(&mut self.fabric, router, now);
+    }
+
+    /// Visits some routers together, given as bits from `first` on, which have these ports: first all that has arrived at them, then their
+    /// outputs. Each step is compiled as a function of its own, so that what it works with stays in registers.
+    #[inline(always)]
+    fn visit_group<const PLAIN: bool>(&mut self, (first, routers): (usize, u64), ports: &AtPorts, now: u64) {
+        if self.fabric.exceeds_cache {
+            self.routers.before_serve(&self.fabric, first, routers);
+            self.collect_arrivals::<PLAIN>(ports, now);
+        } else if self.fabric.may_split() {
+            self.split_arrivals::<PLAIN>(ports, now);
+        } else if self.routers.tries_bypass() {
+            self.decide_arrivals_apart::<PLAIN>(ports, now);
+            self.pass_arrivals_apart::<PLAIN>(now);
+        } else {
+            self.queue_arrivals_apart::<PLAIN>(ports, now);
+        }
+        self.serve_routers::<PLAIN>(first, routers, now);
     }
 
     /// Visits every marked node.
@@ -273,44 +311,29 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         }
     }
 
-    #[inline(always)]
-    fn visit_router<const PLAIN: bool>(&mut self, router: usize, now: u64) {
-        match self.fabric.may_split() {
-            false => self.take_arrivals::<PLAIN, false>(router, now),
-            true => self.split_arrivals::<PLAIN>(router, now),
-        }
-        self.routers.serve::<PLAIN>(&mut self.fabric, router, now);
-    }
-
-    /// Takes the packets in that have arrived at a router, where some may be for several nodes. A function of its own: what splitting
-    /// needs would be spilled to the stack where there is nothing to split.
+    /// Takes packets in that have arrived, where some may be for several nodes. A function of its own: what splitting needs would be spilled
+    /// to the stack where there is nothing to split.
     #[inline(never)]
-    fn split_arrivals<const PLAIN: bool>(&mut self, router: usize, now: u64) {
-        self.take_arrivals::<PLAIN, true>(router, now);
+    fn split_arrivals<const PLAIN: bool>(&mut self, arrived: &impl Arrived, now: u64) {
+        self.take_arrivals::<PLAIN, true>(arrived, now);
     }
 
-    /// Takes the packets in that have arrived at a router, some of which may be for several nodes (`SPLITS`) or none.
+    /// Takes packets in that have arrived, some of which may be for several nodes (`SPLITS`) or none.
     #[inline(always)]
-    fn take_arrivals<const PLAIN: bool, const SPLITS: bool>(&mut self, router: usize, now: u64) {
-        match (self.routers.tries_bypass(), R::STEPS_APART) {
-            (true, false) => {
-                self.decide_arrivals::<PLAIN, SPLITS>(router, now);
-                self.pass_arrivals::<PLAIN>(now);
-            }
-            (true, true) => {
-                self.decide_arrivals_apart::<PLAIN, SPLITS>(router, now);
-                self.pass_arrivals_apart::<PLAIN>(now);
-            }
-            (false, false) => self.queue_arrivals::<PLAIN, SPLITS>(router, now),
-            (false, true) => self.queue_arrivals_apart::<PLAIN, SPLITS>(router, now),
+    fn take_arrivals<const PLAIN: bool, const SPLITS: bool>(&mut self, arrived: &impl Arrived, now: u64) {
+        if self.routers.tries_bypass() {
+            self.decide_arrivals::<PLAIN, SPLITS>(arrived, now);
+            self.pass_arrivals::<PLAIN>(now);
+        } else {
+            self.queue_arrivals::<PLAIN, SPLITS>(arrived, now);
         }
     }
 
-    /// Decides where the packets go that have arrived at a router, all of them before any may pass.
+    /// Decides where packets go that have arrived, all of them before any may pass.
     #[inline(always)]
-    fn decide_arrivals<const PLAIN: bool, const SPLITS: bool>(&mut self, router: usize, now: u64) {
+    fn decide_arrivals<const PLAIN: bool, const SPLITS: bool>(&mut self, arrived: &impl Arrived, now: u64) {
         let Self { fabric, routers, arrivals, copies, .. } = self;
-        fabric.each_arrival::<PLAIN>(router, |fabric, mut arrival| {
+        arrived.take::<PLAIN>(fabric, |fabric, mut arrival| {
             if decide::<PLAIN, SPLITS, R>(fabric, routers, copies, (&mut arrival, now)) {
                 arrivals.push(arrival);
             }
@@ -318,8 +341,8 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     }
 
     #[inline(never)]
-    fn decide_arrivals_apart<const PLAIN: bool, const SPLITS: bool>(&mut self, router: usize, now: u64) {
-        self.decide_arrivals::<PLAIN, SPLITS>(router, now);
+    fn decide_arrivals_apart<const PLAIN: bool>(&mut self, ports: &AtPorts, now: u64) {
+        self.decide_arrivals::<PLAIN, false>(ports, now);
     }
 
     /// Sends on what has nothing to wait for of the packets that have been decided, and queues the others.
@@ -327,27 +350,30 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     fn pass_arrivals<const PLAIN: bool>(&mut self, now: u64) {
         let Self { fabric, routers, arrivals, .. } = self;
         for arrival in &*arrivals {
-            if routers.bypass::<PLAIN>(fabric, arrival, now) {
-                continue;
-            }
-            match R::STEPS_APART {
-                true => enqueue_apart::<PLAIN, R>(fabric, routers, arrival, now),
-                false => routers.enqueue::<PLAIN>(fabric, arrival, now),
+            if !routers.bypass::<PLAIN>(fabric, arrival, now) {
+                routers.enqueue::<PLAIN>(fabric, arrival, now);
             }
         }
         arrivals.clear();
     }
 
+    /// The same; what cannot pass is queued by a function of its own, since most packets can.
     #[inline(never)]
     fn pass_arrivals_apart<const PLAIN: bool>(&mut self, now: u64) {
-        self.pass_arrivals::<PLAIN>(now);
+        let Self { fabric, routers, arrivals, .. } = self;
+        for arrival in &*arrivals {
+            if !routers.bypass::<PLAIN>(fabric, arrival, now) {
+                enqueue_apart::<PLAIN, R>(fabric, routers, arrival, now);
+            }
+        }
+        arrivals.clear();
     }
 
-    /// Queues the packets that have arrived at a router.
+    /// Queues packets that have arrived.
     #[inline(always)]
-    fn queue_arrivals<const PLAIN: bool, const SPLITS: bool>(&mut self, router: usize, now: u64) {
+    fn queue_arrivals<const PLAIN: bool, const SPLITS: bool>(&mut self, arrived: &impl Arrived, now: u64) {
         let Self { fabric, routers, copies, .. } = self;
-        fabric.each_arrival::<PLAIN>(router, |fabric, mut arrival| {
+        arrived.take::<PLAIN>(fabric, |fabric, mut arrival| {
             if decide::<PLAIN, SPLITS, R>(fabric, routers, copies, (&mut arrival, now)) {
                 routers.enqueue::<PLAIN>(fabric, &arrival, now);
             }
@@ -355,18 +381,24 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     }
 
     #[inline(never)]
-    fn queue_arrivals_apart<const PLAIN: bool, const SPLITS: bool>(&mut self, router: usize, now: u64) {
-        self.queue_arrivals::<PLAIN, SPLITS>(router, now);
+    fn queue_arrivals_apart<const PLAIN: bool>(&mut self, ports: &AtPorts, now: u64) {
+        self.queue_arrivals::<PLAIN, false>(ports, now);
     }
 
-    /// Queues what has arrived at some of the routers from `first` on, in the order of ports.
+    /// Queues packets that have arrived, in steps.
     #[inline(never)]
-    fn collect_arrivals<const PLAIN: bool>(&mut self, first: usize, routers: u64, now: u64) {
-        let Self { fabric, routers: inside, arrivals, copies, .. } = self;
+    fn collect_arrivals<const PLAIN: bool>(&mut self, ports: &AtPorts, now: u64) {
+        let Self { fabric, routers, arrivals, copies, .. } = self;
+        ports.take::<PLAIN>(fabric, |_, arrival| arrivals.push(arrival));
+        enqueue_batch::<PLAIN, R>(fabric, routers, (arrivals, copies), now);
+    }
+
+    /// Arbitration and departures of some routers, given as bits from `first` on.
+    #[inline(never)]
+    fn serve_routers<const PLAIN: bool>(&mut self, first: usize, routers: u64, now: u64) {
         for router in Bits(routers) {
-            fabric.each_arrival::<PLAIN>(first + router, |_, arrival| arrivals.push(arrival));
+            self.routers.serve::<PLAIN>(&mut self.fabric, first + router, now);
         }
-        enqueue_batch::<PLAIN, R>(fabric, inside, (arrivals, copies), now);
     }
 
     /// Sends a node's next packet, if it can be sent.
@@ -534,7 +566,7 @@ fn decide<const PLAIN: bool, const SPLITS: bool, R: Routers>(
     true
 }
 
-/// Queues a packet that could not pass. A function of its own, since most can.
+/// Queues a packet that could not pass.
 #[inline(never)]
 fn enqueue_apart<const PLAIN: bool, R: Routers>(fabric: &mut Fabric, routers: &mut R, arrival: &Arrival, now: u64) {
     routers.enqueue::<PLAIN>(fabric, arrival, now);

@@ -2,6 +2,8 @@
 //!
 //! Events only mark; then every marked router is visited once, its arrivals in the order of its ports.
 
+use std::ops::Range;
+
 use engine::{Bits, Event};
 use units::RouterId;
 
@@ -10,6 +12,62 @@ use crate::port::{InputPort, OutputPort};
 
 /// Packets of a pool that fits into the nearest cache: 16 KB.
 const NEAR_PACKETS: usize = 512;
+
+/// Packets that arrive in one instant whose routers are all visited together,
+const FEW_ARRIVALS: usize = 128;
+/// and packets whose routers are visited together if more arrive.
+const TOGETHER: usize = 48;
+
+/// What has arrived in an instant, somewhere: it is taken out once, in the order of ports.
+pub(crate) trait Arrived {
+    /// Takes out the packets.
+    fn take<const PLAIN: bool>(&self, fabric: &mut Fabric, visit: impl FnMut(&mut Fabric, Arrival));
+}
+
+/// At a router.
+pub(crate) struct AtRouter(pub usize);
+
+/// At some ports, whose routers are visited together. One loop over all: how many packets have come to a router is as random as the packets,
+/// and the end of a loop over them is mispredicted.
+pub(crate) struct AtPorts(Range<usize>);
+
+impl Arrived for AtRouter {
+    #[inline(always)]
+    fn take<const PLAIN: bool>(&self, fabric: &mut Fabric, mut visit: impl FnMut(&mut Fabric, Arrival)) {
+        let Self(router) = *self;
+        let LocalRouter { id, base, arrived, .. } = &mut fabric.routers[router];
+        let (id, base) = (*id, *base);
+        let near = std::mem::take(arrived);
+        for word in 0..if PLAIN { 1 } else { fabric.words } {
+            let arrived = match fabric.words {
+                _ if PLAIN => near,
+                1 => near,
+                words => std::mem::take(&mut fabric.wide_arrived[router * words + word]),
+            };
+            for bit in Bits(arrived) {
+                let port = word * 64 + bit;
+                let &InputPort { arrived: packet, arrived_vc: vc, .. } = &fabric.inputs[base as usize + port];
+                let (router, port) = (router as u32, port as u16);
+                visit(fabric, Arrival { router, id, base, port, vc, packet, out: 0, class: 0, bytes: 0 });
+            }
+        }
+    }
+}
+
+impl Arrived for AtPorts {
+    #[inline(always)]
+    fn take<const PLAIN: bool>(&self, fabric: &mut Fabric, mut visit: impl FnMut(&mut Fabric, Arrival)) {
+        for word in fabric.arrived.words_of(&self.0) {
+            for bit in Bits(fabric.arrived.take_below(word, self.0.end)) {
+                let number = word * 64 + bit;
+                let &InputPort { router, arrived: packet, arrived_vc: vc, .. } = &fabric.inputs[number];
+                let LocalRouter { id, base, .. } = fabric.routers[router as usize];
+                let port = (number - base as usize) as u16;
+                visit(fabric, Arrival { router, id, base, port, vc, packet, out: 0, class: 0, bytes: 0 });
+            }
+        }
+    }
+}
 
 /// A packet that is through a router's pipeline.
 #[derive(Clone, Copy, Debug)]
@@ -39,18 +97,23 @@ impl Fabric {
     /// order cannot matter saves some instructions and misses the cache half as often again: a visit goes through the state of
     /// routers in the order of memory.)
     #[inline(never)]
-    pub(crate) fn mark_arrivals<const PLAIN: bool>(&mut self, events: &[Event]) {
+    pub(crate) fn mark_arrivals<const PLAIN: bool>(&mut self, visited_together: bool, events: &[Event]) {
         if self.exceeds_cache || self.pool.places().len() > NEAR_PACKETS {
             // What is under way for long has grown cold: many at once are fetched sooner than one after the other.
             events.iter().for_each(|event| self.before_arrival(event.arg));
         }
-        let shift = self.vc_shift;
+        let (shift, visited_together) = (self.vc_shift, visited_together || self.exceeds_cache);
         for &Event { target, arg: packet } in events {
             let number = (target >> shift) as usize;
             let input = &mut self.inputs[number];
             input.arrived = packet;
             input.arrived_vc = (target & ((1 << shift) - 1)) as u8;
             let router = input.router as usize;
+            self.dirty_routers.mark(router);
+            if visited_together {
+                self.arrived.mark(number);
+                continue;
+            }
             let local = &mut self.routers[router];
             let port = number - local.base as usize;
             if PLAIN || self.words == 1 {
@@ -58,33 +121,31 @@ impl Fabric {
             } else {
                 self.wide_arrived[router * self.words + (port >> 6)] |= 1 << (port & 63);
             }
-            self.dirty_routers.mark(router);
         }
     }
 
-    /// Takes out the packets that have arrived at a router in this instant, in the order of ports.
+    /// How many routers are visited together in an instant in which so many packets arrive: few packets are taken in all in one go; of many
+    /// only as many as stay in the nearest cache until their routers are served.
     #[inline(always)]
-    pub(crate) fn each_arrival<const PLAIN: bool>(
-        &mut self,
-        router: usize,
-        mut enqueue: impl FnMut(&mut Self, Arrival),
-    ) {
-        let LocalRouter { id, base, arrived, .. } = &mut self.routers[router];
-        let (id, base) = (*id, *base);
-        let near = std::mem::take(arrived);
-        for word in 0..if PLAIN { 1 } else { self.words } {
-            let arrived = match self.words {
-                _ if PLAIN => near,
-                1 => near,
-                words => std::mem::take(&mut self.wide_arrived[router * words + word]),
-            };
-            for bit in Bits(arrived) {
-                let port = word * 64 + bit;
-                let &InputPort { arrived: packet, arrived_vc: vc, .. } = &self.inputs[base as usize + port];
-                let (router, port) = (router as u32, port as u16);
-                enqueue(self, Arrival { router, id, base, port, vc, packet, out: 0, class: 0, bytes: 0 });
-            }
+    pub(crate) fn routers_together(&self, arrivals: usize) -> u32 {
+        if arrivals <= FEW_ARRIVALS || self.exceeds_cache {
+            return u64::BITS;
         }
+        let routers = (TOGETHER * self.routers.len() / arrivals) as u32;
+        1 << routers.clamp(1, u64::BITS).ilog2()
+    }
+
+    /// The ports of so many routers from one on, of which there may be fewer.
+    #[inline(always)]
+    pub(crate) fn ports_of(&self, first: usize, routers: u32) -> AtPorts {
+        let base = |router: usize| self.routers.get(router).map_or(self.ports(), |router| router.base as usize);
+        AtPorts(base(first)..base(first + routers as usize))
+    }
+
+    /// Everything that has arrived in this instant has been taken out.
+    #[inline(always)]
+    pub(crate) fn all_arrivals_taken(&mut self) {
+        self.arrived.forget_words();
     }
 
     /// Marks a router: it is visited in this instant.

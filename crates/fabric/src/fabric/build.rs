@@ -35,13 +35,15 @@ impl Fabric {
         let words = usize::from(plan.max_ports).div_ceil(64).max(1);
         let routers = local_routers(&plan, map, part);
         let (outputs, stations) = outputs(&plan, map, part);
+        let inputs = inputs(&plan, (map, part), &routers, credit_shift);
         let units = CombineUnits::new(&plan, map.routers(part));
         let wide = if words > 1 { routers.len() * words } else { 0 };
         let mut fabric = Self {
             part: part as u16,
             pool: Pool::new(),
             wheel: Wheel::new(plan.horizon()),
-            inputs: inputs(&plan, (map, part), &routers, credit_shift),
+            arrived: Marks::new(inputs.len()),
+            inputs,
             far_credits: vec![0; if near { 0 } else { outputs.len() << credit_shift }],
             credit_shift,
             ahead_shift,

@@ -19,9 +19,10 @@ pub use crate::fabric::Space;
 /// Within an instant, arrivals come first (`bypass`, else `enqueue`, in the order of ports), then `serve` once for
 /// every router that is concerned: arbitration and departures.
 pub trait Routers: Buffers + Prefetch + Send {
-    /// Whether deciding where packets go, sending them on and queueing them are compiled as functions of their own: it pays where each needs
-    /// so many values that those of the others would be spilled to the stack. Of no consequence for results.
-    const STEPS_APART: bool = false;
+    /// Whether several routers are visited together: first all that has arrived at them, then their outputs, in loops over all of them that
+    /// are functions of their own. It pays where a step needs so many values that those of the others would be spilled to the stack, and does
+    /// not where what a visit has read has left the nearest cache when the router is served. Of no consequence for results.
+    const VISITED_TOGETHER: bool = false;
 
     /// Whether the routers do without what plain networks do not have (`Fabric::is_plain`).
     fn is_plain(&self) -> bool {

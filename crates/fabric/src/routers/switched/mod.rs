@@ -127,7 +127,7 @@ impl Switched {
 }
 
 impl Routers for Switched {
-    const STEPS_APART: bool = true;
+    const VISITED_TOGETHER: bool = true;
 
     fn is_plain(&self) -> bool {
         !self.multicast.is_on()
