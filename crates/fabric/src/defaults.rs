@@ -76,21 +76,10 @@ impl RouterSpec {
         });
         let buffer = |(name, covering): (&&str, u64)| {
             let given = keys.buffer.and_then(|depths| depths.of_class(name));
-            given.unwrap_or_else(|| around.packets(covering.max(self.least_packets())))
+            given.unwrap_or_else(|| around.packets(covering.max(u64::from(self.least_packets()))))
         };
         let buffers = around.names.iter().zip(covering).map(buffer).collect();
         Sizes { delay, buffers, inner }
-    }
-
-    /// The least default depth, in packets, so that packets which contend find room too.
-    fn least_packets(&self) -> u64 {
-        match self {
-            Self::OutputQueued(_) | Self::SharedBuffer(_) => 4,
-            Self::InputQueued(_)
-            | Self::VirtualOutputQueued(_)
-            | Self::InputOutputQueued(_)
-            | Self::InputCrosspointQueued(_) => 16,
-        }
     }
 }
 
