@@ -55,6 +55,17 @@ def test_plots_have_a_line_for_each_job(results: ct.Results) -> None:
     assert labels == ["victim"]
 
 
+def test_a_legend_names_no_mark_that_no_line_has(results: ct.Results) -> None:
+    """Catches the mark of a job that is not drawn: the slowdown is the victim's."""
+    for name, words in (("victim", ["victim", "not converged"]), ("bully", [])):
+        jobs = [
+            [dict(job, converged=job["name"] != name, saturated=False) for job in point["jobs"]] for point in results
+        ]
+        points = [Point({**point, "jobs": own}) for point, own in zip(results, jobs, strict=True)]
+        legends = replace(results, points=points).plot("slowdown").legends
+        assert [text.get_text() for legend in legends for text in legend.get_texts()] == words
+
+
 def test_open_jobs_that_have_not_converged_are_named(
     results: ct.Results, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
