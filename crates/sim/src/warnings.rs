@@ -53,11 +53,11 @@ fn credits(system: &System) -> Vec<Warning> {
     let of = |(class, name): (ChannelClass, &str)| {
         let round_trip = plan.credit_round_trip(class, class);
         let full = plan.serialization(class, packet);
-        let lanes = u64::from(plan.lanes_on(class));
+        let vcs = u64::from(plan.vcs_per_class_on(class));
         let depth = plan.buffer_bytes(class);
-        let packets = u64::from(depth / packet) * lanes;
+        let packets = u64::from(depth / packet) * vcs;
         // A whole number of packets; a share is of the time.
-        let needed = round_trip.div_ceil(full).div_ceil(lanes.max(1)) * u64::from(packet);
+        let needed = round_trip.div_ceil(full).div_ceil(vcs.max(1)) * u64::from(packet);
         (class != ChannelClass::EJECTION && packets * full < round_trip).then(|| Warning {
             kind: "credits",
             key: "router.buffer",
@@ -102,7 +102,7 @@ fn head_of_line(system: &System) -> Option<Warning> {
     let blocked = system.spec.router.head_of_line()?;
     let (plan, classes) = (&system.network.plan, system.network.topology.class_names().len() as u8);
     let single = (2..classes.max(3)).map(|class| ChannelClass(if classes > 2 { class } else { 0 }));
-    let single = single.into_iter().any(|class| plan.lanes_on(class) <= 1);
+    let single = single.into_iter().any(|class| plan.vcs_per_class_on(class) <= 1);
     if !single {
         return None;
     }
