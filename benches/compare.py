@@ -89,7 +89,7 @@ def tree(k: int, cycles: int) -> Work:
 
 
 def torus(dims: list[int], cycles: int) -> Work:
-    """A torus; ways grow with its size."""
+    """A torus; paths grow with its size."""
     settings = {"topology.dims": str(dims), "workload.load": "0.1"}
     return Work("x".join(map(str, dims)) + " torus", "torus.toml", (200, cycles), settings)
 

@@ -6,14 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from cutthrough import _core, api, reference
+from cutthrough import _core, api, plots, reference
 from cutthrough.channels import Machine
 from cutthrough.plots import machine
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COMMANDS = (
     "run",
@@ -33,6 +31,9 @@ COMMANDS = (
     "list",
     "reproduce",
 )
+
+#: The study of the page on jobs.
+JOBS = Path(__file__).parent.parent / "examples" / "jobs.toml"
 
 #: Machines of the page on topologies.
 MACHINES = {
@@ -64,7 +65,7 @@ def write(directory: Path) -> None:
 
 
 def draw(directory: Path) -> None:
-    """Draws the machines of the pages on topologies and dragonflies."""
+    """Draws the machines of the pages on topologies and dragonflies, and the study of the page on jobs."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "file.edges").write_text(EDGES, encoding="utf-8")
     shapes = MACHINES | {"file": f"file:{directory / 'file.edges'}"}
@@ -75,6 +76,7 @@ def draw(directory: Path) -> None:
         (loads,) = (found.channel_loads() for found in api.analyze(LOADED, set={"routing.kind": routing}))
         picture = machine.svg(loads, f"Shift by a group, {routing}")
         (directory / f"loads-{routing}.svg").write_text(picture, encoding="utf-8")
+    plots.write(api.run(JOBS).plot("slowdown"), directory / "jobs-slowdown", ("svg",))
 
 
 def keys() -> str:

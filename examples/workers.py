@@ -1,4 +1,4 @@
-"""A master hands a hundred tasks to the workers that ask for them; a worker that is done is told so by tag 0.
+"""A master hands a hundred tasks to the workers that ask for them; a worker that is done gets a message with tag 0.
 
 python examples/workers.py
 """

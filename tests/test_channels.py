@@ -151,10 +151,10 @@ def test_loads_above_one_are_explained() -> None:
     machine = channels.Machine.of(ct.Torus([4])._shape)
     count = int(machine.number.max()) + 1
     for name, words in (("even_spread", "could not carry this load"), ("exact", "not served equally")):
-        for load, told in ((1.0, False), (1.01, True)):
+        for load, is_said in ((1.0, False), (1.01, True)):
             note = reference_note(machine.loads({"utilization": np.full(count, 0.5), name: np.full(count, load)}))
             assert note is not None
-            assert (words in note) is told
+            assert (words in note) is is_said
     assert reference_note(machine.loads({"utilization": np.full(count, 0.5)})) is None
 
 
@@ -398,7 +398,7 @@ def test_a_single_router_has_bars_of_its_ports() -> None:
 
 @pytest.mark.parametrize(("most", "marked"), [(0.9, False), (1.2, True)])
 def test_a_full_channel_is_marked_on_the_scale(most: float, marked: bool) -> None:
-    """Catches a scale to 2 on which 1, a channel that is full, cannot be told from less."""
+    """Catches a scale to 2 on which 1, a channel that is full, cannot be distinguished from less."""
     machine = Machine.of(_core.Topology("torus:4x4", "."))
     count = int(machine.number.max()) + 1
     loads = machine.loads({"utilization": np.full(count, 0.5), "exact": np.full(count, most)})

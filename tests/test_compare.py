@@ -163,7 +163,7 @@ def test_the_same_runs_do_not_differ(small: Path, tmp_path: Path, cutthrough: Ca
         for difference in match["differences"]
         if difference["metric"] == "latency_mean_ns"
     ]
-    # The delay of the routers is 110 ns more, of three on most ways.
+    # The delay of the routers is 110 ns more, of three on most paths.
     assert all(difference["significant"] and 150 < difference["change"] < 350 for difference in latency)
 
 

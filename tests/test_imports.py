@@ -1,4 +1,4 @@
-"""The check that modules do not import one another in a cycle."""
+"""The check that modules import one another in the drawn order, and never in a cycle."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tools.check_imports import cycles, main, python_graph, rust_graph
+from tools.check_imports import DRAWN, ROOT, cycles, main, orders, out_of_order, python_graph, rust_graph
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,6 +163,69 @@ def test_the_command_prints_the_path_and_fails(tmp_path: Path, capsys: pytest.Ca
     assert "there is no `two`; allowed: cutthrough, one" in capsys.readouterr().err
 
 
-def test_the_project_has_no_cycles(capsys: pytest.CaptureFixture[str]) -> None:
-    """Catches a cycle."""
+def test_rust_files_that_only_tests_declare_do_not_count(tmp_path: Path) -> None:
+    """Catches an arrow from a test in a file of its own."""
+    files = {
+        "lib.rs": LIB,
+        "a.rs": 'pub struct A;\n#[cfg(test)]\n#[path = "a_tests.rs"]\nmod tests;\n',
+        "a_tests.rs": "use crate::B;\n",
+        "b.rs": "use crate::A;\npub struct B(A);\n",
+    }
+    assert rust_graph(write(tmp_path / "src", files)) == {"crate": {}, "crate::a": {}, "crate::b": {"crate::a": 1}}
+
+
+def test_the_order_is_read_without_remarks() -> None:
+    """Catches remarks that are taken for modules, and a list that runs on into the next paragraph."""
+    text = """# Title
+
+Within `one`, each may use those before it: `a` (what `x` has (and `y`)), `b::c`;
+`d/` (all of it).
+
+Other words: `z`.
+
+Within `two`, each may use those before it: `e`.
+"""
+    assert orders(text) == {"one": ["a", "b::c", "d"], "two": ["e"]}
+
+
+def test_arrows_and_modules_outside_the_drawn_order_are_refused() -> None:
+    """Catches an arrow to a later entry, and an entry or a module without its counterpart."""
+    graph = {"crate": {"crate::b": 1}, "crate::a": {}, "crate::b": {"crate::a": 2}, "crate::b::c": {"crate::b": 3}}
+    graph["crate::b"]["crate::b::c"] = 4
+    assert out_of_order("one", ["a", "b"], graph) == []
+    assert out_of_order("one", ["a", "b::c", "b"], graph) == [
+        f"one: crate::b::c (line 3) uses crate::b, but {DRAWN} lists `b::c` before `b`"
+    ]
+    assert out_of_order("one", ["b", "a"], graph) == [
+        f"one: crate::b (line 2) uses crate::a, but {DRAWN} lists `b` before `a`"
+    ]
+    assert out_of_order("one", ["b", "gone", "b"], graph) == [
+        f"one: {DRAWN} lists `gone`, which is no module",
+        f"one: {DRAWN} lists `b` twice",
+        f"one: {DRAWN} does not list crate::a",
+    ]
+
+
+def test_the_command_reads_the_drawn_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a list that is not checked."""
+    write(tmp_path / "python/cutthrough", {"__init__.py": ""})
+    write(
+        tmp_path / "crates/one/src",
+        {"lib.rs": LIB, "a.rs": "use crate::B;\npub struct A(B);\n", "b.rs": "pub struct B;\n"},
+    )
+    drawn = "Within `one`, each may use those before it: {}.\n"
+    write(tmp_path, {DRAWN: drawn.format("`b`, `a`")})
+    assert main([], tmp_path) == 0
+    write(tmp_path, {DRAWN: drawn.format("`a`, `b`")})
+    assert main([], tmp_path) == 1
+    assert capsys.readouterr().out == f"one: crate::a (line 1) uses crate::b, but {DRAWN} lists `a` before `b`\n"
+    assert main(["cutthrough"], tmp_path) == 0
+    write(tmp_path, {DRAWN: drawn.format("`b`, `a`").replace("one", "two")})
+    assert main([], tmp_path) == 1
+    assert capsys.readouterr().out == f"{DRAWN} draws the order within `two`, which is no crate\n"
+
+
+def test_the_project_has_no_cycles_and_keeps_its_order(capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a cycle, and an arrow against the order that is drawn."""
+    assert orders((ROOT / DRAWN).read_text(encoding="utf-8")).keys() == {"fabric", "sim"}
     assert main([]) == 0, capsys.readouterr().out

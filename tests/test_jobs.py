@@ -11,6 +11,8 @@ from cutthrough.cli.pictures import Pictures, Plots
 from cutthrough.cli.run import report
 from cutthrough.points import Point
 
+from .conftest import ROOT
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -53,6 +55,29 @@ def test_plots_have_a_line_for_each_job(results: ct.Results) -> None:
     assert {"victim", "bully"} <= set(labels)
     _, labels = results.plot("slowdown").axes[0].get_legend_handles_labels()
     assert labels == ["victim"]
+
+
+def test_a_legend_names_no_mark_that_no_line_has(results: ct.Results) -> None:
+    """Catches the mark of a job that is not drawn: the slowdown is the victim's."""
+    for name, words in (("victim", ["victim", "not converged"]), ("bully", [])):
+        jobs = [
+            [dict(job, converged=job["name"] != name, saturated=False) for job in point["jobs"]] for point in results
+        ]
+        points = [Point({**point, "jobs": own}) for point, own in zip(results, jobs, strict=True)]
+        legends = replace(results, points=points).plot("slowdown").legends
+        assert [text.get_text() for legend in legends for text in legend.get_texts()] == words
+
+
+def test_the_study_of_the_page_finds_what_it_says() -> None:
+    """Catches a bully that reaches a victim which lies apart, and one that does not slow it down where they meet."""
+
+    def slowdown(routing: str, placement: str) -> float:
+        keys = {"routing.kind": routing, "job.victim.placement.strategy": placement, "job.bully.workload.load": 0.9}
+        (point,) = ct.run(ROOT / "examples" / "jobs.toml", set=keys)
+        return float(point["jobs"][0]["slowdown"])
+
+    assert slowdown("minimal", "contiguous") == 1.0
+    assert slowdown("ugal-l", "random") > 1.3
 
 
 def test_open_jobs_that_have_not_converged_are_named(

@@ -223,7 +223,7 @@ def test_benchmarks_have_their_tables_on_the_page(tmp_path: Path) -> None:
 
 
 def test_jobs_have_a_page(tmp_path: Path) -> None:
-    """Catches jobs that are not told apart."""
+    """Catches jobs that are not distinguished."""
     start = SMALL.index("[workload]")
     jobs = "".join(
         f'[[job]]\nname = "{name}"\nnodes = "{nodes}"\nworkload = {{ kind = "traffic", load = 0.3 }}\n'

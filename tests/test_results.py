@@ -80,7 +80,7 @@ def pair() -> tuple[ct.Results, ct.Results]:
 
 
 def test_results_add_up(pair: tuple[ct.Results, ct.Results], tmp_path: Path) -> None:
-    """Expected: the points of both, told apart by the key in which the experiments differ, channels and files kept."""
+    """Expected: the points of both with the key in which the experiments differ, channels and files kept."""
     one, other = pair
     both = one + other
     assert both.axes == ["workload.load", "routing.kind"]

@@ -177,7 +177,7 @@ def test_a_run_without_exact_loads_is_the_same_run(seeded: Path, monkeypatch: py
 
 
 def test_seeds_of_both_sides_count_once(seeded: Path) -> None:
-    """Catches a seed that counts twice, points of the same settings that nothing tells apart, and lost single runs."""
+    """Catches a seed that counts twice, points that no key distinguishes, and lost single runs."""
     three, two, single = (ct.run(seeded, set=changes) for changes in ({}, {"seed": 9, "seeds": 2}, {"seeds": 1}))
     assert [point.seeds for point in single] == [1, 1]
     assert (single[0].ci, single[0].confidence, single[0].seeds_converged) == ({}, None, None)

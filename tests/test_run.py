@@ -166,7 +166,7 @@ def test_unknown_formats_and_plots_are_refused(cutthrough: Callable[..., Any], s
 
 
 def test_title_follows_set(cutthrough: Callable[..., Any], small: Path, tmp_path: Path) -> None:
-    """Catches a variant whose plots cannot be told from the original's."""
+    """Catches a variant whose plots cannot be distinguished from the original's."""
     for sets, title in (
         (["topology.k=2", "workload.load=0.2"], "small (topology.k = 2, workload.load = 0.2)"),
         (["title=other", "workload.load=0.2"], "other"),

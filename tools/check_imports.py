@@ -1,4 +1,4 @@
-"""Checks that modules do not import one another in a cycle, in the Python package and within each Rust crate.
+"""Checks that modules import one another in no cycle, and in the order that ARCHITECTURE.md draws.
 
     python tools/check_imports.py                       # everything
     python tools/check_imports.py cutthrough mapping    # the Python package and one crate
@@ -10,10 +10,15 @@ Python: every `import` counts, at the top of a file, inside a function or under 
 arrow to P.M; `from P import M` is one to P too, since it reads an attribute of P. An import at run time also executes
 the `__init__` of each package around the imported module, and is an arrow to those that the importer is not part of.
 
-Rust: `use` declarations and paths in expressions and types count, outside `#[cfg(test)]`. A name is followed through
-re-exports to the module that defines it. Neither `mod x;` nor `pub use x::Item` is an arrow by itself; if the file uses
-the re-exported name, that is. A private child module that adds an inherent `impl` to a type of its parent is one node
-with the parent: a type whose methods are spread over several files.
+Rust: `use` declarations and paths in expressions and types count, outside `#[cfg(test)]` and files that only tests
+declare. A name is followed through re-exports to the module that defines it. Neither `mod x;` nor `pub use x::Item` is
+an arrow by itself; if the file uses the re-exported name, that is. A private child module that adds an inherent `impl`
+to a type of its parent is one node with the parent: a type whose methods are spread over several files.
+
+Order: a paragraph "Within `CRATE`, each may use those before it: ..." of ARCHITECTURE.md lists the modules of a crate.
+A module belongs to the entry that is the longest prefix of its path, so that `run::outcome` may stand before `run`.
+Every module has to belong to an entry, every entry to be a module, and no arrow may lead to a later entry. The crate's
+root, which re-exports, belongs to none.
 """
 
 from __future__ import annotations
@@ -30,6 +35,8 @@ ROOT = Path(__file__).resolve().parent.parent
 #: The Python package, and the name by which the command line knows it.
 PACKAGE = "python/cutthrough"
 PYTHON = "cutthrough"
+#: Draws the order of modules within some crates.
+DRAWN = "ARCHITECTURE.md"
 
 Graph = dict[str, dict[str, int]]
 """Of each module, the modules that it names, and the line of the first mention."""
@@ -166,6 +173,8 @@ class _File:
     """Identifiers outside `use` declarations."""
     extends: set[str] = field(default_factory=set)
     """Types with an inherent `impl`."""
+    children: set[str] = field(default_factory=set)
+    """Modules that `mod x;` declares."""
     private_children: set[str] = field(default_factory=set)
 
 
@@ -176,6 +185,7 @@ def rust_graph(source: Path) -> Graph:
         parts = path.relative_to(source).with_suffix("").parts
         module: Module = parts[:-1] if parts[-1] in {"lib", "main", "mod"} else parts
         files[module] = _parse(path.read_text(encoding="utf-8"), module)
+    files = {module: file for module, file in files.items() if _declared(files, module)}
     graph: Graph = {}
     for module, file in files.items():
         node = _node(files, module)
@@ -186,6 +196,12 @@ def rust_graph(source: Path) -> Graph:
             if target is not None and target != node:
                 targets.setdefault(_written(target), line)
     return graph
+
+
+def _declared(files: dict[Module, _File], module: Module) -> bool:
+    """Whether the crate has the module without its tests: whether `mod` declares it and all around it."""
+    around = module[:-1]
+    return not module or (around in files and module[-1] in files[around].children and _declared(files, around))
 
 
 def _mentioned(file: _File) -> list[tuple[Module, int]]:
@@ -265,6 +281,7 @@ def _parse(text: str, module: Module) -> _File:
             _add_use(file, words[index + 1 : end], line, public)
             index = end
         elif word == "mod" and words[index + 2] == ";":
+            file.children.add(words[index + 1])
             if words[index - 1] not in {"pub", ")"}:
                 file.private_children.add(words[index + 1])
             index += 2
@@ -360,6 +377,49 @@ def _split(words: list[str]) -> list[list[str]]:
     return parts
 
 
+# --- order -----------------------------------------------------------------------------------------------------------
+
+
+def orders(text: str) -> dict[str, list[str]]:
+    """Of each crate whose order a text draws, the modules that it lists; what stands in parentheses is remarks."""
+    found: dict[str, list[str]] = {}
+    for match in re.finditer(
+        r"^Within `(\w+)`, each may use those before it: (.*?)\n\n", f"{text}\n\n", re.DOTALL | re.MULTILINE
+    ):
+        listed, count = match[2], 1
+        while count:
+            listed, count = re.subn(r"\([^()]*\)", "", listed)
+        found[match[1]] = [name.rstrip("/") for name in re.findall(r"`([\w:]+/?)`", listed)]
+    return found
+
+
+def out_of_order(name: str, order: list[str], graph: Graph) -> list[str]:
+    """A line for each entry or module without its counterpart, entry listed twice, and arrow to a later entry."""
+    entries = {module: _entry(order, module) for module in graph}
+    inside = {
+        "::".join(module.split("::")[1:length]) for module in graph for length in range(2, module.count("::") + 2)
+    }
+    place = {entry: index for index, entry in enumerate(order)}
+    lines = [f"ARCHITECTURE.md lists `{entry}`, which is no module" for entry in place if entry not in inside]
+    lines += [f"ARCHITECTURE.md lists `{entry}` twice" for entry in place if order.count(entry) > 1]
+    lines += [
+        f"ARCHITECTURE.md does not list {module}" for module in graph if module != "crate" and not entries[module]
+    ]
+    for module, targets in graph.items():
+        for target, line in targets.items():
+            user, used = entries[module], entries[target]
+            if user and used and place[user] < place[used]:
+                lines.append(
+                    f"{module} (line {line}) uses {target}, but ARCHITECTURE.md lists `{user}` before `{used}`"
+                )
+    return [f"{name}: {line}" for line in lines]
+
+
+def _entry(order: list[str], module: str) -> str:
+    """The entry that is the longest prefix of a module's path; empty if none is."""
+    return max((entry for entry in order if f"{module}::".startswith(f"crate::{entry}::")), key=len, default="")
+
+
 # --- command ---------------------------------------------------------------------------------------------------------
 
 
@@ -374,10 +434,12 @@ def report(name: str, graph: Graph) -> list[str]:
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """Checks what is named on the command line; returns the exit status, 1 if there is a cycle."""
+    """Checks what is named on the command line; returns the exit status, 1 if something is wrong."""
     crates = {path.parent.parent.name: path.parent for path in sorted(root.glob("crates/*/src/lib.rs"))}
     names = [PYTHON, *crates]
-    parser = argparse.ArgumentParser(description="Report import cycles in the Python package and in the crates.")
+    parser = argparse.ArgumentParser(
+        description="Report import cycles in the Python package and in the crates, and imports against the drawn order."
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(names)}; default: all")
     chosen = parser.parse_args(arguments).names or names
     unknown = [name for name in chosen if name not in names]
@@ -385,6 +447,12 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         parser.error(f"there is no `{unknown[0]}`; allowed: {', '.join(names)}")
     graphs = {name: rust_graph(crates[name]) if name in crates else python_graph(root / PACKAGE) for name in chosen}
     lines = [line for name, graph in graphs.items() for line in report(name, graph)]
+    drawn = root / DRAWN
+    for name, order in orders(drawn.read_text(encoding="utf-8") if drawn.exists() else "").items():
+        if name in graphs:
+            lines += out_of_order(name, order, graphs[name])
+        elif name not in names:
+            lines.append(f"{DRAWN} draws the order within `{name}`, which is no crate")
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 1 if lines else 0
 

@@ -80,7 +80,7 @@ class Experiment:
         together, and the last group changes fastest; `labels` is null where steps have no names.
         """
     def axes(self) -> str:
-        """JSON: the keys of points by which they are told apart, in order."""
+        """JSON: the keys that distinguish points, in order."""
     def resolved_point(self, point: int, complete: bool = True) -> str:
         """One point as TOML, with every default written out; if `complete`, those of its network too."""
     def derived_keys(self, point: int) -> list[str]:

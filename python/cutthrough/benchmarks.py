@@ -94,7 +94,7 @@ def text(point: Mapping[str, Any]) -> str:
 
 
 def texts(points: Sequence[Point], axes: Sequence[str]) -> str:
-    """The tables of all points one after the other, under what tells the points apart."""
+    """The tables of all points one after the other, under what distinguishes the points."""
     parts = []
     for point in points:
         keys = ", ".join(f"{axis} = {label_of(point[axis])}" for axis in axes if axis in point)

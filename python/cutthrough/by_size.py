@@ -86,6 +86,6 @@ def _share(difference: SizeDifference) -> float:
 
 
 def _place(row: Mapping[str, Any]) -> str:
-    """What tells the rows of a table apart."""
+    """What distinguishes the rows of a table."""
     interval = row.get("interval_ns")
     return f"{row['size_B']} B" if interval is None else f"{interval:g} ns"

@@ -213,9 +213,9 @@ class ChannelLoads:
             if (lower == height).all():
                 break
             height = lower
-        ways = np.zeros(len(source), np.int64)
-        ways[between] = np.sign(height[target[between]] - height[source[between]])
-        return ways
+        directions = np.zeros(len(source), np.int64)
+        directions[between] = np.sign(height[target[between]] - height[source[between]])
+        return directions
 
     def _row(self, name: str, chosen: npt.NDArray[np.bool_]) -> dict[str, Any]:
         """Number, means and maxima of some channels."""

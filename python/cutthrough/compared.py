@@ -58,7 +58,7 @@ def sizes_table(comparison: Comparison) -> Fitted | None:
 
 
 def _settings_columns(comparison: Comparison, matches: Sequence[Match]) -> list[Column]:
-    """What tells the points of rows apart."""
+    """What distinguishes the points of rows."""
     columns = []
     for axis in comparison.axes:
         brief = brief_labels([match.settings[axis] for match in comparison.matches])

@@ -61,7 +61,7 @@ METRICS: dict[str, tuple[str, str]] = {
     "critical_path.propagation_ns": ("path: delays, ns", "{:,.1f}"),
     "critical_path.queueing_ns": ("path: waiting for channels, ns", "{:,.1f}"),
 }
-#: What tells more than these of workloads that end.
+#: What says more than these of workloads that end.
 OPEN_ONLY = frozenset({"accepted_load", "accepted_load_min", "latency_mean_ns", "latency_p99_ns"})
 #: What is not compared of operations that begin at a rate: their packets are parts of them.
 OF_PACKETS = frozenset({"latency_mean_ns", "latency_p99_ns"})

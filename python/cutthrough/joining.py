@@ -1,6 +1,6 @@
 """Results added up: the points of two runs as one table.
 
-Points of different settings are told apart by the keys in which the experiments differ. Points that differ in
+Points of different settings are distinguished by the keys in which the experiments differ. Points that differ in
 their seed only are runs of the same point: they are pooled, as a run with all these seeds pools them.
 """
 
@@ -197,7 +197,7 @@ def _united(members: Sequence[_Member], axes: Sequence[str]) -> list[Point]:
                 settings = ", ".join(f"{axis} = {run.get(axis)}" for axis in (*axes, SEED))
                 message = (
                     f"both results have a point with {settings}, with different values: they were made by different "
-                    "builds, or differ in what no key of theirs tells"
+                    "builds, or differ in what none of their keys says"
                 )
                 raise ValueError(message)
     return [found[seed] for seed in sorted(found, key=lambda seed: (seed is None, seed or 0))]
@@ -281,7 +281,7 @@ def _text(point: Point, axes: Sequence[str]) -> str:
 
 
 def _content(point: Point) -> str:
-    """What tells runs of different simulators apart, as text."""
+    """What distinguishes runs of different simulators, as text."""
     return json.dumps({key: value for key, value in point.items() if key not in INCIDENTAL}, sort_keys=True)
 
 
@@ -330,13 +330,13 @@ def _differing(one: Part, other: Part) -> list[str]:
     # A section that is swept as a whole is an axis of its own.
     parts = [key for key in names if not any(key.startswith(f"{name}.") for name in swept)]
     whole = [key for key in parts if not any(key.startswith(f"{name}.") and key != f"{name}.kind" for name in sections)]
-    # A title tells points apart where nothing else does.
-    told = [key for key in whole if key not in APART]
-    return told or (["title"] if "title" in whole else [])
+    # A title distinguishes points where nothing else does.
+    differing = [key for key in whole if key not in APART]
+    return differing or (["title"] if "title" in whole else [])
 
 
 def _shared(one: Part, other: Part, axes: Sequence[str]) -> dict[str, Any]:
-    """The keys that two experiments have with the same value, without those by which points are told apart."""
+    """The keys that two experiments have with the same value, without those that distinguish points."""
     here, there = _fixed(one), _fixed(other)
     inside = tuple(f"{axis}." for axis in axes)
     alike = {key: value for key, value in here.items() if key in there and there[key] == value}

@@ -551,7 +551,7 @@ class CriticalPathResult(dict[str, Any]):
 
     @property
     def unresolved_ns(self) -> float:
-        """In the network, without a log that would tell more: there were too many transmissions."""
+        """In the network, without a log that would say more: there were too many transmissions."""
         value: float = self["unresolved_ns"]
         return value
 
@@ -1437,19 +1437,19 @@ class Quantities(dict[str, Any]):
 
     @property
     def posted_search_mean(self) -> float | None:
-        """Entries that a search for a posted receive looks at, on average; null without messages."""
+        """Entries that a search for a posted receive visits, on average; null without messages."""
         value: float | None = self.get("posted_search_mean")
         return value
 
     @property
     def unexpected_search_mean(self) -> float | None:
-        """Entries that a search for an unexpected message looks at, on average; null without receives."""
+        """Entries that a search for an unexpected message visits, on average; null without receives."""
         value: float | None = self.get("unexpected_search_mean")
         return value
 
     @property
     def search_max(self) -> int | None:
-        """The most entries that a search has looked at."""
+        """The most entries that a search has visited."""
         value: int | None = self.get("search_max")
         return value
 

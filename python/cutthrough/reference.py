@@ -90,11 +90,11 @@ class Key:
     given_example: str | None = None
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Key:
+    def of(cls, described: Mapping[str, Any]) -> Key:
         """A key from its JSON."""
-        words = tuple((word["name"], word["doc"]) for word in told["values"])
-        facts = {name: told[name] for name in ("value", "default", "required", "range", "doc")}
-        return cls(name=told["key"], words=words, given_example=told["example"], **facts)
+        words = tuple((word["name"], word["doc"]) for word in described["values"])
+        facts = {name: described[name] for name in ("value", "default", "required", "range", "doc")}
+        return cls(name=described["key"], words=words, given_example=described["example"], **facts)
 
     @property
     def unit(self) -> str | None:
@@ -172,14 +172,14 @@ def sections() -> tuple[Section, ...]:
     """Every section and every kind of it, in the order of the reference."""
     return tuple(
         Section(
-            told["section"],
-            (told["kind"][0], told["kind"][1]) if told["kind"] else None,
-            told["list"],
-            told["doc"],
-            told["example"],
-            tuple(Key.of(key) for key in told["keys"]),
+            described["section"],
+            (described["kind"][0], described["kind"][1]) if described["kind"] else None,
+            described["list"],
+            described["doc"],
+            described["example"],
+            tuple(Key.of(key) for key in described["keys"]),
         )
-        for told in json.loads(_core.reference())
+        for described in json.loads(_core.reference())
     )
 
 

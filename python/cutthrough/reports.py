@@ -222,7 +222,7 @@ def points_table(results: PointTable) -> Fitted:
         cells = [brief[label_of(point.get(axis))] for point in results]
         columns.append(Column(axis.rsplit(".", 1)[-1], cells, is_text=True))
     searched = any(point.get("saturation_bracket") for point in results)
-    # The load is what tells points apart, but in searches and where it is that of one of several jobs.
+    # The load is what distinguishes points, but in searches and where it is that of one of several jobs.
     kept = set() if searched or "job" in results.axes else {"offered_load"}
     if any(map(has_operations, results)):
         kept.add("operation_time_mean_ns")

@@ -234,7 +234,7 @@ def collect(
         experiment: The experiment.
         outcomes: Its points, in the order of its sweep.
         complete: Whether they are all of its points.
-        axes: The keys by which they are told apart, where these are others than the experiment's.
+        axes: The keys that distinguish them, where these are others than the experiment's.
 
     Raises:
         Interrupted: Ctrl-C was pressed; it holds the same points without exact loads.

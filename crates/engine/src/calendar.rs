@@ -31,7 +31,7 @@ const DAYS: u64 = 1024;
 /// Words of a bit for each day.
 const WORDS: usize = DAYS as usize / 64;
 
-/// Events, at least, from one look at the length of a day to the next.
+/// Events, at least, from one review of the length of a day to the next.
 const REVIEW: usize = 4096;
 
 /// What the length of a day is judged by.
@@ -63,10 +63,10 @@ pub struct Calendar<T> {
     ahead: usize,
     /// Events beyond the year.
     far: BinaryHeap<Reverse<Entry<T>>>,
-    /// Since the last look at the length of a day, events of days that have come, and events added to today and beyond the year.
+    /// Since the last review of the length of a day, events of days that have come, and events added to today and beyond the year.
     counts: Counts,
-    /// How many of the first two there are at the next look.
-    next_look: usize,
+    /// How many of the first two there are at the next review.
+    next_review: usize,
 }
 
 impl<T: Copy + Ord> Calendar<T> {
@@ -84,7 +84,7 @@ impl<T: Copy + Ord> Calendar<T> {
             ahead: 0,
             far: BinaryHeap::new(),
             counts: Counts::default(),
-            next_look: REVIEW,
+            next_review: REVIEW,
         }
     }
 
@@ -107,7 +107,7 @@ impl<T: Copy + Ord> Calendar<T> {
             true => self.add_ahead(day, at, order, item),
             false => self.add_elsewhere(day, (at, order, item)),
         }
-        if self.counts.late >= self.next_look {
+        if self.counts.late >= self.next_review {
             self.review();
         }
     }
@@ -163,7 +163,7 @@ impl<T: Copy + Ord> Calendar<T> {
             return self.take_of_both(last);
         }
         if self.sorted.is_empty() {
-            if self.counts.came + self.counts.late >= self.next_look {
+            if self.counts.came + self.counts.late >= self.next_review {
                 self.review();
                 if !self.late.is_empty() {
                     return self.take_of_both(last);
@@ -276,13 +276,13 @@ impl<T: Copy + Ord> Calendar<T> {
         };
         if all < self.len() {
             // Adding them all again would take longer than it saves.
-            self.next_look = all + REVIEW;
+            self.next_review = all + REVIEW;
             return;
         }
         if bits != self.bits {
             self.change(bits);
         }
-        (self.counts, self.next_look) = (Counts::default(), REVIEW);
+        (self.counts, self.next_review) = (Counts::default(), REVIEW);
     }
 
     /// Gives days another length.

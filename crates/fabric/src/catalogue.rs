@@ -6,6 +6,10 @@ use units::{Capacity, Time};
 
 pub use crate::depths::Depths;
 use crate::depths::Sizes;
+pub use crate::rules::{
+    Arbitration, CreditReturn, CreditRule, FanoutSplitting, FifoMulticast, InputQueueing, MOST_PORTS_WITH_SETS,
+    MulticastPolicy, MulticastQueueing,
+};
 
 /// The inside of every router.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +42,39 @@ pub struct CommonKeys<'a> {
     pub credit_return: CreditReturn,
 }
 
+/// The keys that every architecture has and that are completed where they are left out.
+#[derive(Debug)]
+pub struct SizeKeys<'a> {
+    /// Depths of the buffers that credits stand for.
+    pub buffer: &'a mut Option<Depths>,
+    /// From a packet's head at the input to its head ready to leave.
+    pub delay: &'a mut Option<Time>,
+}
+
+/// What the memory of a router's buffers follows from: sums over its connected ports.
+#[derive(Clone, Copy, Debug)]
+pub struct BufferCounts {
+    /// Connected ports.
+    pub ports: u64,
+    /// Bytes of one buffer for each input and virtual channel, of the depth that credits stand for.
+    pub input_bytes: u64,
+    /// Virtual channels of the inputs.
+    pub input_vcs: u64,
+    /// Virtual channels of the outputs.
+    pub output_vcs: u64,
+    /// Bytes of one buffer behind the inputs.
+    pub inner_bytes: u64,
+}
+
+/// Where the head of a FIFO blocks what is behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadOfLine {
+    /// At an input, while the output is busy.
+    Input,
+    /// At an input, while the crosspoint is full.
+    Crosspoint,
+}
+
 macro_rules! common {
     ($spec:expr) => {{
         let spec = $spec;
@@ -53,14 +90,7 @@ impl RouterSpec {
 
     /// Writes the delay and the depths, by class of channels of these names, where they are left out; returns the keys.
     pub(crate) fn write_sizes(&mut self, sizes: &Sizes, names: &[&str]) -> Vec<String> {
-        let (buffer, delay) = match self {
-            Self::OutputQueued(spec) => (&mut spec.buffer, &mut spec.delay),
-            Self::InputQueued(spec) => (&mut spec.buffer, &mut spec.delay),
-            Self::VirtualOutputQueued(spec) => (&mut spec.buffer, &mut spec.delay),
-            Self::InputOutputQueued(spec) => (&mut spec.buffer, &mut spec.delay),
-            Self::InputCrosspointQueued(spec) => (&mut spec.buffer, &mut spec.delay),
-            Self::SharedBuffer(spec) => (&mut spec.buffer, &mut spec.delay),
-        };
+        let SizeKeys { buffer, delay } = self.size_keys();
         let mut written = Vec::new();
         if delay.is_none() {
             *delay = Some(sizes.delay);
@@ -75,6 +105,18 @@ impl RouterSpec {
             written.push("memory".to_owned());
         }
         written
+    }
+
+    /// The keys that are completed where they are left out, to be written.
+    pub fn size_keys(&mut self) -> SizeKeys<'_> {
+        match self {
+            Self::OutputQueued(spec) => SizeKeys { buffer: &mut spec.buffer, delay: &mut spec.delay },
+            Self::InputQueued(spec) => SizeKeys { buffer: &mut spec.buffer, delay: &mut spec.delay },
+            Self::VirtualOutputQueued(spec) => SizeKeys { buffer: &mut spec.buffer, delay: &mut spec.delay },
+            Self::InputOutputQueued(spec) => SizeKeys { buffer: &mut spec.buffer, delay: &mut spec.delay },
+            Self::InputCrosspointQueued(spec) => SizeKeys { buffer: &mut spec.buffer, delay: &mut spec.delay },
+            Self::SharedBuffer(spec) => SizeKeys { buffer: &mut spec.buffer, delay: &mut spec.delay },
+        }
     }
 
     /// The keys that every architecture has.
@@ -108,6 +150,52 @@ impl RouterSpec {
             | Self::VirtualOutputQueued(_)
             | Self::InputCrosspointQueued(_)
             | Self::SharedBuffer(_) => None,
+        }
+    }
+
+    /// The least default depth of the buffers that credits stand for, in packets, so that packets which contend find room too.
+    pub fn least_packets(&self) -> u32 {
+        match self {
+            Self::OutputQueued(_) | Self::SharedBuffer(_) => 4,
+            Self::InputQueued(_)
+            | Self::VirtualOutputQueued(_)
+            | Self::InputOutputQueued(_)
+            | Self::InputCrosspointQueued(_) => 16,
+        }
+    }
+
+    /// Bytes of all buffers of a router: at inputs, crosspoints and outputs.
+    pub fn memory(&self, of: &BufferCounts) -> u64 {
+        match self {
+            Self::OutputQueued(_) => of.input_bytes * of.ports,
+            Self::InputQueued(_) | Self::VirtualOutputQueued(_) => of.input_bytes,
+            Self::InputOutputQueued(_) => of.input_bytes + of.output_vcs * of.inner_bytes,
+            Self::InputCrosspointQueued(_) => of.input_bytes + of.input_vcs * of.ports * of.inner_bytes,
+            Self::SharedBuffer(_) => of.input_bytes + of.inner_bytes,
+        }
+    }
+
+    /// By which rule an output divides its bandwidth between inputs; nothing if all that are backlogged get the same.
+    pub fn input_arbitration(&self) -> Option<Arbitration> {
+        match self {
+            Self::OutputQueued(spec) => Some(spec.arbitration),
+            Self::InputQueued(spec) => Some(spec.arbitration),
+            Self::InputOutputQueued(spec) => Some(spec.arbitration),
+            Self::InputCrosspointQueued(spec) => Some(spec.arbitration),
+            // Queues in the order of arrival serve inputs by what each has in its reserved buffer: all full ones alike.
+            Self::SharedBuffer(_) | Self::VirtualOutputQueued(_) => None,
+        }
+    }
+
+    /// Where heads of FIFOs block what is behind them, if they do.
+    pub fn head_of_line(&self) -> Option<HeadOfLine> {
+        match self {
+            Self::InputQueued(_) => Some(HeadOfLine::Input),
+            Self::InputOutputQueued(spec) => (spec.speedup <= 1).then_some(HeadOfLine::Input),
+            Self::InputCrosspointQueued(spec) => {
+                (spec.queueing == InputQueueing::Fifo).then_some(HeadOfLine::Crosspoint)
+            }
+            Self::OutputQueued(_) | Self::VirtualOutputQueued(_) | Self::SharedBuffer(_) => None,
         }
     }
 
@@ -293,17 +381,6 @@ impl Default for InputCrosspointQueuedSpec {
     }
 }
 
-/// Where the packets of an input wait, for each virtual channel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum InputQueueing {
-    /// In a queue for each output.
-    #[default]
-    VirtualOutput,
-    /// In one FIFO, whose head blocks those behind (HOL blocking) while its crosspoint is full.
-    Fifo,
-}
-
 /// Shared-buffer router with dynamic thresholds (Choudhury and Hahne 1998), without loss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -343,117 +420,5 @@ impl Default for SharedBufferSpec {
             credit_return: CreditReturn::default(),
             arbitration: Arbitration::default(),
         }
-    }
-}
-
-/// What a credit of an output-queued router stands for: three readings of section 2 of the paper.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CreditRule {
-    /// One counter a link, as deep as one crosspoint: at most so much in the whole row of the input.
-    RowCounter,
-    /// A packet is sent when every crosspoint of the row is sure to have room for it.
-    #[default]
-    RowMinimum,
-    /// A counter for each crosspoint; the upstream output looks one router ahead to know which one it needs.
-    PerCrosspoint,
-}
-
-/// When a packet that leaves frees its buffer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CreditReturn {
-    /// As its head goes: memory is freed as the packet drains, and what follows cannot catch up with its tail. (Where
-    /// the way in is faster than the way out, later by the difference.)
-    #[default]
-    Head,
-    /// As its tail goes.
-    Tail,
-}
-
-/// Which of the packets that wait for an output goes first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Arbitration {
-    /// Each input in turn, from the one after the last that was served.
-    #[default]
-    RoundRobin,
-    /// The packet that was generated first; of equals, the one of the lowest input.
-    OldestFirst,
-    /// Any, uniformly.
-    Random,
-    /// Packets of groups, which go by trees, before all others; of each kind each input in turn. Trees on classes of virtual channels of
-    /// their own pass other packets in buffers too.
-    GroupsFirst,
-}
-
-/// How a packet for several outputs at the head of a FIFO gets them (Prabhakar, McKeown and Ahuja 1997).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FifoMulticast {
-    /// Whether it may leave by some of its outputs before the others.
-    pub fanout: FanoutSplitting,
-    /// Which of the heads that ask for an output gets it.
-    pub policy: MulticastPolicy,
-}
-
-impl FifoMulticast {
-    /// Whether it is what a router has without the key.
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// Whether a packet for several outputs may leave by some of them before the others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum FanoutSplitting {
-    /// Every output that is free, has room beyond it and picks the head takes its copy in the same instant; the rest asks again when
-    /// the input is free.
-    #[default]
-    Splitting,
-    /// It leaves when all its outputs are free and have room beyond them at once. Inputs are served one after the other, in the order of
-    /// the policy.
-    NoSplitting,
-}
-
-/// Which of the heads that ask for an output gets it, where some are for several outputs. Packets for one output count as well.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum MulticastPolicy {
-    /// Each output picks for itself, by the router's `arbitration`.
-    #[default]
-    Arbitration,
-    /// What cannot leave now is left to as few inputs as possible. It may starve an input. With `fanout = "splitting"` only.
-    ConcentratingResidue,
-    /// As blocks fall in Tetris: outputs serve heads in the order in which these came to the front, and of those that came at once the
-    /// one first that will have left first. With `fanout = "splitting"` only.
-    Tatra,
-    /// The head with the largest weight: its time at the front, in times of the largest packet, less the copies that it has left.
-    Wba,
-}
-
-/// Where packets for several outputs wait in virtual-output-queued routers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum MulticastQueueing {
-    /// A copy in the queue of each output, which crosses by itself.
-    #[default]
-    Copies,
-    /// In a queue of their own beside those of the outputs: the head leaves by all outputs that are free and have room beyond them
-    /// at once (fanout splitting), before the matching or after it in turn.
-    Queue,
-    /// In a queue for each set of outputs, of which there are 2^K - 1 in a router of K ports, at most 8; packets for one output too. The
-    /// matching is the one of the largest weight (instead of iSLIP, so that `iterations` is refused): the ideal to measure others by.
-    QueuePerSet,
-}
-
-/// The most ports of a router with a queue for each set of outputs.
-pub const MOST_PORTS_WITH_SETS: u16 = 8;
-
-impl MulticastQueueing {
-    /// Whether it is what a router has without the key.
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
     }
 }

@@ -12,7 +12,7 @@ use crate::packet::Packet;
 /// Bits of a flow id that the traffic of a job numbers its packets with; the bits above are the number of the job.
 pub const FLOW_BITS: u32 = 26;
 
-/// The most jobs whose packets are told apart.
+/// The most jobs whose packets are distinguished.
 pub const MAX_JOBS: usize = 1 << (32 - FLOW_BITS);
 
 /// Counts of some partitions, by job: by batch, and those of the job's measured interval.

@@ -42,7 +42,7 @@ pub(crate) fn max_ports(topology: &dyn Topology) -> u16 {
 
 /// What the defaults of a router depend on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct NetworkParameters<'a> {
     /// The names of the classes of channels.
     pub names: &'a [&'a str],
     /// By class of channels.
@@ -58,43 +58,32 @@ impl RouterSpec {
     /// `packet` is the largest. Returns the keys.
     pub fn complete(&mut self, links: &[LinkParameters], packet: Bytes, topology: &dyn Topology) -> Vec<String> {
         let names = topology.class_names();
-        let sizes = self.sizes(&Surroundings { names: &names, links, packet, max_ports: max_ports(topology) });
+        let sizes = self.sizes(&NetworkParameters { names: &names, links, packet, max_ports: max_ports(topology) });
         self.write_sizes(&sizes, &names)
     }
 
-    /// The delay and the depths in these surroundings.
-    pub(crate) fn sizes(&self, around: &Surroundings<'_>) -> Sizes {
+    /// The delay and the depths in such a network.
+    pub(crate) fn sizes(&self, network: &NetworkParameters<'_>) -> Sizes {
         let keys = self.common();
-        let injection = around.links.get(usize::from(ChannelClass::INJECTION.0)).map_or(FAST, |link| link.bandwidth);
+        let injection = network.links.get(usize::from(ChannelClass::INJECTION.0)).map_or(FAST, |link| link.bandwidth);
         let delay = keys.delay.unwrap_or_else(|| router_delay(injection));
-        let covering = around.round_trip_packets(delay);
+        let covering = network.round_trip_packets(delay);
         let longest = covering.iter().copied().max().unwrap_or(1);
-        let shared = u64::from(around.max_ports).saturating_mul(SHARED_A_PORT.saturating_add(longest));
+        let shared = u64::from(network.max_ports).saturating_mul(SHARED_A_PORT.saturating_add(longest));
         let inner = self.inner_buffer().map(|(key, depth)| {
-            let default = || around.packets(shared.max(LEAST_SHARED));
+            let default = || network.packets(shared.max(LEAST_SHARED));
             (key, depth.unwrap_or_else(default))
         });
         let buffer = |(name, covering): (&&str, u64)| {
             let given = keys.buffer.and_then(|depths| depths.of_class(name));
-            given.unwrap_or_else(|| around.packets(covering.max(self.least_packets())))
+            given.unwrap_or_else(|| network.packets(covering.max(u64::from(self.least_packets()))))
         };
-        let buffers = around.names.iter().zip(covering).map(buffer).collect();
+        let buffers = network.names.iter().zip(covering).map(buffer).collect();
         Sizes { delay, buffers, inner }
-    }
-
-    /// The least default depth, in packets, so that packets which contend find room too.
-    fn least_packets(&self) -> u64 {
-        match self {
-            Self::OutputQueued(_) | Self::SharedBuffer(_) => 4,
-            Self::InputQueued(_)
-            | Self::VirtualOutputQueued(_)
-            | Self::InputOutputQueued(_)
-            | Self::InputCrosspointQueued(_) => 16,
-        }
     }
 }
 
-impl Surroundings<'_> {
+impl NetworkParameters<'_> {
     /// By class of channels, the packets that keep a channel busy during a credit round trip: over the channel, through the
     /// router, until the tail has left by the slowest channel, and back; and one more, that packets may come at any time.
     fn round_trip_packets(&self, router_delay: Time) -> Vec<u64> {
@@ -132,7 +121,7 @@ mod tests {
     fn sizes(router: &RouterSpec, links: &[LinkParameters], max_ports: u16) -> Sizes {
         let packet = packet_size(links[0].bandwidth);
         let names = &["injection", "ejection", "local", "global"][..links.len()];
-        router.sizes(&Surroundings { names, links, packet, max_ports })
+        router.sizes(&NetworkParameters { names, links, packet, max_ports })
     }
 
     fn packets(count: u32) -> Capacity {

@@ -25,7 +25,7 @@ impl GroupsSpec {
     }
 }
 
-/// Where the multicast of a member turns from its way up to its ways down a tree: the paper says both ("hardware-collectives",
+/// Where the multicast of a member turns from its path up to its paths down a tree: the paper says both ("hardware-collectives",
 /// sections 2.1 and 2.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Turn {

@@ -27,6 +27,7 @@ mod prefetch;
 mod queueing;
 mod round_trip;
 pub mod routers;
+mod rules;
 mod stations;
 mod tag;
 mod target;

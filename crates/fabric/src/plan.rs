@@ -7,7 +7,7 @@ use topology::{ChannelClass, Channels, Topology};
 use units::{Bandwidth, Bytes, Capacity, ChannelId, RouterId, Time};
 
 use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
-use crate::defaults::{Surroundings, max_ports};
+use crate::defaults::{NetworkParameters, max_ports};
 use crate::depths::Sizes;
 use crate::groups::{CombineSpec, GroupsSpec};
 use crate::link::LinkParameters;
@@ -136,7 +136,7 @@ impl FabricSpec {
     /// The delay of routers, which have so many ports at the most, and the depths of their buffers.
     pub(crate) fn sizes(&self, max_ports: u16) -> Sizes {
         let names = self.topology.class_names();
-        self.router.sizes(&Surroundings { names: &names, links: &self.links, packet: self.packet, max_ports })
+        self.router.sizes(&NetworkParameters { names: &names, links: &self.links, packet: self.packet, max_ports })
     }
 }
 
@@ -174,7 +174,7 @@ impl Plan {
             return Err(FabricError::new(
                 "router.credits",
                 format!(
-                    "\"per-crosspoint\" has the output choose the next router's output, where `{}` looks at that \
+                    "\"per-crosspoint\" has the output choose the next router's output, where `{}` decides by that \
                      router's own queues; \"row-minimum\" and \"row-counter\" are allowed with it",
                     spec.routing.kind()
                 ),
@@ -281,7 +281,7 @@ impl Plan {
         &self.channels
     }
 
-    /// How often the routing has the network's congestion looked at, in ticks; none if it does not.
+    /// How often the routing has the network's congestion sampled, in ticks; none if it does not.
     pub fn snapshot_period(&self) -> Option<u64> {
         self.routing.snapshot_period().map(|period| period.0.div_ceil(self.tick.0).max(1))
     }

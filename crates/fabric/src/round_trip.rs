@@ -59,7 +59,7 @@ impl Plan {
     }
 
     /// Virtual channels of each class of them on a class of channels.
-    pub fn lanes_on(&self, class: ChannelClass) -> u8 {
+    pub fn vcs_per_class_on(&self, class: ChannelClass) -> u8 {
         self.vcs_per_class[usize::from(class.0)]
     }
 }

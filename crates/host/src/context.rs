@@ -1,4 +1,4 @@
-//! What an executor is told of its network interface, and what it asks of the owner of the network.
+//! What an executor knows of its network interface, and what it asks of the owner of the network.
 
 use crate::connections::ConnectionParams;
 use crate::inbound::Envelope;
@@ -15,7 +15,7 @@ pub enum Rendezvous {
     /// The sender writes them when the receiver has answered.
     #[default]
     Write,
-    /// The receiver reads them, and then tells the sender that it has.
+    /// The receiver reads them, and then notifies the sender that it has.
     Read,
 }
 
@@ -88,7 +88,7 @@ impl Default for GroupParams {
 /// What searching the queues of receives and messages takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MatchingParams {
-    /// The time of each entry that is looked at, in picoseconds.
+    /// The time of each entry that is visited, in picoseconds.
     pub per_entry: u64,
     /// Whether the interface searches, and handles requests and answers too, or the processor.
     pub on_nic: bool,
@@ -101,7 +101,7 @@ pub struct NicParams {
     pub send_overhead: u64,
     /// From a message's arrival to its end, in picoseconds.
     pub receive_overhead: u64,
-    /// The work of a call that only looks: a test, or a probe that does not wait, in picoseconds.
+    /// The work of a call that only polls: a test, or a probe that does not wait, in picoseconds.
     pub poll_overhead: u64,
     /// Messages of more bytes wait for their receivers; none: no message does.
     pub eager_limit: Option<u64>,

@@ -25,17 +25,17 @@ pub(crate) enum Event {
     Polled(u32),
     /// A probe ends.
     Probed(u32),
-    /// Of an operation that the interface carries out: a step ends, by its number in the program; the rank has been told of the end.
+    /// Of an operation that the interface carries out: a step ends, by its number in the program; the rank has been notified of the end.
     OnNic(u32),
-    Told(u32),
+    Notified(u32),
     /// A packet of a message has passed the interface of its receiver.
     Packet(u32),
     /// The answer to a send's request has passed the interface of its receiver, or the notice that its data have been read.
     Answered(u32),
     /// Something that is carried whole has arrived.
-    Landed(u32),
+    Arrived(u32),
     /// The first message of a progression has arrived, or has passed the interface of its receiver.
-    Lands(u32),
+    Arrives(u32),
     Passes(u32),
     /// The first receive of a progression ends.
     Completes(u32),
@@ -52,7 +52,7 @@ pub(crate) enum Event {
     Copied(u32),
     /// In the switches: an operation is handed to the interface; a packet has passed the interface; the operation ends.
     GroupData(u32),
-    GroupLanded(u32),
+    GroupPassed(u32),
     GroupEnded(u32),
 }
 

@@ -6,7 +6,7 @@ const PART_BITS: u32 = 2;
 /// What a packet is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The request or the data of a message whose place the executor of the receiver has told: its mark.
+    /// The request or the data of a message whose place the executor of the receiver has sent: its mark.
     Placed,
     /// The same of a message that the receiver knows by its source and number: the mark is the number.
     Numbered,

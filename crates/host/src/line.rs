@@ -2,7 +2,7 @@
 //!
 //! A queue of few entries is searched from its front, as an MPI library does. A longer one has a list for each source and tag, and for
 //! each with either or both of them left open, which finds the first entry without a search; how many entries a search from the
-//! front would have looked at is counted exactly ([`Order`]). Both ways find the same entry and count the same.
+//! front would have visited is counted exactly ([`Order`]). Both forms find the same entry and count the same.
 
 use crate::burst::PostedBurst;
 use crate::label::Label;
@@ -77,7 +77,7 @@ pub(crate) struct Entry<const LISTS: usize> {
     links: [Link; LISTS],
 }
 
-/// What a search has found: an entry, the number in its burst, and how many entries the search has looked at.
+/// What a search has found: an entry, the number in its burst, and how many entries the search has visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     place: u32,

@@ -10,7 +10,7 @@ use crate::line::{Found, Queue};
 pub struct Searches {
     /// Searches.
     pub count: u64,
-    /// Entries that they have looked at, all together,
+    /// Entries that they have visited, all together,
     pub depth: u64,
     /// and at most.
     pub deepest: u32,
@@ -47,7 +47,7 @@ pub(crate) struct Matching {
     open: u64,
     /// Searches of the queues of posted receives, and of unexpected messages.
     pub searches: [Searches; 2],
-    /// Entries that the last search has looked at.
+    /// Entries that the last search has visited.
     pub looked_at: u32,
 }
 
@@ -149,13 +149,13 @@ impl Matching {
     /// Takes the first message that a receive takes, if there is one.
     #[inline]
     fn expect(&mut self, rank: u32, label: Label) -> Option<u32> {
-        let found = self.look(rank, label)?;
+        let found = self.find_unexpected(rank, label)?;
         Some(self.unexpected.take(found).0)
     }
 
     /// Where the first message that a receive takes stands, if there is one.
     #[inline]
-    fn look(&mut self, rank: u32, label: Label) -> Option<Found> {
+    fn find_unexpected(&mut self, rank: u32, label: Label) -> Option<Found> {
         if label.is_open() {
             self.unexpected.use_all_lists();
         }
@@ -169,7 +169,7 @@ impl Matching {
 
     /// The first message that a receive would meet, which stays; none if there is none.
     pub fn probe(&mut self, rank: u32, label: Label) -> Option<u32> {
-        let found = self.look(rank, label)?;
+        let found = self.find_unexpected(rank, label)?;
         Some(self.unexpected.item(found))
     }
 

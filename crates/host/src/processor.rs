@@ -78,7 +78,7 @@ pub(crate) enum Reaction {
     /// All has come of an operation in the switches.
     Group(u32),
     /// An operation that the interface has carried out is over.
-    Told(u32),
+    Notified(u32),
 }
 
 /// How long the processor of a rank has been busy, in picoseconds.

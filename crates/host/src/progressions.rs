@@ -2,7 +2,7 @@
 //! stands in a queue is held as arithmetic progressions, so that a burst needs the memory of one entry, however long it is.
 //!
 //! An entry is a shape, which all entries of a progression have in common, and some numbers, the first of which is its time. A queue is
-//! in the order of its times, and only its first entry has an event: who passes an entry is told of the next. An entry that is not
+//! in the order of its times, and only its first entry has an event: who passes an entry is notified of the next. An entry that is not
 //! later than all of its queue stands alone, with an event of its own, so that any times are allowed, and none is forgotten.
 
 use crate::slab::Slab;

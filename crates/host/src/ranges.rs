@@ -1,5 +1,5 @@
-//! Which numbers of a sequence have come, where most come in order: numbers are counted modulo 2^32, and those that are looked at
-//! together are less than 2^31 apart.
+//! Which numbers of a sequence have come, where most come in order: numbers are counted modulo 2^32, and those that are compared
+//! are less than 2^31 apart.
 
 /// All numbers before a front, and ranges beyond it.
 #[derive(Clone, Debug, PartialEq, Eq)]

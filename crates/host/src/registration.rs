@@ -55,7 +55,7 @@ impl RegistrationParams {
         Self { time: 0, per_page: 0, page: 0, cached: 0, buffers: BufferRule::ByPeer, ends: RegisteredEnds::Both };
 }
 
-/// A message at one of its ends, as far as it tells the buffer.
+/// A message at one of its ends, as far as it determines the buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BufferUse {
     /// The rank at the other end.

@@ -93,7 +93,7 @@ pub enum Wait {
         /// In a communicator.
         context: Context,
     },
-    /// A message that it looks for, and does not receive.
+    /// A message that it probes for, and does not receive.
     Probe {
         /// From a rank, or from any.
         from: Option<u32>,

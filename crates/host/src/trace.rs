@@ -1,5 +1,5 @@
 //! What is recorded of the ranks of an executor, where that is asked for: operations, the work of processors, and when parts
-//! of messages are handed over and arrive. It is enough to tell at any time what each rank does and what it waits for,
+//! of messages are handed over and arrive. It is enough to say at any time what each rank does and what it waits for,
 //! and which chain of events has led to the last of them.
 //!
 //! Nothing is recorded unless [`crate::Executor::trace`] asks for it. Then an operation takes some 40 bytes, a message some 280.
@@ -27,7 +27,7 @@ pub enum Kind {
     Send,
     /// It receives a message.
     Recv,
-    /// It looks for what has arrived.
+    /// It polls for what has arrived.
     Poll,
     /// It takes part in an operation in the switches.
     Group,
@@ -71,7 +71,7 @@ pub enum Purpose {
     Data,
     /// The overhead of a receive.
     Receive,
-    /// The overhead of a call that only looks.
+    /// The overhead of a call that only polls.
     Poll,
     /// A search of a queue, of a receive or a probe that starts or for a message that has come.
     Search,

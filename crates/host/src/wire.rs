@@ -50,7 +50,7 @@ pub(crate) struct Way {
 
 /// What is on its way to a rank of an executor, and what is to be done when it has arrived.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Landing {
+pub(crate) struct Arriving {
     pub to: u32,
     pub event: Event,
     pub way: Way,
@@ -157,7 +157,7 @@ pub(crate) struct Wire {
     last: (u64, u64),
     pub carried: Carried,
     /// What is on its way that stands by itself,
-    pub landings: Slab<Landing>,
+    pub arriving: Slab<Arriving>,
     /// messages on their way, by node of the machine that sends them,
     pub flying: Lights,
     /// and those that pass the interface of their receiver, by its number here.
@@ -169,7 +169,7 @@ impl Wire {
     pub fn new(params: WireParams, nodes: usize, all: usize) -> Self {
         let carried = Carried { messages: 0, bytes: 0, latency: Histogram::new(), by_node: vec![0; nodes] };
         let (flying, passing) = (Lights::new(all), Lights::new(nodes));
-        Self { params, free_at: vec![0; nodes], last: (0, 0), carried, landings: Slab::default(), flying, passing }
+        Self { params, free_at: vec![0; nodes], last: (0, 0), carried, arriving: Slab::default(), flying, passing }
     }
 
     /// A message of so many bytes leaves the interface of a node: when its first and its last byte arrive at another node.

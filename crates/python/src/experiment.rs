@@ -96,7 +96,7 @@ impl Experiment {
         json!({ "sections": sections, "sweep": sweep }).to_string()
     }
 
-    /// JSON: the keys of points by which they are told apart, in order.
+    /// JSON: the keys that distinguish points, in order.
     fn axes(&self) -> String {
         json!(self.inner.axes()).to_string()
     }

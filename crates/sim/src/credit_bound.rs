@@ -1,7 +1,7 @@
 //! What credits leave of the channels' bandwidths: a bound on the offered load, without simulation.
 //!
 //! A buffer of k packets lets at most k packets pass in the time for which a packet holds its credit, which is at least
-//! `Plan::credit_round_trip` (Dally and Towles, section 13.3). Flows through a buffer are told apart by channel and class of
+//! `Plan::credit_round_trip` (Dally and Towles, section 13.3). Flows through a buffer are distinguished by channel and class of
 //! virtual channels, and with a counter for each crosspoint by the next channel too. Where one path uses a buffer the bound is
 //! exact; where several do, packets that wait for one another hold their credits longer.
 
@@ -110,7 +110,7 @@ impl<'a> Rates<'a> {
     /// The rate of one class of virtual channels of a class of channels.
     fn of_class(&self, class: ChannelClass, round_trip: u64) -> f64 {
         let plan = &self.system.network.plan;
-        self.rate(plan.buffer_bytes(class), round_trip) * f64::from(plan.lanes_on(class))
+        self.rate(plan.buffer_bytes(class), round_trip) * f64::from(plan.vcs_per_class_on(class))
     }
 
     /// The least time for which a packet of any size holds its credit, given that of the largest.
@@ -149,7 +149,7 @@ impl<'a> Rates<'a> {
                 },
             };
             let buffers =
-                f64::from(plan.vcs_on(class)) / f64::from(plan.lanes_on(class).max(1)) * f64::from(crosspoints);
+                f64::from(plan.vcs_on(class)) / f64::from(plan.vcs_per_class_on(class).max(1)) * f64::from(crosspoints);
             (
                 channel,
                 self.of_class(class, self.of_any_size(class, plan.least_credit_round_trip(class))) * buffers / load,

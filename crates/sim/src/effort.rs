@@ -100,8 +100,8 @@ fn hops(system: &System, time: &dyn Fn(&Extent) -> u64) -> f64 {
 }
 
 /// Packet-hops of the operations that routers carry out for programs: of a packet that is combined, those to the units of a tree and up
-/// to its root, and down again to whoever gets the result; of one that is copied, one for each output that a copy leaves by. What tells
-/// members that the result of others has come is left out.
+/// to its root, and down again to whoever gets the result; of one that is copied, one for each output that a copy leaves by. What
+/// reports to members that the result of others has come is left out.
 fn group_hops(system: &System, end: u64) -> f64 {
     let Some(trees) = system.network.trees() else { return 0.0 };
     let mut hops = 0.0;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fabric::catalogue::RouterSpec;
+use fabric::catalogue::BufferCounts;
 use serde::Serialize;
 use topology::{ChannelClass, Endpoint, Topology};
 use units::{PortId, RouterId};
@@ -79,16 +79,11 @@ fn of_router(system: &System, router: RouterId) -> u64 {
     };
     let vcs_into = |port: PortId| u64::from(plan.vcs_on(class_into(port)));
     let inputs = |port: PortId| vcs_into(port) * u64::from(plan.buffer_bytes(class_into(port)));
-    let queues = connected(topology, router).map(inputs).sum::<u64>();
-    let inner = u64::from(plan.inner_buffer_bytes());
-    match &system.spec.router {
-        RouterSpec::OutputQueued(_) => queues * connected(topology, router).count() as u64,
-        RouterSpec::InputQueued(_) | RouterSpec::VirtualOutputQueued(_) => queues,
-        RouterSpec::InputOutputQueued(_) => queues + connected(topology, router).map(outputs).sum::<u64>() * inner,
-        RouterSpec::InputCrosspointQueued(_) => {
-            let rows = connected(topology, router).map(vcs_into).sum::<u64>();
-            queues + rows * connected(topology, router).count() as u64 * inner
-        }
-        RouterSpec::SharedBuffer(_) => queues + inner,
-    }
+    system.spec.router.memory(&BufferCounts {
+        ports: connected(topology, router).count() as u64,
+        input_bytes: connected(topology, router).map(inputs).sum(),
+        input_vcs: connected(topology, router).map(vcs_into).sum(),
+        output_vcs: connected(topology, router).map(outputs).sum(),
+        inner_bytes: u64::from(plan.inner_buffer_bytes()),
+    })
 }

@@ -2,7 +2,7 @@
 //! too short, time series of a single interval, sources that starve.
 
 use fabric::MOST_TRANSMISSIONS;
-use fabric::catalogue::{Arbitration, InputQueueing, RouterSpec};
+use fabric::catalogue::{Arbitration, HeadOfLine};
 use host::MOST_TRACED;
 use topology::ChannelClass;
 use units::{Bytes, Time};
@@ -53,11 +53,11 @@ fn credits(system: &System) -> Vec<Warning> {
     let of = |(class, name): (ChannelClass, &str)| {
         let round_trip = plan.credit_round_trip(class, class);
         let full = plan.serialization(class, packet);
-        let lanes = u64::from(plan.lanes_on(class));
+        let vcs = u64::from(plan.vcs_per_class_on(class));
         let depth = plan.buffer_bytes(class);
-        let packets = u64::from(depth / packet) * lanes;
+        let packets = u64::from(depth / packet) * vcs;
         // A whole number of packets; a share is of the time.
-        let needed = round_trip.div_ceil(full).div_ceil(lanes.max(1)) * u64::from(packet);
+        let needed = round_trip.div_ceil(full).div_ceil(vcs.max(1)) * u64::from(packet);
         (class != ChannelClass::EJECTION && packets * full < round_trip).then(|| Warning {
             kind: "credits",
             key: "router.buffer",
@@ -99,22 +99,19 @@ fn memory(system: &System) -> Option<Warning> {
 
 /// FIFOs whose heads block what is behind them.
 fn head_of_line(system: &System) -> Option<Warning> {
-    let blocks = match &system.spec.router {
-        RouterSpec::InputQueued(_) => true,
-        RouterSpec::InputOutputQueued(spec) => spec.speedup <= 1,
-        _ => false,
-    };
-    let fills =
-        matches!(&system.spec.router, RouterSpec::InputCrosspointQueued(spec) if spec.queueing == InputQueueing::Fifo);
+    let blocked = system.spec.router.head_of_line()?;
     let (plan, classes) = (&system.network.plan, system.network.topology.class_names().len() as u8);
     let single = (2..classes.max(3)).map(|class| ChannelClass(if classes > 2 { class } else { 0 }));
-    let single = single.into_iter().any(|class| plan.lanes_on(class) <= 1);
-    if fills && single {
+    let single = single.into_iter().any(|class| plan.vcs_per_class_on(class) <= 1);
+    if !single {
+        return None;
+    }
+    if blocked == HeadOfLine::Crosspoint {
         let message = "inputs are FIFOs, with one virtual channel for each class of packets: a head blocks what is behind it while its \
                        crosspoint is full; set `router.queueing` = \"virtual-output\", or `router.crosspoint_buffer` deeper";
         return Some(Warning { kind: "head-of-line", key: "router.queueing", message: message.to_owned() });
     }
-    (blocks && single).then(|| Warning {
+    Some(Warning {
         kind: "head-of-line",
         key: "router.vcs",
         message: format!(
@@ -225,14 +222,7 @@ pub(crate) fn unexplained(system: &System, point: &PointResult) -> Option<Warnin
 /// # Errors
 /// If the routing breaks its contract.
 fn starving(system: &System) -> Result<Option<Warning>, SystemError> {
-    let by_age = match &system.spec.router {
-        RouterSpec::OutputQueued(spec) => spec.arbitration == Arbitration::OldestFirst,
-        RouterSpec::InputQueued(spec) => spec.arbitration == Arbitration::OldestFirst,
-        RouterSpec::InputOutputQueued(spec) => spec.arbitration == Arbitration::OldestFirst,
-        RouterSpec::InputCrosspointQueued(spec) => spec.arbitration == Arbitration::OldestFirst,
-        // Queues in the order of arrival serve inputs by what each has in its reserved buffer: all full ones alike.
-        RouterSpec::SharedBuffer(_) | RouterSpec::VirtualOutputQueued(_) => false,
-    };
+    let by_age = system.spec.router.input_arbitration() == Some(Arbitration::OldestFirst);
     let least = if by_age { None } else { starvation::least_share(system)? };
     Ok(least.map(|least| Warning {
         kind: "starvation",

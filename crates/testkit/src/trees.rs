@@ -124,7 +124,7 @@ fn check_exit(topology: &dyn Topology, trees: &Trees, (tree, router, exit): (u32
     }
 }
 
-/// The ways up lead to the root, and the longest of a member is the depth.
+/// The paths up lead to the root, and the longest of a member is the depth.
 fn check_depth(topology: &dyn Topology, trees: &Trees, tree: u32) {
     if trees.sender(tree).is_some() {
         return;

@@ -2,7 +2,7 @@
 //! starts a comment, and a first line of names is no row.
 //!
 //! A table is a list of pairs (`from,to,amount[,messages]`, with lines `task,number[,load]` between them) or a matrix of one row a
-//! sender and one column a receiver; `form` tells them apart. Nothing is allocated for a line.
+//! sender and one column a receiver; `form` distinguishes them. Nothing is allocated for a line.
 
 /// The names that the first two columns of a list may have in its first line.
 const LIST: [[&[u8]; 4]; 2] = [[b"from", b"src", b"source", b"sender"], [b"to", b"dst", b"target", b"receiver"]];

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cutthrough.results import Results
 
 Row = dict[str, Any]
-#: Sizes from which on a ping-pong is looked at for hitches.
+#: Sizes from which on a ping-pong is searched for hitches.
 SMOOTH_FROM = 256
 
 

@@ -193,7 +193,7 @@ def molecular_figure(results: Mapping[str, Results]) -> Figure:
         axes.set_xlabel("nodes")
         axes.set_ylabel("efficiency (%)")
     if figure.axes:
-        # Below the panels, which curves fill. Handles as long as three dashes: what tells the decks apart.
+        # Below the panels, which curves fill. Handles as long as three dashes: what distinguishes the decks.
         lines, labels = figure.axes[0].get_legend_handles_labels()
         figure.legend(lines, labels, loc="outside lower center", ncols=len(DECKS), fontsize="small", handlelength=4.0)
     return figure

@@ -41,9 +41,9 @@ def calibrate(
         tables: What was measured.
         start: The kind of `[nic]` to start from: what is not fitted is as it has it.
         latency: The delay of the path between the nodes, such as `"500 ns"`; fitted if it is not given. Of latencies
-            alone only its sum with both overheads can be told, and each keeps its share.
+            alone only its sum with both overheads can be determined, and each keeps its share.
         keep: Keys that stay as they are, such as `"copy.bandwidth"`.
-        watcher: Told of what is tried.
+        watcher: Notified of what is tried.
 
     Raises:
         ExperimentError: There is no such kind or key, or nothing to fit.

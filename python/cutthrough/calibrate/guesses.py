@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["choices_of", "guesses"]
 
-#: Sizes among which the limit of eager messages is looked for.
+#: Sizes among which the limit of eager messages is searched.
 LIMITS = (256, 1 << 20)
 
 
@@ -21,7 +21,7 @@ def choices_of(tables: Sequence[Table], nic: Mapping[str, Any], keep: Sequence[s
     """What is chosen from a list.
 
     That are limits between sizes that were measured; of an interface without a name, who moves long messages; and
-    progress, if the processor was looked at.
+    progress, if the processor was measured.
     """
     sizes = sorted({row.size for table in tables if table.measure != LEFT for row in table.rows})
     of = {

@@ -25,7 +25,7 @@ class Value:
     Attributes:
         part: The part.
         value: In picoseconds or bits a second.
-        error: Its standard error, as a share of it; infinite if it was not told by the tables.
+        error: Its standard error, as a share of it; infinite if the tables do not determine it.
     """
 
     part: Part

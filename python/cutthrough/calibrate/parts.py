@@ -20,7 +20,7 @@ __all__ = ["LIMIT", "PATH", "PER_PACKET", "PROGRESS", "RENDEZVOUS", "Part", "par
 
 #: The keys that are chosen from a list, not fitted; and the delay of the path between nodes, which is none of `[nic]`.
 LIMIT, PROGRESS, RENDEZVOUS, PATH = "eager_limit", "progress", "rendezvous", "link.delay"
-#: What a packet takes to cross the bus, which only tables of several pairs tell from overheads.
+#: What a packet takes to cross the bus, which only tables of several pairs separate from overheads.
 PER_PACKET = "bus.per_packet"
 #: Bounds, in picoseconds and bits a second.
 TIMES, BANDWIDTHS = (1e3, 1e9), (1e6, 1e15)
@@ -112,7 +112,7 @@ def parts_of(nic: Mapping[str, Any], delay: str | None) -> list[Part]:
     per_byte = any(part.key == "gap_per_byte" for part in found)
     for key in BANDWIDTH_KEYS:
         text = _held(nic, key)
-        # What bounds the bandwidth is either the gap per byte or the bus: with both, only one could be told.
+        # What bounds the bandwidth is either the gap per byte or the bus: with both, only one could be determined.
         if key == "bus.bandwidth" and per_byte:
             continue
         if text is None and nic["kind"] == "loggp" and key in LOGGP_BANDWIDTHS:

@@ -36,9 +36,9 @@ FINALISTS = 3
 SHARES = (0.2, 0.5, 0.8)
 #: By how much a part is changed to see what depends on it.
 PROBE = 0.02
-#: From which change of all rows by a change of the part it is told by the tables.
-TOLD = 0.02
-#: Bytes of the largest messages of windows that are looked at in the search: a window of larger ones takes as long to
+#: From which change of all rows by a change of the part the tables determine it.
+DETERMINED = 0.02
+#: Bytes of the largest messages of windows that the search runs: a window of larger ones takes as long to
 #: run as the rest of its table, and says no more where there are others that cross at the full rate.
 SEARCHED, FULL_RATE = 1 << 19, 1 << 16
 #: From which change of its logarithm on a part has moved from where it started.
@@ -73,7 +73,7 @@ class Search:
             if watcher is not None:
                 watcher(f"{number + 1}/{len(choices)}: {', '.join(f'{key} = {own}' for key, own in chosen.items())}")
             tried.append(self._fit(chosen, begin, STEPS_TRIED))
-        # Of choices that are as good, the first: what no row tells apart.
+        # Of choices that are as good, the first: what no row distinguishes.
         order = sorted(range(len(tried)), key=lambda number: (round(tried[number][1], 6), number))
         found = [
             (choices[place], self._fit(choices[place], logs, STEPS_DIVIDED))
@@ -125,17 +125,17 @@ class Search:
     def _outcome(self, chosen: Mapping[str, Any], logs: NDArray[np.float64], jacobian: NDArray[np.float64]) -> Fit:
         """What is written: rounded values, and what they give."""
         values = [part.rounded(value) for part, value in zip(self.parts, np.exp(logs), strict=True)]
-        told = np.linalg.norm(jacobian, axis=0) > TOLD
-        # What has come so near to nothing that no row tells it any more stays there.
+        determined = np.linalg.norm(jacobian, axis=0) > DETERMINED
+        # What has come so near to nothing that no row determines it any more stays there.
         moved = [abs(log - math.log(part.start)) > MOVED for part, log in zip(self.parts, logs, strict=True)]
-        kept = [not is_told and not has_moved for is_told, has_moved in zip(told, moved, strict=True)]
+        kept = [not is_determined and not has_moved for is_determined, has_moved in zip(determined, moved, strict=True)]
         values = [part.start if is_kept else own for own, is_kept, part in zip(values, kept, self.parts, strict=True)]
         fitted = self._run(chosen, values, self.tables)
         residuals = self._residuals(chosen, np.array(values))
-        spread = float(residuals @ residuals) / max(1, len(residuals) - int(told.sum()))
+        spread = float(residuals @ residuals) / max(1, len(residuals) - int(determined.sum()))
         inverse = np.linalg.pinv(jacobian.T @ jacobian + HOLD**2 * np.eye(len(values))) if values else np.zeros((0, 0))
         errors = [
-            math.sqrt(max(0.0, spread * inverse[place, place])) if told[place] else math.inf
+            math.sqrt(max(0.0, spread * inverse[place, place])) if determined[place] else math.inf
             for place in range(len(values))
         ]
         own = tuple(Value(part, value, error) for part, value, error in zip(self.parts, values, errors, strict=True))

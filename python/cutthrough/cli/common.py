@@ -166,7 +166,7 @@ def parse_sets(sets: list[str]) -> list[tuple[str, str]]:
 
 
 def titled(title: str, sets: list[tuple[str, str]]) -> str:
-    """The title of an experiment with what `--set` has changed, so that variants can be told apart."""
+    """The title of an experiment with what `--set` has changed, so that variants can be distinguished."""
     changed = [f"{key} = {value}" for key, value in sets]
     if not changed or any(key == "title" for key, _ in sets):
         return title

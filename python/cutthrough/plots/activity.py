@@ -38,7 +38,7 @@ MOST_ROWS = 256
 STEPS = 1200
 #: Messages that a timeline draws; of more, none but those of the critical path.
 MOST_MESSAGES = 600
-#: What ranks do, in colours that are told apart in grey too: work is dark, waiting light.
+#: What ranks do, in colours that differ in grey too: work is dark, waiting light.
 COLOURS = {
     "computing": "#2c7a4b",
     "overhead": "#d9822b",

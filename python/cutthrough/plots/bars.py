@@ -101,7 +101,7 @@ def phases(results: PointTable) -> Figure:
     if not held:
         message = "no point has phases"
         raise ValueError(message)
-    # Of many points those that took longest: lines beyond that cannot be told apart.
+    # Of many points those that took longest: lines beyond that cannot be distinguished.
     slowest = sorted(range(len(held)), key=lambda place: -(held[place][0].get("time_ns") or math.inf))[:MOST_LINES]
     figure = Figure()
     axes = figure.add_subplot()

@@ -275,7 +275,7 @@ def _finish(figure: Figure, panels: Sequence[Panel], results: PointTable, what: 
     """Title and legend."""
     title = title_of(figure, results.title, what)
     handles, labels = panels[0].axes.get_legend_handles_labels()
-    marks, words = mark_words(results.points)
+    marks, words = mark_words(point for panel in panels for line in panel.lines for point in line.points)
     if len(labels) + len(words) > 1:
         below(figure, [*handles, *marks], [*labels, *words])
     if len(panels) == 1:

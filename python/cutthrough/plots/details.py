@@ -32,7 +32,7 @@ MOST_LINES = 12
 PARTS = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999)
 #: A part of 1 stands this much beyond the last mark.
 LAST = 5.0
-#: The look of 99th percentiles: open markers tell them from medians where there is one size only.
+#: The look of 99th percentiles: open markers distinguish them from medians where there is one size only.
 TAIL: dict[str, Any] = {"linestyle": (0, (4, 2)), "linewidth": 1.1, "markerfacecolor": "white"}
 #: Classes of channels at the ends of the network.
 ENDS = frozenset({"injection", "ejection"})

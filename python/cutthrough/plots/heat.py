@@ -163,7 +163,7 @@ def _write(axes: Axes, cells: Doubles, scale: Normalize, height: float) -> None:
 
 
 def _range(cells: Doubles, scale: Normalize) -> str:
-    """The least and the largest value, which tell near colours apart."""
+    """The least and the largest value, which show differences that colours do not."""
     low, high = (_brief(float(value), scale) for value in (np.nanmin(cells), np.nanmax(cells)))
     return low if low == high else f"{low} to {high}"
 

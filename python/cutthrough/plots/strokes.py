@@ -1,4 +1,4 @@
-"""How lines and points are told apart: colour, marker and dashes of each line, and the marks of doubtful points."""
+"""How lines and points are distinguished: colour, marker and dashes of each line, and the marks of doubtful points."""
 
 from __future__ import annotations
 

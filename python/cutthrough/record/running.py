@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["join", "record", "warnings_of"]
 
-#: What tells ranks where to write.
+#: What names the folder in which ranks write.
 VARIABLE = "CUTTHROUGH_RECORD"
 #: The end of the name of the folder in which ranks write, beside the trace.
 FOLDER = ".ranks"
@@ -109,7 +109,7 @@ def _run(command: Sequence[str], environment: dict[str, str], *, quiet: bool) ->
             try:
                 return process.wait()
             except KeyboardInterrupt:
-                # The command has been told as well, and what has been recorded is kept.
+                # The command has got the signal as well, and what has been recorded is kept.
                 continue
 
 

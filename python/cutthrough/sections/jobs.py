@@ -58,7 +58,7 @@ class InSwitch(Section):
         streaming: How operations larger than `low_latency.max_message` are combined: in packets of the full size,
             of few groups at a time.
         overflow: What becomes of a group for which routers do not have room, by any of these limits.
-        turn: Where the multicast of a member turns from its way up to its ways down (default `every-switch`).
+        turn: Where the multicast of a member turns from its path up to its paths down (default `every-switch`).
         combine: The combine units of a router.
         verify: Whether packets of reductions carry real elements, which units combine and members compute again.
             Every run counts contributions all the same.

@@ -39,7 +39,7 @@ class Ideal(Section):
             latency at its sender (default `0 ps`).
         receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
             its receiver (default `0 ps`).
-        poll_overhead: Time of a call that only looks whether something has come: a test, or a probe that does not
+        poll_overhead: Time of a call that only polls whether something has come: a test, or a probe that does not
             wait, whatever it finds. Without it, none: a rank that polls takes no time. Of ranks that send and
             receive only.
         occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
@@ -93,7 +93,7 @@ class Loggp(Section):
             latency at its sender (default `0 ps`).
         receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
             its receiver (default `0 ps`).
-        poll_overhead: Time of a call that only looks whether something has come: a test, or a probe that does not
+        poll_overhead: Time of a call that only polls whether something has come: a test, or a probe that does not
             wait, whatever it finds. Without it, none: a rank that polls takes no time. Of ranks that send and
             receive only.
         occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
@@ -186,7 +186,7 @@ class Infinipath(Section):
             latency at its sender (default `0 ps`).
         receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
             its receiver (default `0 ps`).
-        poll_overhead: Time of a call that only looks whether something has come: a test, or a probe that does not
+        poll_overhead: Time of a call that only polls whether something has come: a test, or a probe that does not
             wait, whatever it finds. Without it, none: a rank that polls takes no time. Of ranks that send and
             receive only.
         occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
@@ -279,7 +279,7 @@ class Rapidarray(Section):
             latency at its sender (default `0 ps`).
         receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
             its receiver (default `0 ps`).
-        poll_overhead: Time of a call that only looks whether something has come: a test, or a probe that does not
+        poll_overhead: Time of a call that only polls whether something has come: a test, or a probe that does not
             wait, whatever it finds. Without it, none: a rank that polls takes no time. Of ranks that send and
             receive only.
         occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
@@ -370,7 +370,7 @@ class Elan4(Section):
             latency at its sender (default `0 ps`).
         receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
             its receiver (default `0 ps`).
-        poll_overhead: Time of a call that only looks whether something has come: a test, or a probe that does not
+        poll_overhead: Time of a call that only polls whether something has come: a test, or a probe that does not
             wait, whatever it finds. Without it, none: a rank that polls takes no time. Of ranks that send and
             receive only.
         occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
@@ -461,7 +461,7 @@ class Infiniband(Section):
             latency at its sender (default `0 ps`).
         receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
             its receiver (default `0 ps`).
-        poll_overhead: Time of a call that only looks whether something has come: a test, or a probe that does not
+        poll_overhead: Time of a call that only polls whether something has come: a test, or a probe that does not
             wait, whatever it finds. Without it, none: a rank that polls takes no time. Of ranks that send and
             receive only.
         occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
@@ -552,7 +552,7 @@ class Ndr(Section):
             latency at its sender (default `0 ps`).
         receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
             its receiver (default `0 ps`).
-        poll_overhead: Time of a call that only looks whether something has come: a test, or a probe that does not
+        poll_overhead: Time of a call that only polls whether something has come: a test, or a probe that does not
             wait, whatever it finds. Without it, none: a rank that polls takes no time. Of ranks that send and
             receive only.
         occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;
@@ -643,7 +643,7 @@ class Slingshot(Section):
             latency at its sender (default `0 ps`).
         receive_overhead: Time from a message's arrival to the end of its receive: added to a message's latency at
             its receiver (default `0 ps`).
-        poll_overhead: Time of a call that only looks whether something has come: a test, or a probe that does not
+        poll_overhead: Time of a call that only polls whether something has come: a test, or a probe that does not
             wait, whatever it finds. Without it, none: a rank that polls takes no time. Of ranks that send and
             receive only.
         occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time;

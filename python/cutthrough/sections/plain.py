@@ -167,7 +167,7 @@ class Matching(Section):
     """What searching the queues of posted receives and unexpected messages takes.
 
     Attributes:
-        per_entry: Time of each entry that a search from the front of a queue looks at (default `0 ps`).
+        per_entry: Time of each entry that a search from the front of a queue visits (default `0 ps`).
         on: Who searches (default `host`).
     """
 

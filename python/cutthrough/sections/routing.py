@@ -180,7 +180,7 @@ class UgalG(Section):
         exclude_destination_group: Whether no packet is sent by way of its destination's group (default true).
         intra_group: How packets go that stay within their group: directly, or with the choice of a detour
             (default `minimal`).
-        refresh: How often the queues are looked at (greater than 0; default `100 ns`).
+        refresh: How often the queues are sampled (greater than 0; default `100 ns`).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "ugal-g")

@@ -48,7 +48,7 @@ struct Row {
     /// Bytes in all of them; under `row-counter` those of a multicast packet once.
     held: u64,
     /// Bytes in the fullest crosspoint, and how many hold as many; for `row-minimum` only. Without the number every packet that leaves one
-    /// of them would have to look at the whole row.
+    /// of them would have to read the whole row.
     fullest: u32,
     as_full: u32,
 }

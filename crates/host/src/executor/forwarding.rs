@@ -1,6 +1,6 @@
 //! Collective operations that the processors of network interfaces carry out, and not those of ranks.
 //!
-//! A rank that gives anything hands it over with the operation, which takes the send overhead of a call, and one that gets anything is told
+//! A rank that gives anything hands it over with the operation, which takes the send overhead of a call, and one that gets anything is notified
 //! when it is there, which takes the receive overhead of a reaction. In between its interface sends, receives and combines as the operation's algorithm says, whatever the rank's processor does: each
 //! message that leaves or has come, and each byte that is combined, takes the interface's processor a time, one after the other, and so do
 //! the requests and answers of messages that ask first. Data go from memory to the network as those of other messages that the
@@ -15,9 +15,9 @@ use crate::inbound::Envelope;
 use crate::processor::Reaction;
 use crate::trace::Purpose;
 
-/// The end of an operation that a rank has not been told of.
+/// The end of an operation that a rank has not been notified of.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub(super) struct Notified {
     pub op: OpId,
     /// The rank, by its number here, and what its program knows the step by.
     rank: u32,
@@ -55,7 +55,7 @@ impl Executor {
                 self.forwards_arrival(message).is_some()
             }
             Reaction::Data(send) | Reaction::Fetched(send) => self.forwards_send(send).is_some(),
-            Reaction::Copy(_) | Reaction::Group(_) | Reaction::Told(_) => false,
+            Reaction::Copy(_) | Reaction::Group(_) | Reaction::Notified(_) => false,
         }
     }
 
@@ -93,16 +93,16 @@ impl Executor {
                 self.nic_work(rank, what, now, combine.saturating_mul(bytes))
             }
             NicStep::End => {
-                let place = self.told.insert(Told { op, rank, id });
-                return self.react(rank, Reaction::Told(place), (now, now), around);
+                let place = self.notified.insert(Notified { op, rank, id });
+                return self.react(rank, Reaction::Notified(place), (now, now), around);
             }
         };
         self.later(at, op, Event::OnNic(id), now, around);
     }
 
-    /// A rank has been told of the end of an operation.
-    pub(super) fn told(&mut self, place: u32, now: u64) {
-        let Told { op, rank, id } = self.told.remove(place);
+    /// A rank has been notified of the end of an operation.
+    pub(super) fn notified(&mut self, place: u32, now: u64) {
+        let Notified { op, rank, id } = self.notified.remove(place);
         self.end(rank, (op.number, id), now, None);
     }
 }

@@ -39,7 +39,7 @@ use std::sync::Arc;
 use workload::program::{Context, Programs, RankProgram};
 
 use bursts::SendBurst;
-use forwarding::Told;
+use forwarding::Notified;
 pub use groups::{CheckedElements, GroupPackets, SegmentWork, group_items};
 
 use crate::completing::Completions;
@@ -161,8 +161,8 @@ pub struct Executor {
     registrations: Registrations,
     sends: Slab<Sending>,
     receives: Slab<Receiving>,
-    /// Ends of operations on interfaces that ranks have not been told of.
-    told: Slab<Told>,
+    /// Ends of operations on interfaces that ranks have not been notified of.
+    notified: Slab<Notified>,
     /// Bursts of sends of which some have not been handed over.
     bursts: Slab<SendBurst>,
     /// Messages that a burst of receives has met as it was posted, kept for its memory.
@@ -223,7 +223,7 @@ impl Executor {
             registrations: Registrations::new(interface.registration, ranks),
             sends: Slab::default(),
             receives: Slab::default(),
-            told: Slab::default(),
+            notified: Slab::default(),
             bursts: Slab::default(),
             met: Vec::new(),
             arrivals: Arrivals::default(),
@@ -423,8 +423,8 @@ impl Executor {
             Event::Probed(place) => self.probed(place, now),
             Event::Answer(place) => self.answer(place, now, around),
             Event::Packet(place) => self.packet_arrived(place, now, around),
-            Event::Landed(place) => self.landed(op, place, now, around),
-            Event::Lands(place) => self.lands(place, now, around),
+            Event::Arrived(place) => self.flight_arrived(op, place, now, around),
+            Event::Arrives(place) => self.first_arrives(place, now, around),
             Event::Passes(place) => self.passes(place, now, around),
             Event::Completes(place) => self.completes(place, now),
             Event::Answered(place) => self.answer_arrived(place, now, around),
@@ -435,10 +435,10 @@ impl Executor {
             Event::Readable(place) => self.come_in_turn(place, now, around),
             Event::CopyOut(place) => self.copy_out(place, now, around),
             Event::Copied(place) => self.copied(place, now, around),
-            Event::Told(place) => self.told(place, now),
+            Event::Notified(place) => self.notified(place, now),
             Event::OnNic(id) => self.end(self.placed.number(op.rank), (op.number, id), now, None),
             Event::GroupData(place) => self.group_handed(place, now, around),
-            Event::GroupLanded(place) => self.group_landed(place, now, around),
+            Event::GroupPassed(place) => self.group_passed(place, now, around),
             Event::GroupEnded(place) => self.group_ended(place, now),
             Event::Memory(node) => self.copies_end(node, now, around),
         }

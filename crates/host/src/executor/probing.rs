@@ -1,4 +1,4 @@
-//! Probes: calls that look for a message without receiving it.
+//! Probes: calls that search for a message without receiving it.
 //!
 //! A probe searches the queue of messages that nobody has expected, as a receive does, and leaves what it finds there. It ends when the
 //! library has read that there is the message: at once, or when the request of a message by rendezvous has been read. What it finds
@@ -25,7 +25,7 @@ impl Executor {
         around: &mut impl HostContext,
     ) {
         let Action::Probe { from, tag, context, waits } = action else { return };
-        // What has waited for the library comes before it looks.
+        // What has waited for the library comes before it searches.
         self.react_to_deferred(rank, now, around);
         let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
         let found = self.matching.probe(rank, label);
@@ -45,7 +45,7 @@ impl Executor {
         }
     }
 
-    /// A call of a rank, by its number here, only looks: when its work ends.
+    /// A call of a rank, by its number here, only polls: when its work ends.
     #[inline]
     pub(super) fn poll_work(&mut self, rank: u32, op: OpId, now: u64) -> u64 {
         match self.interface.poll_overhead {

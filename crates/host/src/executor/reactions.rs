@@ -1,6 +1,6 @@
 //! What the library does about what arrives, and when the processor lets it.
 
-use super::forwarding::Told;
+use super::forwarding::Notified;
 use super::{Executor, Sending};
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
@@ -40,10 +40,10 @@ impl Executor {
                 };
                 self.later(at, op, Event::Received(message), now, around);
             }
-            Reaction::Told(place) => {
-                let Told { op, .. } = self.told[place];
+            Reaction::Notified(place) => {
+                let Notified { op, .. } = self.notified[place];
                 let at = self.reaction_work(rank, (op, Purpose::Send), from, self.interface.receive_overhead);
-                self.later(at, op, Event::Told(place), now, around);
+                self.later(at, op, Event::Notified(place), now, around);
             }
             Reaction::Group(place) => {
                 let (at, op) = self.group_came(place, from);

@@ -261,7 +261,7 @@ fn who_waits_for_a_group_is_said() {
 
 #[test]
 fn ranks_of_a_node_combine_within_it() {
-    // Would catch a leader that does not wait for its node, and one that does not tell it.
+    // Would catch a leader that does not wait for its node, and one that does not notify it.
     let (within, crossing) = (SEND + RECEIVE, SEND + CROSS + RECEIVE);
     // The root's node is the last to combine, when what its ranks have sent has come, and the first to have what the root sends.
     for (operation, end) in [

@@ -258,8 +258,8 @@ fn searches_take_the_processor_or_the_interface() {
         let interface = NicParams { matching: MatchingParams { per_entry: 7, on_nic }, ..LOGGP };
         let sender = || (0..10).map(tagged).collect::<Vec<_>>();
         let receiver = vec![calc(9000), wanted(9), Step::Wait(0), calc(1), Step::End];
-        // All arrive during the calculation. On the host they are looked at when the rank waits, after its receive has been posted: all but
-        // the last look at one receive.
+        // All arrive during the calculation. On the host they are matched when the rank waits, after its receive has been posted: all but
+        // the last visit one receive.
         let asked = run(interface, vec![sender(), receiver]);
         let searched = 10 * 7;
         assert_eq!(asked[1][3], 9000 + searched + 14, "on the interface: {on_nic}");
@@ -357,9 +357,9 @@ fn calls_that_only_look_take_their_overhead() {
     // Would catch tests and probes that take no time, or that one in four is charged another, a receive that does not wait for the call that
     // is under way when its message comes, and one whose end the call before it finds. The message comes at 60 + 1000.
     let interface = NicParams { poll_overhead: 100, ..LOGGP };
-    let looks = [Step::Test, Step::Do(Action::iprobe(Some(0), Some(7)))];
-    for look in looks {
-        let asked = run(interface, vec![vec![send(1, 8)], [vec![recv(0, 8)], vec![look; 13]].concat()]);
+    let polls = [Step::Test, Step::Do(Action::iprobe(Some(0), Some(7)))];
+    for poll in polls {
+        let asked = run(interface, vec![vec![send(1, 8)], [vec![recv(0, 8)], vec![poll; 13]].concat()]);
         // The call from 1000 to 1100 finds nothing; the receive follows it, and then the call that finds it.
         let until = (0..=11).map(|call| 100 * call);
         assert_eq!(

@@ -93,7 +93,7 @@ impl TreeSpec {
         ]
     }
 
-    /// The builder of a topology that is not told otherwise: the paper's on fat-trees, trees that keep away from one another elsewhere.
+    /// The default builder of a topology: the paper's on fat-trees, trees that keep away from one another elsewhere.
     pub fn default_for(topology: &dyn Topology) -> Self {
         match topology.kind() {
             "fat-tree" => Self::LeastLoadedParent(LeastLoadedParentSpec::default()),

@@ -51,7 +51,7 @@ pub struct InSwitchSpec {
     /// What becomes of a group for which routers do not have room, by any of these limits.
     #[serde(skip_serializing_if = "Overflow::is_default")]
     pub overflow: Overflow,
-    /// Where the multicast of a member turns from its way up to its ways down.
+    /// Where the multicast of a member turns from its path up to its paths down.
     pub turn: TurnSpec,
     /// The combine units of a router.
     pub combine: CombineUnitsSpec,

@@ -218,7 +218,7 @@ impl Experiment {
         (self.tree.to_json(), self.axes.iter().map(swept).collect())
     }
 
-    /// The keys of points by which they are told apart, in order: the swept keys, with `label` for those that have one.
+    /// The keys that distinguish points, in order: the swept keys, with `label` for those that have one.
     pub fn axes(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for axis in &self.axes {

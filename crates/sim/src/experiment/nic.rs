@@ -212,7 +212,7 @@ pub struct HostSpec {
     pub send_overhead: Time,
     /// Time from a message's arrival to the end of its receive: added to a message's latency at its receiver.
     pub receive_overhead: Time,
-    /// Time of a call that only looks whether something has come: a test, or a probe that does not wait, whatever it finds. Without it, none:
+    /// Time of a call that only polls whether something has come: a test, or a probe that does not wait, whatever it finds. Without it, none:
     /// a rank that polls takes no time. Of ranks that send and receive only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poll_overhead: Option<Time>,

@@ -9,7 +9,7 @@ use units::{Bandwidth, Bytes, Time};
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("x-example" = "[nic.matching]\nper_entry = \"20 ns\"\non = \"host\""))]
 pub struct MatchingSpec {
-    /// Time of each entry that a search from the front of a queue looks at.
+    /// Time of each entry that a search from the front of a queue visits.
     pub per_entry: Time,
     /// Who searches.
     pub on: Matcher,

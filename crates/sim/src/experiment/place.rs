@@ -31,57 +31,84 @@ impl Default for MappedSpec {
     }
 }
 
-/// Which task runs on which node.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "strategy", rename_all = "kebab-case")]
-pub enum PlaceSpec {
-    /// Tasks in the order of the nodes' numbers.
-    Contiguous(TasksPerNode),
-    /// Task i on node i, and again from the first node when each has one more: on a torus the order XYZT.
-    RoundRobin(TasksPerNode),
-    /// Contiguous within each group, the groups in an order drawn from the experiment's seed (Prisacari et al., section
-    /// IV: the randomized placement).
-    RandomGroups(TasksPerNode),
-    /// Every task anywhere, drawn from the experiment's seed.
-    Random(TasksPerNode),
-    /// As a file says, such as `cutthrough map` writes.
-    File(PlacementFile),
-    /// An application's tasks: the best of the strategies that suit the graph and the machine, refined.
-    Auto(MappedSpec),
-    /// An application's tasks in order, balanced over the nodes.
-    Identity(MappedSpec),
-    /// An application's tasks: each of its arrays in order over all nodes, in blocks of equal load.
-    ArrayBlocks(MappedSpec),
-    /// An application's tasks: the one with most partners placed goes next.
-    Greedy(MappedSpec),
-    /// An application's tasks: simulated annealing.
-    Annealing(MappedSpec),
-    /// An application's tasks: folding of grids.
-    Embedding(MappedSpec),
-    /// An application's tasks: recursive bisection of graph and machine.
-    Bisection(MappedSpec),
-    /// An application's tasks: recursive bisection, then annealing.
-    Multilevel(MappedSpec),
-    /// An application's tasks: recursive bisection, then annealing part by part.
-    Hierarchical(MappedSpec),
-    /// An application's tasks: pairwise exchange.
-    PairwiseExchange(MappedSpec),
-    /// An application's tasks: a genetic algorithm.
-    Genetic(MappedSpec),
-    /// An application's tasks: contraction, greedy placement and exchange.
-    Contraction(MappedSpec),
-    /// An application's tasks: recursive mincut bipartitioning.
-    Mincut(MappedSpec),
-    /// An application's tasks: by their positions in its space.
-    Geometric(MappedSpec),
-    /// OpenAtom's tasks: planes in prisms along the torus.
-    Prisms(MappedSpec),
-    /// NAMD's tasks: patches in order, computes by load alone.
-    NamdOblivious(MappedSpec),
-    /// NAMD's tasks: patches by recursive bisection of the machine, computes by load alone.
-    NamdPatches(MappedSpec),
-    /// NAMD's tasks: patches likewise, computes within and around the bricks of their patches.
-    NamdTopology(MappedSpec),
+/// Makes `PlaceSpec` of rules, each with its keys, and of the names of strategies of `mapping`.
+macro_rules! places {
+    (
+        rules { $($(#[$rule_doc:meta])* $rule:ident($keys:ty),)* }
+        strategies { $($(#[$doc:meta])* $strategy:ident,)* }
+    ) => {
+        /// Which task runs on which node.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(tag = "strategy", rename_all = "kebab-case")]
+        pub enum PlaceSpec {
+            $($(#[$rule_doc])* $rule($keys),)*
+            $($(#[$doc])* $strategy(MappedSpec),)*
+        }
+
+        impl PlaceSpec {
+            /// What the section asks for.
+            pub fn place(&self) -> Place {
+                match self {
+                    $(Self::$rule(keys) => Place::Rule(PlacementSpec::$rule(keys.clone())),)*
+                    $(Self::$strategy(keys) => Place::Mapped(StrategyName::$strategy, keys.clone()),)*
+                }
+            }
+        }
+    };
+}
+
+places! {
+    rules {
+        /// Tasks in the order of the nodes' numbers.
+        Contiguous(TasksPerNode),
+        /// Task i on node i, and again from the first node when each has one more: on a torus the order XYZT.
+        RoundRobin(TasksPerNode),
+        /// Contiguous within each group, the groups in an order drawn from the experiment's seed (Prisacari et al., section
+        /// IV: the randomized placement).
+        RandomGroups(TasksPerNode),
+        /// Every task anywhere, drawn from the experiment's seed.
+        Random(TasksPerNode),
+        /// As a file says, such as `cutthrough map` writes.
+        File(PlacementFile),
+    }
+    strategies {
+        /// An application's tasks: the best of the strategies that suit the graph and the machine, refined.
+        Auto,
+        /// An application's tasks in order, balanced over the nodes.
+        Identity,
+        /// An application's tasks: each of its arrays in order over all nodes, in blocks of equal load.
+        ArrayBlocks,
+        /// An application's tasks: the one with most partners placed goes next.
+        Greedy,
+        /// An application's tasks: simulated annealing.
+        Annealing,
+        /// An application's tasks: folding of grids.
+        Embedding,
+        /// An application's tasks: recursive bisection of graph and machine.
+        Bisection,
+        /// An application's tasks: recursive bisection, then annealing.
+        Multilevel,
+        /// An application's tasks: recursive bisection, then annealing part by part.
+        Hierarchical,
+        /// An application's tasks: pairwise exchange.
+        PairwiseExchange,
+        /// An application's tasks: a genetic algorithm.
+        Genetic,
+        /// An application's tasks: contraction, greedy placement and exchange.
+        Contraction,
+        /// An application's tasks: recursive mincut bipartitioning.
+        Mincut,
+        /// An application's tasks: by their positions in its space.
+        Geometric,
+        /// OpenAtom's tasks: planes in prisms along the torus.
+        Prisms,
+        /// NAMD's tasks: patches in order, computes by load alone.
+        NamdOblivious,
+        /// NAMD's tasks: patches by recursive bisection of the machine, computes by load alone.
+        NamdPatches,
+        /// NAMD's tasks: patches likewise, computes within and around the bricks of their patches.
+        NamdTopology,
+    }
 }
 
 impl Default for PlaceSpec {
@@ -99,34 +126,17 @@ pub enum Place {
     Mapped(StrategyName, MappedSpec),
 }
 
-impl PlaceSpec {
-    /// What the section asks for.
-    pub fn place(&self) -> Place {
-        let (name, spec) = match self {
-            Self::Contiguous(own) => return Place::Rule(PlacementSpec::Contiguous(own.clone())),
-            Self::RoundRobin(own) => return Place::Rule(PlacementSpec::RoundRobin(own.clone())),
-            Self::RandomGroups(own) => return Place::Rule(PlacementSpec::RandomGroups(own.clone())),
-            Self::Random(own) => return Place::Rule(PlacementSpec::Random(own.clone())),
-            Self::File(file) => return Place::Rule(PlacementSpec::File(file.clone())),
-            Self::Auto(spec) => (StrategyName::Auto, spec),
-            Self::Identity(spec) => (StrategyName::Identity, spec),
-            Self::ArrayBlocks(spec) => (StrategyName::ArrayBlocks, spec),
-            Self::Greedy(spec) => (StrategyName::Greedy, spec),
-            Self::Annealing(spec) => (StrategyName::Annealing, spec),
-            Self::Embedding(spec) => (StrategyName::Embedding, spec),
-            Self::Bisection(spec) => (StrategyName::Bisection, spec),
-            Self::Multilevel(spec) => (StrategyName::Multilevel, spec),
-            Self::Hierarchical(spec) => (StrategyName::Hierarchical, spec),
-            Self::PairwiseExchange(spec) => (StrategyName::PairwiseExchange, spec),
-            Self::Genetic(spec) => (StrategyName::Genetic, spec),
-            Self::Contraction(spec) => (StrategyName::Contraction, spec),
-            Self::Mincut(spec) => (StrategyName::Mincut, spec),
-            Self::Geometric(spec) => (StrategyName::Geometric, spec),
-            Self::Prisms(spec) => (StrategyName::Prisms, spec),
-            Self::NamdOblivious(spec) => (StrategyName::NamdOblivious, spec),
-            Self::NamdPatches(spec) => (StrategyName::NamdPatches, spec),
-            Self::NamdTopology(spec) => (StrategyName::NamdTopology, spec),
-        };
-        Place::Mapped(name, spec.clone())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_strategy_that_places_tasks_has_its_name_in_the_section() {
+        // Would catch a strategy of `mapping` that is forgotten here. `random` is a rule, and `dynamic` moves tasks from where they are.
+        let elsewhere = |name: &StrategyName| matches!(name, StrategyName::Random | StrategyName::Dynamic);
+        for &name in StrategyName::ALL.iter().filter(|name| !elsewhere(name)) {
+            let section: PlaceSpec = toml::from_str(&format!("strategy = \"{}\"", name.name())).unwrap();
+            assert_eq!(section.place(), Place::Mapped(name, MappedSpec::default()));
+        }
     }
 }

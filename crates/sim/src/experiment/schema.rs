@@ -132,7 +132,7 @@ pub(super) fn file_shape() -> &'static TableShape {
 #[derive(Clone, Debug)]
 pub(super) enum Shape {
     Table(TableShape),
-    /// One of several tables, told apart by the value of a key.
+    /// One of several tables, distinguished by the value of a key.
     Choice(Choice),
     Quantity(Quantity),
     Text,
@@ -170,7 +170,7 @@ pub(super) struct Key {
 
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
-    /// The key that tells the kinds apart.
+    /// The key that distinguishes the kinds.
     pub tag: String,
     pub kinds: Vec<Kind>,
 }
@@ -178,7 +178,7 @@ pub(super) struct Choice {
 #[derive(Clone, Debug)]
 pub(super) struct Kind {
     pub name: Name,
-    /// The keys, that which tells the kinds apart included.
+    /// The keys, that which distinguishes the kinds included.
     pub table: TableShape,
 }
 

@@ -143,7 +143,7 @@ fn read_labels(entry: &Entry, path: &str) -> Result<Vec<String>, ConfigError> {
     let labels: Vec<String> = items.iter().filter_map(Node::as_text).map(str::to_owned).collect();
     match (1..labels.len()).find(|&index| labels[..index].contains(&labels[index])) {
         Some(twice) => {
-            let message = format!("the label `{}` is given twice: results could not be told apart", labels[twice]);
+            let message = format!("the label `{}` is given twice: results could not be distinguished", labels[twice]);
             Err(ConfigError::new(items[twice].place, path, message))
         }
         None => Ok(labels),

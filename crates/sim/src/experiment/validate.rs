@@ -50,13 +50,13 @@ struct Validator {
     faults: Vec<ConfigError>,
 }
 
-/// The table that is looked at.
+/// The table that is validated.
 #[derive(Clone, Copy)]
 struct Context<'a> {
     path: &'a str,
     /// Where it was written; the file as a whole has no place.
     place: Option<Place>,
-    /// The key that tells its kind, and the kind.
+    /// The key that says its kind, and the kind.
     kind: Option<(&'a str, &'a str)>,
     /// The choice that its kind is one of.
     home: Option<&'a Choice>,

@@ -69,7 +69,7 @@ pub struct RowResult {
     pub availability: Option<f64>,
 }
 
-/// What a program of ranks measures: its messages and how they have been matched. A search of a queue looks at its entries from the
+/// What a program of ranks measures: its messages and how they have been matched. A search of a queue visits its entries from the
 /// front to the one that it finds, or at all; searches are counted, and take the time of `nic.matching`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ProgramResult {
@@ -82,11 +82,11 @@ pub struct ProgramResult {
     /// The most bytes of such messages that a rank held at a time; of those that asked first, none.
     #[serde(rename = "unexpected_max_B")]
     pub unexpected_max_bytes: u64,
-    /// Entries that a search for a posted receive looks at, on average; null without messages.
+    /// Entries that a search for a posted receive visits, on average; null without messages.
     pub posted_search_mean: Option<f64>,
-    /// Entries that a search for an unexpected message looks at, on average; null without receives.
+    /// Entries that a search for an unexpected message visits, on average; null without receives.
     pub unexpected_search_mean: Option<f64>,
-    /// The most entries that a search has looked at.
+    /// The most entries that a search has visited.
     pub search_max: u32,
     /// Bytes copied by ranks of one node for one another, each as often as it has been copied; 0 without `node.memory`.
     #[serde(rename = "copied_B")]

@@ -73,7 +73,7 @@ pub struct CriticalPathResult {
     pub queueing_ns: f64,
     /// Between a processor and the network, and behind earlier messages of the same pair of ranks.
     pub host_ns: f64,
-    /// In the network, without a log that would tell more: there were too many transmissions.
+    /// In the network, without a log that would say more: there were too many transmissions.
     pub unresolved_ns: f64,
     /// Messages on the path, of requests and answers each.
     pub messages: u64,

@@ -70,7 +70,7 @@ fn carries_more_beyond(result: &PointResult, (most, load): (f64, f64)) -> Option
         key: "measure.search",
         message: format!(
             "the search ended at {found:.4}, but at the load {load:.4} every source got {most:.4} or more: the network carries more \
-             beyond where it first seems saturated, or runs are too short to tell (`measure.max_time`); a sweep of loads shows which"
+             beyond where it first seems saturated, or runs are too short to decide (`measure.max_time`); a sweep of loads shows which"
         ),
     })
 }

@@ -1,4 +1,4 @@
-//! From the section of a workload to the workload: the one place where the kinds are told apart.
+//! From the section of a workload to the workload: the one place where the kinds are distinguished.
 
 use std::sync::Arc;
 
@@ -344,7 +344,7 @@ fn interface<'a>(site: &Site<'a>, packet: u32) -> Result<&'a NicSpec, SystemErro
     Ok(nic)
 }
 
-/// Refuses more ranks than packets can tell apart, and programs that are known not to end.
+/// Refuses more ranks than packets can distinguish, and programs that are known not to end.
 fn check_programs(programs: &dyn Programs, nic: &NicSpec) -> Result<(), SystemError> {
     let ranks = u64::from(programs.ranks());
     if ranks > MOST_RANKS {

@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn the_least_load_is_that_of_the_source_that_falls_behind_whatever_it_has_generated() {
         // Would catch a count of random packets, a weight that is left out, and a source that never sends. Of three sources
-        // at loads 0.5, 0.25 and 0 in two spans of 100 ticks, the second gets on at nine tenths of time's pace.
+        // at loads 0.5, 0.25 and 0 in two spans of 100 ticks, the second proceeds at nine tenths of time's pace.
         let mut sources = Sources::new(vec![1.0, 0.5, 0.0], false, 100.0);
         assert_eq!(sources.least(0.5), None);
         sources.begin(vec![0, 0, 0], 0);

@@ -192,7 +192,7 @@ topology = [{ kind = "fat-tree", k = 2, n = 2 }, { kind = "torus", dims = [4] }]
 fn zipped_keys_move_together() {
     // Would catch a product of zipped keys, and a group that does not combine with other keys.
     let experiment = swept(ZIPPED);
-    let told: Vec<Value> = experiment
+    let values: Vec<Value> = experiment
         .points()
         .iter()
         .map(|point| json!(point.keys.iter().map(|(_, value)| value).collect::<Vec<_>>()))
@@ -202,7 +202,7 @@ fn zipped_keys_move_together() {
         "tree" => json!([label, tree, "d-mod-k", load]),
         _ => json!([label, ring, "dimension-order", load]),
     });
-    assert_eq!(told, expected);
+    assert_eq!(values, expected);
     assert_eq!(experiment.points()[0].keys[0].0, "label");
     assert_eq!(experiment.axes(), ["label", "workload.load"]);
     assert_eq!(experiment.swept_keys(), ["topology", "routing.kind", "workload.load"]);

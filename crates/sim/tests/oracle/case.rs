@@ -17,6 +17,10 @@ pub const ROUTERS: [&str; 6] = [
     "shared-buffer",
 ];
 
+/// Keys of topologies and routings of which some networks of each have to be compared.
+pub const VARIANTS: [&str; 6] =
+    ["\"absolute\"", "\"circulant\"", "\"flattened-butterfly\"", "renumber_groups", "order = [", "ties = \"split\""];
+
 /// What tasks send in a phase: rows of bytes, or the neighbours of a grid.
 #[derive(Clone, Debug)]
 pub enum Work {
@@ -92,16 +96,18 @@ fn topology(random: &mut Random) -> (String, String, u64, &'static [&'static str
         }
         dims
     };
-    let grid = |kind: &str, dims: &[u64]| {
+    let grid = |random: &mut Random, kind: &str| {
+        let dims = dims(random);
         let text = format!(
             "topology = {{ kind = \"{kind}\", dims = {dims:?}, nodes_per_router = {nodes_per_router} }}\n\
-             routing = {{ kind = \"dimension-order\", ties = \"positive\" }}\n"
+             routing = {{ kind = \"dimension-order\", {} }}\n",
+            dimension_order(random, &dims)
         );
         (text, String::new(), nodes_per_router * dims.iter().product::<u64>(), &["injection", "ejection", "dim0"][..])
     };
     match random.within(0, 6) {
-        0 => grid("mesh", &dims(random)),
-        1 | 2 => grid("torus", &dims(random)),
+        0 => grid(random, "mesh"),
+        1 | 2 => grid(random, "torus"),
         3 => {
             // Now and then more ports than a word of a mask has bits.
             let ports = if random.chance(8) { random.within(65, 75) } else { random.within(2, 12) };
@@ -115,14 +121,44 @@ fn topology(random: &mut Random) -> (String, String, u64, &'static [&'static str
             (text, String::new(), u64::pow(k, n), &["injection", "ejection", "up", "down"])
         }
         5 => {
-            let (p, a, h) = (random.within(1, 2), random.within(1, 3), random.within(1, 2));
+            let (p, a, h) = (random.within(1, 2), random.within(1, 4), random.within(1, 2));
+            // At most 21 routers.
+            let h = if a == 4 { 1 } else { h };
             let text = format!(
-                "topology = {{ kind = \"dragonfly\", p = {p}, a = {a}, h = {h} }}\nrouting = {{ kind = \"minimal\" }}\n"
+                "topology = {{ kind = \"dragonfly\", p = {p}, a = {a}, h = {h}, {} }}\nrouting = {{ kind = \"minimal\" }}\n",
+                wiring(random, a * h)
             );
             (text, String::new(), p * a * (a * h + 1), &["injection", "ejection", "local", "global"])
         }
         _ => from_file(random),
     }
+}
+
+/// Keys of dimension-order routing: an order of the dimensions, and how ties are broken. No ring of odd size has any, so that both ways
+/// of breaking them leave one path.
+fn dimension_order(random: &mut Random, dims: &[u64]) -> String {
+    let odd = dims.iter().all(|size| size % 2 == 1);
+    let ties = if odd { random.pick(&["split", "positive"]) } else { "positive" };
+    let mut left: Vec<usize> = (0..dims.len()).collect();
+    let mut order = Vec::new();
+    while !left.is_empty() {
+        order.push(left.remove(random.within(0, left.len() as u64 - 1) as usize));
+    }
+    let order = if random.chance(50) { format!("order = {order:?}, ") } else { String::new() };
+    format!("{order}ties = \"{ties}\"")
+}
+
+/// Keys of a dragonfly whose groups have so many global ports.
+fn wiring(random: &mut Random, ports: u64) -> String {
+    // Circulant wires lie in pairs.
+    let arrangements: &[&str] =
+        if ports.is_multiple_of(2) { &["palmtree", "absolute", "circulant"] } else { &["palmtree", "absolute"] };
+    let mut keys = format!("arrangement = \"{}\"", random.pick(arrangements));
+    keys += &format!(", group = \"{}\"", random.pick(&["full-mesh", "flattened-butterfly"]));
+    if random.chance(30) {
+        keys += &format!(", renumber_groups = {}", random.within(0, 1000));
+    }
+    keys
 }
 
 /// A tree with some wires more, two of its classes in two speeds.

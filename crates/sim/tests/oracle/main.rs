@@ -39,7 +39,13 @@ fn check(networks: u64) -> BTreeMap<String, u64> {
     let mut different = Vec::new();
     for (number, verdict) in verdicts.into_iter().enumerate() {
         let kind = match verdict {
-            Verdict::Agrees(kind) => kind,
+            Verdict::Agrees(kind) => {
+                let text = Case::draw(seed, number as u64).text();
+                for variant in case::VARIANTS.into_iter().filter(|&variant| text.contains(variant)) {
+                    *kinds.entry(variant.to_owned()).or_insert(0) += 1;
+                }
+                kind
+            }
             Verdict::Left(why) => format!("not compared: {why}"),
             Verdict::Differs(kind, _) => {
                 different.push(number as u64);
@@ -69,6 +75,10 @@ fn random_networks_agree_with_the_oracle_to_the_picosecond() {
     let kinds = check(300);
     let compared =
         |of: &dyn Fn(&str) -> bool| -> u64 { kinds.iter().filter(|(kind, _)| of(kind)).map(|(_, count)| count).sum() };
+    for variant in case::VARIANTS {
+        let count = kinds.get(variant).copied().unwrap_or(0);
+        assert!(count >= 3, "only {count} networks with `{variant}` were compared: {kinds:#?}");
+    }
     for router in case::ROUTERS {
         let count = compared(&|kind| kind.starts_with(router));
         assert!(count >= 20, "only {count} networks of {router} routers were compared: {kinds:#?}");

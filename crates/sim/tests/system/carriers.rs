@@ -31,7 +31,7 @@ const SLOW: &str = r#"collectives = { send_overhead = "5 us", receive_overhead =
 fn an_interface_takes_its_time_for_each_message_and_the_rank_for_the_operation() {
     // Would catch overheads of the rank for each message, work of an interface that goes on at the same time, and a begin or an end that is
     // paid by who gives or gets nothing. A linear broadcast: the root hands over in 1000 ns; its interface sends 15 messages, 5 us each; a
-    // wire later each is taken in 3 us, and the rank told in 700 ns. By software the same with the rank's overheads: as latency, at once.
+    // wire later each is taken in 3 us, and the rank notified in 700 ns. By software the same with the rank's overheads: as latency, at once.
     let linear = r#"operation = "broadcast", algorithm = "linear", size = "256 B""#;
     let (software, nic) = (ends(&network(linear, "software", "", "")), ends(&network(linear, "nic", SLOW, "")));
     assert_eq!(ends(&network(linear, "", "", "")), software);

@@ -61,19 +61,13 @@ fn fix(spec: &mut ExperimentSpec) {
         };
         size.get_or_insert(Bytes(256));
     }
-    let (buffer, packets, delay) = match &mut spec.router {
-        RouterSpec::OutputQueued(spec) => (&mut spec.buffer, 4, &mut spec.delay),
-        RouterSpec::InputQueued(spec) => (&mut spec.buffer, 16, &mut spec.delay),
-        RouterSpec::VirtualOutputQueued(spec) => (&mut spec.buffer, 16, &mut spec.delay),
-        RouterSpec::InputOutputQueued(spec) => (&mut spec.buffer, 16, &mut spec.delay),
-        RouterSpec::InputCrosspointQueued(spec) => (&mut spec.buffer, 16, &mut spec.delay),
-        RouterSpec::SharedBuffer(spec) => {
-            spec.memory.get_or_insert(Capacity::Packets(1024));
-            (&mut spec.buffer, 4, &mut spec.delay)
-        }
-    };
-    buffer.get_or_insert(Capacity::Packets(packets).into());
-    delay.get_or_insert(Time(90_000));
+    if let RouterSpec::SharedBuffer(spec) = &mut spec.router {
+        spec.memory.get_or_insert(Capacity::Packets(1024));
+    }
+    let packets = spec.router.least_packets();
+    let keys = spec.router.size_keys();
+    keys.buffer.get_or_insert(Capacity::Packets(packets).into());
+    keys.delay.get_or_insert(Time(90_000));
 }
 
 /// The result of an experiment's first point.

@@ -59,7 +59,7 @@ fn one_path_carries_what_the_bound_says_under_every_credit_rule() {
 
 #[test]
 fn channels_of_different_speed_and_several_virtual_channels_are_as_exact() {
-    // Would catch a round trip of the wrong class, and lanes that are not counted. The way in at another speed than the way on.
+    // Would catch a round trip of the wrong class, and virtual channels that are not counted. The way in at another speed than the way on.
     let pair = Matrix::pair("credits-mixed", 0, 3);
     for links in [
         r#", dim0 = { bandwidth = "800 Gb/s" }"#,

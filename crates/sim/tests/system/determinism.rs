@@ -180,7 +180,7 @@ fn adaptive_tori() -> Vec<(String, String)> {
     cases
 }
 
-/// A case, what it gave on one thread, and what a first look at it expects.
+/// A case, what it gave on one thread, and what it is expected to be near to.
 struct Golden {
     name: String,
     system: System,

@@ -271,7 +271,7 @@ fn what_goes_by_trees_only_is_exact_with_any_routing() {
         found.loads_kind
     };
     assert_eq!([exact("allreduce", "in-switch"), exact("broadcast", "in-switch")], [LoadsKind::Exact; 2]);
-    // What tells members that the result of others has come is not counted.
+    // What reports to members that the result of others has come is not counted.
     assert_eq!(exact("reduce", "in-switch"), LoadsKind::WithoutAcknowledgements);
     assert_eq!(exact("allreduce", "auto"), LoadsKind::EvenSpread);
 }

@@ -29,7 +29,7 @@ fn collective(operation: &str) -> String {
 #[test]
 fn elements_of_every_type_are_combined_right() {
     // Would catch an operator of another type, an element that is lost, comes twice or is of another segment, one that a unit of several leaves
-    // out, results that are not looked at, and ones that depend on threads. Three operations of five packets and a rest.
+    // out, results that are not checked, and ones that depend on threads. Three operations of five packets and a rest.
     let members = 16;
     let counts = [("allreduce", 6 * members), ("reduce", 6), ("reduce-scatter", members), ("barrier", members)];
     let types = ["int32", "int64", "float32", "float64"];

@@ -225,7 +225,7 @@ fn volumes_are_striped() {
 
 #[test]
 fn a_check_counts_planes_and_proves_one() {
-    // Would catch a size of one plane only, and a cycle that is not found because planes are looked at together.
+    // Would catch a size of one plane only, and a cycle that is not found because planes are followed together.
     let own = |planes, routing: &str, vcs: &str| {
         let rest = format!("{routing}\nworkload = {{ kind = \"traffic\", load = 0.1 }}");
         experiment((r#"kind = "torus", dims = [8]"#, ""), (planes, "output-queued"), &rest)

@@ -600,7 +600,7 @@ fn check_cells(extent: Extent) {
 
 #[test]
 fn the_product_has_every_variant_of_every_catalogue() {
-    // Would catch a kind or a word that is in no cell that runs, so that nothing above has looked at it.
+    // Would catch a kind or a word that is in no cell that runs, so that nothing above has tested it.
     // Without routers a topology goes with none of them: `flat` has tests of its own.
     for (kind, _) in topology::TopologySpec::KINDS.into_iter().filter(|(kind, _)| *kind != "flat") {
         assert!(TOPOLOGIES.iter().any(|(known, _)| *known == kind), "add an example of 16 nodes of {kind}");

@@ -100,7 +100,7 @@ fn large_crosspoints_are_named_with_their_memory() {
 
 #[test]
 fn fifos_that_block_are_named_and_others_are_not() {
-    // Would catch a warning of routers that have no FIFO, or more lanes than blocking needs.
+    // Would catch a warning of routers that have no FIFO, or more virtual channels than blocking needs.
     let warns = |topology: &str, keys: &str| {
         of_kind(&experiment(topology, &format!("router = {{ {keys} }}"), "load = 0.3"), "head-of-line").is_some()
     };

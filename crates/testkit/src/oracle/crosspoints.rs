@@ -65,18 +65,18 @@ impl Simulator<'_> {
             return;
         }
         let mut candidates = Vec::new();
-        for (&(_, vc, lane), queue) in state.queues.range((input, 0, 0)..=(input, u8::MAX, u16::MAX)) {
+        for (&(_, vc, number), queue) in state.queues.range((input, 0, 0)..=(input, u8::MAX, u16::MAX)) {
             let Some(packet) = queue.front() else { continue };
             if state.crosspoints.has_room((input, vc, packet.out), packet.bytes, depth) {
-                let place = (lane, vc, packet.out);
+                let place = (number, vc, packet.out);
                 candidates.push(Candidate { place, generated: packet.generated, bytes: packet.bytes, vc: 0 });
             }
         }
         candidates.sort_by_key(|candidate| (candidate.place.0, candidate.place.1));
         let last = state.crosspoints.crossed.get(&input).copied().unwrap_or((0, 0));
-        let Some(Candidate { place: (lane, vc, out), .. }) = arbitration.first(&candidates, last) else { return };
-        state.crosspoints.crossed.insert(input, (lane, vc));
-        let Some(packet) = state.take((input, vc, lane)) else { return };
+        let Some(Candidate { place: (number, vc, out), .. }) = arbitration.first(&candidates, last) else { return };
+        state.crosspoints.crossed.insert(input, (number, vc));
+        let Some(packet) = state.take((input, vc, number)) else { return };
         *state.crosspoints.held.entry((input, vc, out)).or_insert(0) += packet.bytes;
         state.crosspoints.queues.entry((input, vc, out)).or_default().push_back(packet.clone());
         let class = self.senders[self.output(router, out)].class;

@@ -3,7 +3,7 @@
 //!
 //! Two ranks have so many messages each under way to the other. Each computes for an interval, then polls: for every message that has come it
 //! posts a receive and sends another. After so much computation it stops. The share of the time in which it has computed is the availability
-//! of its processor. At the end the two tell each other how much they have sent, and end with as many messages each.
+//! of its processor. At the end the two exchange how much they have sent, and end with as many messages each.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ const MOST_POLLS: u64 = 1 << 24;
 /// The longest time of a row in picoseconds: a thousand seconds.
 const LONGEST: u64 = 1_000_000_000_000_000;
 
-/// In which the two meet, and tell how much they have sent.
+/// In which the two meet, and exchange how much they have sent.
 const MEETING: u32 = 1;
 
 fn wrong(key: &'static str, message: String) -> PatternError {
@@ -145,7 +145,7 @@ pub(super) fn build(spec: &CombSpec, ranks: u32) -> Result<TableBenchmark, Patte
     Ok(TableBenchmark { kind: KIND, programs: Arc::new(programs), ranks: 2, rows })
 }
 
-/// Bytes of the message that tells how much has been sent.
+/// Bytes of the message that says how much has been sent.
 const COUNT_BYTES: u64 = 4;
 
 /// Where a rank is.
@@ -160,18 +160,18 @@ enum Place {
     Sending,
     /// It has posted what it could, and is about to compute or to stop.
     Computing,
-    /// It is about to look for messages that have come.
+    /// It is about to poll for messages that have come.
     Polling,
-    /// It has looked.
-    Looked,
-    /// It is about to tell how much it has sent,
-    Telling,
-    /// to hear the same,
-    Hearing,
+    /// It has polled.
+    Polled,
+    /// It is about to say how much it has sent,
+    Sharing,
+    /// to receive the same,
+    Receiving,
     /// to wait for that,
     Waiting,
-    /// and has heard it.
-    Heard,
+    /// and has received it.
+    Received,
     /// It sends and receives what is missing,
     Settling,
     /// of which it is about to send the next,
@@ -228,8 +228,8 @@ impl Comb {
         self.request(Step::Do(Action::send(partner, self.bytes, 0)), place)
     }
 
-    /// Has looked for a message: the next place.
-    fn look(&mut self, seen: &Seen) -> Place {
+    /// Has polled for a message: the next place.
+    fn after_poll(&mut self, seen: &Seen) -> Place {
         if seen.request.is_none() {
             self.polls += 1;
             return Place::Computing;
@@ -244,7 +244,7 @@ impl Comb {
         Place::Polling
     }
 
-    /// A message has been replaced: looks for others, of as many as are under way at most. (A poll that went on for as long as messages come
+    /// A message has been replaced: polls for others, of as many as are under way at most. (A poll that went on for as long as messages come
     /// might never end.)
     fn after_message(&mut self) -> Place {
         if self.found < self.queue {
@@ -264,7 +264,7 @@ impl Comb {
         }
         let key = self.key(0);
         self.intervals.push(Interval { key, start: self.begin, end: now });
-        self.place = Place::Telling;
+        self.place = Place::Sharing;
         None
     }
 
@@ -274,11 +274,11 @@ impl Comb {
         self.found = 0;
     }
 
-    fn telling(sent: u32, partner: u32) -> Action {
+    fn send_count(sent: u32, partner: u32) -> Action {
         Action::send(partner, COUNT_BYTES, sent).within(Context::new(MEETING).unwrap_or(Context::WORLD))
     }
 
-    fn hearing(partner: u32) -> Action {
+    fn receive_count(partner: u32) -> Action {
         Action::recv(Some(partner), COUNT_BYTES, None).within(Context::new(MEETING).unwrap_or(Context::WORLD))
     }
 }
@@ -314,19 +314,19 @@ impl Script for Comb {
                     }
                 }
                 Place::Polling => {
-                    self.place = Place::Looked;
+                    self.place = Place::Polled;
                     return Step::Test;
                 }
-                Place::Looked => self.place = self.look(seen),
-                Place::Telling => {
-                    return self.request(Step::Do(Self::telling(self.sent, partner)), Place::Hearing);
+                Place::Polled => self.place = self.after_poll(seen),
+                Place::Sharing => {
+                    return self.request(Step::Do(Self::send_count(self.sent, partner)), Place::Receiving);
                 }
-                Place::Hearing => return self.request(Step::Do(Self::hearing(partner)), Place::Waiting),
+                Place::Receiving => return self.request(Step::Do(Self::receive_count(partner)), Place::Waiting),
                 Place::Waiting => {
-                    self.place = Place::Heard;
+                    self.place = Place::Received;
                     return Step::Wait(self.made - 1);
                 }
-                Place::Heard => {
+                Place::Received => {
                     // Each has posted as many receives as it has sent messages.
                     self.owed = self.sent.max(seen.matched.map_or(0, |matched| matched.tag));
                     self.place = Place::Settling;

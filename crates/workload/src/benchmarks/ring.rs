@@ -57,7 +57,7 @@ impl Exercise for Ring {
         let (next, before) = around(at);
         let send = |to, tag| Some(Step::Do(Action::send(to, at.bytes, tag)));
         let receive = |from, tag| Some(Step::Do(Action::recv(Some(from), at.bytes, Some(tag))));
-        // Tags tell the two directions apart where there are two ranks.
+        // Tags distinguish the two directions where there are two ranks.
         match (self.0, number) {
             (Neighbours::Next, 0) => send(next, 0),
             (Neighbours::Next, 1) => receive(before, 0),

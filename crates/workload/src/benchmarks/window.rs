@@ -118,7 +118,7 @@ impl Exercise for Windows {
         let burst = |first| Step::Burst(Burst { first, count: self.window, stride: 0 });
         let receive =
             |first: bool| (receives == first).then(|| burst(Action::recv(Some(partner), at.bytes, Some(DATA))));
-        // Receives first, then sends, then waiting; the first of a pair hears from the second that all has come.
+        // Receives first, then sends, then waiting; the second of a pair reports to the first that all has come.
         let steps = [
             receive(true),
             sends.then(|| burst(Action::send(partner, at.bytes, DATA))),

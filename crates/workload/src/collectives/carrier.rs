@@ -11,7 +11,7 @@ pub enum Carrier {
     Hardware,
     /// The processors of ranks, by messages.
     Software,
-    /// The processors of network interfaces, by messages: ranks hand an operation over and are told of its end.
+    /// The processors of network interfaces, by messages: ranks hand an operation over and are notified of its end.
     Nic,
 }
 

@@ -1,4 +1,4 @@
-//! Dissemination (Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization", 1988): in round i every member tells those
+//! Dissemination (Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization", 1988): in round i every member notifies those
 //! that are multiples of the i-th power of the radix ahead, up to the next power, what it knows.
 
 use super::data::Data;

@@ -1,4 +1,4 @@
-//! What an algorithm is told of the rank whose part it gives, and what it gives.
+//! What an algorithm knows of the rank whose part it gives, and what it gives.
 
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ impl MessageDriven {
     /// A task graph as a program.
     ///
     /// # Errors
-    /// If it has more messages than can be counted, or told apart by tags.
+    /// If it has more messages than can be counted, or distinguished by tags.
     pub fn new(graph: &TaskGraph, spec: &DrivenSpec<'_>) -> Result<Self, DrivenError> {
         if deliveries(graph) > MOST {
             return Err(DrivenError::TooLarge);
@@ -69,7 +69,7 @@ struct Builder<'a> {
     local: Vec<(u32, u32)>,
     /// A rank, which of its messages, and an entry that it is delivered to.
     delivered: Vec<(u32, u32, u32)>,
-    /// By rank, messages told apart and messages.
+    /// By rank, messages that tags distinguish and messages.
     numbers: Vec<u32>,
     coming: Vec<u64>,
     served: ServedBuilder<'a>,
@@ -175,7 +175,7 @@ impl<'a> Builder<'a> {
         }
         if let (Some(served), GroupKind::Reduction) = (served, group.kind) {
             let to = self.receiver(group.root, phase);
-            self.hear(served, self.rank(group.root), &[to]);
+            self.add_source(served, self.rank(group.root), &[to]);
         }
         let parts: Vec<&[(u32, u32)]> = members.chunk_by(|one, other| one.0 == other.0).collect();
         for part in (0..parts.len()).map(|part| parts[(part + group.root as usize) % parts.len()]) {
@@ -193,14 +193,14 @@ impl<'a> Builder<'a> {
         let entries: Vec<u32> = members.iter().map(|&member| self.receiver(member, phase)).collect();
         match served {
             _ if rank == self.rank(group.root) => entries.into_iter().for_each(|to| self.deliver(from, to)),
-            Some(served) => self.hear(served, rank, &entries),
+            Some(served) => self.add_source(served, rank, &entries),
             None => self.send(from, rank, (1, group.bytes), &entries),
         }
     }
 
     /// The operation of a group in the switches gives a rank something, for some of its entries.
-    fn hear(&mut self, served: u32, rank: u32, entries: &[u32]) {
-        self.served.hear(served, rank, entries);
+    fn add_source(&mut self, served: u32, rank: u32, entries: &[u32]) {
+        self.served.add_source(served, rank, entries);
         entries.iter().for_each(|&entry| self.entries[entry as usize].1.need += 1);
     }
 

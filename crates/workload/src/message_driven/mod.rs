@@ -45,9 +45,9 @@ pub enum DrivenError {
     /// More messages and deliveries than can be counted.
     #[error("it has more than 2^31 messages and deliveries in an iteration")]
     TooLarge,
-    /// More messages of a rank than tags can tell apart.
+    /// More messages of a rank than tags can distinguish.
     #[error(
-        "{iterations} iterations are too many: {messages} messages of one iteration come to rank {rank}, and 2^32 can be told apart"
+        "{iterations} iterations are too many: {messages} messages of one iteration come to rank {rank}, and 2^32 can be distinguished"
     )]
     Tags {
         /// The rank.

@@ -12,7 +12,7 @@ const RECEIVE: u32 = 0;
 const SEND: u32 = 1;
 const COMPUTE: u32 = 2;
 const GIVE: u32 = 3;
-const HEAR: u32 = 4;
+const RESULT: u32 = 4;
 
 /// An entry of the rank, by its number there, and the iteration of which it is.
 type Turn = (u32, u32);
@@ -28,7 +28,7 @@ pub(super) struct DrivenRank {
     /// Receives that have not been posted.
     to_post: u64,
     /// By group that gives the rank something, by its place among them, the iterations of which it has.
-    heard: Vec<u32>,
+    results: Vec<u32>,
     gathered: Gathered,
     /// What is to be done without a turn, and what waits for one, in the order in which it has become ready.
     at_once: VecDeque<Turn>,
@@ -102,7 +102,7 @@ impl DrivenRank {
             first: entries.start,
             count: entries.len() as u32,
             to_post: program.coming[rank as usize].saturating_mul(u64::from(program.iterations)),
-            heard: vec![0; program.served.heard.of(rank).len()],
+            results: vec![0; program.served.sources.of(rank).len()],
             gathered: Gathered::new(entries.len()),
             at_once: VecDeque::new(),
             ready: VecDeque::new(),
@@ -142,21 +142,21 @@ impl DrivenRank {
     }
 
     /// Posts the rank's part of the next operation of a group that gives it something, by its place, if there is one.
-    fn listen(&mut self, place: u32, starts: &mut Vec<Op>) {
-        if self.heard[place as usize] < self.program.iterations {
+    fn post_result(&mut self, place: u32, starts: &mut Vec<Op>) {
+        if self.results[place as usize] < self.program.iterations {
             let served = &self.program.served;
-            let group = served.heard.of(self.rank)[place as usize];
-            starts.push(Op::one(HEAR + place, Action::Group(served.calls[group as usize])));
+            let group = served.sources.of(self.rank)[place as usize];
+            starts.push(Op::one(RESULT + place, Action::Group(served.calls[group as usize])));
         }
     }
 
     /// A group, by its place, has given what it gives in an iteration.
-    fn hear(&mut self, place: u32, starts: &mut Vec<Op>) {
+    fn take_result(&mut self, place: u32, starts: &mut Vec<Op>) {
         let program = Arc::clone(&self.program);
-        let iteration = self.heard[place as usize];
-        self.heard[place as usize] += 1;
-        self.listen(place, starts);
-        let first = program.served.heard.range(self.rank).start as u32;
+        let iteration = self.results[place as usize];
+        self.results[place as usize] += 1;
+        self.post_result(place, starts);
+        let first = program.served.sources.range(self.rank).start as u32;
         for &entry in program.served.delivered.of(first + place) {
             self.deliver(entry - self.first, iteration);
         }
@@ -230,7 +230,7 @@ impl RankProgram for DrivenRank {
     fn begin(&mut self, now: u64, starts: &mut Vec<Op>) -> Result<Notify, ProgramError> {
         self.begun = now;
         (0..self.to_post.min(POSTED)).for_each(|_| self.post(starts));
-        (0..self.heard.len() as u32).for_each(|place| self.listen(place, starts));
+        (0..self.results.len() as u32).for_each(|place| self.post_result(place, starts));
         for entry in 0..self.count {
             if self.program.entries[(self.first + entry) as usize].kind == Kind::Begin {
                 self.deliver(entry, 0);
@@ -251,7 +251,7 @@ impl RankProgram for DrivenRank {
                     self.end(turn, ended.at, starts);
                 }
             }
-            (HEAR.., _) => self.hear(ended.id - HEAR, starts),
+            (RESULT.., _) => self.take_result(ended.id - RESULT, starts),
             _ => return Ok(Notify::Each),
         }
         self.go_on(ended.at, starts);

@@ -18,7 +18,7 @@ pub(super) struct Served {
     /// By group, its ranks in ascending order.
     pub ranks: Rows<u32>,
     /// By rank, the groups that give it something, in ascending order. Their places in this table are those of `delivered`.
-    pub heard: Rows<u32>,
+    pub sources: Rows<u32>,
     /// By what a group gives a rank, the entries that it is delivered to.
     pub delivered: Rows<u32>,
 }
@@ -44,13 +44,20 @@ pub(super) struct ServedBuilder<'a> {
     calls: Vec<GroupCall>,
     ranks: Vec<(u32, u32)>,
     /// A rank, a group that gives it something, and where its entries begin among those that groups deliver to.
-    heard: Vec<(u32, (u32, u32))>,
+    sources: Vec<(u32, (u32, u32))>,
     delivered: Vec<u32>,
 }
 
 impl<'a> ServedBuilder<'a> {
     pub fn new(unserved: Option<&'a Unserved>) -> Self {
-        Self { unserved, candidates: 0, calls: Vec::new(), ranks: Vec::new(), heard: Vec::new(), delivered: Vec::new() }
+        Self {
+            unserved,
+            candidates: 0,
+            calls: Vec::new(),
+            ranks: Vec::new(),
+            sources: Vec::new(),
+            delivered: Vec::new(),
+        }
     }
 
     /// The number of a group, given the ranks of its members in ascending order and that of its root, if switches serve it.
@@ -79,32 +86,32 @@ impl<'a> ServedBuilder<'a> {
     }
 
     /// A group gives a rank something, which is delivered to entries.
-    pub fn hear(&mut self, group: u32, rank: u32, entries: &[u32]) {
-        self.heard.push((rank, (group, self.delivered.len() as u32)));
+    pub fn add_source(&mut self, group: u32, rank: u32, entries: &[u32]) {
+        self.sources.push((rank, (group, self.delivered.len() as u32)));
         self.delivered.extend_from_slice(entries);
     }
 
     /// What has been gathered, of so many ranks, with entries under their last numbers.
     pub fn finish(self, ranks: usize, number: impl Fn(u32) -> u32) -> Served {
-        let end_of = |place: usize| self.heard.get(place + 1).map_or(self.delivered.len() as u32, |next| next.1.1);
-        let spans: Vec<(u32, (u32, u32, u32))> = (self.heard.iter().enumerate())
+        let end_of = |place: usize| self.sources.get(place + 1).map_or(self.delivered.len() as u32, |next| next.1.1);
+        let spans: Vec<(u32, (u32, u32, u32))> = (self.sources.iter().enumerate())
             .map(|(place, &(rank, (group, begin)))| (rank, (group, begin, end_of(place))))
             .collect();
         let spans = Rows::new(ranks, spans);
         let mut delivered = Vec::with_capacity(self.delivered.len());
-        let mut heard = Vec::with_capacity(spans.items());
+        let mut sources = Vec::with_capacity(spans.items());
         for rank in 0..ranks as u32 {
             for &(group, begin, end) in spans.of(rank) {
-                let place = heard.len() as u32;
+                let place = sources.len() as u32;
                 let entries = &self.delivered[begin as usize..end as usize];
                 delivered.extend(entries.iter().map(|&entry| (place, number(entry))));
-                heard.push((rank, group));
+                sources.push((rank, group));
             }
         }
         Served {
             ranks: Rows::new(self.calls.len(), self.ranks),
-            delivered: Rows::new(heard.len(), delivered),
-            heard: Rows::new(ranks, heard),
+            delivered: Rows::new(sources.len(), delivered),
+            sources: Rows::new(ranks, sources),
             calls: self.calls,
         }
     }

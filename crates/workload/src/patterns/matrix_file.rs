@@ -50,7 +50,7 @@ fn read_text(path: &Path) -> Result<String, String> {
 }
 
 /// A line's number, from 1 (0: the file as a whole), and what is wrong.
-type Fault = (u64, String);
+type RowError = (u64, String);
 
 /// A row: the number of its line, from 1, and its words.
 struct Row<'a> {
@@ -59,7 +59,7 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn fault<T>(&self, why: String) -> Result<T, Fault> {
+    fn error<T>(&self, why: String) -> Result<T, RowError> {
         Err((self.number, why))
     }
 
@@ -70,17 +70,17 @@ impl Row<'_> {
         if start.len() < text.len() { start + "..." } else { start }
     }
 
-    fn weight(&self, column: usize) -> Result<f64, Fault> {
+    fn weight(&self, column: usize) -> Result<f64, RowError> {
         match number(self.words[column]) {
             Some(weight) if f64::is_finite(weight) && weight >= 0.0 => Ok(weight),
-            _ => self.fault(format!("`{}` is no weight; it has to be a finite number of 0 or more", self.text(column))),
+            _ => self.error(format!("`{}` is no weight; it has to be a finite number of 0 or more", self.text(column))),
         }
     }
 
-    fn task(&self, column: usize, (what, tasks): (&str, u32)) -> Result<u32, Fault> {
+    fn task(&self, column: usize, (what, tasks): (&str, u32)) -> Result<u32, RowError> {
         match number(self.words[column]) {
             Some(task) if task < tasks => Ok(task),
-            _ => self.fault(format!("{what} is `{}`; the tasks are 0 to {}", self.text(column), tasks - 1)),
+            _ => self.error(format!("{what} is `{}`; the tasks are 0 to {}", self.text(column), tasks - 1)),
         }
     }
 }
@@ -89,7 +89,7 @@ fn number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
 
-fn parse(bytes: &[u8], tasks: u32) -> Result<Vec<Entry>, Fault> {
+fn parse(bytes: &[u8], tasks: u32) -> Result<Vec<Entry>, RowError> {
     let mut rows = rows::rows(bytes).map(|(number, row)| Row { number, words: words(row).collect() }).peekable();
     let Some(first) = rows.peek() else {
         return Err((0, "has no rows; write rows `from,to,weight`, or a matrix of a row for each source".to_owned()));
@@ -98,7 +98,7 @@ fn parse(bytes: &[u8], tasks: u32) -> Result<Vec<Entry>, Fault> {
     match rows::form(bytes, Some(tasks)) {
         Form::List => parse_list(rows, tasks),
         Form::Matrix if columns == tasks as usize => parse_dense(rows, tasks),
-        Form::Matrix | Form::Either => first.fault(format!(
+        Form::Matrix | Form::Either => first.error(format!(
             "{columns} columns; write rows `from,to,weight`, or a matrix of {tasks} columns, one for each task"
         )),
     }
@@ -106,7 +106,7 @@ fn parse(bytes: &[u8], tasks: u32) -> Result<Vec<Entry>, Fault> {
 
 /// Rows `from,to,weight`; a number of messages behind the weight and lines about single tasks, which lists of task graphs may
 /// have, say nothing of who sends to whom.
-fn parse_list<'a>(rows: impl Iterator<Item = Row<'a>>, tasks: u32) -> Result<Vec<Entry>, Fault> {
+fn parse_list<'a>(rows: impl Iterator<Item = Row<'a>>, tasks: u32) -> Result<Vec<Entry>, RowError> {
     let mut entries = Vec::new();
     for row in rows {
         match row.words[..] {
@@ -115,7 +115,7 @@ fn parse_list<'a>(rows: impl Iterator<Item = Row<'a>>, tasks: u32) -> Result<Vec
                 continue;
             }
             [_, _, _] | [_, _, _, _] => {}
-            _ => return row.fault(format!("{} columns where 3 are due: `from,to,weight`", row.words.len())),
+            _ => return row.error(format!("{} columns where 3 are due: `from,to,weight`", row.words.len())),
         }
         let [src, dst] = [row.task(0, (ENDS[0], tasks))?, row.task(1, (ENDS[1], tasks))?];
         entries.push((Entry { src, dst, weight: row.weight(2)? }, row.number));
@@ -130,15 +130,15 @@ fn parse_list<'a>(rows: impl Iterator<Item = Row<'a>>, tasks: u32) -> Result<Vec
     Ok(entries.into_iter().map(|(entry, _)| entry).filter(|entry| entry.weight > 0.0).collect())
 }
 
-fn parse_dense<'a>(lines: impl Iterator<Item = Row<'a>>, tasks: u32) -> Result<Vec<Entry>, Fault> {
+fn parse_dense<'a>(lines: impl Iterator<Item = Row<'a>>, tasks: u32) -> Result<Vec<Entry>, RowError> {
     let mut entries = Vec::new();
     let mut rows = 0;
     for row in lines {
         if row.words.len() != tasks as usize {
-            return row.fault(format!("{} columns where {tasks} are due", row.words.len()));
+            return row.error(format!("{} columns where {tasks} are due", row.words.len()));
         }
         if rows == tasks {
-            return row.fault(format!("more than the {tasks} rows of {tasks} tasks"));
+            return row.error(format!("more than the {tasks} rows of {tasks} tasks"));
         }
         for dst in 0..tasks {
             let weight = row.weight(dst as usize)?;

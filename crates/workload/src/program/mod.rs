@@ -63,7 +63,7 @@ pub enum Action {
     },
     /// Enters the library, which handles what has arrived, and ends when it returns.
     Poll,
-    /// Looks for a message that a receive would meet, and leaves it where it is: ends with the first one that has come and that
+    /// Searches for a message that a receive would meet, and leaves it where it is: ends with the first one that has come and that
     /// nothing has received (MPI's probe).
     Probe {
         /// The rank that sends it; none for any.
@@ -98,7 +98,7 @@ pub enum NicStep {
         /// The bytes.
         bytes: u64,
     },
-    /// The rank is told that what it gets is there, which takes its library the receive overhead.
+    /// The rank is notified that what it gets is there, which takes its library the receive overhead.
     End,
 }
 
@@ -276,7 +276,7 @@ pub trait Programs: Debug + Send + Sync {
     fn ranks(&self) -> u32;
     /// What a rank does, before it begins.
     fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram>;
-    /// The number of operations of all ranks, at most; to tell how far a run is.
+    /// The number of operations of all ranks, at most; to report how far a run is.
     fn operations(&self) -> u64;
     /// Visits the messages that a rank sends, as far as they are known beforehand. Messages of one pair may come in several visits.
     fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages));
@@ -341,7 +341,7 @@ pub trait RankProgram: Debug + Send {
     /// # Errors
     /// If the program cannot go on.
     fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<Notify, ProgramError>;
-    /// What it has measured so far, since it was told to forget.
+    /// What it has measured so far, since it was last reset.
     fn intervals(&self) -> &[Interval] {
         &[]
     }

@@ -144,10 +144,10 @@ mod tests {
         }
     }
 
-    /// A stream of numbers that are told.
-    struct Told(f64);
+    /// A stream of given numbers.
+    struct Given(f64);
 
-    impl Draw for Told {
+    impl Draw for Given {
         fn bits(&mut self) -> u64 {
             (self.0 * 2_f64.powi(64)) as u64
         }
@@ -170,7 +170,7 @@ mod tests {
             assert_eq!(generated.distribution(src), matrix.distribution(src));
             assert_eq!(generated.probability(src, TaskId(3)), matrix.probability(src, TaskId(3)));
             for drawn in [0.0, 0.3, 0.5, 0.9].into_iter().filter(|_| matrix.sends(src)) {
-                assert_eq!(generated.destination(src, &mut Told(drawn)), matrix.destination(src, &mut Told(drawn)));
+                assert_eq!(generated.destination(src, &mut Given(drawn)), matrix.destination(src, &mut Given(drawn)));
             }
         }
         assert_eq!(matrix.distribution(TaskId(0)), [(TaskId(1), 7.0 / 21.0), (TaskId(3), 1.0 - 7.0 / 21.0)]);

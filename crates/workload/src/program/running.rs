@@ -23,7 +23,7 @@ pub(super) struct Running {
     uncombined: u64,
     /// It has something for the switches that it has not posted.
     unposted: bool,
-    /// Of one that network interfaces carry out: what its rank has told its interface, or is told next.
+    /// Of one that network interfaces carry out: what its rank has handed its interface, or is notified of next.
     on_nic: OnNic,
     /// It waits for its turn to post that.
     pub held: bool,
@@ -34,9 +34,9 @@ pub(super) struct Running {
 enum OnNic {
     /// It has not handed it over.
     Before,
-    /// It has, and has not been told of its end.
+    /// It has, and has not been notified of its end.
     Under,
-    /// It has been told of its end, or its processor carries the operation out.
+    /// It has been notified of its end, or its processor carries the operation out.
     Over,
 }
 

@@ -65,7 +65,7 @@ pub trait Script: Debug + Send {
     fn notes_ends(&self) -> bool {
         false
     }
-    /// What it has measured so far, since it was told to forget.
+    /// What it has measured so far, since it was last reset.
     fn intervals(&self) -> &[Interval] {
         &[]
     }

@@ -2,7 +2,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const several = data.results.length > 1;
-// Okabe and Ito's colours, which colour-blind readers can tell apart; black and yellow left out for both themes.
+// Okabe and Ito's colours, which colour-blind readers can distinguish; black and yellow left out for both themes.
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8c6bb1", "#7f7f7f"];
 const DASHES = ["solid", "dashed", "dotted", "dotdash"];
 const DASHED = { solid: "", dashed: "6 3", dotted: "2 3", dotdash: "2 3 6 3" };

@@ -24,7 +24,7 @@ __all__ = ["Label", "Scene", "arrange", "levels", "subtrees"]
 MOST_ROUTERS, MOST_NODES = 300, 160
 #: Vertices of a level, groups of switches above.
 MOST_IN_LEVEL, MOST_PLANES = 40, 16
-#: Lines beyond which vertices are merged: lines with loads have to be told apart, those without show a pattern.
+#: Lines beyond which vertices are merged: lines with loads have to be distinguished, those without show a pattern.
 MOST_LOADED, MOST_LINES = 150, 3000
 #: Wires with loads, of a machine that is no grid, beyond which it is drawn by groups however few its routers are.
 MOST_WIRES = 500

@@ -1,5 +1,5 @@
 /* Communicators by the numbers that a rank gives them, in the order in which it has made them. Members of one make those with the same
-   members in the same order, by which the numbers of ranks are told to be of one communicator afterwards: nothing is sent for it. */
+   members in the same order, by which the numbers of ranks are recognised afterwards as those of one communicator: nothing is sent for it. */
 #include "recorder.h"
 
 #include <stdlib.h>

@@ -13,7 +13,7 @@ use crate::routers::crosspoint::Column;
 pub(super) struct Leaving {
     /// The input, (port, virtual channel) in one number, by which it came into the router.
     candidate: u32,
-    /// Its bytes; 0 once an input has been told that they are free.
+    /// Its bytes; 0 once an input has been notified that they are free.
     bytes: u32,
     /// The candidate that went last (`Side`).
     last: u8,

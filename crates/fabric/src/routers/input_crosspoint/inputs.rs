@@ -59,17 +59,17 @@ impl InputCrosspointQueued {
         ((arrival.base + u32::from(arrival.port)) << self.vc_shift | u32::from(arrival.vc)) as usize
     }
 
-    /// The queue of an input port, by its number (lane, virtual channel) there.
+    /// The queue of an input port, by its number (queue of its virtual channel, virtual channel) there.
     #[inline(always)]
     pub(super) fn queue_of(&self, port: usize, candidate: usize) -> usize {
-        ((port * self.lanes) << self.vc_shift) + candidate
+        ((port * self.queues_per_vc) << self.vc_shift) + candidate
     }
 
     /// The number of the queue in which a packet waits at its input.
     #[inline(always)]
     fn candidate_of(&self, arrival: &Arrival) -> usize {
-        let lane = if self.lanes == 1 { 0 } else { usize::from(arrival.out) };
-        lane << self.vc_shift | usize::from(arrival.vc)
+        let queue = if self.queues_per_vc == 1 { 0 } else { usize::from(arrival.out) };
+        queue << self.vc_shift | usize::from(arrival.vc)
     }
 
     /// Queues a packet that has arrived.
@@ -184,13 +184,13 @@ impl InputCrosspointQueued {
         let port = base + port;
         let now = fabric.wheel.now();
         let is_free = self.inputs.side(port).0.free_at < now;
-        for candidate in 0..self.lanes << self.vc_shift {
+        for candidate in 0..self.queues_per_vc << self.vc_shift {
             let head = self.queues[self.queue_of(port, candidate)].head();
             if self.inputs.has(port, candidate) != (head != NONE) {
                 return Err(format!("queue {candidate} of input {port} is not known to have packets, or has none"));
             }
             let input = port << self.vc_shift | candidate & ((1 << self.vc_shift) - 1);
-            // A link that falls free at this time may not have been looked at.
+            // A link that falls free at this time may not have been visited.
             let before = now.saturating_sub(1);
             let could = |packet: u32| self.has_room(fabric, (base, input), packet, before);
             if is_free && head != NONE && fabric.run(head).any(could) {

@@ -41,8 +41,8 @@ pub struct InputCrosspointQueued {
     arbitration: Arbitration,
     vc_shift: u32,
     /// Queues of an input and virtual channel: one, or one for each output.
-    lanes: usize,
-    /// By input port, then (lane, virtual channel).
+    queues_per_vc: usize,
+    /// By input port, then (queue of its virtual channel, virtual channel).
     queues: Vec<Queue>,
     /// By input (port, virtual channel), bytes that its queues hold, as the upstream output accounts for them.
     held: Vec<u32>,
@@ -74,14 +74,14 @@ impl InputCrosspointQueued {
     pub fn new(fabric: &Fabric, spec: &InputCrosspointQueuedSpec) -> Self {
         let (ports, vc_shift) = (fabric.ports(), fabric.plan.vc_shift);
         let row = usize::from(fabric.plan.max_ports);
-        let lanes = if spec.queueing == InputQueueing::Fifo { 1 } else { row };
+        let queues_per_vc = if spec.queueing == InputQueueing::Fifo { 1 } else { row };
         Self {
             arbitration: spec.arbitration,
             vc_shift,
-            lanes,
-            queues: vec![Queue::default(); (ports * lanes) << vc_shift],
+            queues_per_vc,
+            queues: vec![Queue::default(); (ports * queues_per_vc) << vc_shift],
             held: vec![0; ports << vc_shift],
-            inputs: Requests::new(ports, lanes << vc_shift),
+            inputs: Requests::new(ports, queues_per_vc << vc_shift),
             marked: vec![0; fabric.routers.len() * fabric.words],
             words: fabric.words,
             row,
@@ -166,7 +166,8 @@ impl Routers for InputCrosspointQueued {
         // What is in a crosspoint holds nothing that credits stand for.
         let port = input >> self.vc_shift;
         let vc = input - (port << self.vc_shift);
-        let queues = (0..self.lanes).map(move |lane| &self.queues[self.queue_of(port, lane << self.vc_shift | vc)]);
+        let queues =
+            (0..self.queues_per_vc).map(move |queue| &self.queues[self.queue_of(port, queue << self.vc_shift | vc)]);
         queues.flat_map(|queue| fabric.run(queue.head()))
     }
 
@@ -187,10 +188,10 @@ impl Routers for InputCrosspointQueued {
 impl InputCrosspointQueued {
     /// Bytes of the queues and crosspoints of a network, without packets.
     pub(crate) fn bytes(size: &NetworkSize, spec: &InputCrosspointQueuedSpec) -> u64 {
-        let lanes = if spec.queueing == InputQueueing::Fifo { 1 } else { size.max_ports };
-        bytes_of::<Queue>(size.inputs() * lanes)
+        let queues_per_vc = if spec.queueing == InputQueueing::Fifo { 1 } else { size.max_ports };
+        bytes_of::<Queue>(size.inputs() * queues_per_vc)
             + bytes_of::<u32>(size.inputs())
-            + Requests::<InputSide>::bytes(size.ports, lanes << size.vc_shift())
+            + Requests::<InputSide>::bytes(size.ports, queues_per_vc << size.vc_shift())
             + bytes_of::<u64>(size.routers * size.port_words())
             + bytes_of::<Crosspoint>(size.inputs() * size.max_ports)
             + Requests::<Leaving>::bytes(size.ports, size.max_ports << size.vc_shift())

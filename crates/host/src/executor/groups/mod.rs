@@ -20,7 +20,7 @@
 //!
 //! **Flow control.** What switches hold of a group is bounded by a *window* of segments: a member sends segment s of what is combined
 //! when all segments up to s - window are known to be finished. A segment is when its result has come or, where one member gets the
-//! result and the others hear nothing of it, when that one says so: each half window of results, and at the end of the item, it multicasts a
+//! result and the others get nothing of it, when that one says so: each half window of results, and at the end of the item, it multicasts a
 //! packet of a control message's size that acknowledges all of the item so far. Interfaces do that by themselves, without overheads; the
 //! member has to have called the operation, so that there is room for the result. What is copied needs no window, and is finished from the
 //! beginning. This is a choice of the model: the paper that the switches follow (Kumar, Kalé and Stunkel) leaves open what keeps partial
@@ -69,7 +69,7 @@ struct Called {
 
 /// A packet that passes the interface of its receiver.
 #[derive(Clone, Copy, Debug)]
-struct Landing {
+struct PassingPacket {
     member: u32,
     arrival: GroupArrival,
 }
@@ -87,7 +87,7 @@ pub(super) struct Memberships {
     /// By rank here and context, the member; in ascending order.
     of_ranks: Vec<((u32, Context), u32)>,
     called: Slab<Called>,
-    landings: Slab<Landing>,
+    passing: Slab<PassingPacket>,
     /// By node here, how many packets have arrived: events of an instant are ordered by that.
     arrived: Vec<u32>,
     /// By node here, the packet that was taken last.
@@ -159,7 +159,7 @@ impl Executor {
             first,
             of_ranks,
             called: Slab::default(),
-            landings: Slab::default(),
+            passing: Slab::default(),
             arrived: vec![0; nodes],
             given: vec![GroupPacket::NONE; nodes],
             waited: 0,

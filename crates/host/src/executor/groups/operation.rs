@@ -9,7 +9,7 @@ use crate::context::GroupParams;
 use crate::nic::Stream;
 use crate::ranges::Ranges;
 
-/// The most segments of an operation: numbers of segments are told apart up to half of 2^32.
+/// The most segments of an operation: numbers of segments are distinguished up to half of 2^32.
 const MOST_SEGMENTS: u64 = 1 << 30;
 
 /// Where the items of an operation begin, counted in its segments.

@@ -4,7 +4,7 @@ use super::early::Run;
 use super::member::Member;
 use super::operation::{GroupOp, Work, item_bytes, rank_of};
 use super::starting::cut_of;
-use super::{Landing, Memberships};
+use super::{Memberships, PassingPacket};
 use crate::context::{GroupArrival, GroupWork, HostContext};
 use crate::event::{Event, OpId};
 use crate::executor::Executor;
@@ -14,13 +14,13 @@ use crate::ranges::ahead_of;
 
 impl Memberships {
     /// How a packet that arrives stands in its item. Of what the rank has not called, that is not known.
-    fn fragment(&self, landing: &Landing) -> Fragment {
-        let GroupArrival { segment, bytes, work, .. } = landing.arrival;
+    fn fragment(&self, packet: &PassingPacket) -> Fragment {
+        let GroupArrival { segment, bytes, work, .. } = packet.arrival;
         let bytes = u64::from(bytes);
         if work == GroupWork::Acknowledge {
             return Fragment { bytes, is_first: true, is_last: true };
         }
-        let own = &self.members[landing.member as usize];
+        let own = &self.members[packet.member as usize];
         let Some((place, segment)) = own.find(segment) else {
             return Fragment { bytes, is_first: false, is_last: false };
         };
@@ -49,7 +49,7 @@ impl Memberships {
         is_one_item && op.gets(segment) && (run.work, run.contributions, run.sum) == wanted
     }
 
-    /// Segments come of an operation of a member: its place among those that have not ended, and up to which segment the others may be told
+    /// Segments come of an operation of a member: its place among those that have not ended, and up to which segment the others may be notified
     /// that what is combined for it is finished.
     fn take(&mut self, member: u32, run: &Run, window: u32) -> Option<(u32, Option<u32>)> {
         let own = &self.members[member as usize];
@@ -65,7 +65,7 @@ impl Memberships {
         if op.shape.work != Work::Copy {
             own.finished.add(run.from, run.to);
         }
-        let told = (op.shape.work == Work::ForOne).then(|| {
+        let acknowledged = (op.shape.work == Work::ForOne).then(|| {
             let (known, end) = (op.got.end_of(op.acknowledged), op.first.wrapping_add(op.own.1));
             let more = known.wrapping_sub(op.acknowledged);
             let is_told = more >= (window / 2).max(1) || (known == end && more > 0);
@@ -74,7 +74,7 @@ impl Memberships {
                 known.wrapping_sub(1)
             })
         });
-        Some((op.place, told.flatten()))
+        Some((op.place, acknowledged.flatten()))
     }
 
     /// What has been combined for another member is finished up to a segment.
@@ -115,35 +115,35 @@ impl Executor {
             GroupWork::CombineForAll => self.progress.combining -= 1,
             GroupWork::CombineFor { .. } => self.progress.combining -= others,
         }
-        let landing = Landing { member, arrival };
+        let packet = PassingPacket { member, arrival };
         match self.interfaces.receiving {
-            true => self.pass_group(node, landing, now, around),
-            false => self.take_arrival(&landing, now, around),
+            true => self.pass_group(node, packet, now, around),
+            false => self.take_arrival(&packet, now, around),
         }
         self.start_ready(now, around);
     }
 
     /// A packet passes the parts of the interface of a node, by its number here.
-    fn pass_group(&mut self, node: usize, landing: Landing, now: u64, around: &mut impl HostContext) {
+    fn pass_group(&mut self, node: usize, packet: PassingPacket, now: u64, around: &mut impl HostContext) {
         let Some(own) = &mut self.groups else { return };
-        let fragment = own.fragment(&landing);
+        let fragment = own.fragment(&packet);
         own.arrived[node] = own.arrived[node].wrapping_add(1);
-        let op = OpId { rank: own.members[landing.member as usize].of, number: own.arrived[node] };
-        let place = own.landings.insert(landing);
+        let op = OpId { rank: own.members[packet.member as usize].of, number: own.arrived[node] };
+        let place = own.passing.insert(packet);
         let at = Passage { head: now.saturating_sub(self.on_link(fragment.bytes)), tail: now };
         let at = self.interfaces.receive(node, &fragment, at).tail;
-        self.later(at, op, Event::GroupLanded(place), now, around);
+        self.later(at, op, Event::GroupPassed(place), now, around);
     }
 
     /// A packet has passed the interface.
-    pub(in super::super) fn group_landed(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(in super::super) fn group_passed(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Some(own) = &mut self.groups else { return };
-        let landing = own.landings.remove(place);
-        self.take_arrival(&landing, now, around);
+        let packet = own.passing.remove(place);
+        self.take_arrival(&packet, now, around);
     }
 
-    fn take_arrival(&mut self, landing: &Landing, now: u64, around: &mut impl HostContext) {
-        let &Landing { member, arrival } = landing;
+    fn take_arrival(&mut self, packet: &PassingPacket, now: u64, around: &mut impl HostContext) {
+        let &PassingPacket { member, arrival } = packet;
         let Some(own) = &mut self.groups else { return };
         let GroupArrival { segment, work, contributions, value, bytes, .. } = arrival;
         if work == GroupWork::Acknowledge {
@@ -166,12 +166,12 @@ impl Executor {
     fn take_run(&mut self, member: u32, run: &Run, now: u64, around: &mut impl HostContext) {
         let window = self.interface.protocol.group.window;
         let Some(own) = &mut self.groups else { return };
-        let Some((place, told)) = own.take(member, run, window) else {
+        let Some((place, acknowledged)) = own.take(member, run, window) else {
             own.verified = false;
             debug_assert!(false, "{run:?} of an operation that is over");
             return;
         };
-        if let Some(segment) = told {
+        if let Some(segment) = acknowledged {
             self.acknowledge(member, segment, now, around);
         }
         if run.work != GroupWork::Multicast {

@@ -1,4 +1,4 @@
-//! Rendezvous by read: the receiver fetches the data, and tells the sender that it has.
+//! Rendezvous by read: the receiver fetches the data, and notifies the sender that it has.
 //!
 //! The answer to a request is a read request then. The sender's interface serves it by itself: the data go as soon as it has come,
 //! without an overhead. When the receive has ended, the receiver hands a notice over, which takes both overheads, and ends the send.

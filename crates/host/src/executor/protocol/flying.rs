@@ -8,7 +8,7 @@ use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::nic::{Fragment, Passage, Stream};
 use crate::trace::{Carriage, TracedPart};
-use crate::wire::{Cargo, Carried, Flight, Landing, Light, Shape, Way, Wire, WireParams};
+use crate::wire::{Arriving, Cargo, Carried, Flight, Light, Shape, Way, Wire, WireParams};
 
 impl Executor {
     /// Has messages carried whole from now on. Before the programs begin.
@@ -24,7 +24,7 @@ impl Executor {
             match event {
                 // Most of what happens, without the way through all that may.
                 Event::Data(place) => self.send_data(place, at, around),
-                Event::Lands(place) => self.lands(place, at, around),
+                Event::Arrives(place) => self.first_arrives(place, at, around),
                 Event::Completes(place) => self.completes(place, at),
                 _ => self.act(op, event, at, around),
             }
@@ -165,14 +165,14 @@ impl Executor {
             Cargo::Credit => self.credit_returns((self.placed.number(to), op.rank)),
         };
         let Some(wire) = &mut self.wire else { return };
-        let place = wire.landings.insert(Landing { to, event, way });
-        self.pending.push_arrival(at, op, Event::Landed(place));
+        let place = wire.arriving.insert(Arriving { to, event, way });
+        self.pending.push_arrival(at, op, Event::Arrived(place));
     }
 
     /// Something has arrived: it passes the parts of the interface.
-    pub(in super::super) fn landed(&mut self, op: OpId, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(in super::super) fn flight_arrived(&mut self, op: OpId, place: u32, now: u64, around: &mut impl HostContext) {
         let Some(wire) = &mut self.wire else { return };
-        let Landing { to, event, way } = wire.landings.remove(place);
+        let Arriving { to, event, way } = wire.arriving.remove(place);
         wire.carried.arrive(way.bytes, now - way.since);
         if !self.interfaces.receiving {
             return self.act(op, event, now, around);

@@ -2,7 +2,7 @@
 //! them one by one: what is on its way, what passes interfaces and what the processors of receivers still have to receive is held as
 //! progressions ([`crate::progressions`]), so that a burst needs the memory of a message.
 //!
-//! All of it happens at the times, and in the order, of messages that are held one by one; a test holds both ways together.
+//! All of it happens at the times, and in the order, of messages that are held one by one; a test compares both forms.
 
 use workload::program::Matched;
 
@@ -56,17 +56,17 @@ impl Executor {
         let node = self.placed.node(light.op.rank) as usize;
         let Some(wire) = &mut self.wire else { return };
         if let Some(place) = wire.flying.push(node, light.shape, light.numbers()) {
-            self.pending.push_arrival(light.at, light.op, Event::Lands(place));
+            self.pending.push_arrival(light.at, light.op, Event::Arrives(place));
         }
     }
 
     /// The first message of a progression arrives.
-    pub(in super::super) fn lands(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(in super::super) fn first_arrives(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Some(wire) = &mut self.wire else { return };
         let light = wire.flying.light(place);
         if let Some(next) = wire.flying.pass(place) {
             let (at, op) = wire.flying.due(next);
-            self.pending.push_arrival(at, op, Event::Lands(next));
+            self.pending.push_arrival(at, op, Event::Arrives(next));
         }
         let carried = light.shape.bytes.max(1);
         wire.carried.arrive(carried, now - light.since);

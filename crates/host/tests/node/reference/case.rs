@@ -237,7 +237,7 @@ fn protocol() -> impl Strategy<Value = ProtocolParams> {
 }
 
 fn nic() -> impl Strategy<Value = NicParams> {
-    // Of sends, receives and calls that only look.
+    // Of sends, receives and calls that only poll.
     let overheads = prop::sample::select(vec![(60, 14, 0), (0, 0, 0), (0, 35, 9), (41, 0, 5)]);
     let limit = prop::sample::select(vec![None, Some(500), Some(0)]);
     let tick = prop::sample::select(vec![1, 2, 7, 100]);

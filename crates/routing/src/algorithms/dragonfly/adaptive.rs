@@ -3,7 +3,7 @@
 //!
 //! Each packet draws a waypoint at its source, as under Valiant routing, and its router compares: the cost of a path is the
 //! congestion that it meets times its length in channels, and the direct path is taken unless the detour costs less by
-//! more than the threshold. *UGAL-L* looks at the source router's own ports. *UGAL-G* looks at the global channel by
+//! more than the threshold. *UGAL-L* reads the queues of the source router's own ports. *UGAL-G* reads those of the global channel by
 //! which each path leaves the source's group, wherever in the group that is; it reads it from a snapshot that is taken of
 //! the whole network at fixed times, so that a result does not depend on which part of it was simulated first. *PAR*
 //! decides as UGAL-L does, and again at every router of the source's group as long as the packet is on the direct path.
@@ -99,7 +99,7 @@ choosing_spec! {
 choosing_spec! {
     /// Dragonflies: directly or by a detour, by the queues of the source group's global channels (UGAL-G).
     UgalGSpec {
-        /// How often the queues are looked at.
+        /// How often the queues are sampled.
         #[schemars(extend("minimum" = 1))]
         refresh: Time = Time(100_000),
     }
@@ -128,7 +128,7 @@ impl Options {
     }
 }
 
-/// Who looks where.
+/// Which router decides, and by the queues of which channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sight {
     /// The source's router, at its own ports.

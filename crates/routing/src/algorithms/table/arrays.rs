@@ -6,7 +6,7 @@ use topology::{MAX_PORTS, Topology};
 use units::{NodeId, PortId, RouterId};
 use zip::ZipArchive;
 
-use super::draft::{Columns, Draft, Fault, Interner, NONE, Origin, class, layer};
+use super::draft::{Columns, Draft, Interner, NONE, Origin, TableError, class, layer};
 use super::limits::{DestinationKind, MAX_BYTES, MAX_ENTRIES, MAX_LAYERS, too_large};
 use super::npy::{self, Array};
 use crate::RoutingError;
@@ -113,7 +113,7 @@ fn draft(
     let mut ports = Vec::new();
     for cell in 0..cells {
         let found = entry(arrays, &layout, cell, &mut ports);
-        if let Some((class, next)) = found.map_err(|fault| draft.error_at(cell, &fault))? {
+        if let Some((class, next)) = found.map_err(|error| draft.error_at(cell, &error))? {
             draft.index[cell] = entries.index(&ports, class, next);
         }
     }
@@ -122,12 +122,17 @@ fn draft(
 }
 
 /// An entry's ports, and its class and next layer; nothing if it has no port.
-fn entry(arrays: &Arrays, layout: &Layout, cell: usize, ports: &mut Vec<PortId>) -> Result<Option<(u8, u16)>, Fault> {
+fn entry(
+    arrays: &Arrays,
+    layout: &Layout,
+    cell: usize,
+    ports: &mut Vec<PortId>,
+) -> Result<Option<(u8, u16)>, TableError> {
     ports.clear();
     for &number in &arrays.ports.values[cell * layout.candidates..][..layout.candidates] {
         // Negative numbers fill up the lists of ports.
         if number >= 0 {
-            let port = u16::try_from(number).map_err(|_| Fault::Form(format!("{number} is not a port")))?;
+            let port = u16::try_from(number).map_err(|_| TableError::Form(format!("{number} is not a port")))?;
             ports.push(PortId(port));
         }
     }

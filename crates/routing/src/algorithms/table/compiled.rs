@@ -3,7 +3,7 @@
 use topology::{Endpoint, Topology};
 use units::{NodeId, PortId, RouterId};
 
-use super::draft::{Columns, Draft, Fault, NONE};
+use super::draft::{Columns, Draft, NONE, TableError};
 use crate::RoutingError;
 use crate::walk::Wiring;
 
@@ -82,28 +82,28 @@ fn check_entries(
         let entry = &draft.entries[index as usize];
         let Some(own) = own else {
             let end = |&port: &PortId| check_port(topology, wiring, router, port);
-            entry.ports.iter().try_for_each(end).map_err(|fault| draft.error_at(place, &fault))?;
+            entry.ports.iter().try_for_each(end).map_err(|error| draft.error_at(place, &error))?;
             continue;
         };
         // Tables of switches say how their own nodes are reached, too.
         if own.is_none_or(|own| entry.ports.iter().any(|&port| port != own)) {
             let destination = draft.columns.name(column as u32);
-            return Err(draft.error_at(place, &Fault::Own { router, destination }));
+            return Err(draft.error_at(place, &TableError::Own { router, destination }));
         }
         draft.index[place] = NONE;
     }
     Ok(())
 }
 
-fn check_port(topology: &dyn Topology, wiring: &Wiring, router: RouterId, port: PortId) -> Result<(), Fault> {
+fn check_port(topology: &dyn Topology, wiring: &Wiring, router: RouterId, port: PortId) -> Result<(), TableError> {
     let ports = wiring.ports[router.index()];
     if port.0 >= ports {
-        return Err(Fault::Port { router, port, ports });
+        return Err(TableError::Port { router, port, ports });
     }
     match topology.endpoint(router, port) {
         Endpoint::Router(..) => Ok(()),
-        Endpoint::Node(node) => Err(Fault::NoRouter { router, port, end: format!("node {node}") }),
-        Endpoint::Unconnected => Err(Fault::NoRouter { router, port, end: "nothing".to_owned() }),
+        Endpoint::Node(node) => Err(TableError::NoRouter { router, port, end: format!("node {node}") }),
+        Endpoint::Unconnected => Err(TableError::NoRouter { router, port, end: "nothing".to_owned() }),
     }
 }
 

@@ -44,7 +44,7 @@ impl Columns {
 
 /// What is wrong with a table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum TableError {
     #[error("{0}")]
     Form(String),
     #[error("class {0} is not allowed; classes of virtual channels are 0 to {most}", most = CLASSES - 1)]
@@ -80,8 +80,8 @@ impl fmt::Display for Layer {
 }
 
 /// A class of virtual channels, from a number of a file.
-pub(super) fn class(number: i64) -> Result<u8, Fault> {
-    u8::try_from(number).ok().filter(|&class| class < CLASSES).ok_or(Fault::Class(number))
+pub(super) fn class(number: i64) -> Result<u8, TableError> {
+    u8::try_from(number).ok().filter(|&class| class < CLASSES).ok_or(TableError::Class(number))
 }
 
 /// Where entries come from, for messages.
@@ -117,7 +117,7 @@ impl Draft {
     }
 
     /// An error at an entry of the file.
-    pub fn error_at(&self, place: usize, fault: &Fault) -> RoutingError {
+    pub fn error_at(&self, place: usize, error: &TableError) -> RoutingError {
         let column = place % self.width;
         let (layer, router) = (place / self.width / self.routers, place / self.width % self.routers);
         let at = match &self.origin {
@@ -125,12 +125,12 @@ impl Draft {
             Origin::Array(2) => format!("{}: ports[{router}, {column}]", self.name),
             Origin::Array(_) => format!("{}: ports[{layer}, {router}, {column}]", self.name),
         };
-        RoutingError::new("path", format!("{at}: {fault}"))
+        RoutingError::new("path", format!("{at}: {error}"))
     }
 
     /// An error of the file as a whole.
-    pub fn error(&self, fault: &Fault) -> RoutingError {
-        RoutingError::new("path", format!("{}: {fault}", self.name))
+    pub fn error(&self, error: &TableError) -> RoutingError {
+        RoutingError::new("path", format!("{}: {error}", self.name))
     }
 
     /// A layer, for messages.
@@ -171,7 +171,7 @@ impl Interner {
 }
 
 /// The number of a layer, below the most that a table may have.
-pub(super) fn layer(number: i64, layers: usize) -> Result<u16, Fault> {
+pub(super) fn layer(number: i64, layers: usize) -> Result<u16, TableError> {
     let known = u16::try_from(number).ok().filter(|&layer| usize::from(layer) < layers.min(MAX_LAYERS));
-    known.ok_or(Fault::Layer { layer: number, layers })
+    known.ok_or(TableError::Layer { layer: number, layers })
 }

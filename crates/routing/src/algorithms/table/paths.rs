@@ -5,7 +5,7 @@ use topology::{Endpoint, Topology};
 use units::{PortId, RouterId};
 
 use super::compiled::Compiled;
-use super::draft::{Draft, Fault, NONE};
+use super::draft::{Draft, NONE, TableError};
 use crate::RoutingError;
 use crate::walk::Wiring;
 
@@ -64,17 +64,20 @@ pub(super) fn follow(
 fn describe(draft: &Draft, compiled: &Compiled, column: usize, lost: &Lost) -> RoutingError {
     let router = |place: usize| RouterId((place % draft.routers) as u32);
     let destination = draft.columns.name(compiled.source[column]);
-    let fault = match lost {
-        Lost::Missing { from, at } => {
-            Fault::Missing { from: router(*from), at: router(*at), layer: draft.layer(at / draft.routers), destination }
-        }
+    let error = match lost {
+        Lost::Missing { from, at } => TableError::Missing {
+            from: router(*from),
+            at: router(*at),
+            layer: draft.layer(at / draft.routers),
+            destination,
+        },
         Lost::Loop { from, path } => {
             let stop = |&place: &usize| format!("{}{}", router(place), draft.layer(place / draft.routers));
             let path: Vec<String> = path.iter().map(stop).collect();
-            Fault::Loop { from: router(*from), destination, path: format!("routers {}", path.join(", ")) }
+            TableError::Loop { from: router(*from), destination, path: format!("routers {}", path.join(", ")) }
         }
     };
-    draft.error(&fault)
+    draft.error(&error)
 }
 
 /// Not visited yet.

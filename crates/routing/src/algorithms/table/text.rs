@@ -3,7 +3,7 @@
 use topology::{MAX_PORTS, Topology};
 use units::{NodeId, PortId};
 
-use super::draft::{Columns, Draft, Fault, Interner, NONE, Origin, class, layer};
+use super::draft::{Columns, Draft, Interner, NONE, Origin, TableError, class, layer};
 use super::limits::{DestinationKind, MAX_ENTRIES, MAX_LAYERS, too_large};
 use crate::RoutingError;
 
@@ -58,7 +58,7 @@ pub(super) fn read(
         ports: Vec::new(),
     };
     for (number, line) in (1..).zip(text.lines()) {
-        lines.read(number, line).map_err(|fault| RoutingError::new("path", format!("{name}:{number}: {fault}")))?;
+        lines.read(number, line).map_err(|error| RoutingError::new("path", format!("{name}:{number}: {error}")))?;
     }
     if lines.lines.is_empty() {
         return Err(RoutingError::new("path", format!("{name}: has no entries; a line is `{FORM}`")));
@@ -69,11 +69,11 @@ pub(super) fn read(
 const FORM: &str = "ROUTER DESTINATION PORT... [/CLASS] [>LAYER]";
 
 impl Lines<'_> {
-    fn read(&mut self, number: u32, line: &str) -> Result<(), Fault> {
+    fn read(&mut self, number: u32, line: &str) -> Result<(), TableError> {
         let content = line.split_once('#').map_or(line, |(content, _)| content);
         let mut words = content.split_ascii_whitespace();
         let Some(first) = words.next() else { return Ok(()) };
-        let mut word = || words.next().ok_or_else(|| Fault::Form(format!("a line is `{FORM}` or `layer LAYER`")));
+        let mut word = || words.next().ok_or_else(|| TableError::Form(format!("a line is `{FORM}` or `layer LAYER`")));
         if first == "layer" {
             self.layer = self.named_layer(word()?)?;
             return words.next().map_or(Ok(()), |word| Err(unexpected(word)));
@@ -97,15 +97,15 @@ impl Lines<'_> {
                 return Err(unexpected(word));
             } else {
                 let port = whole(word, "a port")?;
-                let port = u16::try_from(port).map_err(|_| Fault::Form(format!("`{word}` is not a port")))?;
+                let port = u16::try_from(port).map_err(|_| TableError::Form(format!("`{word}` is not a port")))?;
                 self.ports.push(PortId(port));
             }
         }
         if self.ports.is_empty() {
-            return Err(Fault::Form(format!("no port is named; a line is `{FORM}`")));
+            return Err(TableError::Form(format!("no port is named; a line is `{FORM}`")));
         }
         if self.ports.len() > usize::from(MAX_PORTS) {
-            return Err(Fault::Form(format!("an entry has more than {MAX_PORTS} ports")));
+            return Err(TableError::Form(format!("an entry has more than {MAX_PORTS} ports")));
         }
         let on = on.map_or_else(|| class(self.layer.into()), Ok)?;
         let entry = self.entries.index(&self.ports, on, next.unwrap_or(self.layer));
@@ -113,20 +113,20 @@ impl Lines<'_> {
         Ok(())
     }
 
-    fn named_layer(&mut self, text: &str) -> Result<u16, Fault> {
+    fn named_layer(&mut self, text: &str) -> Result<u16, TableError> {
         let number = layer(whole(text, "a layer")? as i64, MAX_LAYERS)?;
         self.last = self.last.max(number);
         Ok(number)
     }
 
-    fn router(&self, text: &str) -> Result<u32, Fault> {
+    fn router(&self, text: &str) -> Result<u32, TableError> {
         let (router, routers) = (whole(text, "a router")?, self.topology.routers());
-        u32::try_from(router).ok().filter(|&router| router < routers).ok_or(Fault::Router { router, routers })
+        u32::try_from(router).ok().filter(|&router| router < routers).ok_or(TableError::Router { router, routers })
     }
 
-    fn node(&self, text: &str) -> Result<u32, Fault> {
+    fn node(&self, text: &str) -> Result<u32, TableError> {
         let (node, nodes) = (whole(text, "a node")?, self.topology.nodes());
-        u32::try_from(node).ok().filter(|&node| node < nodes).ok_or(Fault::Node { node, nodes })
+        u32::try_from(node).ok().filter(|&node| node < nodes).ok_or(TableError::Node { node, nodes })
     }
 
     /// The table of the lines: those that name a destination count for more than those that name a set of it.
@@ -148,7 +148,7 @@ impl Lines<'_> {
             (pair[0].destination, pair[0].layer, pair[0].router) == (pair[1].destination, pair[1].layer, pair[1].router)
         };
         if let Some(pair) = self.lines.windows(2).filter(same).min_by_key(|pair| pair[1].number) {
-            let message = format!("{name}:{}: {}", pair[1].number, Fault::Twice(pair[0].number));
+            let message = format!("{name}:{}: {}", pair[1].number, TableError::Twice(pair[0].number));
             return Err(RoutingError::new("path", message));
         }
         let mut draft = Draft {
@@ -204,19 +204,19 @@ fn columns_of(topology: &dyn Topology, by_node: bool) -> Vec<Vec<usize>> {
 }
 
 /// A whole number of a word.
-fn whole(text: &str, what: &str) -> Result<u64, Fault> {
+fn whole(text: &str, what: &str) -> Result<u64, TableError> {
     text.parse::<u32>().map(u64::from).map_err(|_| {
         let start: String = text.chars().take(40).flat_map(char::escape_debug).collect();
-        Fault::Form(format!("`{start}` is not the number of {what}; a line is `{FORM}`"))
+        TableError::Form(format!("`{start}` is not the number of {what}; a line is `{FORM}`"))
     })
 }
 
 /// Refuses a word that says again what another has said.
-fn once<T>(word: &str, before: Option<T>) -> Result<(), Fault> {
+fn once<T>(word: &str, before: Option<T>) -> Result<(), TableError> {
     before.map_or(Ok(()), |_| Err(unexpected(word)))
 }
 
-fn unexpected(word: &str) -> Fault {
+fn unexpected(word: &str) -> TableError {
     let start: String = word.chars().take(40).flat_map(char::escape_debug).collect();
-    Fault::Form(format!("`{start}` is not expected here; a line is `{FORM}`"))
+    TableError::Form(format!("`{start}` is not expected here; a line is `{FORM}`"))
 }

@@ -44,7 +44,7 @@ impl Builder for Climb {
 
     /// The tree whose top switch is where a climb from the sender (or the first member) ends: at the first common ancestor of all members.
     ///
-    /// The ways down from there are given. They pass the switches of the climb too, so that each switch of the tree is visited once, on
+    /// The paths down from there are given. They pass the switches of the climb too, so that each switch of the tree is visited once, on
     /// the way down; its port up is the one at which the wire from above ends.
     fn build(&self, request: &Request<'_>, load: &TreeLoad) -> Option<Tree> {
         let root = self.top(request, load)?;

@@ -27,8 +27,8 @@ const BATCHES_AN_OBSERVATION: usize = 8;
 /// What a course does, and when it decides next: numbers of batches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stage {
-    WarmUp { look: usize },
-    Measure { look: usize },
+    WarmUp { check_at: usize },
+    Measure { check_at: usize },
     Drain { start: u64, longest: u64 },
     Done,
 }
@@ -77,7 +77,7 @@ impl OpenCourse {
         let weights = weights(&open, setting.network.topology.nodes());
         let bytes = injection_bytes(&open, &setting);
         Self {
-            stage: Stage::WarmUp { look: FEWEST_BATCHES },
+            stage: Stage::WarmUp { check_at: FEWEST_BATCHES },
             capacity: weights.iter().sum::<f64>() * bytes,
             senders: weights.iter().filter(|&&weight| weight > 0.0).count(),
             warm: Vec::new(),
@@ -115,7 +115,7 @@ impl OpenCourse {
         count > 0 && (self.setting.measure_ends(count) || self.after(self.measured.0, count) >= self.setting.last())
     }
 
-    fn warm_up(&mut self, counts: &[Batch], now: u64, look: usize, machine: &mut dyn Machine) {
+    fn warm_up(&mut self, counts: &[Batch], now: u64, check_at: usize, machine: &mut dyn Machine) {
         if self.setting.shared && now > self.setting.span.start {
             self.warm.extend(counts);
         }
@@ -136,12 +136,12 @@ impl OpenCourse {
             self.latencies.push(if counts.packets == 0 { before } else { mean });
             self.accepted.push(counts.bytes as f64);
         }
-        let mut look = look;
-        if self.latencies.len() >= look {
+        let mut check_at = check_at;
+        if self.latencies.len() >= check_at {
             self.settled = statistics::mser5(&self.latencies).settled && statistics::mser5(&self.accepted).settled;
-            look += look / 2;
+            check_at += check_at / 2;
         }
-        self.stage = Stage::WarmUp { look };
+        self.stage = Stage::WarmUp { check_at };
         if self.settled || self.setting.warm_up_ends(self.latencies.len(), now) {
             self.start_measuring(now, machine);
         }
@@ -155,10 +155,10 @@ impl OpenCourse {
             machine.measure_messages(job, MessageKey::Size(self.open.packets().message));
         }
         self.sources.begin(machine.progress_by_source(job), now);
-        self.stage = Stage::Measure { look: FEWEST_BATCHES };
+        self.stage = Stage::Measure { check_at: FEWEST_BATCHES };
     }
 
-    fn measure(&mut self, counts: &[Batch], now: u64, look: usize, machine: &mut dyn Machine) {
+    fn measure(&mut self, counts: &[Batch], now: u64, check_at: usize, machine: &mut dyn Machine) {
         self.batches.extend(counts);
         let count = self.batches.len();
         let job = self.setting.job;
@@ -166,9 +166,9 @@ impl OpenCourse {
             let delivered = machine.by_source(job);
             self.sources.observe(delivered, machine.progress_by_source(job), now);
         }
-        if count >= look && self.setting.is_long_enough(count) {
+        if count >= check_at && self.setting.is_long_enough(count) {
             self.converged = self.is_precise();
-            self.stage = Stage::Measure { look: look + look / 4 };
+            self.stage = Stage::Measure { check_at: check_at + check_at / 4 };
         }
         if self.converged || self.measure_ends(count) {
             self.measured.1 = now;
@@ -282,18 +282,18 @@ impl Course for OpenCourse {
     fn next_decision(&self, now: u64) -> u64 {
         let count = self.batches.len();
         let batches = match self.stage {
-            Stage::WarmUp { look } => {
+            Stage::WarmUp { check_at } => {
                 if let Some(end) = self.setting.fixed_warm_up() {
                     return end.max(now + 1).min(self.after(now, BATCHES_AN_OBSERVATION));
                 }
                 let before = self.latencies.len();
-                let decides = |n| before + n >= look || self.setting.warm_up_ends(before + n, self.after(now, n));
+                let decides = |n| before + n >= check_at || self.setting.warm_up_ends(before + n, self.after(now, n));
                 first(|n| n >= BATCHES_AN_OBSERVATION || decides(n))
             }
-            Stage::Measure { look } => first(|n| {
+            Stage::Measure { check_at } => first(|n| {
                 let count = count + n;
                 count.is_multiple_of(BATCHES_AN_OBSERVATION)
-                    || count >= look && self.setting.is_long_enough(count)
+                    || count >= check_at && self.setting.is_long_enough(count)
                     || self.measure_ends(count)
             }),
             // Where batches are short, several at once: the last packet is on its way for some time.
@@ -308,13 +308,13 @@ impl Course for OpenCourse {
         self.record_messages(machine);
         let counts = &counts.batches[..];
         match self.stage {
-            Stage::WarmUp { look } if self.setting.fixed_warm_up().is_some() => {
-                self.warm_up(counts, now, look, machine)
+            Stage::WarmUp { check_at } if self.setting.fixed_warm_up().is_some() => {
+                self.warm_up(counts, now, check_at, machine)
             }
             // Between two batches there is nothing to decide.
             _ if counts.is_empty() => {}
-            Stage::WarmUp { look } => self.warm_up(counts, now, look, machine),
-            Stage::Measure { look } => self.measure(counts, now, look, machine),
+            Stage::WarmUp { check_at } => self.warm_up(counts, now, check_at, machine),
+            Stage::Measure { check_at } => self.measure(counts, now, check_at, machine),
             Stage::Drain { longest, .. } => self.drain(now, longest, machine),
             Stage::Done => {}
         }
@@ -322,12 +322,12 @@ impl Course for OpenCourse {
 
     fn state(&self) -> State {
         State::Running(match self.stage {
-            Stage::WarmUp { look } => match self.setting.fixed_warm_up() {
+            Stage::WarmUp { check_at } => match self.setting.fixed_warm_up() {
                 Some(end) => 0.2 * self.now as f64 / end.max(1) as f64,
-                None => 0.2 * self.latencies.len() as f64 / look as f64,
+                None => 0.2 * self.latencies.len() as f64 / check_at as f64,
             },
-            Stage::Measure { look } => {
-                0.2 + 0.7 * (self.batches.len() as f64 / look as f64).min(1.0) * self.closeness()
+            Stage::Measure { check_at } => {
+                0.2 + 0.7 * (self.batches.len() as f64 / check_at as f64).min(1.0) * self.closeness()
             }
             Stage::Drain { start, longest } => {
                 0.9 + 0.1 * self.now.saturating_sub(start) as f64 / (longest - start) as f64

@@ -8,9 +8,9 @@ use topology::ChannelSource;
 use units::TaskId;
 use workload::program::Programs;
 
+use super::counters::{Ended, OperationCounters};
 use super::described::GroupOperations;
 use super::program::{Clock, TimedGroup, TimedGroups, Timing};
-use super::tally::{Ended, Tally};
 use crate::machine::Machine;
 use crate::network::Packets;
 use crate::progress::Phase;
@@ -23,11 +23,11 @@ use crate::workloads::sources::SATURATED_BELOW;
 use crate::workloads::steady::FEWEST_BATCHES;
 use crate::workloads::{Counts, Course, Part, Setting, State, Totals};
 
-/// What a course does, and at which number of batches it looks next.
+/// What a course does, and at which number of batches it decides next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stage {
-    WarmUp { look: usize },
-    Measure { look: usize },
+    WarmUp { check_at: usize },
+    Measure { check_at: usize },
     Drain { longest: u64 },
     Done,
 }
@@ -45,7 +45,7 @@ pub(super) struct OperationsCourse {
     /// Operations of a group in a batch at load 1.
     capacity: f64,
     stage: Stage,
-    tally: Tally,
+    counters: OperationCounters,
     /// What has ended since the last batch.
     ended: Ended,
     batches: Vec<Ended>,
@@ -90,8 +90,8 @@ impl OperationsCourse {
             ranks: Ranks { programs, ..own.ranks.clone() },
             groups: Arc::new(groups),
             capacity: batch as f64 / own.slot(&setting.network) as f64 * own.set.groups.len() as f64,
-            tally: Tally::new(own.set.groups.len()),
-            stage: Stage::WarmUp { look: FEWEST_BATCHES },
+            counters: OperationCounters::new(own.set.groups.len()),
+            stage: Stage::WarmUp { check_at: FEWEST_BATCHES },
             ended: Ended::default(),
             batches: Vec::new(),
             measured: (0, 0),
@@ -119,15 +119,15 @@ impl OperationsCourse {
 
     /// Takes in the operations that have ended.
     fn collect(&mut self, machine: &mut dyn Machine) {
-        let (tally, ended, set, job) = (&mut self.tally, &mut self.ended, &self.program.set, self.setting.job);
+        let (counters, ended, set, job) = (&mut self.counters, &mut self.ended, &self.program.set, self.setting.job);
         machine.change_traffic(&mut |traffic, _| {
             if let Some(JobTraffic::Scheduled(ranks)) = traffic.of_job_mut(job) {
-                ranks.executor_mut().take_intervals(&mut |rank, own| tally.add(set, (rank, own), ended));
+                ranks.executor_mut().take_intervals(&mut |rank, own| counters.add(set, (rank, own), ended));
             }
         });
     }
 
-    fn warm_up(&mut self, now: u64, look: usize, machine: &mut dyn Machine) {
+    fn warm_up(&mut self, now: u64, check_at: usize, machine: &mut dyn Machine) {
         if let Some(end) = self.setting.fixed_warm_up() {
             if now >= end {
                 self.settled = true;
@@ -135,12 +135,12 @@ impl OperationsCourse {
             }
             return;
         }
-        let mut look = look;
-        if self.batches.len() >= look {
+        let mut check_at = check_at;
+        if self.batches.len() >= check_at {
             self.settled = self.is_settled();
-            look += look / 2;
+            check_at += check_at / 2;
         }
-        self.stage = Stage::WarmUp { look };
+        self.stage = Stage::WarmUp { check_at };
         if self.settled || self.setting.warm_up_ends(self.batches.len(), now) {
             self.start_measuring(now, machine);
         }
@@ -162,10 +162,10 @@ impl OperationsCourse {
     fn start_measuring(&mut self, now: u64, machine: &mut dyn Machine) {
         self.measured = (now, now);
         self.batches.clear();
-        self.ended_by[0] = self.tally.by_group().to_vec();
-        self.tally.keep_from(self.setting.network.picoseconds(now));
+        self.ended_by[0] = self.counters.by_group().to_vec();
+        self.counters.keep_from(self.setting.network.picoseconds(now));
         machine.measure_from(self.setting.job, now);
-        self.stage = Stage::Measure { look: FEWEST_BATCHES };
+        self.stage = Stage::Measure { check_at: FEWEST_BATCHES };
     }
 
     /// Whether measuring ends after the batches so far, although it is not precise.
@@ -173,15 +173,15 @@ impl OperationsCourse {
         self.setting.measure_ends(self.batches.len()) || now >= self.setting.last()
     }
 
-    fn measure(&mut self, now: u64, look: usize, machine: &mut dyn Machine) {
-        if self.batches.len() >= look && self.setting.is_long_enough(self.batches.len()) {
+    fn measure(&mut self, now: u64, check_at: usize, machine: &mut dyn Machine) {
+        if self.batches.len() >= check_at && self.setting.is_long_enough(self.batches.len()) {
             self.converged = self.is_precise();
-            self.stage = Stage::Measure { look: look + look / 4 };
+            self.stage = Stage::Measure { check_at: check_at + check_at / 4 };
         }
         if self.converged || self.measure_ends(now) {
             self.measured.1 = now;
-            self.ended_by[1] = self.tally.by_group().to_vec();
-            self.tally.keep_until(self.setting.network.picoseconds(now));
+            self.ended_by[1] = self.counters.by_group().to_vec();
+            self.counters.keep_until(self.setting.network.picoseconds(now));
             machine.measure_until(self.setting.job, now);
             self.saturated = self.is_saturated();
             let longest = self.setting.longest_drain(self.measured);
@@ -192,7 +192,7 @@ impl OperationsCourse {
 
     /// Lets the operations end that began in the measured interval. Past saturation the last of them never would.
     fn drain(&mut self, now: u64, longest: u64) {
-        self.drained = self.tally.kept() == self.begun();
+        self.drained = self.counters.kept() == self.begun();
         if self.drained || self.saturated || now > longest {
             self.stage = Stage::Done;
         }
@@ -312,21 +312,21 @@ impl Course for OperationsCourse {
         }
         self.batches.push(std::mem::take(&mut self.ended));
         match self.stage {
-            Stage::WarmUp { look } => self.warm_up(now, look, machine),
-            Stage::Measure { look } => self.measure(now, look, machine),
+            Stage::WarmUp { check_at } => self.warm_up(now, check_at, machine),
+            Stage::Measure { check_at } => self.measure(now, check_at, machine),
             Stage::Drain { longest } => self.drain(now, longest),
             Stage::Done => {}
         }
     }
 
     fn state(&self) -> State {
-        let share = |look: usize| (self.batches.len() as f64 / look as f64).min(1.0);
+        let share = |check_at: usize| (self.batches.len() as f64 / check_at as f64).min(1.0);
         State::Running(match self.stage {
-            Stage::WarmUp { look } => match self.setting.fixed_warm_up() {
+            Stage::WarmUp { check_at } => match self.setting.fixed_warm_up() {
                 Some(end) => 0.2 * self.now as f64 / end.max(1) as f64,
-                None => 0.2 * share(look),
+                None => 0.2 * share(check_at),
             },
-            Stage::Measure { look } => 0.2 + 0.7 * share(look),
+            Stage::Measure { check_at } => 0.2 + 0.7 * share(check_at),
             Stage::Drain { .. } => 0.9,
             Stage::Done => return State::Steady,
         })
@@ -358,11 +358,11 @@ impl Course for OperationsCourse {
         if matches!(self.stage, Stage::Measure { .. }) {
             self.measured.1 = now;
             self.saturated = self.is_saturated();
-            self.tally.keep_until(self.setting.network.picoseconds(now));
+            self.counters.keep_until(self.setting.network.picoseconds(now));
         }
         self.collect(machine);
         if matches!(self.stage, Stage::Measure { .. }) {
-            self.ended_by[1] = self.tally.by_group().to_vec();
+            self.ended_by[1] = self.counters.by_group().to_vec();
         }
         let mut counts = HostCounts::default();
         self.each_executor(machine, &mut |executor| counts.add(executor));
@@ -383,7 +383,7 @@ impl Course for OperationsCourse {
         let served = self.ranks.programs.groups().len() as u32;
         let time = network.picoseconds(totals.end);
         let groups = of_groups(&self.found.counts, (served, self.ranks.unserved), (network, time));
-        let collective = self.tally.result(self.time(), (self.drained, self.timing.late.is_some()), groups);
+        let collective = self.counters.result(self.time(), (self.drained, self.timing.late.is_some()), groups);
         let finite = |value: f64| value.is_finite().then_some(value);
         PointResult {
             offered_load: self.load,

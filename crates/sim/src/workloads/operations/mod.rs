@@ -9,10 +9,10 @@
 //! its begin, when the first member may come, until the last member has ended. The overheads of the interface are part of it, as of those of
 //! programs; they take no time of a processor (`nic.kind = "ideal"`), which waits for the next begin.
 
+mod counters;
 mod course;
 mod described;
 mod program;
-mod tally;
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Operations that groups begin at given times, as a program of ranks.
 //!
-//! The times of a group's operations are a stream of the group: each of its members draws the same ones again, so that nobody tells another. A rank
+//! The times of a group's operations are a stream of the group: each of its members draws the same ones again, so that none has to send them. A rank
 //! is in any number of groups. It waits for the next time at which one of them begins an operation, starts it, and goes on: what
 //! is not finished then is finished beside. Of a group that is further behind than a limit it begins no more before one has ended, which
-//! the network cannot tell: more operations than that are not under way anyway. So what saturates costs no memory.
+//! the network cannot distinguish: more operations than that are not under way anyway. So what saturates costs no memory.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -123,7 +123,7 @@ impl RanksCourse {
         }
     }
 
-    /// Tells where the time of the ranks has gone, if that was recorded.
+    /// Reports where the time of the ranks has gone, if that was recorded.
     fn explain_time(&mut self, machine: &dyn Machine) {
         let Setting { network, job, measure, .. } = &self.setting;
         if !measure.timeline || self.ended.last().is_none() {

@@ -24,7 +24,7 @@ pub enum NoSchedule {
     },
     /// A receive of any tag beside messages of communicators.
     #[error(
-        "rank {rank} calls `{call}` beside messages of communicators: a schedule has none, and tells their messages apart by tags"
+        "rank {rank} calls `{call}` beside messages of communicators: a schedule has none, and distinguishes their messages by tags"
     )]
     Communicator {
         /// The rank.

@@ -11,7 +11,7 @@ use crate::collectives::{Algorithm, Collective, GroupCall, ProgramGroup};
 use crate::communicator::{Communicator, Context, NodeGroups, Unserved};
 use crate::program::Step;
 
-/// What a rank calls of each communicator in the switches: how many operations, and a number that tells their order and their
+/// What a rank calls of each communicator in the switches: how many operations, and a number that stands for their order and their
 /// sizes.
 #[derive(Debug, Default)]
 pub struct Called(BTreeMap<u32, (u64, u64)>);

@@ -72,7 +72,7 @@ pub struct Scanned {
 }
 
 impl Scanned {
-    /// Reads all of a file. What is behind its last whole record is not looked at.
+    /// Reads all of a file. What is behind its last whole record is not read.
     pub fn of(path: &Path) -> Result<Self, TraceError> {
         let mut part = Part::open(path)?;
         let mut scan = Scan { made: 0, receives: BTreeMap::new(), found: Self::default() };

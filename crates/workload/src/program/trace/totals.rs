@@ -6,7 +6,7 @@ use crate::collectives::{Algorithm, Collective, Operation};
 use crate::communicator::Communicator;
 use crate::program::{Messages, Step};
 
-/// What tells collective operations of a trace apart.
+/// What distinguishes collective operations of a trace.
 type Shape = (Operation, Algorithm, u64, u32, u32, u64);
 
 /// How much a rank calls.

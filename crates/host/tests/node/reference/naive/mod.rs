@@ -52,7 +52,7 @@ struct Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     CalculationEnds(usize),
-    /// A call ends that has looked and has found nothing.
+    /// A call ends that has polled and has found nothing.
     LookEnds(usize),
     /// A probe ends that has found a message.
     ProbeEnds(usize, usize),

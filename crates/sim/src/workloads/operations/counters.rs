@@ -10,7 +10,7 @@ use crate::results::{CollectiveResult, GroupsResult};
 
 /// What has been measured of operations.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct OperationCounters {
     /// By group and begin, those of which not all members have ended.
     open: BTreeMap<(u32, u64), Operation>,
     /// Operations that have ended, and begun from a time on until another.
@@ -62,7 +62,7 @@ pub(super) struct Ended {
     pub time: u64,
 }
 
-impl Tally {
+impl OperationCounters {
     /// Nothing yet, of so many groups.
     pub fn new(groups: usize) -> Self {
         Self { from: u64::MAX, until: u64::MAX, by_group: vec![0; groups], ..Self::default() }
@@ -157,25 +157,25 @@ mod tests {
     #[test]
     fn operations_add_up_in_any_portions_and_only_those_of_the_interval() {
         // Would catch an operation that is measured before all members have ended, or twice, and one that began before the interval or after
-        // it: three of two members, begun at 10, 20 and 30, told one by one.
+        // it: three of two members, begun at 10, 20 and 30, reported one by one.
         let members = Group::all(2);
         let nodes = Arc::new(NodeGroups::new(&members, &[0, 1]));
         let group = TimedGroup { sender: NodeId(0), root: 0, members, nodes };
         let call = Collective::new(Collectives::Allreduce, Algorithm::InSwitch, 8);
         let set = GroupSet { call, ranks: 2, groups: vec![group], of_rank: vec![vec![0]; 2] };
-        let (mut tally, mut ended) = (Tally::new(1), Ended::default());
-        tally.keep_from(15);
+        let (mut counters, mut ended) = (OperationCounters::new(1), Ended::default());
+        counters.keep_from(15);
         for (number, start) in [10, 20, 30].into_iter().enumerate() {
             for rank in 0..2 {
                 let own = Interval { key: 0, start, end: start + 5 + u64::from(rank) };
-                tally.add(&set, (rank, &[own]), &mut ended);
-                assert_eq!(tally.by_group(), [number as u64 + u64::from(rank)]);
+                counters.add(&set, (rank, &[own]), &mut ended);
+                assert_eq!(counters.by_group(), [number as u64 + u64::from(rank)]);
             }
             if start == 20 {
-                tally.keep_until(25);
+                counters.keep_until(25);
             }
         }
-        assert_eq!((ended.count, ended.time, tally.kept()), (3, 18, 1));
-        assert_eq!((tally.kept.copies, tally.kept.completion, tally.kept.time), (2, 11, 6));
+        assert_eq!((ended.count, ended.time, counters.kept()), (3, 18, 1));
+        assert_eq!((counters.kept.copies, counters.kept.completion, counters.kept.time), (2, 11, 6));
     }
 }
