@@ -50,8 +50,8 @@ pub enum Arbitration {
     OldestFirst,
     /// Any, uniformly.
     Random,
-    /// Packets of groups, which go by trees, before all others; of each kind each input in turn. Trees on classes of virtual channels of
-    /// their own pass other packets in buffers too.
+    /// Packets of groups, which go by trees, before all others; of each kind the first in turn, from the one after the last that was
+    /// served of either. Trees on classes of virtual channels of their own pass other packets in buffers too.
     GroupsFirst,
 }
 

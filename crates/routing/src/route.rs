@@ -61,7 +61,7 @@ pub struct PathOption {
 /// consecutive, `count` entries of `Routing::port_lists`.
 ///
 /// A class of virtual channels is what deadlock freedom needs; where a link has more virtual channels than the
-/// algorithm has classes, a class has several lanes, and the router picks the lane.
+/// algorithm has classes, a class has several virtual channels, and the router picks one.
 ///
 /// Eight bytes, which are returned in a register: read back from the stack, fields that have been written apart are waited for until they
 /// have left the store buffer, longer than the whole route takes to be found.
