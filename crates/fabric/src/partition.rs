@@ -181,10 +181,11 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// later, as events.
     #[inline(never)]
     fn visit_routers<const PLAIN: bool>(&mut self, arrivals: usize, now: u64) {
+        let tries_bypass = self.routers.tries_bypass(arrivals);
         if !R::VISITED_TOGETHER && !self.fabric.exceeds_cache {
             for word in self.fabric.dirty_routers.take_words() {
                 for router in Bits(self.fabric.dirty_routers.take_word(word)) {
-                    self.visit_router::<PLAIN>(word * 64 + router, now);
+                    self.visit_router::<PLAIN>(word * 64 + router, (tries_bypass, now));
                 }
             }
             return;
@@ -197,17 +198,17 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                 let group = left & u64::MAX >> (u64::BITS - together) << first;
                 left ^= group;
                 let ports = self.fabric.ports_of(word * 64 + first as usize, together);
-                self.visit_group::<PLAIN>((word * 64, group), &ports, now);
+                self.visit_group::<PLAIN>((word * 64, group), &ports, (tries_bypass, now));
             }
         }
         self.fabric.all_arrivals_taken();
     }
 
     #[inline(always)]
-    fn visit_router<const PLAIN: bool>(&mut self, router: usize, now: u64) {
+    fn visit_router<const PLAIN: bool>(&mut self, router: usize, (tries_bypass, now): (bool, u64)) {
         match self.fabric.may_split() {
-            false => self.take_arrivals::<PLAIN, false>(&AtRouter(router), now),
-            true => self.split_arrivals::<PLAIN>(&AtRouter(router), now),
+            false => self.take_arrivals::<PLAIN, false>(&AtRouter(router), (tries_bypass, now)),
+            true => self.split_arrivals::<PLAIN>(&AtRouter(router), (tries_bypass, now)),
         }
         self.routers.serve::<PLAIN>(&mut self.fabric, router, now);
     }
@@ -215,13 +216,18 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Visits some routers together, given as bits from `first` on, which have these ports: first all that has arrived at them, then their
     /// outputs. Each step is compiled as a function of its own, so that what it works with stays in registers.
     #[inline(always)]
-    fn visit_group<const PLAIN: bool>(&mut self, (first, routers): (usize, u64), ports: &AtPorts, now: u64) {
+    fn visit_group<const PLAIN: bool>(
+        &mut self,
+        (first, routers): (usize, u64),
+        ports: &AtPorts,
+        (tries_bypass, now): (bool, u64),
+    ) {
         if self.fabric.exceeds_cache {
             self.routers.before_serve(&self.fabric, first, routers);
-            self.collect_arrivals::<PLAIN>(ports, now);
+            self.collect_arrivals::<PLAIN>(ports, (tries_bypass, now));
         } else if self.fabric.may_split() {
-            self.split_arrivals::<PLAIN>(ports, now);
-        } else if self.routers.tries_bypass() {
+            self.split_arrivals::<PLAIN>(ports, (tries_bypass, now));
+        } else if tries_bypass {
             self.decide_arrivals_apart::<PLAIN>(ports, now);
             self.pass_arrivals_apart::<PLAIN>(now);
         } else {
@@ -314,14 +320,18 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Takes packets in that have arrived, where some may be for several nodes. A function of its own: what splitting needs would be spilled
     /// to the stack where there is nothing to split.
     #[inline(never)]
-    fn split_arrivals<const PLAIN: bool>(&mut self, arrived: &impl Arrived, now: u64) {
-        self.take_arrivals::<PLAIN, true>(arrived, now);
+    fn split_arrivals<const PLAIN: bool>(&mut self, arrived: &impl Arrived, how: (bool, u64)) {
+        self.take_arrivals::<PLAIN, true>(arrived, how);
     }
 
     /// Takes packets in that have arrived, some of which may be for several nodes (`SPLITS`) or none.
     #[inline(always)]
-    fn take_arrivals<const PLAIN: bool, const SPLITS: bool>(&mut self, arrived: &impl Arrived, now: u64) {
-        if self.routers.tries_bypass() {
+    fn take_arrivals<const PLAIN: bool, const SPLITS: bool>(
+        &mut self,
+        arrived: &impl Arrived,
+        (tries_bypass, now): (bool, u64),
+    ) {
+        if tries_bypass {
             self.decide_arrivals::<PLAIN, SPLITS>(arrived, now);
             self.pass_arrivals::<PLAIN>(now);
         } else {
@@ -387,10 +397,10 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     /// Queues packets that have arrived, in steps.
     #[inline(never)]
-    fn collect_arrivals<const PLAIN: bool>(&mut self, ports: &AtPorts, now: u64) {
+    fn collect_arrivals<const PLAIN: bool>(&mut self, ports: &AtPorts, how: (bool, u64)) {
         let Self { fabric, routers, arrivals, copies, .. } = self;
         ports.take::<PLAIN>(fabric, |_, arrival| arrivals.push(arrival));
-        enqueue_batch::<PLAIN, R>(fabric, routers, (arrivals, copies), now);
+        enqueue_batch::<PLAIN, R>(fabric, routers, (arrivals, copies), how);
     }
 
     /// Arbitration and departures of some routers, given as bits from `first` on.

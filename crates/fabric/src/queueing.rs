@@ -23,13 +23,14 @@ pub(crate) fn enqueue_for_many<const PLAIN: bool, R: Routers>(
     as_one
 }
 
-/// Queues some arrivals in steps, each over all of them, so that much of the memory that a step needs is under way at once.
+/// Queues some arrivals in steps, each over all of them, so that much of the memory that a step needs is under way at once. They may try
+/// the bypass, or not.
 #[inline(never)]
 pub(crate) fn enqueue_batch<const PLAIN: bool, R: Routers>(
     fabric: &mut Fabric,
     routers: &mut R,
     (arrivals, copies): (&mut Vec<Arrival>, &mut Vec<Arrival>),
-    now: u64,
+    (tries_bypass, now): (bool, u64),
 ) {
     for arrival in arrivals.iter() {
         fabric.before_arrival(arrival.packet);
@@ -47,7 +48,7 @@ pub(crate) fn enqueue_batch<const PLAIN: bool, R: Routers>(
             as_one.map(|only| *arrival = only).is_some()
         });
     }
-    if routers.tries_bypass() {
+    if tries_bypass {
         arrivals.retain(|arrival| !routers.bypass::<PLAIN>(fabric, arrival, now));
     }
     for arrival in arrivals.iter() {

@@ -33,9 +33,9 @@ pub trait Routers: Buffers + Prefetch + Send {
     /// The copies of a packet for several nodes are through the pipeline, two at least, each for an output of its own or a class of
     /// its own: queue them.
     fn enqueue_copies<const PLAIN: bool>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64);
-    /// Whether packets that arrive now may take the `bypass`: asked once for a visit of a router. Of no consequence for results.
+    /// Whether packets that arrive now, so many, may take the `bypass`: asked once in an instant. Of no consequence for results.
     #[inline(always)]
-    fn tries_bypass(&mut self) -> bool {
+    fn tries_bypass(&mut self, _arrivals: usize) -> bool {
         false
     }
     /// Sends a packet that has just come through the pipeline past the queues, if it has nothing to wait for and `enqueue` and

@@ -246,7 +246,7 @@ impl Prefetch for OutputQueued {}
 
 impl Routers for OutputQueued {
     #[inline(always)]
-    fn tries_bypass(&mut self) -> bool {
+    fn tries_bypass(&mut self, _arrivals: usize) -> bool {
         true
     }
 

@@ -110,7 +110,7 @@ impl Prefetch for InputCrosspointQueued {}
 
 impl Routers for InputCrosspointQueued {
     #[inline(always)]
-    fn tries_bypass(&mut self) -> bool {
+    fn tries_bypass(&mut self, _arrivals: usize) -> bool {
         true
     }
 

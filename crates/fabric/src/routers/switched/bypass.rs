@@ -11,7 +11,7 @@ use crate::fabric::{Arrival, Fabric, IdleLink};
 #[derive(Debug)]
 pub(super) struct Trial {
     is_on: bool,
-    /// Visits of routers until that is decided again.
+    /// Packets that arrive until that is decided again.
     left: u32,
     /// Packets that have tried since the last decision,
     tried: u32,
@@ -19,10 +19,10 @@ pub(super) struct Trial {
     passed: u32,
 }
 
-/// Visits of routers from one decision to the next while packets try,
-const TRIAL: u32 = 1 << 10;
-/// and visits for which they then do not, if too few pass.
-const PAUSE: u32 = 1 << 14;
+/// Packets that arrive from one decision to the next while they try,
+const TRIAL: u32 = 1 << 11;
+/// and packets that then do not, if too few pass.
+const PAUSE: u32 = 1 << 15;
 
 impl Default for Trial {
     fn default() -> Self {
@@ -31,10 +31,10 @@ impl Default for Trial {
 }
 
 impl Trial {
-    /// Whether packets try the bypass at the next visit of a router.
+    /// Whether so many packets that arrive now try the bypass.
     #[inline(always)]
-    pub fn visit(&mut self) -> bool {
-        self.left -= 1;
+    pub fn tries(&mut self, arrivals: usize) -> bool {
+        self.left = self.left.saturating_sub(arrivals as u32);
         if self.left == 0 {
             self.decide();
         }
@@ -103,12 +103,12 @@ impl Switched {
 mod tests {
     use super::*;
 
-    /// Visits of routers, of so many, at which packets try, if of every four packets so many pass.
-    fn visits_with_attempts(visits: u32, passing: u32) -> u32 {
+    /// Instants, of so many with four arrivals each, in which packets try, if of every four so many pass.
+    fn instants_with_attempts(instants: u32, passing: u32) -> u32 {
         let mut trial = Trial::default();
-        (0..visits)
+        (0..instants)
             .map(|_| {
-                let tries = trial.visit();
+                let tries = trial.tries(4);
                 if tries {
                     (trial.tried, trial.passed) = (trial.tried + 4, trial.passed + passing);
                 }
@@ -120,9 +120,9 @@ mod tests {
     #[test]
     fn attempts_go_on_while_they_succeed_and_pause_while_they_do_not() {
         // Would catch a bypass that is given up for good, is never given up, or counts what was before the last decision.
-        let cycle = TRIAL + PAUSE;
-        assert_eq!(visits_with_attempts(4 * cycle, 3), 4 * cycle);
-        let tries = visits_with_attempts(4 * cycle, 2);
-        assert!((3 * TRIAL..=4 * TRIAL).contains(&tries), "{tries} visits with attempts");
+        let (trial, cycle) = (TRIAL / 4, (TRIAL + PAUSE) / 4);
+        assert_eq!(instants_with_attempts(4 * cycle, 3), 4 * cycle);
+        let tries = instants_with_attempts(4 * cycle, 2);
+        assert!((3 * trial..=4 * trial).contains(&tries), "{tries} instants with attempts");
     }
 }

@@ -134,8 +134,8 @@ impl Routers for Switched {
     }
 
     #[inline(always)]
-    fn tries_bypass(&mut self) -> bool {
-        self.trial.visit()
+    fn tries_bypass(&mut self, arrivals: usize) -> bool {
+        self.trial.tries(arrivals)
     }
 
     #[inline(always)]
