@@ -6,6 +6,7 @@
 use fabric::Batch;
 
 use super::outcome::RunError;
+use crate::last_time::LAST_TIME;
 use crate::machine::Machine;
 use crate::network::Network;
 use crate::progress::{Phase, Progress};
@@ -29,6 +30,8 @@ pub(crate) struct Control<'a> {
     /// Length of a batch, in ticks.
     batch: u64,
     now: u64,
+    /// The last time that it may reach, in ticks.
+    last: u64,
     /// By number (`traffic::JobNumbers`), what has been counted of a batch that has not ended.
     partial: Vec<Batch>,
     /// Likewise packets that routers have sent.
@@ -54,6 +57,7 @@ impl<'a> Control<'a> {
             machine,
             batch,
             now: 0,
+            last: LAST_TIME.0 / network.plan.tick().0,
             partial: vec![Batch::default(); numbers],
             packet_hops: vec![0; numbers],
             in_flight: 0,
@@ -62,11 +66,17 @@ impl<'a> Control<'a> {
         }
     }
 
+    /// Begins after so many ticks that other machines of the run have taken.
+    pub fn after(mut self, before: u64) -> Self {
+        self.last = self.last.saturating_sub(before);
+        self
+    }
+
     /// Moves on until no course in the foreground runs, and has each take what the machine has counted. Returns the time, in
     /// ticks.
     ///
     /// # Errors
-    /// If it is cancelled, or packets wait for one another for ever.
+    /// If it is cancelled, packets wait for one another for ever, or the clock does not hold its end.
     pub fn run(&mut self, runners: &mut [Runner]) -> Result<u64, RunError> {
         for runner in &mut *runners {
             runner.course.begin(self.machine);
@@ -79,6 +89,10 @@ impl<'a> Control<'a> {
                 State::Running(_) | State::Steady => runner.course.next_decision(self.now),
             };
             let until = runners.iter().map(next).min().unwrap_or(u64::MAX);
+            if until > self.last {
+                // Nothing is decided before, so that nothing can end before.
+                return Err(RunError::Clock { last: LAST_TIME });
+            }
             let origin = if let [only] = &*runners { only.course.origin() } else { 0 };
             let counts = self.move_to(until, origin)?;
             for (runner, counts) in runners.iter_mut().zip(&counts) {

@@ -111,6 +111,10 @@ pub trait Workload: Debug + Send + Sync {
     fn batch(&self, network: &Network, measure: &MeasureSpec) -> u64;
     /// How much a run of it does, counted in batches of a length in ticks.
     fn extent(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> Extent;
+    /// A time that no run of it is shorter than, in ticks: of an open one, of those that end by themselves.
+    fn least_time(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> u64 {
+        self.extent(network, measure, batch).usual_time()
+    }
     /// A run of it that is about to begin.
     fn course(&self, setting: &Setting) -> Box<dyn Course>;
     /// What each node sends others in a phase, if it has phases.

@@ -9,6 +9,7 @@ mod benchmark;
 mod benchmark_tables;
 mod bounds;
 mod carriers;
+mod clock;
 mod collective;
 mod common;
 mod credits;
