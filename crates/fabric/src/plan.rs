@@ -119,6 +119,9 @@ pub struct Plan {
 /// Parts of the smallest packet's time into which the tick divides it at least, where sources are continuous in time.
 const TICKS_PER_PACKET: u64 = 64;
 
+/// The most routers of a path: packets count them (`Packet::hops`).
+const MOST_ROUTERS: u32 = u16::MAX as u32;
+
 /// Buffers and virtual channels larger than this are taken for mistakes: 2^32 bytes would overflow the counters.
 const LONGEST: u64 = 1 << 50;
 
@@ -144,9 +147,18 @@ impl Plan {
     /// Works the plan out, or says what does not fit together.
     ///
     /// # Errors
-    /// A buffer that does not hold a packet, fewer virtual channels than the routing needs, a link without delay or
+    /// Paths through more routers than packets count, a buffer that does not hold a packet, fewer virtual channels than the routing needs, a link without delay or
     /// bandwidth, times beyond 1,000 s.
     pub fn new(spec: FabricSpec) -> Result<Self, FabricError> {
+        let longest = spec.routing.max_routers();
+        if longest > MOST_ROUTERS {
+            let message = format!(
+                "packets of `{}` on this {} may traverse {longest} routers; at most {MOST_ROUTERS} are counted: choose a shape of shorter paths",
+                spec.routing.kind(),
+                spec.topology.kind()
+            );
+            return Err(FabricError::new("topology", message));
+        }
         let router = spec.router.common();
         let of_trees = |class| spec.groups.as_ref().map_or(0, |groups| groups.trees.classes_on(class));
         let (classes, vcs) = (spec.classes(), spec.vcs());
