@@ -295,7 +295,7 @@ impl Plan {
 
     /// How often the routing has the network's congestion looked at, in ticks; none if it does not.
     pub fn snapshot_period(&self) -> Option<u64> {
-        self.routing.snapshot_period().map(|period| period.0.div_ceil(self.tick.0).max(1))
+        self.routing.snapshot_period().map(|period| period.0 / self.tick.0)
     }
 
     /// The number of output channels of all routers.
@@ -436,6 +436,9 @@ fn grain(spec: &FabricSpec, router_delay: Time) -> Result<Time, FabricError> {
     let mut grain = spec.other_times.iter().fold(router_delay.0, |grain, time| gcd(grain, time.0));
     if let Some(units) = spec.groups.as_ref().and_then(|groups| groups.units) {
         grain = gcd(grain, units.cycle.0);
+    }
+    if let Some(period) = spec.routing.snapshot_period() {
+        grain = gcd(grain, period.0);
     }
     let speedup = u64::from(spec.router.speedup());
     for &size in std::iter::once(&spec.packet).chain(&spec.other_packets) {
