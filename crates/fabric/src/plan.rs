@@ -288,6 +288,11 @@ impl Plan {
         self.groups.as_ref().and_then(|groups| groups.units)
     }
 
+    /// Whether nodes have receive buffers.
+    pub fn has_receive_buffers(&self) -> bool {
+        self.receive_buffer.is_some()
+    }
+
     /// The numbering of the channels.
     pub fn channels(&self) -> &Channels {
         &self.channels

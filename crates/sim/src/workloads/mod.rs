@@ -244,6 +244,11 @@ pub trait Course {
     fn begin(&mut self, machine: &mut dyn Machine);
     /// The time after the present at which it has to decide something next, in ticks.
     fn next_decision(&self, now: u64) -> u64;
+    /// Until when nothing happens to it, in ticks, as it found at its last decision: what it decides before then changes nothing. 0 if it
+    /// does not know.
+    fn idle_until(&self) -> u64 {
+        0
+    }
     /// Takes in what has been counted since the last call, and decides what is due.
     fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine);
     /// How far it is.
