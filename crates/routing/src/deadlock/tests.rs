@@ -33,7 +33,7 @@ fn stating(topology: &dyn Topology) -> Vec<Arc<dyn Routing>> {
 }
 
 /// The networks that the two graphs are compared on: odd and even sizes, sizes of 2, several nodes on a router.
-const NETWORKS: [&str; 28] = [
+const NETWORKS: [&str; 38] = [
     "fat-tree:k=2,n=1",
     "fat-tree:k=2,n=2",
     "fat-tree:k=2,n=3",
@@ -44,14 +44,24 @@ const NETWORKS: [&str; 28] = [
     "fat-tree:k=5,n=2",
     "torus:2",
     "torus:3",
+    "torus:4",
+    "torus:5",
+    "torus:6",
     "torus:8",
+    "torus:13",
+    "torus:14",
     "torus:2x2",
     "torus:4x4",
     "torus:5x4x3",
+    "torus:3x10x2",
     "torus:2x3x4x2",
     "torus:4x5,nodes_per_router=3",
     "mesh:2",
     "mesh:7",
+    "mesh:12",
+    "mesh:11x3",
+    "torus:2x12",
+    "torus:9x6",
     "mesh:2x4",
     "mesh:3x4x2",
     "mesh:4x3,nodes_per_router=2",
@@ -93,6 +103,26 @@ fn representatives_find_the_dependencies_of_all_packets() {
             }
             assert!(all.iter().all(|edge| few.binary_search(edge).is_ok()), "{shorthand}, {routing:?}");
         }
+    }
+}
+
+#[test]
+fn a_long_line_or_ring_has_no_more_representatives_than_a_short_one() {
+    // Would catch a proof that is quadratic in routers: a packet for each other router of a line stood at each of 60,000, which took
+    // a minute and more.
+    for kind in ["torus", "mesh"] {
+        let [short, long] = [100, 60_000].map(|size| {
+            let topology = network(&format!("{kind}:{size}"));
+            let each = |routing: &Arc<dyn Routing>| {
+                let middle = RouterId(topology.routers() / 2 - 3);
+                routing.representatives(middle).expect("stated").len()
+            };
+            stating(&*topology).iter().map(each).collect::<Vec<_>>()
+        });
+        assert!(
+            !short.is_empty() && short == long && short.iter().all(|&count| count <= 16),
+            "{kind}: {short:?} {long:?}"
+        );
     }
 }
 
