@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fabric::{FabricSpec, Plan, ReceiveBufferSpec};
 use routing::algorithms::flat::is_flat;
-use routing::{DependencyCycle, Routing};
+use routing::{DependencyCycle, Routing, RoutingContractError};
 use topology::Topology;
 use units::{Bytes, NodeId, Time};
 
@@ -18,6 +18,8 @@ use crate::last_time::{LAST_TIME, LONGEST_RUN, seconds};
 use crate::messages::direct_routing;
 use crate::network::{Network, Packets};
 use crate::parts::Parts;
+use crate::progress::Progress;
+use crate::run::outcome::RunError;
 use crate::series::MOST_SAMPLES;
 use crate::shared_interfaces;
 use crate::traffic::JobNumbers;
@@ -312,15 +314,36 @@ impl System {
     /// # Errors
     /// If the routing breaks its contract: a bug, reported instead of run into.
     pub fn dependency_cycle(&self) -> Result<Option<DependencyCycle>, SystemError> {
+        self.dependency_cycle_unless(&Progress::new()).unwrap_or(Ok(None))
+    }
+
+    /// The same; none if it is cancelled before it is known.
+    pub(crate) fn dependency_cycle_unless(
+        &self,
+        progress: &Progress,
+    ) -> Option<Result<Option<DependencyCycle>, SystemError>> {
         let Network { topology, routing, .. } = &self.network;
         if self.network.is_flat() {
-            return Ok(None);
+            return Some(Ok(None));
         }
-        let found = match self.network.trees() {
-            Some(trees) => routing::dependency_cycle_with_trees(&**topology, &**routing, trees),
-            None => routing::dependency_cycle(&**topology, &**routing),
-        };
-        found.map_err(|fault| SystemError::new("routing", fault))
+        let trees = self.network.trees().map(|trees| &**trees);
+        let stops = || progress.is_cancelled();
+        match routing::dependency_cycle_unless((&**topology, &**routing), trees, &stops) {
+            Err(RoutingContractError::Stopped) => None,
+            found => Some(found.map_err(|fault| SystemError::new("routing", fault))),
+        }
+    }
+
+    /// Refuses a system that may deadlock, unless it is to run unproven.
+    ///
+    /// # Errors
+    /// The cycle of channels that wait for one another; or that it was cancelled.
+    pub(crate) fn refuse_deadlock_unless(&self, progress: &Progress) -> Result<(), RunError> {
+        if self.spec.measure.unproven {
+            return Ok(());
+        }
+        let cycle = self.dependency_cycle_unless(progress).ok_or(RunError::Cancelled)?;
+        Ok(self.refuse_cycle(cycle?)?)
     }
 
     /// Refuses a system that may deadlock, unless it is to run unproven.

@@ -31,7 +31,7 @@ pub(crate) use search::{most_runs, search};
 /// A routing that may deadlock, a deadlock, or a cancellation.
 pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
     options.progress.set(Phase::Setup, 0.0);
-    system.refuse_deadlock()?;
+    system.refuse_deadlock_unless(&options.progress)?;
     simulate(system, options)
 }
 

@@ -8,6 +8,7 @@ mod architectures;
 mod benchmark;
 mod benchmark_tables;
 mod bounds;
+mod cancelled;
 mod carriers;
 mod clock;
 mod collective;
