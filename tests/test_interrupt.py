@@ -9,11 +9,10 @@ import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
+import pytest
 from cutthrough import _core
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def test_ctrl_c_keeps_finished_points(small: Path, tmp_path: Path) -> None:
     assert json.loads((out / "results.json").read_text())["complete"] is False
 
 
-LONG = {
+LONG: dict[str, Any] = {
     "topology": {"kind": "torus", "dims": [12000]},
     "link": {"bandwidth": "10 Gb/s", "delay": "20 ns"},
     "routing": {"kind": "shortest-path", "vc_rule": "single"},
@@ -67,7 +66,7 @@ LONG = {
 @pytest.mark.alone
 @pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_set_up() -> None:
-    """Catches a signal that is answered when the proof is done: it has an error of its own then, that the ring can deadlock."""
+    """Catches a signal that is answered when the proof is done, which has an error of its own: the ring can deadlock."""
     experiment = ct.load(**LONG)
     press = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     press.start()
