@@ -1,4 +1,4 @@
-"""Ctrl-C keeps the points that have finished."""
+"""Ctrl-C keeps the points that have finished, and ends set-up."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
+import pytest
+from cutthrough import _core
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,3 +52,33 @@ def test_ctrl_c_keeps_finished_points(small: Path, tmp_path: Path) -> None:
     assert not kept.complete
     assert [point["measure.max_time"] for point in kept] == ["30 us"]
     assert json.loads((out / "results.json").read_text())["complete"] is False
+
+
+LONG: dict[str, Any] = {
+    "topology": {"kind": "torus", "dims": [12000]},
+    "link": {"bandwidth": "10 Gb/s", "delay": "20 ns"},
+    "routing": {"kind": "shortest-path", "vc_rule": "single"},
+    "workload": {"kind": "traffic", "load": 0.1},
+}
+"""A ring that can deadlock, which takes many seconds to find out."""
+
+
+@pytest.mark.alone
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_ends_set_up() -> None:
+    """Catches a signal that is answered when the proof is done, which has an error of its own: the ring can deadlock."""
+    experiment = ct.load(**LONG)
+    press = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    press.start()
+    with pytest.raises(KeyboardInterrupt) as raised:
+        experiment.validate()
+    assert raised.value.__context__ is None
+
+
+def test_set_up_can_be_cancelled() -> None:
+    """Catches the validation of a sweep that goes on in its threads when the sweep has been interrupted."""
+    progress = _core.Progress()
+    cancel = threading.Timer(0.2, progress.cancel)
+    cancel.start()
+    with pytest.raises(_core.Cancelled):
+        ct.load(**LONG).built().validate(0, progress)

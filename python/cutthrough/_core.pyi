@@ -85,7 +85,7 @@ class Experiment:
         """One point as TOML, with every default written out; if `complete`, those of its network too."""
     def derived_keys(self, point: int) -> list[str]:
         """The keys of a point that are left out and follow from its network."""
-    def validate(self, point: int) -> None:
+    def validate(self, point: int, progress: Progress | None = None) -> None:
         """Builds a point and proves it free of deadlock, without simulating it. Raises ExperimentError."""
     def check(self, point: int) -> str:
         """JSON: sizes, cost and deadlock freedom of a point. Raises ExperimentError."""

@@ -158,11 +158,13 @@ def validate(jobs: Sequence[Job], effort: Effort) -> None:
     """
     if len(jobs) < 2:
         return
+    progress = _core.Progress()
     with ThreadPoolExecutor(effort.workers(len(jobs)), thread_name_prefix="check") as pool:
         try:
-            for _ in pool.map(lambda job: job.experiment.validate(job.index), jobs):
+            for _ in pool.map(lambda job: job.experiment.validate(job.index, progress), jobs):
                 pass
         except BaseException:
+            progress.cancel()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
 

@@ -73,8 +73,8 @@ pub struct Batch {
     pub packets: u64,
     /// Bytes delivered.
     pub bytes: u64,
-    /// Their latencies summed, in the unit of generation times.
-    pub latency: u64,
+    /// Their latencies summed, in the unit of generation times: two of a slow link may exceed 64 bits.
+    pub latency: u128,
     /// The routers that they have traversed, summed.
     pub hops: u64,
     /// Packets that routers have sent, delivered or not: a packet counts once for each router that it leaves.
@@ -288,7 +288,7 @@ impl Counters {
         let job = self.job_of(packet);
         job.batch.packets += 1;
         job.batch.bytes += u64::from(packet.bytes);
-        job.batch.latency += latency;
+        job.batch.latency += u128::from(latency);
         job.batch.hops += u64::from(packet.hops);
         let source = (packet.flow_id & ((1 << FLOW_BITS) - 1)) as usize;
         debug_assert!(job.by_source.is_empty() || source < job.by_source.len(), "no such source");

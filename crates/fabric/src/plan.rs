@@ -119,6 +119,9 @@ pub struct Plan {
 /// Parts of the smallest packet's time into which the tick divides it at least, where sources are continuous in time.
 const TICKS_PER_PACKET: u64 = 64;
 
+/// The most routers of a path: packets count them (`Packet::hops`).
+const MOST_ROUTERS: u32 = u16::MAX as u32;
+
 /// Buffers and virtual channels larger than this are taken for mistakes: 2^32 bytes would overflow the counters.
 const LONGEST: u64 = 1 << 50;
 
@@ -144,9 +147,18 @@ impl Plan {
     /// Works the plan out, or says what does not fit together.
     ///
     /// # Errors
-    /// A buffer that does not hold a packet, fewer virtual channels than the routing needs, a link without delay or
+    /// Paths through more routers than packets count, a buffer that does not hold a packet, fewer virtual channels than the routing needs, a link without delay or
     /// bandwidth, times beyond 1,000 s.
     pub fn new(spec: FabricSpec) -> Result<Self, FabricError> {
+        let longest = spec.routing.max_routers();
+        if longest > MOST_ROUTERS {
+            let message = format!(
+                "packets of `{}` on this {} may traverse {longest} routers; at most {MOST_ROUTERS} are counted: choose a shape of shorter paths",
+                spec.routing.kind(),
+                spec.topology.kind()
+            );
+            return Err(FabricError::new("topology", message));
+        }
         let router = spec.router.common();
         let of_trees = |class| spec.groups.as_ref().map_or(0, |groups| groups.trees.classes_on(class));
         let (classes, vcs) = (spec.classes(), spec.vcs());
@@ -276,6 +288,11 @@ impl Plan {
         self.groups.as_ref().and_then(|groups| groups.units)
     }
 
+    /// Whether nodes have receive buffers.
+    pub fn has_receive_buffers(&self) -> bool {
+        self.receive_buffer.is_some()
+    }
+
     /// The numbering of the channels.
     pub fn channels(&self) -> &Channels {
         &self.channels
@@ -283,7 +300,7 @@ impl Plan {
 
     /// How often the routing has the network's congestion sampled, in ticks; none if it does not.
     pub fn snapshot_period(&self) -> Option<u64> {
-        self.routing.snapshot_period().map(|period| period.0.div_ceil(self.tick.0).max(1))
+        self.routing.snapshot_period().map(|period| period.0 / self.tick.0)
     }
 
     /// The number of output channels of all routers.
@@ -424,6 +441,9 @@ fn grain(spec: &FabricSpec, router_delay: Time) -> Result<Time, FabricError> {
     let mut grain = spec.other_times.iter().fold(router_delay.0, |grain, time| gcd(grain, time.0));
     if let Some(units) = spec.groups.as_ref().and_then(|groups| groups.units) {
         grain = gcd(grain, units.cycle.0);
+    }
+    if let Some(period) = spec.routing.snapshot_period() {
+        grain = gcd(grain, period.0);
     }
     let speedup = u64::from(spec.router.speedup());
     for &size in std::iter::once(&spec.packet).chain(&spec.other_packets) {

@@ -25,7 +25,7 @@ pub struct Transmission {
     /// When its head leaves, in ticks.
     pub at: u64,
     /// How long it keeps the channel busy, in ticks.
-    pub time: u32,
+    pub time: u64,
     /// The output or the injection channel, by its number in the partition.
     output: u32,
 }
@@ -57,7 +57,7 @@ impl Transmissions {
             self.log = Vec::new();
             return;
         }
-        self.log.push(Transmission { output: output as u32, time: u32::try_from(time).unwrap_or(u32::MAX), ..*of });
+        self.log.push(Transmission { output: output as u32, time, ..*of });
     }
 
     /// What has been logged, each with where its channel starts; and how many there have been.

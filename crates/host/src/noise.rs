@@ -77,13 +77,13 @@ impl NoiseParams {
             let (from, to) = self.detour(rank, number);
             let free = from.saturating_sub(at);
             if left <= free {
-                return at + left;
+                return at.saturating_add(left);
             }
             left -= free;
             at = at.max(to);
-            let rest = ((number + 1) * self.period).saturating_sub(at);
+            let rest = (number + 1).saturating_mul(self.period).saturating_sub(at);
             if left <= rest {
-                return at + left;
+                return at.saturating_add(left);
             }
             (at, left, number) = (at + rest, left - rest, number + 1);
         }

@@ -245,7 +245,7 @@ impl Processors {
         let end = self.end(rank, free_at.max(now), time);
         self.accepted = Accepted { begin: free_at.max(now), work: time, beside: false };
         let own = &mut self.all[rank as usize];
-        own.busy.computing += time;
+        own.busy.computing = own.busy.computing.saturating_add(time);
         own.computes_until = end;
         own.computing = self.params.occupied && end > now;
         end

@@ -1,23 +1,25 @@
 //! An experiment, as Python handles it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Map, Value, json};
-use sim::RunOptions;
+use sim::{Point, RunOptions};
 
 use crate::errors::{unfinished, wrong, wrong_topology};
 use crate::mapping::numbers;
 use crate::programs::{Program, Runs};
 use crate::progress::Progress;
 use crate::topology::{Topology, doubles};
+use crate::watched::watched;
 
 /// A checked experiment: one point, or the points of a sweep.
 #[pyclass(frozen, module = "cutthrough._core")]
 pub struct Experiment {
-    inner: sim::Experiment,
+    inner: Arc<sim::Experiment>,
     /// The keys that replace those of the file, with their values.
     overrides: Vec<(String, String)>,
     /// Its programs that are called back.
@@ -31,13 +33,31 @@ impl Experiment {
     fn of(py: Python<'_>, inner: sim::Experiment, overrides: Vec<(String, String)>) -> PyResult<Self> {
         let called = Runs::of(py, inner.called_back())?;
         let inner = if called.is_empty() { inner } else { inner.with_programs(called.begin(py)?.given()) };
-        Ok(Self { inner, overrides, called })
+        Ok(Self { inner: Arc::new(inner), overrides, called })
     }
 
-    fn point(&self, index: usize) -> PyResult<&sim::Point> {
+    fn point(&self, index: usize) -> PyResult<&Point> {
         let points = self.inner.points();
         let missing = || PyIndexError::new_err(format!("no point {index}; there are {}", points.len()));
         points.get(index).ok_or_else(missing)
+    }
+}
+
+impl Experiment {
+    /// Does something with a point that may take long: Ctrl-C and other signals end it, and so does its progress.
+    fn watched<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        (index, progress): (usize, &sim::Progress),
+        work: impl FnOnce(&sim::Experiment, &Point) -> T + Send + 'static,
+    ) -> PyResult<T> {
+        let point = self.point(index)?;
+        if !self.called.is_empty() {
+            // Code in Python runs on a thread that outlives it.
+            return Ok(py.detach(|| work(&self.inner, point)));
+        }
+        let inner = Arc::clone(&self.inner);
+        watched(py, progress, move || work(&inner, &inner.points()[index]))
     }
 }
 
@@ -104,30 +124,33 @@ impl Experiment {
     /// One point as TOML, with every default written out; `complete`, with those too that follow from the network.
     #[pyo3(signature = (point, complete = true))]
     fn resolved_point(&self, py: Python<'_>, point: usize, complete: bool) -> PyResult<String> {
-        let point = self.point(point)?;
-        Ok(if complete {
-            py.detach(|| sim::completed(&self.inner, point)).spec.to_toml()
-        } else {
-            self.inner.resolved(point)
-        })
+        if !complete {
+            return Ok(self.inner.resolved(self.point(point)?));
+        }
+        let found = self.watched(py, (point, &sim::Progress::new()), sim::completed)?;
+        Ok(found.spec.to_toml())
     }
 
     /// The keys of a point that are left out and follow from its network.
     fn derived_keys(&self, py: Python<'_>, point: usize) -> PyResult<Vec<String>> {
-        let point = self.point(point)?;
-        Ok(py.detach(|| sim::completed(&self.inner, point)).keys)
+        Ok(self.watched(py, (point, &sim::Progress::new()), sim::completed)?.keys)
     }
 
     /// Builds a point and proves it free of deadlock, without simulating it.
-    fn validate(&self, py: Python<'_>, point: usize) -> PyResult<()> {
-        let point = self.point(point)?;
-        py.detach(|| sim::validate_point(&self.inner, point)).map_err(|error| wrong(&error))
+    #[pyo3(signature = (point, progress = None))]
+    fn validate(&self, py: Python<'_>, point: usize, progress: Option<&Progress>) -> PyResult<()> {
+        let progress = progress.map_or_else(sim::Progress::new, |progress| progress.inner.clone());
+        let own = progress.clone();
+        let work = move |experiment: &sim::Experiment, point: &Point| sim::validate_point(experiment, point, &own);
+        self.watched(py, (point, &progress), work)?.map_err(|error| unfinished(&error))
     }
 
     /// JSON: sizes, cost and deadlock freedom of a point.
     fn check(&self, py: Python<'_>, point: usize) -> PyResult<String> {
-        let point = self.point(point)?;
-        let check = py.detach(|| sim::check_point(&self.inner, point)).map_err(|error| wrong(&error))?;
+        let progress = sim::Progress::new();
+        let own = progress.clone();
+        let work = move |experiment: &sim::Experiment, point: &Point| sim::check_point(experiment, point, &own);
+        let check = self.watched(py, (point, &progress), work)?.map_err(|error| unfinished(&error))?;
         Ok(json!(check).to_string())
     }
 
@@ -156,8 +179,8 @@ impl Experiment {
     /// JSON: channel loads of a point; and the load of each channel of `Topology.channel_table` as a share of its own
     /// bandwidth, per unit of offered load, as 64-bit floats.
     fn analyze<'py>(&self, py: Python<'py>, point: usize) -> PyResult<(String, Bound<'py, PyBytes>)> {
-        let point = self.point(point)?;
-        let analysis = py.detach(|| sim::analyze_point(&self.inner, point)).map_err(|error| wrong(&error))?;
+        let analysis = self.watched(py, (point, &sim::Progress::new()), sim::analyze_point)?;
+        let analysis = analysis.map_err(|error| wrong(&error))?;
         Ok((json!(analysis).to_string(), doubles(py, &analysis.channel_loads)))
     }
 
@@ -170,13 +193,14 @@ impl Experiment {
         threads: usize,
         progress: &Progress,
     ) -> PyResult<(String, Bound<'py, PyBytes>)> {
-        let point = self.point(point)?;
         let options = RunOptions { threads, progress: progress.inner.clone(), ..RunOptions::default() };
         let result = if self.called.is_empty() {
-            py.detach(|| sim::run_point(&self.inner, point, &options))
+            let work = move |experiment: &sim::Experiment, point: &Point| sim::run_point(experiment, point, &options);
+            self.watched(py, (point, &progress.inner), work)?
         } else {
+            let point = self.point(point)?;
             let run = self.called.begin(py)?;
-            let own = self.inner.clone().with_programs(run.given());
+            let own = (*self.inner).clone().with_programs(run.given());
             let result = py.detach(|| sim::run_point(&own, point, &options));
             self.called.end(py, &run, result.is_ok())?;
             result

@@ -8,6 +8,7 @@ mod programs;
 mod progress;
 mod statistics;
 mod topology;
+mod watched;
 
 /// The compiled half of Cutthrough. Private: use what `cutthrough` exports.
 #[pyo3::pymodule]

@@ -41,7 +41,8 @@ use crate::algorithms::planes::one_plane;
 use crate::trees::Trees;
 use crate::walk::{RoutingContractError, Wiring};
 use follow::{add_destinations, add_representatives, check_destinations, destinations, spread};
-use graph::DependencyGraph;
+pub use graph::Stops;
+use graph::{DependencyGraph, NEVER};
 
 /// Up to so many pairs of routers and destinations are all followed: about a quarter of a second.
 const EXHAUSTIVE: u64 = 1 << 20;
@@ -92,7 +93,7 @@ pub fn dependency_cycle(
     topology: &dyn Topology,
     routing: &dyn Routing,
 ) -> Result<Option<DependencyCycle>, RoutingContractError> {
-    find_dependency_cycle(one_plane(topology, routing), None, EXHAUSTIVE)
+    dependency_cycle_unless((topology, routing), None, NEVER)
 }
 
 /// The same of the packets of a routing and of trees together, which wait for one another where they use the same classes of virtual
@@ -105,14 +106,27 @@ pub fn dependency_cycle_with_trees(
     routing: &dyn Routing,
     trees: &Trees,
 ) -> Result<Option<DependencyCycle>, RoutingContractError> {
-    find_dependency_cycle((topology, routing), Some(trees), EXHAUSTIVE)
+    dependency_cycle_unless((topology, routing), Some(trees), NEVER)
+}
+
+/// The same, with trees or without; asks many times a second whether to stop.
+///
+/// # Errors
+/// If the routing breaks its contract; `RoutingContractError::Stopped` if it was to stop.
+pub fn dependency_cycle_unless(
+    (topology, routing): (&dyn Topology, &dyn Routing),
+    trees: Option<&Trees>,
+    stops: &Stops<'_>,
+) -> Result<Option<DependencyCycle>, RoutingContractError> {
+    let network = if trees.is_some() { (topology, routing) } else { one_plane(topology, routing) };
+    find_dependency_cycle(network, trees, (EXHAUSTIVE, stops))
 }
 
 /// The same; where more than `limit` pairs of routers and destinations would have to be followed, by representatives.
 fn find_dependency_cycle(
     (topology, routing): (&dyn Topology, &dyn Routing),
     trees: Option<&Trees>,
-    limit: u64,
+    (limit, stops): (u64, &Stops<'_>),
 ) -> Result<Option<DependencyCycle>, RoutingContractError> {
     let wiring = Wiring::new(topology);
     let classes = trees.map_or(0, Trees::classes).max(routing.classes());
@@ -122,13 +136,13 @@ fn find_dependency_cycle(
         }
     };
     // Representatives may do more than packets can: whether a cycle among them is real is for the enumeration to decide.
-    if let Some(by_few) = by_representatives(&wiring, (topology, routing), (classes, limit))? {
+    if let Some(by_few) = by_representatives(&wiring, (topology, routing), (classes, limit, stops))? {
         add_trees(&by_few);
         if by_few.cycle().is_none() {
             return Ok(None);
         }
     }
-    let graph = DependencyGraph::new(&wiring, classes);
+    let graph = DependencyGraph::new(&wiring, classes).stopped_by(stops);
     if graph.vertices > 0 && routing.waypoints() > 0 {
         legs::add(&graph, topology, routing)?;
     } else {
@@ -164,7 +178,7 @@ fn name_cycle(
 fn by_representatives<'a>(
     wiring: &'a Wiring,
     (topology, routing): (&dyn Topology, &dyn Routing),
-    (classes, limit): (u8, u64),
+    (classes, limit, stops): (u8, u64, &'a Stops<'a>),
 ) -> Result<Option<DependencyGraph<'a>>, RoutingContractError> {
     let nodes = destinations(topology, routing);
     let (routers, all) = (u64::from(topology.routers()), nodes.len() as u64);
@@ -172,7 +186,7 @@ fn by_representatives<'a>(
     if routers * all <= limit || !stated {
         return Ok(None);
     }
-    let graph = DependencyGraph::new(wiring, classes);
+    let graph = DependencyGraph::new(wiring, classes).stopped_by(stops);
     add_representatives(&graph, routing)?;
     let (sample, sources) = match routing.waypoints() {
         0 => ((SAMPLE / routers).max(2), u32::MAX),

@@ -16,7 +16,8 @@ mod walk;
 
 pub use catalogue::RoutingSpec;
 pub use deadlock::{
-    DependencyCycle, HeldChannel, channel_name, dependency_cycle, dependency_cycle_with_trees, router_name,
+    DependencyCycle, HeldChannel, Stops, channel_name, dependency_cycle, dependency_cycle_unless,
+    dependency_cycle_with_trees, router_name,
 };
 pub use export::RoutingTable;
 pub use lengths::PathLengths;

@@ -64,6 +64,9 @@ pub enum RoutingContractError {
         /// What the routing promises.
         max_routers: u32,
     },
+    /// No defect: whoever has asked for the check has stopped it before it was done.
+    #[error("the check was stopped")]
+    Stopped,
 }
 
 /// A hop from a stop.

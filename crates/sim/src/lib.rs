@@ -15,6 +15,7 @@ mod experiment;
 mod flat;
 mod groups;
 mod job;
+mod last_time;
 mod loads;
 mod machine;
 mod memory;

@@ -23,6 +23,9 @@ pub trait Machine {
     /// Moves on to a time, in ticks; returns by number (`JobNumbers`) the counts of all partitions in each batch of a length until then, the
     /// last of which may be shorter.
     fn advance(&mut self, until: u64, batch: u64) -> Vec<Vec<Batch>>;
+    /// Moves on to a time before which nothing happens, but that credits and the like come back until it has settled. Nothing is
+    /// counted.
+    fn pass(&mut self, settled: u64, until: u64);
     /// Packets in the network.
     fn in_flight(&mut self) -> i64;
     /// Measures packets of a job generated from a time on, and counts its bytes by source and by channel from now on.
@@ -215,6 +218,19 @@ impl<R: Routers + 'static> Parts<R> {
         self.pool.workers().for_each(|mut worker| visit(&mut worker.context.counters));
     }
 
+    /// Does what is due, and moves on to the next time at which something is, or to a time if that is sooner.
+    fn run_to_next(&mut self, until: u64, window: u64) {
+        while let Some(action) = self.timeline.take_due(self.now) {
+            match action {
+                Global::Snapshot { .. } => self.take_snapshot(),
+                Global::Sample => self.take_sample(),
+            }
+        }
+        let next = self.timeline.next().map_or(until, |next| until.min(next));
+        self.pool.run(self.now..next, window);
+        self.now = next;
+    }
+
     /// Shows all partitions how congested the channels of all are now.
     fn take_snapshot(&mut self) {
         self.congestion.swap(0, 1);
@@ -289,15 +305,7 @@ impl<R: Routers + 'static> Machine for Parts<R> {
         let begin = self.now;
         self.each_counters(|counters| counters.count_batches(begin, batch));
         while self.now < until {
-            while let Some(action) = self.timeline.take_due(self.now) {
-                match action {
-                    Global::Snapshot { .. } => self.take_snapshot(),
-                    Global::Sample => self.take_sample(),
-                }
-            }
-            let next = self.timeline.next().map_or(until, |next| until.min(next));
-            self.pool.run(self.now..next, self.window);
-            self.now = next;
+            self.run_to_next(until, self.window);
         }
         self.advances = self.advances.wrapping_add(1);
         if self.advances.is_multiple_of(CHECK_INTERVAL) {
@@ -314,6 +322,20 @@ impl<R: Routers + 'static> Machine for Parts<R> {
             *delivered += sums.iter().map(|batch| batch.bytes).sum::<u64>();
         }
         sums
+    }
+
+    fn pass(&mut self, settled: u64, until: u64) {
+        let counts = self.advance(settled.min(until), u64::MAX);
+        debug_assert!(counts.iter().flatten().all(|batch| *batch == Batch::default()), "something has happened");
+        if self.now < until && self.timeline.put_off(until) {
+            // All that would be taken until then are like one of the present.
+            self.take_snapshot();
+        }
+        while self.now < until {
+            // One window: partitions have nothing to send one another.
+            self.run_to_next(until, u64::MAX);
+        }
+        debug_assert!(self.mail.iter().all(|mail| lock(mail).is_empty()), "something is under way");
     }
 
     fn in_flight(&mut self) -> i64 {

@@ -8,7 +8,7 @@ use routing::Routing;
 use routing::algorithms::flat::is_flat;
 use routing::trees::Trees;
 use topology::{ChannelClass, Endpoint, Topology};
-use units::{PortId, RouterId};
+use units::{Bytes, PortId, RouterId};
 
 /// How a message is cut into packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,17 @@ impl Network {
         let rest = (message % u64::from(packet)) as u32;
         let time = |bytes| self.plan.serialization(ChannelClass::INJECTION, bytes);
         whole.saturating_mul(time(packet)).saturating_add(if rest > 0 { time(rest) } else { 0 })
+    }
+
+    /// The time that so many bytes take the links of a class that a node has, in whole packets of a size and in ticks: no number of packets
+    /// carries them sooner. On a flat network they are one message.
+    pub fn least_time(&self, class: ChannelClass, bytes: u64, packet: u32) -> u64 {
+        if self.is_flat() {
+            let time = self.plan.bandwidth(ChannelClass::INJECTION).serialization(Bytes(bytes));
+            return time.map_or(u64::MAX, |(time, _)| time.0);
+        }
+        let packets = bytes / u64::from(packet) / u64::from(self.planes());
+        packets.saturating_mul(self.plan.serialization(class, packet))
     }
 
     /// The injection links of a node: one for every plane.

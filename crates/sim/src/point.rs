@@ -8,7 +8,7 @@ use workload::program::Programs;
 use crate::analysis::{self, Analysis, CALLED_BACK, Check};
 use crate::error::SystemError;
 use crate::experiment::{Experiment, ExperimentError, Point, Search};
-use crate::progress::Phase;
+use crate::progress::{Phase, Progress};
 use crate::results::PointResult;
 use crate::run;
 use crate::run::outcome::{RunError, RunOptions};
@@ -39,24 +39,34 @@ fn located(experiment: &Experiment, point: &Point, error: &SystemError) -> Exper
     experiment.error_in(point, &error.key, &*error.message)
 }
 
+/// A run that ends without a result; what is wrong with the experiment is at its place.
+fn ended(experiment: &Experiment, point: &Point, error: RunError) -> PointError {
+    match error {
+        RunError::System(error) => located(experiment, point, &error).into(),
+        other => PointError::Run(other),
+    }
+}
+
 /// Builds a point and proves it free of deadlock, as a run does before it starts, and simulates nothing.
 ///
 /// # Errors
-/// What is wrong with the experiment, with file, line and key.
-pub fn validate_point(experiment: &Experiment, point: &Point) -> Result<(), ExperimentError> {
+/// What is wrong with the experiment, with file, line and key; or a cancellation.
+pub fn validate_point(experiment: &Experiment, point: &Point, progress: &Progress) -> Result<(), PointError> {
     let system = build(experiment, point)?;
-    experiment.proofs().refuse_deadlock(&system).map_err(|error| located(experiment, point, &error))
+    let proven = experiment.proofs().refuse_deadlock(&system, progress);
+    proven.map_err(|error| ended(experiment, point, error))
 }
 
 /// Describes a point.
 ///
 /// # Errors
-/// What is wrong with the experiment, with file, line and key.
-pub fn check_point(experiment: &Experiment, point: &Point) -> Result<Check, ExperimentError> {
+/// What is wrong with the experiment, with file, line and key; or a cancellation.
+pub fn check_point(experiment: &Experiment, point: &Point, progress: &Progress) -> Result<Check, PointError> {
     let system = build(experiment, point)?;
-    let cycle = experiment.proofs().dependency_cycle(&system);
+    let cycle = experiment.proofs().dependency_cycle(&system, progress);
+    let cycle = cycle.ok_or(PointError::Run(RunError::Cancelled))?;
     let described = cycle.and_then(|cycle| analysis::describe(&system, cycle));
-    described.map_err(|error| located(experiment, point, &error))
+    Ok(described.map_err(|error| located(experiment, point, &error))?)
 }
 
 /// What the ranks of a point do, and the node of each.
@@ -94,7 +104,7 @@ pub fn analyze_point(experiment: &Experiment, point: &Point) -> Result<Analysis,
 pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -> Result<PointResult, PointError> {
     let system = build(experiment, point)?;
     options.progress.set(Phase::Setup, 0.0);
-    let proven = experiment.proofs().refuse_deadlock(&system).map_err(RunError::from);
+    let proven = experiment.proofs().refuse_deadlock(&system, &options.progress);
     let mut result = proven.and_then(|()| match point.spec.measure.search {
         None => run::simulate(&system, options),
         Some(Search::Saturation) => run::search(&system, options),
@@ -106,8 +116,5 @@ pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -
         all.append(&mut found.warnings);
         found.warnings = all;
     }
-    result.map_err(|error| match error {
-        RunError::System(error) => located(experiment, point, &error).into(),
-        other => PointError::Run(other),
-    })
+    result.map_err(|error| ended(experiment, point, error))
 }

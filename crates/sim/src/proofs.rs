@@ -8,6 +8,8 @@ use topology::NetworkSpec;
 
 use crate::error::SystemError;
 use crate::experiment::ExperimentSpec;
+use crate::progress::Progress;
+use crate::run::outcome::RunError;
 use crate::system::System;
 
 /// The verdict on each topology, routing and trees that have been checked together. Clones share what they know.
@@ -26,32 +28,33 @@ type Entry = Arc<Mutex<Option<Verdict>>>;
 type Verdict = Result<Option<DependencyCycle>, SystemError>;
 
 impl Proofs {
-    /// A cycle of channel dependencies, if the routing of a system has one.
-    ///
-    /// # Errors
-    /// If the routing breaks its contract.
-    pub(crate) fn dependency_cycle(&self, system: &System) -> Verdict {
+    /// A cycle of channel dependencies, if the routing of a system has one; none if it is cancelled before it is known.
+    pub(crate) fn dependency_cycle(&self, system: &System, progress: &Progress) -> Option<Verdict> {
         let ExperimentSpec { topology, routing, .. } = &system.spec;
         let pair = (topology.clone(), routing.clone(), system.network.trees().cloned());
-        self.verdict(pair, || system.dependency_cycle())
+        self.verdict(pair, || system.dependency_cycle_unless(progress))
     }
 
     /// Refuses a system that may deadlock, unless it is to run unproven.
     ///
     /// # Errors
-    /// The cycle of channels that wait for one another.
-    pub(crate) fn refuse_deadlock(&self, system: &System) -> Result<(), SystemError> {
+    /// The cycle of channels that wait for one another; or that it was cancelled.
+    pub(crate) fn refuse_deadlock(&self, system: &System, progress: &Progress) -> Result<(), RunError> {
         if system.spec.measure.unproven {
             return Ok(());
         }
-        system.refuse_cycle(self.dependency_cycle(system)?)
+        let verdict = self.dependency_cycle(system, progress).ok_or(RunError::Cancelled)?;
+        Ok(system.refuse_cycle(verdict?)?)
     }
 
-    /// The verdict on a pair, found by `check` unless it is known.
-    fn verdict(&self, pair: Pair, check: impl FnOnce() -> Verdict) -> Verdict {
+    /// The verdict on a pair, found by `check` unless it is known; one that is cancelled finds none.
+    fn verdict(&self, pair: Pair, check: impl FnOnce() -> Option<Verdict>) -> Option<Verdict> {
         let known = self.entry(pair);
         let mut verdict = known.lock().unwrap_or_else(PoisonError::into_inner);
-        verdict.get_or_insert_with(check).clone()
+        if verdict.is_none() {
+            *verdict = check();
+        }
+        verdict.clone()
     }
 
     /// Where the verdict on a pair is, or will be.
@@ -88,16 +91,23 @@ mod tests {
                 checks.fetch_add(1, Ordering::Relaxed);
                 // Long enough for the others to come.
                 std::thread::yield_now();
-                match vc_rule {
+                Some(match vc_rule {
                     VcRule::Single => Err(SystemError::new("routing", "a cycle")),
                     _ => Ok(None),
-                }
+                })
             })
         };
+        // What is cancelled is not known afterwards.
+        let pair = (
+            topology.clone(),
+            Some(RoutingSpec::ShortestPath(ShortestPathSpec { vc_rule: VcRule::Hops, ..ShortestPathSpec::default() })),
+            None,
+        );
+        assert!(proofs.verdict(pair, || None).is_none());
         std::thread::scope(|scope| {
             for point in 0..12 {
                 let (vc_rule, verdict) = (if point % 2 == 0 { VcRule::Hops } else { VcRule::Single }, &verdict);
-                scope.spawn(move || assert_eq!(verdict(vc_rule).is_err(), vc_rule == VcRule::Single));
+                scope.spawn(move || assert_eq!(verdict(vc_rule).unwrap().is_err(), vc_rule == VcRule::Single));
             }
         });
         assert_eq!(checks.into_inner(), 2);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fabric::{FabricSpec, Plan, ReceiveBufferSpec};
 use routing::algorithms::flat::is_flat;
-use routing::{DependencyCycle, Routing};
+use routing::{DependencyCycle, Routing, RoutingContractError};
 use topology::Topology;
 use units::{Bytes, NodeId, Time};
 
@@ -14,19 +14,16 @@ use crate::experiment::ExperimentSpec;
 use crate::flat;
 use crate::groups::{Demand, JobGroups, senders};
 use crate::job::{self, Draft, Job};
+use crate::last_time::{LAST_TIME, LONGEST_RUN, seconds};
 use crate::messages::direct_routing;
 use crate::network::{Network, Packets};
 use crate::parts::Parts;
+use crate::progress::Progress;
+use crate::run::outcome::RunError;
 use crate::series::MOST_SAMPLES;
 use crate::shared_interfaces;
 use crate::traffic::JobNumbers;
 use crate::workloads::Setting;
-
-/// The longest run in picoseconds, some 26 days: times that lie behind its end have to fit into 64 bits too.
-const LONGEST_RUN: u64 = 1 << 61;
-
-/// Batches of the longest run, its warm-up and its draining included.
-const MOST_BATCHES: u64 = 1 << 13;
 
 /// A system built from one point of an experiment: everything but its state.
 #[derive(Clone, Debug)]
@@ -139,28 +136,48 @@ impl System {
         Err(SystemError::new(format!("job.{name}.{key}"), message))
     }
 
-    /// Refuses a run that may be longer than the clock holds.
+    /// Refuses a run that certainly takes longer than the clock holds.
     fn check_clock(&self) -> Result<(), SystemError> {
-        if let Some(end) = self.spec.measure.max_time.filter(|end| end.0 > LONGEST_RUN) {
-            let message = format!("{end} is too long: the clock holds a run of {}", Time(LONGEST_RUN));
-            return Err(SystemError::new("measure.max_time", message));
-        }
-        let longest = self.picoseconds(self.batch()).saturating_mul(MOST_BATCHES);
-        let Some(slowest) = self.jobs.iter().find(|job| job.workload.is_open()) else { return Ok(()) };
-        if self.spec.measure.max_time.is_some() || longest <= LONGEST_RUN {
-            return Ok(());
-        }
-        let key = match &*slowest.name {
-            "" => "workload.load".to_owned(),
-            name => format!("job.{name}.workload.load"),
+        let measure = &self.spec.measure;
+        let too_long = |key: &str, time: Time| {
+            let message = format!("{time} is too long: the clock holds a run of {LONGEST_RUN} (92 days)");
+            Err(SystemError::new(key, message))
         };
-        let message = format!(
-            "at load {} messages are so rare that a run may take longer than the {} that the clock holds; raise the load, or set \
-             `measure.max_time`",
-            slowest.workload.load(),
-            Time(LONGEST_RUN)
-        );
-        Err(SystemError::new(key, message))
+        if let Some(end) = measure.max_time {
+            // Everything ends by then.
+            return if end > LONGEST_RUN { too_long("measure.max_time", end) } else { Ok(()) };
+        }
+        if let Some(least) = measure.min_time.filter(|&least| least > LONGEST_RUN) {
+            return too_long("measure.min_time", least);
+        }
+        let batch = self.batch();
+        let takes = |job: &Job| self.picoseconds(job.workload.least_time(&self.network, measure, batch));
+        // What ends by a time of its own, or is not waited for, may be longer.
+        let waited_for = |job: &&Job| !job.background && job.span.end == u64::MAX;
+        let Some(job) = self.jobs.iter().filter(waited_for).find(|job| takes(job) > LAST_TIME.0) else { return Ok(()) };
+        let (key, message) = match job.workload.is_open() {
+            true => (
+                "workload.load",
+                format!(
+                    "at load {} messages are so rare that a run takes at least {}, and the clock holds {LAST_TIME} (104 days); raise the \
+                     load, or set `measure.max_time`",
+                    job.workload.load(),
+                    seconds(takes(job)),
+                ),
+            ),
+            false => (
+                "workload",
+                format!(
+                    "what the node with most to send or to receive has takes its links at least {}, and the clock holds {LAST_TIME} (104 days); \
+                     send less, or set `measure.max_time`",
+                    seconds(takes(job)),
+                ),
+            ),
+        };
+        Err(SystemError::new(
+            if job.name.is_empty() { key.to_owned() } else { format!("job.{}.{key}", job.name) },
+            message,
+        ))
     }
 
     /// Refuses a time series of more samples than are kept, or of several in a tick.
@@ -297,15 +314,36 @@ impl System {
     /// # Errors
     /// If the routing breaks its contract: a bug, reported instead of run into.
     pub fn dependency_cycle(&self) -> Result<Option<DependencyCycle>, SystemError> {
+        self.dependency_cycle_unless(&Progress::new()).unwrap_or(Ok(None))
+    }
+
+    /// The same; none if it is cancelled before it is known.
+    pub(crate) fn dependency_cycle_unless(
+        &self,
+        progress: &Progress,
+    ) -> Option<Result<Option<DependencyCycle>, SystemError>> {
         let Network { topology, routing, .. } = &self.network;
         if self.network.is_flat() {
-            return Ok(None);
+            return Some(Ok(None));
         }
-        let found = match self.network.trees() {
-            Some(trees) => routing::dependency_cycle_with_trees(&**topology, &**routing, trees),
-            None => routing::dependency_cycle(&**topology, &**routing),
-        };
-        found.map_err(|fault| SystemError::new("routing", fault))
+        let trees = self.network.trees().map(|trees| &**trees);
+        let stops = || progress.is_cancelled();
+        match routing::dependency_cycle_unless((&**topology, &**routing), trees, &stops) {
+            Err(RoutingContractError::Stopped) => None,
+            found => Some(found.map_err(|fault| SystemError::new("routing", fault))),
+        }
+    }
+
+    /// Refuses a system that may deadlock, unless it is to run unproven.
+    ///
+    /// # Errors
+    /// The cycle of channels that wait for one another; or that it was cancelled.
+    pub(crate) fn refuse_deadlock_unless(&self, progress: &Progress) -> Result<(), RunError> {
+        if self.spec.measure.unproven {
+            return Ok(());
+        }
+        let cycle = self.dependency_cycle_unless(progress).ok_or(RunError::Cancelled)?;
+        Ok(self.refuse_cycle(cycle?)?)
     }
 
     /// Refuses a system that may deadlock, unless it is to run unproven.

@@ -34,6 +34,20 @@ impl Timeline {
         self.entries.last().map(|&(at, _)| at)
     }
 
+    /// Puts off actions that repeat until a time has come, each to the first of its times that is not before; whether there were any.
+    pub fn put_off(&mut self, until: u64) -> bool {
+        let repeats = |&(at, action): &(u64, Global)| at < until && matches!(action, Global::Snapshot { .. });
+        let early: Vec<_> = self.entries.extract_if(.., |entry| repeats(entry)).collect();
+        // Of equal times what was added first comes first, and it lies last.
+        for &(at, action) in early.iter().rev() {
+            if let Global::Snapshot { period } = action {
+                let periods = (until - at).div_ceil(period.max(1));
+                self.add(at.saturating_add(periods.saturating_mul(period.max(1))), action);
+            }
+        }
+        !early.is_empty()
+    }
+
     /// Takes the next action whose time has come. One that repeats is added again.
     pub fn take_due(&mut self, now: u64) -> Option<Global> {
         let (at, action) = self.entries.pop_if(|&mut (at, _)| at <= now)?;
@@ -69,5 +83,19 @@ mod tests {
             assert!(timeline.next() > Some(now));
         }
         assert_eq!(seen, [(0, 3), (3, 3), (4, 6), (4, 100), (5, 0), (6, 3), (9, 3), (10, 6)]);
+    }
+
+    #[test]
+    fn what_is_put_off_comes_at_the_first_of_its_times() {
+        // Would catch a repeated action that leaves its grid, comes before its time or twice, and one that does not repeat and is lost.
+        let mut timeline = Timeline::default();
+        timeline.add(3, Global::Snapshot { period: 7 });
+        timeline.add(5, Global::Sample);
+        assert!(timeline.put_off(17) && !timeline.put_off(17));
+        assert_eq!((timeline.next(), timeline.take_due(5)), (Some(5), Some(Global::Sample)));
+        assert_eq!(timeline.next(), Some(17));
+        assert!(timeline.put_off(18));
+        assert_eq!((timeline.next(), timeline.take_due(24)), (Some(24), Some(Global::Snapshot { period: 7 })));
+        assert_eq!(timeline.next(), Some(31));
     }
 }

@@ -18,6 +18,13 @@ impl Executor {
         Progress { is_busy, ..self.progress }
     }
 
+    /// Until when nothing happens here unless something comes, in picoseconds: `u64::MAX` if nothing is to happen. None if something waits
+    /// to be sent, or the programs have not begun.
+    pub fn idle_until(&self) -> Option<u64> {
+        let is_idle = !self.progress.is_busy && self.queues.is_empty();
+        is_idle.then(|| self.pending.first().unwrap_or(u64::MAX))
+    }
+
     /// Why the ranks cannot go on, if they cannot: the first error of the lowest rank.
     pub fn error(&self) -> Option<&HostError> {
         self.error.as_ref()

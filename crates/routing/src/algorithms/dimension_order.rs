@@ -116,10 +116,17 @@ impl DimensionOrderSpec {
     }
 }
 
-/// The coordinates in a dimension but a router's own.
-fn others(torus: &Torus, at: RouterId, dim: usize) -> impl Iterator<Item = u32> + use<> {
-    let here = torus.coordinate(at, dim);
-    (0..torus.dims()[dim]).filter(move |&there| there != here)
+/// The coordinates in a dimension that stand for all but a router's own, however many there are. A hop, and the next, depend on the way round,
+/// on whether the dateline is ahead, and on whether they end the dimension: so the next two each way stand for those before the dateline, and
+/// the two on each side of it for those behind.
+fn others(torus: &Torus, at: RouterId, dim: usize) -> Vec<u32> {
+    let (here, size) = (torus.coordinate(at, dim), torus.dims()[dim]);
+    let around = |from: u32| [from + 1, from + 2, from + size - 1, from + size - 2].map(|there| there % size);
+    let mut all: Vec<u32> = [around(here), [0, 1, size - 1, size.saturating_sub(2)]].concat();
+    all.sort_unstable();
+    all.dedup();
+    all.retain(|&there| there != here && there < size);
+    all
 }
 
 /// The dimensions in the order of travel.
@@ -224,7 +231,7 @@ impl Routing for DimensionOrder {
         true
     }
 
-    /// A hop depends on the first dimension in which the packet is not home, and on its coordinate there. So does the next,
+    /// A hop depends on the first dimension in which the packet is not home, and on its coordinate there (`others`). So does the next,
     /// in the same dimension, or in a later one if the hop ends this one.
     fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
         let (torus, from) = (&self.torus, NodeId(at.0 * u32::from(self.torus.nodes_per_router())));

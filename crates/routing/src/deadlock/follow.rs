@@ -80,6 +80,7 @@ fn visit_destinations(
     let sources = Sources::new(topology, routing.uses_input_port()).groups;
     let step = spread(sources.len(), most_sources as usize);
     let follow = |(walk, masks): &mut (Walk<'_>, Vec<u64>), &dst: &NodeId| {
+        graph.check_stopped()?;
         walk.begin(Aim::Node(dst));
         for &(src, router, port) in sources.iter().step_by(step) {
             for (state, _) in routing.initial_distribution(src, dst) {
@@ -101,6 +102,7 @@ pub(super) fn add_representatives(
 ) -> Result<(), RoutingContractError> {
     let routers = graph.wiring.ports.len() as u32;
     let add = |router: u32| {
+        graph.check_stopped()?;
         let packets = routing.representatives(RouterId(router)).unwrap_or_default();
         packets.into_iter().try_for_each(|packet| TwoHops { graph, routing }.add(RouterId(router), packet))
     };

@@ -6,7 +6,7 @@ use topology::Endpoint;
 use units::cycle::find_cycle;
 use units::{ChannelId, PortId, RouterId, VcClass};
 
-use crate::walk::{Move, Walk, Wiring};
+use crate::walk::{Move, RoutingContractError, Walk, Wiring};
 
 /// Channel classes as vertices, channel by channel; a row of bits for each, over the ports and classes of the router at
 /// the channel's end.
@@ -20,7 +20,15 @@ pub(super) struct DependencyGraph<'a> {
     /// Words in a row.
     pub words: usize,
     pub rows: BitRows,
+    /// Whether the check is to stop before it is done.
+    stops: &'a Stops<'a>,
 }
+
+/// Asked now and then, by any thread: whether to stop.
+pub type Stops<'a> = dyn Fn() -> bool + Sync + 'a;
+
+/// A check that is never stopped.
+pub(super) const NEVER: &Stops<'static> = &|| false;
 
 /// Rows of bits that threads may set side by side.
 pub(super) struct BitRows {
@@ -82,7 +90,17 @@ impl<'a> DependencyGraph<'a> {
         let channels = wiring.channels.ports();
         let is_link = |channel| matches!(wiring.end(ChannelId(channel)), Endpoint::Router(..));
         let vertices = if (0..channels).any(is_link) { channels as usize * classes } else { 0 };
-        Self { wiring, classes, vertices, words, rows: BitRows::new(vertices, words) }
+        Self { wiring, classes, vertices, words, rows: BitRows::new(vertices, words), stops: NEVER }
+    }
+
+    /// Has it stop when it is asked to.
+    pub fn stopped_by(self, stops: &'a Stops<'a>) -> Self {
+        Self { stops, ..self }
+    }
+
+    /// An error if the check is to stop.
+    pub fn check_stopped(&self) -> Result<(), RoutingContractError> {
+        if (self.stops)() { Err(RoutingContractError::Stopped) } else { Ok(()) }
     }
 
     /// The vertex of a channel's class.

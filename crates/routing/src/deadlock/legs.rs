@@ -179,6 +179,7 @@ impl<'a> Joints<'a> {
         joints: &[usize],
         goal: Goal,
     ) -> Result<LegEnds, RoutingContractError> {
+        graph.check_stopped()?;
         walk.begin(match goal {
             Goal::Waypoint(_) => Aim::Waypoint,
             Goal::Node(node) => Aim::Straight(node),

@@ -33,7 +33,7 @@ fn stating(topology: &dyn Topology) -> Vec<Arc<dyn Routing>> {
 }
 
 /// The networks that the two graphs are compared on: odd and even sizes, sizes of 2, several nodes on a router.
-const NETWORKS: [&str; 28] = [
+const NETWORKS: [&str; 38] = [
     "fat-tree:k=2,n=1",
     "fat-tree:k=2,n=2",
     "fat-tree:k=2,n=3",
@@ -44,14 +44,24 @@ const NETWORKS: [&str; 28] = [
     "fat-tree:k=5,n=2",
     "torus:2",
     "torus:3",
+    "torus:4",
+    "torus:5",
+    "torus:6",
     "torus:8",
+    "torus:13",
+    "torus:14",
     "torus:2x2",
     "torus:4x4",
     "torus:5x4x3",
+    "torus:3x10x2",
     "torus:2x3x4x2",
     "torus:4x5,nodes_per_router=3",
     "mesh:2",
     "mesh:7",
+    "mesh:12",
+    "mesh:11x3",
+    "torus:2x12",
+    "torus:9x6",
     "mesh:2x4",
     "mesh:3x4x2",
     "mesh:4x3,nodes_per_router=2",
@@ -97,6 +107,45 @@ fn representatives_find_the_dependencies_of_all_packets() {
 }
 
 #[test]
+fn a_long_line_or_ring_has_no_more_representatives_than_a_short_one() {
+    // Would catch a proof that is quadratic in routers: a packet for each other router of a line stood at each of 60,000, which took
+    // a minute and more.
+    for kind in ["torus", "mesh"] {
+        let [short, long] = [100, 60_000].map(|size| {
+            let topology = network(&format!("{kind}:{size}"));
+            let each = |routing: &Arc<dyn Routing>| {
+                let middle = RouterId(topology.routers() / 2 - 3);
+                routing.representatives(middle).expect("stated").len()
+            };
+            stating(&*topology).iter().map(each).collect::<Vec<_>>()
+        });
+        assert!(
+            !short.is_empty() && short == long && short.iter().all(|&count| count <= 16),
+            "{kind}: {short:?} {long:?}"
+        );
+    }
+}
+
+#[test]
+fn a_check_ends_when_it_is_stopped() {
+    // Would catch a proof of minutes that cannot be cancelled, by representatives, destination by destination or by legs; and one that
+    // is stopped and has a verdict.
+    for shorthand in ["torus:5x4x3", "fat-tree:k=4,n=3", "dragonfly:h=2"] {
+        let topology = network(shorthand);
+        for routing in RoutingSpec::all().iter().filter_map(|spec| spec.build(&*topology).ok()) {
+            for limit in [0, EXHAUSTIVE] {
+                for after in [0, 3] {
+                    let asked = std::sync::atomic::AtomicU32::new(0);
+                    let stops = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= after;
+                    let found = find_dependency_cycle((&*topology, &*routing), None, (limit, &stops));
+                    assert_eq!(found, Err(RoutingContractError::Stopped), "{shorthand}, {routing:?}, {limit}, {after}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn nodes_of_one_router_depend_alike() {
     // Would catch a routing that says `same_for_router` and is not.
     for shorthand in NETWORKS {
@@ -121,7 +170,7 @@ fn networks_beyond_the_limit_have_the_verdict_of_the_enumeration() {
         for routing in stating(&*topology) {
             for routing in [Arc::clone(&routing), Arc::new(OneClass(routing, true)) as Arc<dyn Routing>] {
                 let all = dependency_cycle(&*topology, &*routing).expect("contract");
-                let few = find_dependency_cycle((&*topology, &*routing), None, 0).expect("contract");
+                let few = find_dependency_cycle((&*topology, &*routing), None, (0, NEVER)).expect("contract");
                 assert_eq!(all, few, "{shorthand}, {routing:?}");
             }
         }
@@ -135,7 +184,8 @@ fn rings_on_one_class_deadlock_however_they_are_checked() {
     let routing = RoutingSpec::DimensionOrder(Default::default()).build(&*ring).expect("a routing");
     let one_class = OneClass(routing, true);
     let wiring = Wiring::new(&*ring);
-    let graph = by_representatives(&wiring, (&*ring, &one_class), (1, 0)).expect("contract").expect("representatives");
+    let graph =
+        by_representatives(&wiring, (&*ring, &one_class), (1, 0, NEVER)).expect("contract").expect("representatives");
     let channels = graph.cycle().expect("a ring");
     assert!([4, 8].contains(&channels.len()), "{channels:?}");
     for (held, wanted) in channels.iter().zip(channels.iter().cycle().skip(1)) {
@@ -149,8 +199,8 @@ fn representatives_that_leave_something_out_are_found() {
     // Would catch a check that trusts what a routing states.
     let grid = network("torus:6x5");
     let routing = RoutingSpec::DimensionOrder(Default::default()).build(&*grid).expect("a routing");
-    let fault =
-        find_dependency_cycle((&*grid, &OneClass(routing, false)), None, 0).expect_err("a dependency is missing");
+    let fault = find_dependency_cycle((&*grid, &OneClass(routing, false)), None, (0, NEVER))
+        .expect_err("a dependency is missing");
     assert!(matches!(fault, RoutingContractError::Unrepresented { .. }), "{fault}");
     assert!(fault.to_string().contains("`representatives` leaves out"), "{fault}");
 }
@@ -232,7 +282,7 @@ fn trees_are_added_to_either_graph() {
                 let spec = TreesSpec { classes: Some(classes), ..TreesSpec::new(build) };
                 let trees = spec.build(&topology, &*routing, &groups).expect("trees");
                 let all = dependency_cycle_with_trees(&*topology, &*routing, &trees).expect("contract");
-                let few = find_dependency_cycle((&*topology, &*routing), Some(&trees), 0).expect("contract");
+                let few = find_dependency_cycle((&*topology, &*routing), Some(&trees), (0, NEVER)).expect("contract");
                 assert_eq!(all, few, "{shorthand}, {routing:?}");
                 let is_ring = shorthand == "torus:4" && classes == TreeClasses::Single;
                 assert!(all.is_some() == is_ring || classes == TreeClasses::Single, "{shorthand}: {all:?}");

@@ -100,7 +100,7 @@ impl Wires {
             let (own, of_others) = if number == 0 { (own.min(waited), waited - own.min(waited)) } else { (0, waited) };
             let propagation = self.network.plan.link_delay(class) * tick;
             let is_last = number + 1 == path.len();
-            times_of.serialization += own + if is_last { u64::from(sent.time) * tick } else { 0 };
+            times_of.serialization += own + if is_last { sent.time * tick } else { 0 };
             times_of.queueing += of_others;
             times_of.propagation += propagation;
             times_of.crossed += 1;
@@ -145,7 +145,7 @@ impl Wires {
             own = if injected.plane == plane { own } else { 0 };
             plane = injected.plane;
             let delay = self.network.plan.link_delay(self.network.plan.class_of(self.channel(*source)));
-            let arrived = (last.at + delay + u64::from(last.time)) * tick;
+            let arrived = (last.at + delay + last.time) * tick;
             // Marks are used again, by messages before and after.
             if injected.at * tick < handed || arrived > until {
                 continue;
@@ -153,7 +153,7 @@ impl Wires {
             if found.as_ref().is_none_or(|found| found.arrived < arrived) {
                 found = Some(Path { sent, arrived, own });
             }
-            own += u64::from(injected.time) * tick;
+            own += injected.time * tick;
         }
         found
     }

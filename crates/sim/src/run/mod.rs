@@ -31,7 +31,7 @@ pub(crate) use search::{most_runs, search};
 /// A routing that may deadlock, a deadlock, or a cancellation.
 pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
     options.progress.set(Phase::Setup, 0.0);
-    system.refuse_deadlock()?;
+    system.refuse_deadlock_unless(&options.progress)?;
     simulate(system, options)
 }
 
@@ -45,19 +45,21 @@ pub(crate) fn simulate(system: &System, options: &RunOptions) -> Result<PointRes
     let mut runners: Vec<Runner> = (0..system.jobs.len()).map(|job| runner(system, job, batch)).collect();
     let numbers = system.numbers();
     let mut packet_hops = vec![0; runners.len()];
-    let (mut seconds, mut samples) = (0.0, Vec::new());
+    let (mut seconds, mut before, mut samples) = (0.0, 0, Vec::new());
     let end = loop {
         let mut machine = build(system, options, &runners);
         if let Some(period) = system.spec.measure.series {
             machine.sample_every(period);
         }
         let watch = Stopwatch::start();
-        let mut control = Control::new(network, &options.progress, &mut *machine, batch, numbers.total());
+        let control = Control::new(network, &options.progress, &mut *machine, batch, numbers.total());
+        let mut control = control.after(before);
         let end = control.run(&mut runners)?;
         for (number, own) in control.packet_hops.iter().enumerate() {
             packet_hops[numbers.job(number)] += own;
         }
         seconds += watch.seconds();
+        before += end;
         if runners.len() > 1 {
             samples = machine.samples();
         }

@@ -30,6 +30,15 @@ pub enum RunError {
         /// Which rank waits for what.
         waits: String,
     },
+    /// It goes on for longer than the clock holds.
+    #[error(
+        "the run has not ended by {last} of simulated time (104 days), the last that the clock holds: shorten what it does, or end it \
+         earlier with `measure.max_time`"
+    )]
+    Clock {
+        /// The last time that the clock holds.
+        last: Time,
+    },
     /// A rank cannot go on.
     #[error(transparent)]
     Rank(#[from] host::HostError),

@@ -16,7 +16,7 @@ use crate::system::System;
 /// # Errors
 /// As a run; and if sources are backlogged, which have no load to vary.
 pub fn saturation(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
-    system.refuse_deadlock()?;
+    system.refuse_deadlock_unless(&options.progress)?;
     search(system, options)
 }
 

@@ -111,6 +111,10 @@ pub trait Workload: Debug + Send + Sync {
     fn batch(&self, network: &Network, measure: &MeasureSpec) -> u64;
     /// How much a run of it does, counted in batches of a length in ticks.
     fn extent(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> Extent;
+    /// A time that no run of it is shorter than, in ticks: of an open one, of those that end by themselves.
+    fn least_time(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> u64 {
+        self.extent(network, measure, batch).usual_time()
+    }
     /// A run of it that is about to begin.
     fn course(&self, setting: &Setting) -> Box<dyn Course>;
     /// What each node sends others in a phase, if it has phases.
@@ -240,6 +244,11 @@ pub trait Course {
     fn begin(&mut self, machine: &mut dyn Machine);
     /// The time after the present at which it has to decide something next, in ticks.
     fn next_decision(&self, now: u64) -> u64;
+    /// Until when nothing happens to it, in ticks, as it found at its last decision: what it decides before then changes nothing. 0 if it
+    /// does not know.
+    fn idle_until(&self) -> u64 {
+        0
+    }
     /// Takes in what has been counted since the last call, and decides what is due.
     fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine);
     /// How far it is.

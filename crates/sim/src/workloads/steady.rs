@@ -46,6 +46,6 @@ impl Setting {
 
     /// Until when what was measured from a time to another is waited for, in ticks.
     pub(super) fn longest_drain(&self, (from, to): (u64, u64)) -> u64 {
-        to + 2 * (to - from) + 64 * self.batch
+        to.saturating_add(2 * (to - from)).saturating_add(self.batch.saturating_mul(64))
     }
 }

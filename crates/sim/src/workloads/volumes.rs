@@ -120,6 +120,12 @@ impl Workload for Volumes {
         Extent::Packets(flows.map(packets).sum())
     }
 
+    fn least_time(&self, network: &Network, _measure: &MeasureSpec, _batch: u64) -> u64 {
+        let phases = (0..self.count()).map(|phase| fullest_time(&self.flows(phase), self.packet, network));
+        let compute = self.compute.div_ceil(network.plan.tick().0);
+        phases.fold(compute, u64::saturating_add)
+    }
+
     fn course(&self, setting: &Setting) -> Box<dyn Course> {
         Box::new(VolumesCourse::new(self.clone(), setting.clone()))
     }
@@ -164,6 +170,26 @@ fn by_destination<'a>(flows: &'a [Flow]) -> Vec<(NodeId, u64)> {
         same
     });
     all
+}
+
+/// The time of the node whose links have most to carry in a phase, in ticks, given what each sends in packets of a size.
+fn fullest_time(flows: &[Vec<Flow>], packet: u32, network: &Network) -> u64 {
+    let mut received = vec![0_u64; flows.len()];
+    let mut most_sent = 0;
+    for own in flows {
+        let sent = own.iter().map(|flow| flow.left).fold(0, u64::saturating_add);
+        most_sent = sent.max(most_sent);
+        for flow in own {
+            for node in flow.nodes() {
+                let all = &mut received[node.index()];
+                *all = all.saturating_add(flow.left);
+            }
+        }
+    }
+    // A flat network has no links into nodes.
+    let most_received = if network.is_flat() { 0 } else { received.into_iter().max().unwrap_or(0) };
+    let of = |class, bytes| network.least_time(class, bytes, packet);
+    of(ChannelClass::INJECTION, most_sent).max(of(ChannelClass::EJECTION, most_received))
 }
 
 /// One run of phases.

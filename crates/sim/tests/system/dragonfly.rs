@@ -175,3 +175,31 @@ fn exchanges_that_make_no_sense_are_refused_at_their_key() {
     let ahead = ahead.replace("output_buffer = \"4 KiB\", ", "");
     assert_eq!(build(&ahead).unwrap_err().key, "router.credits");
 }
+
+#[test]
+fn snapshots_come_when_the_file_says() {
+    // Would catch a period that is rounded up to a tick of other times: on one of 100 ns, periods of 101, 150 and 200 ns were the same.
+    let text = |refresh: u64| {
+        format!(
+            r#"
+            topology = {{ kind = "dragonfly", p = 2, a = 4, h = 2 }}
+            link = {{ bandwidth = "8 Gb/s", delay = "100 ns" }}
+            router = {{ kind = "output-queued", delay = "100 ns", buffer = "8 packets" }}
+            routing = {{ kind = "ugal-g", refresh = "{refresh} ns" }}
+            workload = {{ kind = "traffic", load = 0.3, packet_size = "100 B", pattern = {{ kind = "adversarial", offset = 1 }} }}
+            measure = {{ warm_up = "20 us", max_time = "100 us" }}
+            "#
+        )
+    };
+    let refreshes = [101, 150, 200, 100];
+    let ticks = refreshes.map(|refresh| {
+        let plan = build(&text(refresh)).unwrap().network.plan;
+        assert_eq!(plan.snapshot_period().map(|period| period * plan.tick().0), Some(refresh * 1000));
+        plan.tick().0 / 1000
+    });
+    assert_eq!(ticks, [1, 50, 100, 100]);
+    let latencies = refreshes.map(|refresh| result(&text(refresh)).latency_mean_ns);
+    for (one, mean) in latencies.iter().enumerate() {
+        assert!(latencies[..one].iter().all(|other| other != mean), "{latencies:?}");
+    }
+}

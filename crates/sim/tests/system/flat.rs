@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::common::{digest, result};
-use sim::{Experiment, PointResult, System, analyze, check, validate_point};
+use sim::{Experiment, PointResult, Progress, System, analyze, check, validate_point};
 
 fn experiment(program: &str, rest: &str) -> String {
     format!(
@@ -225,7 +225,7 @@ fn what_has_no_meaning_is_refused_at_its_key() {
         let loaded = Experiment::load(&text, "flat.toml", Path::new("."), &[]).unwrap();
         let error = System::build(&loaded.points()[0].spec, Path::new(".")).unwrap_err();
         assert_eq!(error.key, key, "{error}");
-        assert!(validate_point(&loaded, &loaded.points()[0]).is_err());
+        assert!(validate_point(&loaded, &loaded.points()[0], &Progress::new()).is_err());
     }
 }
 

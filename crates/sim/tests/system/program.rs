@@ -87,6 +87,63 @@ fn a_file_runs_to_the_picosecond() {
     assert_eq!((program.program_messages, program.unexpected_max, program.search_max), (2, 0, 1));
 }
 
+/// Ranks that hand a message of 300 B on, each after calculations of so many ns.
+fn relay(ranks: u32, calculation: u64) -> String {
+    let of = |rank: u32| {
+        let receive = if rank > 0 { format!("r: recv 300b from {}\nc requires r\n", rank - 1) } else { String::new() };
+        let send =
+            if rank + 1 < ranks { format!("s: send 300b to {}\ns requires c\n", rank + 1) } else { String::new() };
+        format!("rank {rank} {{\nc: calc {calculation}\n{receive}{send}}}\n")
+    };
+    (0..ranks).map(of).fold(format!("num_ranks {ranks}\n"), |all, own| all + &own)
+}
+
+#[test]
+fn long_calculations_are_passed_over_and_change_nothing() {
+    // Would catch runs that poll every few microseconds, or move partitions on by windows of nanoseconds, through hours in which nothing
+    // happens: they would not end. And events, snapshots and samples that are passed over: times are exact, and the bytes the same for
+    // every division. Calculations of a microsecond are not passed over, and differ by just so much.
+    const LONG: u64 = 999_000_000_000;
+    let program = ProgramFile::goal("relay", &relay(5, LONG));
+    let short = ProgramFile::goal("relay-short", &relay(5, 1000));
+    let dragonfly = "{ kind = \"dragonfly\", p = 1, a = 4, h = 2 }";
+    let machines = [
+        (TORUS, ""),
+        (TORUS, "node = { receive_buffer = \"4 packets\" }\nmeasure = { max_time = \"2000 s\" }"),
+        (TORUS, "measure = { messages = true, timeline = true, series = \"100 s\" }"),
+        (dragonfly, "routing = { kind = \"ugal-g\", refresh = \"101 ns\" }"),
+    ];
+    for (topology, rest) in machines {
+        let text = experiment(topology, &program.program(), rest);
+        let found = result(&text);
+        if rest.contains("max_time") {
+            assert_eq!((found.steady, found.sim_time_ns), (false, 2e12), "{rest}");
+        } else {
+            let (time, quick) = (time(&found), time(&result(&experiment(topology, &short.program(), rest))));
+            assert!((time - quick - 5.0 * (LONG - 1000) as f64).abs() <= 1e-3, "{time} {quick} {rest}");
+        }
+        // With receive buffers windows stay as short as they are.
+        let divisions = [(1, Grain::Exactly(5)), (2, Grain::Fine), (2, Grain::Exactly(3))];
+        for (threads, grain) in divisions.into_iter().filter(|_| !rest.contains("receive_buffer")) {
+            assert_eq!(digest_of(&text, threads, grain), digest(&text, 1), "{threads} threads, {grain:?}: {text}");
+        }
+    }
+    let flat = format!(
+        r#"
+        topology = {{ kind = "flat", nodes = 5 }}
+        link = {{ bandwidth = "8 Gb/s", delay = "700 ns" }}
+        workload = {{ kind = "program", program = {} }}
+        "#,
+        program.program()
+    );
+    assert_eq!(time(&result(&flat)), (5 * LONG + 4 * (300 + 700)) as f64);
+    assert_eq!(digest(&flat, 3), digest(&flat, 1));
+}
+
+fn time(point: &PointResult) -> f64 {
+    point.closed.as_ref().unwrap().time_ns.unwrap()
+}
+
 /// Programs with wildcards, with several ranks a node, by rendezvous and on adaptive routings.
 pub(crate) const PROGRAMS: [&str; 5] = [
     r#"{ kind = "halo-3d", message_size = "700 B", iterations = 2, compute = "3 us" }"#,

@@ -16,6 +16,26 @@ const PACKET: u64 = 200_000;
 
 const OCCUPIES: &str = "occupies = true";
 
+#[test]
+fn a_transmission_of_more_than_2_to_the_32_ticks_is_whole() {
+    // Would catch a log that keeps the time of a packet in 32 bits: 4 MiB at 1 Gb/s take 33,554,432 ns, of ticks of 1 ps.
+    let goal = ProgramFile::goal(
+        "large-packet",
+        "num_ranks 2\nrank 0 {\nsend 4194304b to 1\n}\nrank 1 {\nrecv 4194304b from 0\n}",
+    );
+    let text = format!(
+        r#"
+        topology = {{ kind = "single-switch", ports = 2 }}
+        link = {{ bandwidth = "1 Gb/s", delay = "20003 ps" }}
+        workload = {{ kind = "program", program = {}, packet_size = "4 MiB" }}
+        {TIMELINE}
+        "#,
+        goal.program()
+    );
+    let path = result(&text).closed.unwrap().critical_path.unwrap();
+    assert_eq!(of_path(&path), [0, 0, 33_554_432_000, 2 * 20_003, 90_000, 0]);
+}
+
 /// Where the time of a program goes, with keys of the network interface besides.
 fn closed(name: &str, goal: &str, nic: &str) -> ClosedResult {
     let goal = ProgramFile::goal(name, goal);

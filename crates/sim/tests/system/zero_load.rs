@@ -137,6 +137,27 @@ fn paths_of_more_than_255_routers_are_counted() {
 }
 
 #[test]
+fn paths_of_more_routers_than_packets_count_are_refused() {
+    // Would catch a count that wraps at 16 bits: a line of 70,000 routers had paths through 4464.
+    let of = |topology: &str, routing: &str| {
+        let text = format!(
+            r#"
+            topology = {topology}
+            {routing}
+            link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
+            workload = {{ kind = "traffic", load = 0.1 }}
+            "#
+        );
+        build(&text).err().map(|error| (error.key, error.message))
+    };
+    assert_eq!(of(r#"{ kind = "mesh", dims = [65535] }"#, ""), None);
+    for topology in ["{ kind = \"mesh\", dims = [65536] }", "{ kind = \"torus\", dims = [131072] }"] {
+        let (key, message) = of(topology, "").unwrap();
+        assert!(key == "topology" && message.contains("65535"), "{key}: {message}");
+    }
+}
+
+#[test]
 fn each_class_of_channels_has_its_own_delay_and_bandwidth() {
     // 0 to 3 of the line: injection, local, global, local, ejection, each slower than the one before, so that a packet
     // flows into each without a stop and takes the last one's time. Would catch a class that is looked up wrongly.

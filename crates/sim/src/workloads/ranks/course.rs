@@ -38,6 +38,8 @@ pub(super) struct RanksCourse {
     progress: Progress,
     /// Since when, in ticks, nothing has changed while the network holds contributions and nothing else of the job.
     held_since: Option<u64>,
+    /// Until when nothing happens, in ticks: 0 if something is under way.
+    idle_until: u64,
     ended: Ends,
     /// Where the time of the ranks has gone, if it was recorded and all of them have ended.
     explained: Option<Explained>,
@@ -75,6 +77,7 @@ impl RanksCourse {
             counted: Counted::new(setting, ranks.packet, ranks.nic.host().stripe_above()),
             progress: Progress { open: u64::from(count), ..Progress::default() },
             held_since: None,
+            idle_until: 0,
             ended: Ends::default(),
             explained: None,
             ranks: ranks.clone(),
@@ -92,8 +95,13 @@ impl RanksCourse {
     }
 
     fn poll(&mut self, now: u64, machine: &dyn Machine) {
-        let mut progress = Progress::default();
-        self.each_executor(machine, &mut |executor| progress.add(&executor.progress()));
+        let (mut progress, mut next) = (Progress::default(), Some(u64::MAX));
+        self.each_executor(machine, &mut |executor| {
+            progress.add(&executor.progress());
+            next = next.zip(executor.idle_until()).map(|(next, own)| next.min(own));
+        });
+        let is_idle = progress.packets == 0 && progress.combining == 0;
+        self.idle_until = next.filter(|_| is_idle).map_or(0, |next| next / self.setting.network.plan.tick().0);
         let Batch { entered, copies, packets, ended, .. } = self.counted.counts;
         let is_held = progress.waits_for_members() && progress.combining > 0 && entered + copies == packets + ended;
         self.held_since = self.held_since.filter(|_| progress == self.progress).or(Some(now)).filter(|_| is_held);
@@ -259,6 +267,11 @@ impl Course for RanksCourse {
             true => self.longest.max(now + 1).min(self.setting.end_of_batch(now)),
             false => self.longest.min(now.saturating_add(self.setting.batch)),
         }
+    }
+
+    fn idle_until(&self) -> u64 {
+        // Others, and the end of the job, have times of their own.
+        if self.setting.shared { 0 } else { self.idle_until.min(self.longest) }
     }
 
     fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine) {

@@ -12,6 +12,7 @@ mod volumes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use topology::ChannelClass;
 use units::{NodeId, TaskId, Time};
 use workload::program::{ProgramGroup, Programs};
 use workload::{PlacedPattern, Placement};
@@ -19,6 +20,7 @@ use workload::{PlacedPattern, Placement};
 use super::closed;
 use super::{Course, Extent, Setting, Workload};
 use crate::experiment::MeasureSpec;
+use crate::last_time::LAST_TIME;
 use crate::network::{Network, Packets};
 use crate::results::MappingFigures;
 use course::RanksCourse;
@@ -28,6 +30,7 @@ pub(crate) use described::Ranks;
 pub(crate) use measured::{BenchmarkPairs, HostCounts, Measured, Steps, UnservedGroups, of_groups};
 pub use operations::OperationVolumes;
 pub(crate) use processors::NodeProcessors;
+use volumes::most_sent;
 pub(crate) use volumes::{Unlisted, volumes};
 
 impl Workload for Ranks {
@@ -72,6 +75,16 @@ impl Workload for Ranks {
         let of = |bytes: u64| bytes.div_ceil(u64::from(self.packet)).max(1) + self.nic.host().controls(bytes);
         let packets = self.sizes.iter().map(|(bytes, count)| of(bytes).saturating_mul(count));
         Extent::Packets(packets.fold(0, u64::saturating_add))
+    }
+
+    fn least_time(&self, network: &Network, _measure: &MeasureSpec, _batch: u64) -> u64 {
+        let all = self.sizes.iter().map(|(bytes, count)| bytes.saturating_mul(count)).fold(0, u64::saturating_add);
+        let time = |bytes| network.least_time(ChannelClass::INJECTION, bytes, self.packet);
+        if network.picoseconds(time(all)) <= LAST_TIME.0 {
+            // Even if one node sent all of it: asking for each message may take long.
+            return 0;
+        }
+        time(most_sent(&*self.programs, &self.placement))
     }
 
     fn course(&self, setting: &Setting) -> Box<dyn Course> {

@@ -50,6 +50,13 @@ impl<'a> SentBytes<'a> {
     }
 }
 
+/// The bytes that the ranks of the node with most of them send to other nodes.
+pub(super) fn most_sent(programs: &dyn Programs, placement: &Placement) -> u64 {
+    let mut sent = SentBytes::new(placement);
+    programs.each_message(&mut |messages: Messages| sent.add(&messages));
+    sent.by_node.into_iter().max().unwrap_or(0)
+}
+
 /// What ranks send on a flat network, from one look at their messages: how many of each size, and by node the bytes that its ranks send
 /// to other nodes, as a share of the most that one sends.
 pub(crate) fn volumes(programs: &dyn Programs, placement: &Placement) -> (Sizes, Arc<[f64]>) {
