@@ -66,7 +66,7 @@ LONG: dict[str, Any] = {
 @pytest.mark.alone
 @pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_set_up() -> None:
-    """Catches a signal that is answered when the proof is done, which has an error of its own: the ring can deadlock."""
+    """Catches a signal that is answered when the proof is done, with an error of its own: the ring can deadlock."""
     experiment = ct.load(**LONG)
     press = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     press.start()
