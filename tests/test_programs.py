@@ -538,7 +538,8 @@ def test_ctrl_c_ends_a_program_that_is_called_back() -> None:
     def program(rank: ct.Rank) -> Ranks:
         began = yield rank.time()
         assert began.ns == 0
-        _thread.interrupt_main()
+        if rank.number == 0:  # Once: a second Ctrl-C leaves at once, and the point ends by itself a little later.
+            _thread.interrupt_main()
         while True:
             rank.calc("1 us")
             yield
@@ -564,9 +565,10 @@ def test_ctrl_c_while_points_are_submitted_leaves_none_running(monkeypatch: pyte
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sweeps, "_submit", interrupted)
+    before = set(threading.enumerate())
     with pytest.raises(ct.Interrupted):
         ct.Program(2, endless).run()
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("point")]
+    assert not set(threading.enumerate()) - before
 
 
 @pytest.mark.parametrize(
