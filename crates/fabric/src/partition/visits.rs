@@ -1,0 +1,186 @@
+//! Visits of the routers that an instant concerns: what has arrived is decided, sent on or queued, and then outputs are served.
+
+use engine::Bits;
+
+use super::Partition;
+use crate::fabric::{Arrival, Arrived, AtPorts, AtRouter, Fabric};
+use crate::queueing::{enqueue_batch, enqueue_for_many};
+use crate::routers::Routers;
+use crate::traffic::Traffic;
+
+impl<R: Routers, T: Traffic> Partition<R, T> {
+    /// Visits every marked router, in an instant in which so many packets arrive. Nothing is marked while this goes on: what it causes comes
+    /// later, as events.
+    #[inline(never)]
+    pub(super) fn visit_routers<const PLAIN: bool>(&mut self, arrivals: usize, now: u64) {
+        let tries_bypass = self.routers.tries_bypass(arrivals);
+        if !R::VISITED_TOGETHER && !self.fabric.exceeds_cache {
+            for word in self.fabric.dirty_routers.take_words() {
+                for router in Bits(self.fabric.dirty_routers.take_word(word)) {
+                    self.visit_router::<PLAIN>(word * 64 + router, (tries_bypass, now));
+                }
+            }
+            return;
+        }
+        let together = self.fabric.routers_together(arrivals);
+        for word in self.fabric.dirty_routers.take_words() {
+            let mut left = self.fabric.dirty_routers.take_word(word);
+            while left != 0 {
+                let first = left.trailing_zeros() & !(together - 1);
+                let group = left & u64::MAX >> (u64::BITS - together) << first;
+                left ^= group;
+                let ports = self.fabric.ports_of(word * 64 + first as usize, together);
+                self.visit_group::<PLAIN>((word * 64, group), &ports, (tries_bypass, now));
+            }
+        }
+        self.fabric.all_arrivals_taken();
+    }
+
+    #[inline(always)]
+    fn visit_router<const PLAIN: bool>(&mut self, router: usize, (tries_bypass, now): (bool, u64)) {
+        match self.fabric.may_split() {
+            false => self.take_arrivals::<PLAIN, false>(&AtRouter(router), (tries_bypass, now)),
+            true => self.split_arrivals::<PLAIN>(&AtRouter(router), (tries_bypass, now)),
+        }
+        self.routers.serve::<PLAIN>(&mut self.fabric, router, now);
+    }
+
+    /// Visits some routers together, given as bits from `first` on, which have these ports: first all that has arrived at them, then their
+    /// outputs. Each step is compiled as a function of its own, so that what it works with stays in registers.
+    #[inline(always)]
+    fn visit_group<const PLAIN: bool>(
+        &mut self,
+        (first, routers): (usize, u64),
+        ports: &AtPorts,
+        (tries_bypass, now): (bool, u64),
+    ) {
+        if self.fabric.exceeds_cache {
+            self.routers.before_serve(&self.fabric, first, routers);
+            self.collect_arrivals::<PLAIN>(ports, (tries_bypass, now));
+        } else if self.fabric.may_split() {
+            self.split_arrivals::<PLAIN>(ports, (tries_bypass, now));
+        } else if tries_bypass {
+            self.decide_arrivals_apart::<PLAIN>(ports, now);
+            self.pass_arrivals_apart::<PLAIN>(now);
+        } else {
+            self.queue_arrivals_apart::<PLAIN>(ports, now);
+        }
+        self.serve_routers::<PLAIN>(first, routers, now);
+    }
+
+    /// Takes packets in that have arrived, where some may be for several nodes. A function of its own: what splitting needs would be spilled
+    /// to the stack where there is nothing to split.
+    #[inline(never)]
+    fn split_arrivals<const PLAIN: bool>(&mut self, arrived: &impl Arrived, how: (bool, u64)) {
+        self.take_arrivals::<PLAIN, true>(arrived, how);
+    }
+
+    /// Takes packets in that have arrived, some of which may be for several nodes (`SPLITS`) or none.
+    #[inline(always)]
+    fn take_arrivals<const PLAIN: bool, const SPLITS: bool>(
+        &mut self,
+        arrived: &impl Arrived,
+        (tries_bypass, now): (bool, u64),
+    ) {
+        if tries_bypass {
+            self.decide_arrivals::<PLAIN, SPLITS>(arrived, now);
+            self.pass_arrivals::<PLAIN>(now);
+        } else {
+            self.queue_arrivals::<PLAIN, SPLITS>(arrived, now);
+        }
+    }
+
+    /// Decides where packets go that have arrived, all of them before any may pass.
+    #[inline(always)]
+    fn decide_arrivals<const PLAIN: bool, const SPLITS: bool>(&mut self, arrived: &impl Arrived, now: u64) {
+        let Self { fabric, routers, arrivals, copies, .. } = self;
+        arrived.take::<PLAIN>(fabric, |fabric, mut arrival| {
+            if decide::<PLAIN, SPLITS, R>(fabric, routers, copies, (&mut arrival, now)) {
+                arrivals.push(arrival);
+            }
+        });
+    }
+
+    #[inline(never)]
+    fn decide_arrivals_apart<const PLAIN: bool>(&mut self, ports: &AtPorts, now: u64) {
+        self.decide_arrivals::<PLAIN, false>(ports, now);
+    }
+
+    /// Sends on what has nothing to wait for of the packets that have been decided, and queues the others.
+    #[inline(always)]
+    fn pass_arrivals<const PLAIN: bool>(&mut self, now: u64) {
+        let Self { fabric, routers, arrivals, .. } = self;
+        for arrival in &*arrivals {
+            if !routers.bypass::<PLAIN>(fabric, arrival, now) {
+                routers.enqueue::<PLAIN>(fabric, arrival, now);
+            }
+        }
+        arrivals.clear();
+    }
+
+    /// The same; what cannot pass is queued by a function of its own, since most packets can.
+    #[inline(never)]
+    fn pass_arrivals_apart<const PLAIN: bool>(&mut self, now: u64) {
+        let Self { fabric, routers, arrivals, .. } = self;
+        for arrival in &*arrivals {
+            if !routers.bypass::<PLAIN>(fabric, arrival, now) {
+                enqueue_apart::<PLAIN, R>(fabric, routers, arrival, now);
+            }
+        }
+        arrivals.clear();
+    }
+
+    /// Queues packets that have arrived.
+    #[inline(always)]
+    fn queue_arrivals<const PLAIN: bool, const SPLITS: bool>(&mut self, arrived: &impl Arrived, now: u64) {
+        let Self { fabric, routers, copies, .. } = self;
+        arrived.take::<PLAIN>(fabric, |fabric, mut arrival| {
+            if decide::<PLAIN, SPLITS, R>(fabric, routers, copies, (&mut arrival, now)) {
+                routers.enqueue::<PLAIN>(fabric, &arrival, now);
+            }
+        });
+    }
+
+    #[inline(never)]
+    fn queue_arrivals_apart<const PLAIN: bool>(&mut self, ports: &AtPorts, now: u64) {
+        self.queue_arrivals::<PLAIN, false>(ports, now);
+    }
+
+    /// Queues packets that have arrived, in steps.
+    #[inline(never)]
+    fn collect_arrivals<const PLAIN: bool>(&mut self, ports: &AtPorts, how: (bool, u64)) {
+        let Self { fabric, routers, arrivals, copies, .. } = self;
+        ports.take::<PLAIN>(fabric, |_, arrival| arrivals.push(arrival));
+        enqueue_batch::<PLAIN, R>(fabric, routers, (arrivals, copies), how);
+    }
+
+    /// Arbitration and departures of some routers, given as bits from `first` on.
+    #[inline(never)]
+    fn serve_routers<const PLAIN: bool>(&mut self, first: usize, routers: u64, now: u64) {
+        for router in Bits(routers) {
+            self.routers.serve::<PLAIN>(&mut self.fabric, first + router, now);
+        }
+    }
+}
+
+/// Decides where a packet goes that has arrived, and returns whether it goes on as one: one for several nodes is split and queued.
+#[inline(always)]
+fn decide<const PLAIN: bool, const SPLITS: bool, R: Routers>(
+    fabric: &mut Fabric,
+    routers: &mut R,
+    copies: &mut Vec<Arrival>,
+    (arrival, now): (&mut Arrival, u64),
+) -> bool {
+    if SPLITS && fabric.is_for_many(arrival.packet) {
+        let as_one = enqueue_for_many::<PLAIN, R>(fabric, routers, copies, (arrival, now));
+        return as_one.map(|only| *arrival = only).is_some();
+    }
+    fabric.decide::<PLAIN>(arrival);
+    true
+}
+
+/// Queues a packet that could not pass.
+#[inline(never)]
+fn enqueue_apart<const PLAIN: bool, R: Routers>(fabric: &mut Fabric, routers: &mut R, arrival: &Arrival, now: u64) {
+    routers.enqueue::<PLAIN>(fabric, arrival, now);
+}
