@@ -140,7 +140,8 @@ impl VirtualOutputQueued {
         let words = self.islip.words;
         for index in 0..self.islip.asked.len() {
             let out = usize::from(self.islip.asked[index]);
-            if !self.output_free(fabric, base + out, now) {
+            // Matched in a round before. Whoever still waits for it has had the router visited when it falls free (`ask_again`).
+            if fabric.outputs[base + out].free_at > now {
                 continue;
             }
             let from = usize::from(self.islip.granted[base + out].wrapping_add(1)) % (words * 64);
