@@ -41,6 +41,8 @@ pub(super) struct DirectPaths {
     behind: [u32; 4],
     /// By router of a group and another router of it: the port.
     local: Vec<u16>,
+    /// The same: how many channels are between them.
+    steps: Vec<u8>,
     exits: Exits,
     /// Where exits begin in their table, if they are single: the nodes of a group.
     exits_at: u32,
@@ -83,10 +85,13 @@ impl DirectPaths {
         let a = topology.size().a;
         let pair = |from, to| topology.group().toward(from, to).map_or(0, |port| topology.local_port(port).0);
         let local = (0..a).flat_map(|from| (0..a).map(move |to| pair(from, to))).collect();
+        let distance = |from, to| topology.group().distance(from, to) as u8;
+        let steps = (0..a).flat_map(|from| (0..a).map(move |to| distance(from, to))).collect();
         let mut paths = Self {
             topology: topology.clone(),
             classes,
             local,
+            steps,
             behind: std::array::from_fn(|global| Memory::crossing(classes.behind(global as u8))),
             exits: Exits::Single(Vec::new()),
             exits_at: topology.nodes_of_group(),
@@ -282,8 +287,36 @@ impl DirectPaths {
         1 + rest.min().unwrap_or(0)
     }
 
+    /// Channels between two routers of a group.
+    #[inline]
+    fn steps(&self, from: u32, to: u32) -> u32 {
+        self.steps[(from * self.topology.size().a + to) as usize].into()
+    }
+
+    /// If there is one wire only between two groups: its router in the first.
+    #[inline]
+    fn single_exit(&self, group: u32, to: u32) -> Option<u32> {
+        match &self.exits {
+            Exits::Single(exits) => Some(exits[(self.exits_at + group * self.topology.size().g + to) as usize] >> 16),
+            Exits::Several(_) => None,
+        }
+    }
+
     /// Channels of the direct path from a router to another by the first of the ports that are as near.
+    #[inline]
     pub fn length(&self, from: RouterId, to: RouterId) -> u32 {
+        let ((group, number), (to_group, to_number)) = (self.topology.place(from), self.topology.place(to));
+        if group == to_group {
+            return self.steps(number, to_number);
+        }
+        match (self.single_exit(group, to_group), self.single_exit(to_group, group)) {
+            (Some(exit), Some(entry)) => self.steps(number, exit) + 1 + self.steps(entry, to_number),
+            _ => self.walked_length(from, to),
+        }
+    }
+
+    /// The same hop by hop.
+    fn walked_length(&self, from: RouterId, to: RouterId) -> u32 {
         let (mut at, mut length) = (from, 0);
         let mut memory = Memory::default();
         while at != to {
@@ -295,7 +328,20 @@ impl DirectPaths {
     }
 
     /// The same to the first router of another group, and that router.
+    #[inline]
     pub fn entry(&self, from: RouterId, group: u32) -> (RouterId, u32) {
+        let (own, number) = self.topology.place(from);
+        if own == group {
+            return (from, 0);
+        }
+        match (self.single_exit(own, group), self.single_exit(group, own)) {
+            (Some(exit), Some(entry)) => (self.topology.router(group, entry), self.steps(number, exit) + 1),
+            _ => self.walk_to(from, group),
+        }
+    }
+
+    /// The same hop by hop.
+    fn walk_to(&self, from: RouterId, group: u32) -> (RouterId, u32) {
         let (mut at, mut length) = (from, 0);
         let mut memory = Memory::default();
         while self.topology.place(at).0 != group {
@@ -343,6 +389,36 @@ impl DirectPaths {
         match &self.exits {
             Exits::Single(_) => diameter + 1,
             Exits::Several(_) => self.farthest_exit + 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use topology::TopologySpec;
+
+    #[test]
+    fn lengths_from_tables_are_those_of_the_walk() {
+        // Would catch an exit that is looked up at the wrong end of its wire, and groups whose routers are not all neighbours.
+        for shorthand in ["h=1", "h=2", "p=1,a=6,h=1,group=flattened-butterfly", "p=1,a=3,h=2,g=4"] {
+            let spec: TopologySpec = format!("dragonfly:{shorthand}").parse().expect("a dragonfly");
+            let topology = spec.build(std::path::Path::new(".")).expect("a dragonfly");
+            let dragonfly: &Dragonfly = topology.as_any().downcast_ref().expect("a dragonfly");
+            let paths =
+                DirectPaths::new(dragonfly, Classes { behind_first: 1, behind_second: 1 }).expect("small tables");
+            for from in (0..dragonfly.routers()).map(RouterId) {
+                for to in (0..dragonfly.routers()).map(RouterId) {
+                    assert_eq!(paths.length(from, to), paths.walked_length(from, to), "{shorthand}: {from} to {to}");
+                }
+                for group in 0..dragonfly.size().g {
+                    assert_eq!(
+                        paths.entry(from, group),
+                        paths.walk_to(from, group),
+                        "{shorthand}: {from} to group {group}"
+                    );
+                }
+            }
         }
     }
 }
