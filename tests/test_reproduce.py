@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
+import os
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from cutthrough import experiments
-from cutthrough.reproduce import Claim, Expect, Paper, Study, find, papers, reproduce
+from cutthrough.reproduce import Basis, Claim, Expect, Paper, Study, Tally, find, papers, reproduce
 
 from .conftest import SMALL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
+
+#: The texts of the papers, which are no part of the project.
+TEXTS = Path(os.environ.get("CUTTHROUGH_PAPERS", Path(__file__).parents[2] / "shared" / "papers"))
 
 CLAIMS = """
 from cutthrough.reproduce import Claim, Expect, Planned
@@ -139,6 +145,84 @@ def test_command_prints_claims(paper: Paper, cutthrough: Callable[..., Any], tmp
     assert (out / "tiny" / "curve" / "points.parquet").exists()
     shown = cutthrough("reproduce", paper.name, "--out", out).out
     assert "1 of 2 claims hold" in shown
+
+
+def test_checks_are_shown_and_not_counted(paper: Paper, cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches a check of the set-up that is counted, and a fitted claim that is not marked."""
+    marked = CLAIMS.replace("import Claim", "import Basis, Claim").replace(
+        "Expect.within(0.5, 0.05))", 'Expect.within(0.5, 0.05), basis=Basis.FITTED, note="the load")'
+    )
+    marked = marked.replace("Expect(low=0.99))", 'Expect(low=0.99), basis=Basis.SET_UP, note="the load")')
+    (paper.directory / "claims.py").write_text(marked)
+    shown = cutthrough("reproduce", paper.name, "--out", tmp_path).out
+    assert "1 of 1 claims hold here, 1 of them fitted. 0 of 1 checks of the set-up pass." in shown
+    assert "holds (fitted)" in shown
+    assert "check fails" in shown
+    found = json.loads(cutthrough("reproduce", paper.name, "--out", tmp_path, "--json").out)["claims"]
+    assert [(claim["basis"], claim["counted"]) for claim in found] == [("fitted", True), ("set-up", False)]
+
+
+def test_counts_of_claims() -> None:
+    """Catches a check that is counted as a claim, and a claim that differs as fitted."""
+    kinds = [(Basis.PREDICTED, 1.0), (Basis.PREDICTED, 0.0), (Basis.FITTED, 0.0), (Basis.SET_UP, 1.0)]
+    found = [
+        Claim("x", "", "", "", here, "", Expect(low=0.5), basis=basis, note="" if basis == "predicted" else "a key")
+        for basis, here in kinds
+    ]
+    assert Tally.of(found) == Tally(counted=3, hold=1, fitted=0, checks=1, passed=1)
+
+
+def test_claims_name_what_was_fitted_and_quote_little() -> None:
+    """Catches a fitted constant without a name, and sentences that are quoted whole."""
+    for wrong in ({"basis": Basis.FITTED}, {"basis": Basis.SET_UP}, {"note": "a key"}, {"quote": "word " * 16}):
+        with pytest.raises(ValueError, match="claim x"):
+            Claim("x", "", "", "", 0.0, "", Expect(), **wrong)
+
+
+def test_orders_exceed_their_intervals() -> None:
+    """Catches an order that holds by noise, or by nothing."""
+    assert not Expect.above(0).holds(0.0)
+    assert Expect.above(0).holds(1e-12)
+    assert not Expect.above(0, 0.004).holds(0.004)
+    assert not Expect.below(1, 0.1).holds(0.9)
+    assert Expect.below(1, 0.1).holds(0.8999)
+    assert Expect.stated(0.93, 0.005, 0.002).holds(0.9369)
+    assert not Expect.stated(0.93, 0.005, 0.002).holds(0.9371)
+
+
+def quotes(paper: Paper) -> Iterator[str]:
+    """The quotes in the source of a paper's claims: literals of arguments `quote`, and of names that end in QUOTES."""
+    for path in paper.directory.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "quote":
+                yield from literals(node.value)
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).endswith("QUOTES"):
+                yield from (text for value in getattr(node.value, "values", []) for text in literals(value))
+
+
+def literals(node: ast.AST) -> Iterator[str]:
+    """The texts of an expression that stand outside of subscripts and calls."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, (ast.IfExp, ast.Tuple)):
+        parts = [node.body, node.orelse] if isinstance(node, ast.IfExp) else node.elts
+        yield from (text for part in parts for text in literals(part))
+
+
+def words(text: str) -> str:
+    """A text without marks of layout, by which the same sentence differs between a quote and a converted page."""
+    return re.sub(r"[^a-z0-9.%/=<>+]+", " ", text.lower())
+
+
+@pytest.mark.parametrize("paper_", find([]), ids=lambda paper: paper.name)
+def test_quotes_stand_in_the_papers(paper_: Paper) -> None:
+    """Catches a quote that the paper does not have. Needs the texts of the papers."""
+    text = TEXTS / f"{paper_.name}.txt"
+    if not text.exists():
+        pytest.skip("the texts of the papers are not here")
+    whole = words(text.read_text(encoding="utf-8"))
+    missing = [quote for quote in quotes(paper_) if words(quote).strip() not in whole]
+    assert not missing
 
 
 @pytest.mark.parametrize(

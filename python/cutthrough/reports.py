@@ -421,21 +421,28 @@ def key_table(key: Key, example: str) -> Table:
 
 
 def claims_table(title: str, claims: Sequence[Claim]) -> Fitted:
-    """Paper, here, verdict: a line each."""
+    """Quote, paper, here, verdict: a line each. Fitted claims and checks of the set-up are marked."""
     return Fitted(
         [
-            Column("figure", [claim.figure for claim in claims], 3, is_text=True),
+            Column("figure", [claim.figure for claim in claims], 4, is_text=True),
+            Column("quote", [claim.quote for claim in claims], 3, is_text=True),
             Column("claim", [claim.text for claim in claims], is_text=True),
             Column("paper", [claim.paper for claim in claims]),
-            Column("here", [f"{claim.here:.4g}" for claim in claims]),
+            Column("here", [_with_interval(claim) for claim in claims]),
             Column("unit", [claim.unit for claim in claims], 1, is_text=True),
             Column("holds if", [str(claim.expect) for claim in claims], 2),
-            Column("verdict", ["holds" if claim.ok else "differs" for claim in claims]),
+            Column("basis", [claim.basis.value for claim in claims], 1, is_text=True),
+            Column("verdict", [claim.verdict for claim in claims]),
         ],
         title,
-        ["" if claim.ok else "red" for claim in claims],
+        ["red" if not claim.ok else "dim" if not claim.counted else "" for claim in claims],
         "`--json` has them.",
     )
+
+
+def _with_interval(claim: Claim) -> str:
+    """The number found, with half of its 95 % interval."""
+    return f"{claim.here:.4g} ± {claim.interval:.2g}" if claim.interval else f"{claim.here:.4g}"
 
 
 def sensitivity_table(claims: Sequence[Claim]) -> Fitted:

@@ -13,7 +13,7 @@ from cutthrough.cli.common import JobsOption, JsonOption, complain, folder_targe
 from cutthrough.cli.keeping import Signals
 from cutthrough.cli.progress import Bar
 from cutthrough.reports import claims_table, sensitivity_table
-from cutthrough.reproduce import find
+from cutthrough.reproduce import Tally, find
 
 if TYPE_CHECKING:
     from cutthrough.reproduce import Paper
@@ -84,6 +84,5 @@ def _save(outcome: Outcome, directory: Path) -> None:
 def _show(outcome: Outcome, directory: Path) -> None:
     out.print(claims_table(outcome.paper.title, outcome.claims))
     out.print(sensitivity_table(outcome.claims))
-    confirmed = sum(claim.ok for claim in outcome.claims)
-    out.print(f"\n{confirmed} of {len(outcome.claims)} claims hold here.")
+    out.print(f"\n{Tally.of(outcome.claims)}", soft_wrap=True)
     out.print(f"Figures: {directory}/*.png", markup=False, soft_wrap=True)

@@ -5,8 +5,20 @@ and `claims.py`, or a package `claims`, which says what to run (`plan`), what is
 that the paper leaves open may be varied (`VARIANTS`) and what to draw (`figures`).
 """
 
-from cutthrough.reproduce.claims import Claim, Expect
+from cutthrough.reproduce.claims import Basis, Claim, Expect, Tally
 from cutthrough.reproduce.papers import Paper, catalogue, find
 from cutthrough.reproduce.study import Planned, Study, reproduce
 
-__all__ = ["Claim", "Expect", "Paper", "Planned", "Study", "catalogue", "find", "papers", "reproduce"]
+__all__ = [
+    "Basis",
+    "Claim",
+    "Expect",
+    "Paper",
+    "Planned",
+    "Study",
+    "Tally",
+    "catalogue",
+    "find",
+    "papers",
+    "reproduce",
+]

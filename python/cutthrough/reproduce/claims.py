@@ -4,9 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Claim", "Expect"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Basis", "Claim", "Expect", "Tally"]
+
+#: The most words that a claim quotes of its sentence.
+QUOTED_WORDS = 15
+
+
+class Basis(StrEnum):
+    """What the number of a claim rests on."""
+
+    PREDICTED = "predicted"
+    """A prediction: no constant was chosen by this number."""
+    FITTED = "fitted"
+    """A constant or an open choice was selected so that the claim holds. It is counted, and marked."""
+    SET_UP = "set-up"
+    """A check of the set-up: the number was set, or follows from what was set. It is shown and not counted."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +44,25 @@ class Expect:
     def within(cls, value: float, tolerance: float) -> Expect:
         """An interval around a value."""
         return cls(value - tolerance, value + tolerance)
+
+    @classmethod
+    def stated(cls, value: float, rounding: float, interval: float = 0.0) -> Expect:
+        """A number of the text: its rounding (half a unit of its last digit) and the run's 95 % interval together.
+
+        >>> str(Expect.stated(0.93, 0.005, 0.002))
+        '0.923 to 0.937'
+        """
+        return cls.within(value, rounding + interval)
+
+    @classmethod
+    def above(cls, limit: float, interval: float = 0.0) -> Expect:
+        """An order: above a limit by more than the run's 95 % interval, or by anything in an exact run."""
+        return cls(low=math.nextafter(limit + interval, math.inf))
+
+    @classmethod
+    def below(cls, limit: float, interval: float = 0.0) -> Expect:
+        """An order: below a limit by more than the run's 95 % interval, or by anything in an exact run."""
+        return cls(high=math.nextafter(limit - interval, -math.inf))
 
     def holds(self, value: float) -> bool:
         """Whether a value confirms the claim; not-a-number never does."""
@@ -53,6 +90,10 @@ class Claim:
         expect: What confirms the claim.
         sensitivity: The number under each variant of what the paper leaves open, and by default (where the variants
             are compared on less than the claim is judged by, it is not `here`).
+        quote: A few words of the sentence that states it, as the paper has them.
+        basis: Whether the number is predicted, fitted, or follows from the set-up.
+        note: The constant or choice that was fitted or set; empty for a prediction.
+        interval: Half of the 95 % interval of `here`; 0 for exact runs.
     """
 
     id: str
@@ -63,22 +104,92 @@ class Claim:
     unit: str
     expect: Expect
     sensitivity: dict[str, float] = field(default_factory=dict)
+    quote: str = ""
+    basis: Basis = Basis.PREDICTED
+    note: str = ""
+    interval: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Checks that few words are quoted, and that what was fitted or set is named.
+
+        Raises:
+            ValueError: The quote is too long, or a note is missing or out of place.
+        """
+        if len(self.quote.split()) > QUOTED_WORDS:
+            message = f"claim {self.id}: quotes {len(self.quote.split())} words; at most {QUOTED_WORDS} are allowed"
+            raise ValueError(message)
+        if bool(self.note) == (self.basis == Basis.PREDICTED):
+            message = f"claim {self.id}: `note` names what was fitted or set, of claims that are not predicted"
+            raise ValueError(message)
 
     @property
     def ok(self) -> bool:
         """Whether the claim holds here."""
         return self.expect.holds(self.here)
 
+    @property
+    def counted(self) -> bool:
+        """Whether the claim can fail: checks of the set-up are not counted."""
+        return self.basis != Basis.SET_UP
+
+    @property
+    def verdict(self) -> str:
+        """The word for `ok`, with the mark of what was fitted or set."""
+        if self.basis == Basis.SET_UP:
+            return "check passes" if self.ok else "check fails"
+        mark = " (fitted)" if self.basis == Basis.FITTED else ""
+        return f"{'holds' if self.ok else 'differs'}{mark}"
+
     def to_dict(self) -> dict[str, Any]:
         """The claim as `reproduce --json` prints it."""
         return {
             "id": self.id,
             "figure": self.figure,
+            "quote": self.quote,
             "text": self.text,
             "paper": self.paper,
             "here": self.here,
+            "interval": self.interval,
             "unit": self.unit,
             "expect": str(self.expect),
             "ok": self.ok,
+            "basis": self.basis.value,
+            "note": self.note,
+            "counted": self.counted,
             "sensitivity": self.sensitivity,
         }
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The number of claims of each kind.
+
+    Attributes:
+        counted: Claims that can fail.
+        hold: Counted claims that hold here.
+        fitted: Counted claims that hold because a constant or a choice was selected so.
+        checks: Checks of the set-up.
+        passed: Checks of the set-up that pass.
+    """
+
+    counted: int
+    hold: int
+    fitted: int
+    checks: int
+    passed: int
+
+    @classmethod
+    def of(cls, claims: Iterable[Claim]) -> Tally:
+        """Counts claims."""
+        every = list(claims)
+        counted = [claim for claim in every if claim.counted]
+        hold = [claim for claim in counted if claim.ok]
+        checks = [claim for claim in every if not claim.counted]
+        fitted = sum(claim.basis == Basis.FITTED for claim in hold)
+        return cls(len(counted), len(hold), fitted, len(checks), sum(claim.ok for claim in checks))
+
+    def __str__(self) -> str:
+        """The counts as a sentence."""
+        fitted = f", {self.fitted} of them fitted" if self.fitted else ""
+        checks = f" {self.passed} of {self.checks} checks of the set-up pass." if self.checks else ""
+        return f"{self.hold} of {self.counted} claims hold here{fitted}.{checks}"
