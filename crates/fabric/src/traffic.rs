@@ -27,7 +27,8 @@ pub struct Demand {
     pub mark: u32,
 }
 
-/// Something that a traffic is notified of.
+/// Something that a traffic is notified of. Events of one instant are handled in ascending order, which depends on nothing but nodes,
+/// planes, ranks and times: results are the same however nodes are divided over partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrafficEvent {
     /// The tail of a packet has reached its node.
@@ -35,27 +36,29 @@ pub enum TrafficEvent {
         /// What the traffic knows the packet by.
         flow_id: u32,
     },
-    /// The same, with all that a pacer needs; instead of `Arrival`, for a traffic that wants deliveries.
+    /// Delivery of a packet, to a traffic that wants deliveries; replaces `Arrival`. The order of fields is the order of deliveries in an
+    /// instant: a plane delivers at most one tail to a node in a tick, so that node and plane decide. Marks and the low bits of `flow_id` may
+    /// depend on how nodes are divided over partitions, and are compared last.
     Delivered {
-        /// What the traffic knows the packet by.
-        flow_id: u32,
         /// The node that the packet has reached.
         node: NodeId,
+        /// The plane that delivered the packet.
+        plane: PlaneId,
+        /// What the traffic knows the packet by.
+        flow_id: u32,
         /// The packet's size in bytes.
         bytes: u32,
         /// What the traffic has marked the packet with.
         mark: u32,
         /// When the tail reached the node, in ticks: the present.
         time: u64,
-        /// The plane by which it has come.
-        plane: PlaneId,
     },
-    /// The tail of a packet that went by a tree has reached a member; instead of `Delivered`.
+    /// Delivery of a packet that went by a tree to a member; replaces `Delivered`, and is ordered likewise.
     Collected {
-        /// What the traffic knows the packet by; of a combined packet, the least of those that it was made of.
-        flow_id: u32,
         /// The node that the packet has reached.
         node: NodeId,
+        /// What the traffic knows the packet by; of a combined packet, the least of those that it was made of.
+        flow_id: u32,
         /// The tree,
         tree: u32,
         /// and the segment in it.

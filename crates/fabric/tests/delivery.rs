@@ -13,7 +13,7 @@ use fabric::{
 };
 use routing::{RouteState, RoutingSpec};
 use topology::TopologySpec;
-use units::{Bytes, NodeId};
+use units::{Bytes, NodeId, PlaneId};
 
 /// Packets of a node.
 const PACKETS: u32 = 50;
@@ -187,4 +187,22 @@ fn every_delivery_is_reported_once_with_what_the_packet_was() {
             assert_eq!(run(keys, parts).0, log, "{parts} partitions: {keys}");
         }
     }
+}
+
+#[test]
+fn deliveries_of_an_instant_are_ordered_by_node_and_plane() {
+    // Would catch an order by what partitions change: the mark of a message (its place at the receiver) and the low bits of its flow id.
+    let delivery = |node, plane, flow_id, mark| TrafficEvent::Delivered {
+        node: NodeId(node),
+        plane: PlaneId(plane),
+        flow_id,
+        bytes: 8,
+        mark,
+        time: 7,
+    };
+    let expected = [(1, 0, 9, 9), (1, 1, 3, 5), (1, 2, 3, 2), (2, 0, 1, 1)];
+    let mut events: Vec<_> =
+        expected.iter().rev().map(|&(node, plane, flow, mark)| delivery(node, plane, flow, mark)).collect();
+    events.sort_unstable();
+    assert_eq!(events, expected.map(|(node, plane, flow, mark)| delivery(node, plane, flow, mark)));
 }

@@ -21,7 +21,7 @@
 //!
 //! State is held of what is outstanding: of operations that have started, of messages on their way, of ranks. What happens at one
 //! instant is ordered by ranks and by the order in which they have started their operations, which no partition changes:
-//! arrivals first, then the rest; what takes no time is done immediately. Operations start in the order in which programs have issued
+//! arrivals first, in the order of nodes and rails, then the rest; what takes no time is done immediately. Operations start in the order in which programs have issued
 //! them, so that messages of a pair keep their order even where a send that takes no time lets its rank go on.
 
 mod bursts;

@@ -101,8 +101,10 @@ impl World {
                 self.executors[usize::from(self.executor_of[node as usize])].announced(envelope);
             }
             let mut arrived = self.arrivals.remove(&now).unwrap_or_default();
-            // In an order that does not depend on the division, as the fabric does.
-            arrived.sort_unstable_by_key(|&(node, flow_id, generated_at, ..)| (node, flow_id >> 2, generated_at));
+            // By node and rail, as the fabric delivers them, whatever the division; here a rail may deliver several packets in a tick.
+            arrived.sort_unstable_by_key(|&(node, flow_id, generated_at, _, rail)| {
+                (node, rail, flow_id >> 2, generated_at)
+            });
             for (node, flow_id, _, mark, rail) in arrived {
                 let part = usize::from(self.executor_of[node as usize]);
                 self.call(part, |executor, requests| executor.arrived((flow_id, mark, rail), now, requests));
