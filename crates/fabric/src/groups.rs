@@ -43,6 +43,8 @@ pub struct CombineSpec {
     pub units: u16,
     /// Time of a cycle.
     pub cycle: Time,
+    /// Cycles of a packet before it is combined: its header is stored, and its partial sum is looked up.
+    pub header_cycles: u32,
     /// What a unit combines at a time,
     pub word: Bytes,
     /// and how often it does so in a cycle.
@@ -75,8 +77,13 @@ pub enum CombineOrder {
 }
 
 impl CombineSpec {
-    /// The cycles that a packet of a size takes: at least one.
+    /// Cycles for which a packet of a size keeps a unit busy: those of its header, and those of combining it.
     pub fn cycles(&self, bytes: u32) -> u64 {
+        u64::from(self.header_cycles) + self.combining_cycles(bytes)
+    }
+
+    /// Cycles in which a unit combines the data of a packet of a size: at least one.
+    pub fn combining_cycles(&self, bytes: u32) -> u64 {
         let words = u64::from(bytes).div_ceil(self.word.0.max(1));
         words.div_ceil(u64::from(self.words_per_cycle.max(1))).max(1)
     }

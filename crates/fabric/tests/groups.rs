@@ -190,6 +190,7 @@ fn plan(case: &Case<'_>, operations: &Operations) -> Plan {
         units: case.units,
         cycle: Time(4000),
         word: Bytes(8),
+        header_cycles: 3,
         words_per_cycle: 1,
         output_speedup: 1,
         window: operations.window,

@@ -151,8 +151,10 @@ class _Loaded:
 
     def jobs(self, store: Path | None) -> list[_KeptJob]:
         """Its points."""
+        kind = "analysis " if self.analyze else "run "
+        names = [hashlib.sha256((kind + name).encode()).hexdigest()[:24] for name in identity.names(self.experiment)]
         return [
-            _KeptJob(job.experiment, job.index, job.keys, store, _fingerprint(job, self.analyze), self.analyze)
+            _KeptJob(job.experiment, job.index, job.keys, store, names[job.index], self.analyze)
             for job in sweeps.jobs_of(self.experiment)
         ]
 
@@ -215,8 +217,3 @@ def _recall(store: Path | None, name: str) -> dict[str, Any] | None:
         return None
     return point
 
-
-def _fingerprint(job: sweeps.Job, analyze: bool) -> str:
-    """The same for the same point of the same simulator."""
-    text = "\n".join((identity.simulator(), "analysis" if analyze else "run", job.experiment.resolved_point(job.index)))
-    return hashlib.sha256(text.encode()).hexdigest()[:24]

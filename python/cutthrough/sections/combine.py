@@ -40,6 +40,9 @@ class WordSerial(Section):
         units: Units of a router: 1, or 3 and more, of which the last combines what the others have made of the
             packets of a block of ports each (from 1 to 1024; default 1).
         cycle: Time of a cycle: that of the paper's table 1, 250 MHz (greater than 0; default `4 ns`).
+        header_cycles: Cycles of a packet between its last byte and its combining: the unit checks it, stores its
+            header, and looks up the partial sum. "A few" in the paper (section 2); 0 stands for units that do so
+            while they combine the packet before (from 0 to 1048576; default 3).
         word: What a unit combines at a time (greater than 0; default `8 B`).
         words_per_cycle: How often it does so in a cycle (from 1 to 1048576; default 1).
         window: Partial sums of a group in a router, each of one packet: as many packets of a member may be under
@@ -50,6 +53,7 @@ class WordSerial(Section):
 
     units: int | None = None
     cycle: Time | None = None
+    header_cycles: int | None = None
     word: Size | None = None
     words_per_cycle: int | None = None
     window: int | None = None

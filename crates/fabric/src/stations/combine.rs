@@ -2,8 +2,9 @@
 //! their switch (Kumar, Kalé and Stunkel, section 2, figures 2 and 3).
 //!
 //! A unit is behind an output of the switch like any other, after the ports of the topology: packets wait for it in the router's queues
-//! and are served by its arbiter. It receives a packet whole, for its end says whether it is intact, and then takes
-//! `ceil(words / words_per_cycle)` cycles to combine it with the *partial sum* of its tree and segment. When all that it waits for has
+//! and are served by its arbiter. It receives a packet whole, for its end says whether it is intact, takes
+//! `header_cycles` to store its header in the control register and to look up the *partial sum* of its tree and segment, and then
+//! `ceil(words / words_per_cycle)` cycles to combine both. When all that it waits for has
 //! come, the sum goes back into the switch by the unit's input, and is at the crossbar a cycle later. A switch has one
 //! unit, or a tree of them: the last is the root, and each of the others, the leaves, serves a block of consecutive ports and hands its
 //! part on to the root by wires of their own, which takes a cycle; the root takes what they give it in the order in which it comes.
@@ -13,7 +14,8 @@
 //! dependency leads through it, and reductions in opposite orders cannot block one another.
 //!
 //! Model choices. The paper does not say how long a packet takes from its port into the unit: combining reads it word by word, so no time
-//! is added for that. A packet takes the router's delay once in each switch, as it comes in: the unit has looked up where its result goes, so that
+//! is added for that. Headers are not pipelined with the combining of the packet before; `header_cycles = 0` stands for units that
+//! do so. A packet takes the router's delay once in each switch, as it comes in: the unit has looked up where its result goes, so that
 //! this needs no delay of its own. While the tail of a packet comes in, the unit takes no other one. A router that a tree does not pass through has units too.
 
 use std::sync::Arc;
@@ -171,7 +173,7 @@ impl CombineUnits {
         self.spec.units
     }
 
-    /// How long combining a packet takes, in ticks.
+    /// Time for which a packet keeps a unit busy once its tail is there, in ticks: header and combining.
     pub fn time(&self, bytes: u32) -> u64 {
         self.spec.cycles(bytes) * self.cycle
     }
@@ -193,9 +195,10 @@ impl CombineUnits {
         (place.unit < root).then_some(UnitPlace { unit: root, ..place })
     }
 
-    /// A leaf hands a part of so many bytes to the root of its router, at a tick; returns when the root has combined it.
+    /// A leaf hands a part of `bytes` bytes to the root of its router, at tick `now`; returns the tick at which the root has combined
+    /// it. A part has no header to store, and its partial sum was looked up by the leaf.
     pub fn hand_over(&mut self, root: UnitPlace, bytes: u32, now: u64) -> u64 {
-        let time = self.time(bytes);
+        let time = self.spec.combining_cycles(bytes) * self.cycle;
         let free_at = &mut self.root_free_at[root.router as usize];
         *free_at = (*free_at).max(now + self.cycle) + time;
         *free_at

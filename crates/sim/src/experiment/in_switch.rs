@@ -269,6 +269,10 @@ pub struct WordSerialSpec {
     /// Time of a cycle: that of the paper's table 1, 250 MHz.
     #[schemars(extend("minimum" = 1))]
     pub cycle: Time,
+    /// Cycles of a packet between its last byte and its combining: the unit checks it, stores its header, and looks up the partial sum.
+    /// "A few" in the paper (section 2); 0 stands for units that do so while they combine the packet before.
+    #[schemars(range(max = 1_048_576))]
+    pub header_cycles: u32,
     /// What a unit combines at a time.
     #[schemars(extend("minimum" = 1))]
     pub word: Bytes,
@@ -284,6 +288,6 @@ pub struct WordSerialSpec {
 
 impl Default for WordSerialSpec {
     fn default() -> Self {
-        Self { units: 1, cycle: Time(4000), word: Bytes(8), words_per_cycle: 1, window: None }
+        Self { units: 1, cycle: Time(4000), header_cycles: 3, word: Bytes(8), words_per_cycle: 1, window: None }
     }
 }

@@ -189,6 +189,7 @@ fn units(spec: &CombineUnitsSpec, topology: &dyn Topology, path: &Path<'_>) -> C
             CombineSpec {
                 units: 1,
                 cycle: own.cycle,
+                header_cycles: 0,
                 word: Bytes(WORD),
                 words_per_cycle: words as u32,
                 output_speedup: u32::from(ports),
@@ -199,6 +200,7 @@ fn units(spec: &CombineUnitsSpec, topology: &dyn Topology, path: &Path<'_>) -> C
         CombineUnitsSpec::WordSerial(own) => CombineSpec {
             units: own.units,
             cycle: own.cycle,
+            header_cycles: own.header_cycles,
             word: own.word,
             words_per_cycle: own.words_per_cycle,
             output_speedup: 1,

@@ -59,8 +59,8 @@ fn every_operation_is_carried_out_right_on_every_network() {
 #[test]
 fn a_barrier_takes_the_time_of_its_way_up_and_down() {
     // Would catch a unit that is passed twice, a level of the tree too many, and overheads that are charged for each packet. On a 2-ary
-    // 2-tree: two routers up, two units, and back through both routers. A control packet of 64 B takes 51.2 ns on a link, and 8 cycles of 4 ns
-    // in a unit for each of two packets; up again it is cut through, but for the units, which wait for its tail.
+    // 2-tree: two routers up, two units, and back through both routers. A control packet of 64 B takes 51.2 ns on a link, and 3 cycles of 4 ns
+    // for its header and 8 for its words in a unit, for each of two packets; up again it is cut through, but for the units, which wait for its tail.
     let combine = "in_switch = { combine = { kind = \"word-serial\" } }";
     let text = network(
         r#"kind = "fat-tree", k = 2, n = 2"#,
@@ -70,8 +70,8 @@ fn a_barrier_takes_the_time_of_its_way_up_and_down() {
     );
     let found = result(&text).closed.unwrap();
     let control = sizes_of_control(&text);
-    let (tail, words) = (control * 0.8, (control / 8.0).ceil());
-    let level = 20.0 + 90.0 + tail + 2.0 * words * 4.0 + 4.0;
+    let (tail, cycles) = (control * 0.8, 3.0 + (control / 8.0).ceil());
+    let level = 20.0 + 90.0 + tail + 2.0 * cycles * 4.0 + 4.0;
     let down = 20.0 + 90.0 + 20.0 + tail;
     let expected = 1300.0 + 2.0 * level + down + 1300.0;
     assert!((found.time_ns.unwrap() - expected).abs() < 1e-6, "{:?} for {expected}", found.time_ns);
@@ -96,13 +96,13 @@ fn switches_beat_software_where_the_paper_says_so() {
         assert!(time(wide, "in-switch", 1, size) < time(wide, "binomial", 1, size), "{size}");
     }
     assert!(time(wide, "in-switch", 1, "8 B") < time(narrow, "in-switch", 1, "8 B"));
-    // A packet of 256 B takes 32 cycles, 128 ns. One unit of a leaf switch combines eight, of the top switch seven, of the root's leaf switch
+    // A packet of 256 B takes 32 cycles, 128 ns, and 3 for its header, which a part that is handed over has not. One unit of a leaf switch combines eight, of the top switch seven, of the root's leaf switch
     // the last one. Of five units, two have four of them each (or three, at the top), hand over, and the root of the units combines two; in the
     // root's leaf switch the last packet passes a leaf unit and the root.
     let (one, five) = (time(wide, "in-switch", 1, "256 B"), time(wide, "in-switch", 5, "256 B"));
-    let (unit, wire) = (128.0, 4.0);
+    let (unit, part, wire) = (140.0, 128.0, 4.0);
     let [by_one, by_five] =
-        [(8.0 + 7.0 + 1.0) * unit, (4.0 + 2.0) * unit + wire + (4.0 + 1.0) * unit + wire + 2.0 * unit + wire];
+        [(8.0 + 7.0 + 1.0) * unit, 4.0 * unit + 2.0 * part + wire + 4.0 * unit + part + wire + unit + part + wire];
     assert!((one - five - (by_one - by_five)).abs() < 1e-6, "{five} and {one}");
 }
 
