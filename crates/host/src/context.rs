@@ -26,6 +26,8 @@ pub struct ProtocolParams {
     pub rendezvous: Rendezvous,
     /// Eager messages that a rank may send to another on another node before that has received some of them; none: any number.
     pub eager_credits: Option<u32>,
+    /// Whether such a message that finds no credit asks its receiver first; otherwise it waits.
+    pub asks_without_credit: bool,
     /// The memory by way of which ranks of a node exchange messages; none: it takes no time.
     pub memory: Option<MemoryParams>,
     /// How groups combine in the switches.
@@ -50,6 +52,7 @@ impl ProtocolParams {
     pub const PLAIN: Self = Self {
         rendezvous: Rendezvous::Write,
         eager_credits: None,
+        asks_without_credit: false,
         memory: None,
         group: GroupParams::DEFAULT,
         forwarding: None,

@@ -74,6 +74,13 @@ impl Credits {
         false
     }
 
+    /// Whether a rank, by its number here, has no credit left for another; a send that finds none is counted.
+    pub fn lacks(&mut self, (rank, to): (u32, u32)) -> bool {
+        let lacks = self.pairs.get(Pair(rank, to)).is_some_and(|own| own.left == 0);
+        self.waited += u64::from(lacks);
+        lacks
+    }
+
     /// A credit has come back to a rank, by its number here, from another.
     pub fn give(&mut self, rank: u32, to: u32) {
         self.pairs.get_or_insert(Pair(rank, to), PairState { left: 0, head: NONE, tail: NONE }).left += 1;

@@ -21,6 +21,8 @@ pub(crate) enum Event {
     Answer(u32),
     /// A send's data have been written to the interface.
     Sent(u32),
+    /// A packet of written data has left the interface.
+    Left(u32),
     /// A poll ends: its number in the program.
     Polled(u32),
     /// A probe ends.

@@ -27,6 +27,8 @@ pub struct Envelope {
     pub bytes: u64,
     /// Where the sender's executor keeps it.
     pub place: u32,
+    /// Whether it waits for its receiver: its data follow an answer.
+    pub asks: bool,
 }
 
 /// A message on its way.

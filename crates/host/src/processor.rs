@@ -79,6 +79,8 @@ pub(crate) enum Reaction {
     Group(u32),
     /// An operation that the interface has carried out is over.
     Notified(u32),
+    /// The interface has room for the rest of a send's data.
+    Write(u32),
 }
 
 /// How long the processor of a rank has been busy, in picoseconds.

@@ -38,6 +38,23 @@ struct Entry {
     stream: Stream,
     /// Bytes that are in packets.
     sent: u64,
+    /// How it stands in its message.
+    piece: Piece,
+}
+
+/// Bytes of a message that are queued together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// Whether the message begins and ends with them.
+    pub begins: bool,
+    pub ends: bool,
+    /// Whether they take room in the interface until they leave.
+    pub in_room: bool,
+}
+
+impl Piece {
+    /// A whole message that takes no room.
+    pub const WHOLE: Self = Self { begins: true, ends: true, in_room: false };
 }
 
 /// The ring of a node.
@@ -61,6 +78,8 @@ pub(crate) struct Taken {
     /// Whether it is the first and the last of its message.
     pub is_first: bool,
     pub is_last: bool,
+    /// Whether it takes room in the interface until it leaves.
+    pub in_room: bool,
 }
 
 /// What waits to be sent.
@@ -83,8 +102,20 @@ impl Queues {
 
     /// Adds bytes of a message, at a tick, which come to the interface as a stream.
     #[inline]
-    pub fn push(&mut self, node: usize, message: Outgoing, bytes: u64, (tick, stream): (u64, Stream)) {
-        let entry = Entry { message, behind: NONE, left: bytes, since: tick, stream, sent: 0 };
+    pub fn push(&mut self, node: usize, message: Outgoing, bytes: u64, came: (u64, Stream)) {
+        self.push_piece(node, (message, Piece::WHOLE), bytes, came);
+    }
+
+    /// Adds bytes of a piece of a message, at a tick, which come to the interface as a stream.
+    #[inline]
+    pub fn push_piece(
+        &mut self,
+        node: usize,
+        (message, piece): (Outgoing, Piece),
+        bytes: u64,
+        (tick, stream): (u64, Stream),
+    ) {
+        let entry = Entry { message, behind: NONE, left: bytes, since: tick, stream, sent: 0, piece };
         let entry = self.entries.insert(entry);
         self.append(node, entry);
     }
@@ -112,7 +143,7 @@ impl Queues {
         if place == NONE {
             return None;
         }
-        let Entry { message, behind, left, since, stream, sent } = self.entries[place];
+        let Entry { message, behind, left, since, stream, sent, piece } = self.entries[place];
         match before {
             NONE => self.rings[node].head = behind,
             before => self.entries[before].behind = behind,
@@ -121,7 +152,7 @@ impl Queues {
             self.rings[node].tail = before;
         }
         let bytes = size(left);
-        let is_last = u64::from(bytes) == left;
+        let is_last = piece.ends && u64::from(bytes) == left;
         self.entries[place].left -= u64::from(bytes);
         self.entries[place].sent += u64::from(bytes);
         match self.entries[place].left {
@@ -132,7 +163,8 @@ impl Queues {
         let generated_at = ring.generated_at.max(since);
         ring.generated_at = generated_at + time_of(u64::from(bytes), packet, pace);
         let came = stream.passage(sent, u64::from(bytes));
-        Some(Taken { message, bytes, generated_at, came, is_first: sent == 0, is_last })
+        let is_first = piece.begins && sent == 0;
+        Some(Taken { message, bytes, generated_at, came, is_first, is_last, in_room: piece.in_room })
     }
 
     /// A packet that has been taken out of a node's ring is generated later, and so are those behind it.

@@ -55,7 +55,7 @@ impl Executor {
                 self.forwards_arrival(message).is_some()
             }
             Reaction::Data(send) | Reaction::Fetched(send) => self.forwards_send(send).is_some(),
-            Reaction::Copy(_) | Reaction::Group(_) | Reaction::Notified(_) => false,
+            Reaction::Copy(_) | Reaction::Group(_) | Reaction::Notified(_) | Reaction::Write(_) => false,
         }
     }
 

@@ -51,7 +51,7 @@ use crate::flow::{Part, part_of};
 use crate::inbound::{Arrivals, Envelope};
 use crate::matching::Matching;
 use crate::memory::Memories;
-use crate::nic::Interfaces;
+use crate::nic::{Interfaces, Rooms};
 use crate::placed::RankPlacement;
 use crate::probes::Probes;
 use crate::processor::{NodeParams, Processors};
@@ -84,8 +84,11 @@ struct Sending {
     fetched: bool,
     /// It waits for a credit, or behind a send that does.
     stalled: bool,
-    /// When the processor has written its data to the interface, if it does.
+    /// When the processor has written to the interface what it has begun to write, and the bytes of that; none if it writes nothing.
     written_at: u64,
+    written: Option<u64>,
+    /// The rail that it has been handed over to, if it is not striped.
+    rail: u32,
 }
 
 /// A receive that has started, or a burst of them.
@@ -109,7 +112,22 @@ impl Sending {
     fn new(op: OpId, (rank, id): (u32, u32), (to, tag): (u32, u32)) -> Self {
         let (placed, asks, fetched, stalled) = (NONE, false, false, false);
         let context = Context::WORLD;
-        Self { op, rank, id, to, tag, context, bytes: 0, placed, asks, fetched, stalled, written_at: 0 }
+        Self {
+            op,
+            rank,
+            id,
+            to,
+            tag,
+            context,
+            bytes: 0,
+            placed,
+            asks,
+            fetched,
+            stalled,
+            written_at: 0,
+            written: None,
+            rail: 0,
+        }
     }
 
     /// Writes it to its place, field by field (`Slab::vacant`).
@@ -128,6 +146,8 @@ impl Sending {
         own.fetched = self.fetched;
         own.stalled = self.stalled;
         own.written_at = self.written_at;
+        own.written = self.written;
+        own.rail = self.rail;
     }
 }
 
@@ -157,6 +177,7 @@ pub struct Executor {
     ranks: Vec<Rank>,
     processors: Processors,
     interfaces: Interfaces,
+    rooms: Rooms,
     connections: Connections,
     registrations: Registrations,
     sends: Slab<Sending>,
@@ -194,6 +215,8 @@ pub struct Executor {
     /// The present tick of the network, and the earliest tick for which an alarm is set.
     tick: u64,
     alarm: u64,
+    /// An alarm that is set while packets are taken, until it is asked for.
+    wanted: Option<u64>,
     progress: Progress,
     /// Sends that have started, less receives.
     unmatched: i64,
@@ -219,6 +242,7 @@ impl Executor {
                 (interface.matching.on_nic || interface.protocol.forwarding.is_some(), interface.connections.fetches()),
                 (sources, interface.rails.count as usize),
             ),
+            rooms: Rooms::new(interface.parts.pio_room, interface.packet, placed.nodes()),
             connections: Connections::new(interface.connections, ranks, sources),
             registrations: Registrations::new(interface.registration, ranks),
             sends: Slab::default(),
@@ -245,6 +269,7 @@ impl Executor {
             starting: Some(Box::default()),
             tick: 0,
             alarm: u64::MAX,
+            wanted: None,
             // Until they begin, something is to happen by itself.
             progress: Progress { open: ranks as u64, is_busy: true, ..Progress::default() },
             unmatched: 0,
@@ -276,22 +301,31 @@ impl Executor {
         }
     }
 
-    /// The next packet of a source (`HostContext::wake`); none if there is nothing to send.
+    /// The next packet of a source (`HostContext::wake`), at a tick; none if there is nothing to send.
     #[inline]
-    pub fn next(&mut self, source: usize) -> Option<Outgoing> {
-        self.next_of(source, |_, _| true)
+    pub fn next(&mut self, source: usize, tick: u64) -> Option<Outgoing> {
+        self.next_of(source, tick, |_, _| true)
+    }
+
+    /// The tick of an alarm that taking a packet has set, to be asked for after `next`.
+    #[inline]
+    pub fn wanted_alarm(&mut self) -> Option<u64> {
+        self.wanted.take()
     }
 
     /// The next packet of a source, of its messages in turn the first that may be sent: a function of the
     /// destination and the bytes of the packet. None if there is none.
     #[inline]
-    pub fn next_of(&mut self, source: usize, may_send: impl Fn(u32, u32) -> bool) -> Option<Outgoing> {
+    pub fn next_of(&mut self, source: usize, tick: u64, may_send: impl Fn(u32, u32) -> bool) -> Option<Outgoing> {
         let mut taken = self.queues.take(source, self.interface.packet, self.interface.pace, may_send)?;
         if taken.message.dst == Outgoing::GROUP {
             self.give_group_packet(source, &mut taken);
         }
         if self.interfaces.sending {
             self.pass_sending(source, &mut taken);
+        }
+        if taken.in_room {
+            self.leaves_room(source, &taken, tick);
         }
         self.progress.packets += 1;
         let queues::Outgoing { flow_id, mark, dst } = taken.message;
@@ -419,6 +453,7 @@ impl Executor {
             Event::Data(place) => self.send_data(place, now, around),
             Event::NextOfBurst(place) => self.send_next(place, (now, true), around),
             Event::Sent(place) => self.sent(place, now),
+            Event::Left(place) => self.left(place, now, around),
             Event::Polled(id) => self.end(self.placed.number(op.rank), (op.number, id), now, None),
             Event::Probed(place) => self.probed(place, now),
             Event::Answer(place) => self.answer(place, now, around),

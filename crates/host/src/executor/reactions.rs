@@ -21,7 +21,7 @@ impl Executor {
         around: &mut impl HostContext,
     ) {
         let by_nic = self.interface.matching.on_nic
-            && !matches!(reaction, Reaction::Complete(_) | Reaction::Copy(_) | Reaction::Group(_));
+            && !matches!(reaction, Reaction::Complete(_) | Reaction::Copy(_) | Reaction::Group(_) | Reaction::Write(_));
         if self.processors.defers(rank) && !by_nic && !self.forwards_reaction(reaction) {
             return self.processors.defer(rank, reaction);
         }
@@ -70,6 +70,7 @@ impl Executor {
                 let at = self.reaction_work(rank, (op, Purpose::Fetched), from, work);
                 self.later(at, op, Event::Fetched(send), now, around);
             }
+            Reaction::Write(send) => self.go_on_writing(send, (from, now), around),
             Reaction::Data(send) => {
                 let at = self.sending_data(rank, send, from);
                 self.later(at, self.sends[send].op, Event::Data(send), now, around);
@@ -84,18 +85,23 @@ impl Executor {
         let Envelope { source, tag, context, bytes, .. } = envelope;
         let buffer = BufferUse { peer: source, receives: true, tag, context };
         if let Some(own) = self.forwards_arrival(message) {
-            let registration = self.registrations.register(rank, buffer, bytes);
+            let registration = self.registration_of(rank, buffer, bytes);
             return self.nic_work(rank, what, from, own.receive + own.send + registration);
         }
         if self.interface.matching.on_nic {
             self.trace_latency(rank, what, (from, from));
             return from;
         }
-        let registration = self.registrations.register(rank, buffer, bytes);
+        let registration = self.registration_of(rank, buffer, bytes);
         let work = self.interface.send_overhead + registration;
         // A processor that is occupied has read the request before it goes on to this.
         let from = if self.processors.occupied() { from } else { read_at.max(from) };
         self.reaction_work(rank, what, from, work)
+    }
+
+    /// The registration of a message that has asked: none of one that has asked for want of a credit, whose data are copied.
+    fn registration_of(&mut self, rank: u32, buffer: BufferUse, bytes: u64) -> u64 {
+        if self.waits_for_receiver(bytes) { self.registrations.register(rank, buffer, bytes) } else { 0 }
     }
 
     /// When the copy of a message begins that has met its receive at a time, within a node.
@@ -117,8 +123,8 @@ impl Executor {
         }
         let work = self.interface.receive_overhead + self.interface.sending(bytes);
         let at = self.reaction_work(rank, (op, Purpose::Data), from, work);
-        if let Some(time) = self.interface.parts.written(bytes) {
-            self.sends[send].written_at = self.reaction_work(rank, (op, Purpose::Write), at, time);
+        if self.interface.parts.written(bytes).is_some() {
+            self.begin_writing(send, (at, false));
         }
         at
     }

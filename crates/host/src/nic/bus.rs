@@ -1,13 +1,13 @@
 //! The host bus: packets cross it on their way from memory or processor to the interface, and from there to memory.
 
-use super::server::{Fragment, Passage, PerByte, Server};
+use super::server::{Fragment, Passage, PerByte, Server, Service};
 
 /// The host bus of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BusParams {
     /// The time of a byte.
     pub per_byte: PerByte,
-    /// The time of each packet beyond that of its bytes, in picoseconds.
+    /// Time of each packet before its first byte crosses, in picoseconds: the bus is kept for it.
     pub per_packet: u64,
     /// Whether both directions share it (PCI-X), or each has it to itself (HyperTransport, PCI Express).
     pub shared: bool,
@@ -36,8 +36,8 @@ impl Bus {
         if bus.is_free() {
             return at;
         }
-        let time = bus.per_byte.time(packet.bytes).saturating_add(bus.per_packet);
-        self.0[usize::from(arrives && !bus.shared)].pass(at, time, 0)
+        let service = Service { fixed: bus.per_packet, bytes: bus.per_byte.time(packet.bytes), rest: 0 };
+        self.0[usize::from(arrives && !bus.shared)].pass(at, service)
     }
 }
 

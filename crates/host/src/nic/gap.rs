@@ -2,7 +2,7 @@
 //! Scheiman 1995), as LogGOPSim charges them (Hoefler, Schneider and Lumsdaine 2010): a message of s bytes keeps the
 //! interface for g + (s - 1) G.
 
-use super::server::{Fragment, Passage, PerByte, Server};
+use super::server::{Fragment, Passage, PerByte, Server, Service};
 
 /// The gap of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Gap {
     pub fn pass(&mut self, gap: &GapParams, packet: &Fragment, at: Passage) -> Passage {
         let charged = packet.bytes - u64::from(gap.spares_first && packet.is_first && packet.bytes > 0);
         let rest = if packet.is_last { gap.per_message } else { 0 };
-        self.0.pass(at, gap.per_byte.time(charged), rest)
+        self.0.pass(at, Service { fixed: 0, bytes: gap.per_byte.time(charged), rest })
     }
 }
 

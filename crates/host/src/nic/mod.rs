@@ -29,11 +29,13 @@
 mod bus;
 mod dma;
 mod gap;
+mod room;
 mod server;
 
 pub use bus::BusParams;
 pub use dma::DmaParams;
 pub use gap::GapParams;
+pub(crate) use room::Rooms;
 pub use server::PerByte;
 pub(crate) use server::{Fragment, Passage, Stream};
 
@@ -48,6 +50,8 @@ pub struct PartParams {
     pub pio: Option<PerByte>,
     /// Messages of more bytes are fetched by DMA engines.
     pub pio_limit: u64,
+    /// Bytes that the processors of a node have written and that have not left, at most; none: any number.
+    pub pio_room: Option<u64>,
     /// Engines that fetch what the processor does not write.
     pub dma: DmaParams,
     /// The bus between host and interface.
@@ -63,6 +67,7 @@ impl PartParams {
     pub const NONE: Self = Self {
         pio: None,
         pio_limit: 0,
+        pio_room: None,
         dma: DmaParams::NONE,
         bus: BusParams::NONE,
         send_gap: GapParams::NONE,

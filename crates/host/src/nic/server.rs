@@ -96,6 +96,17 @@ impl Passage {
     }
 }
 
+/// Times of a server for one packet, in picoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Service {
+    /// Time before the first byte leaves.
+    pub fixed: u64,
+    /// Time of the bytes, which the next part may take as they come.
+    pub bytes: u64,
+    /// Time after the last byte for which the server is kept.
+    pub rest: u64,
+}
+
 /// A part that serves one packet after the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Server {
@@ -103,13 +114,13 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// A packet comes: it begins as soon as its head has come and those before it have been served, and has passed when `time` is
-    /// over and its tail has come. Then the server is kept for `rest` more.
+    /// Serves a packet: begins as soon as its head has come and the packets before it have been served. The head leaves when the fixed
+    /// time of the service is over, the tail when the bytes' time is over too and the tail has come.
     #[inline]
-    pub fn pass(&mut self, at: Passage, time: u64, rest: u64) -> Passage {
-        let head = self.free_at.max(at.head);
-        let tail = head.saturating_add(time).max(at.tail);
-        self.free_at = tail.saturating_add(rest);
+    pub fn pass(&mut self, at: Passage, service: Service) -> Passage {
+        let head = self.free_at.max(at.head).saturating_add(service.fixed);
+        let tail = head.saturating_add(service.bytes).max(at.tail);
+        self.free_at = tail.saturating_add(service.rest);
         Passage { head, tail }
     }
 }
@@ -123,10 +134,13 @@ mod tests {
         // Would catch a server that waits for the tail before it begins, ends before the tail, or forgets what it still does.
         let mut server = Server::default();
         let at = |head, tail| Passage { head, tail };
-        assert_eq!(server.pass(at(10, 30), 15, 0), at(10, 30), "as slow as what comes");
-        assert_eq!(server.pass(at(20, 35), 15, 5), at(30, 45), "waits for the one before");
-        assert_eq!(server.pass(at(0, 0), 7, 0), at(50, 57), "and for its rest");
-        assert_eq!(server.pass(at(100, 100), 0, 0), at(100, 100));
+        let of = |fixed, bytes, rest| Service { fixed, bytes, rest };
+        assert_eq!(server.pass(at(10, 30), of(0, 15, 0)), at(10, 30), "as slow as what comes");
+        assert_eq!(server.pass(at(20, 35), of(0, 15, 5)), at(30, 45), "waits for the one before");
+        assert_eq!(server.pass(at(0, 0), of(0, 7, 0)), at(50, 57), "and for its rest");
+        assert_eq!(server.pass(at(100, 100), of(0, 0, 0)), at(100, 100));
+        assert_eq!(server.pass(at(200, 230), of(40, 10, 0)), at(240, 250), "the head leaves after the fixed time");
+        assert_eq!(server.pass(at(250, 400), of(40, 10, 0)), at(290, 400), "which the arrival of the tail covers");
     }
 
     #[test]

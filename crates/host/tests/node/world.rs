@@ -132,7 +132,7 @@ impl World {
             self.announced.entry(self.now + TRANSIT / 2).or_default().push(announced);
         }
         for source in requests.woken {
-            while let Some(packet) = self.executors[part].next(source as usize) {
+            while let Some(packet) = self.executors[part].next(source as usize, self.now) {
                 assert!(packet.bytes <= self.interface.packet && packet.generated_at >= self.now);
                 let from = if self.waits_for_release { packet.generated_at } else { self.now };
                 let at = from + TRANSIT + (self.delay)(packet.flow_id >> 2, packet.generated_at);

@@ -39,7 +39,7 @@ pub use include::{FILE_KEYS, MAX_FILE};
 pub use jobs::JobSpec;
 pub use load::{Experiment, Point, Swept};
 pub use memory::MemorySpec;
-pub use nic::{ChargedBytes, HostSpec, LoggpNicSpec, NicSpec, ProgressSpec, RendezvousSpec};
+pub use nic::{ChargedBytes, HostSpec, LoggpNicSpec, NicSpec, ProgressSpec, RendezvousSpec, WithoutCreditSpec};
 pub use nic_collectives::NicCollectivesSpec;
 pub use nic_parts::{
     BuffersSpec, BusOwner, BusSpec, CopyEnds, CopySpec, Directions, DmaSpec, Matcher, MatchingSpec, PioSpec,

@@ -103,6 +103,16 @@ impl NicSpec {
         self.parts().and_then(|nic| nic.connections.as_ref()).map_or(0, |own| own.memory.0)
     }
 
+    /// Time in which an interface that has sent and received the messages of a barrier comes to rest: no gap of theirs, nor a credit for them,
+    /// delays what follows.
+    pub fn settle(&self) -> Time {
+        let Some(nic) = self.parts() else { return Time(0) };
+        let gaps = nic.gap.0.saturating_add(nic.receive_gap.unwrap_or(nic.gap).0);
+        let packet = nic.bus.as_ref().map_or(0, |bus| bus.per_packet.0);
+        // A message and a credit each leave and arrive.
+        Time(gaps.saturating_add(packet.saturating_mul(2)).saturating_mul(2))
+    }
+
     /// The rate at which the interface brings what has arrived into memory, if that takes time.
     pub fn drain(&self) -> Option<Bandwidth> {
         let nic = self.parts()?;
@@ -150,6 +160,10 @@ impl NicSpec {
                 "control_size",
                 "`nic.control_size` is of messages that ask first, and of credits; it goes with `nic.eager_limit` or \
                  `nic.eager_credits`",
+            ),
+            () if self.host().without_credit.is_some() && eager_credits.is_none() => (
+                "without_credit",
+                "`nic.without_credit` is of eager messages that find no credit; it goes with `nic.eager_credits`",
             ),
             () if self.host().rendezvous.is_some() && eager_limit.is_none() => {
                 ("rendezvous", "`nic.rendezvous` is of messages that ask first; it goes with `nic.eager_limit`")
@@ -240,6 +254,9 @@ pub struct HostSpec {
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eager_credits: Option<u32>,
+    /// Protocol of an eager message that finds no credit. Requires `eager_credits`. Default: "wait".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub without_credit: Option<WithoutCreditSpec>,
     /// Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a packet if that is less.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 1))]
@@ -293,6 +310,16 @@ pub enum RendezvousSpec {
     Write,
     /// The receiver reads them from the sender's interface, and then sends a notice that ends the send.
     Read,
+}
+
+/// Protocol of an eager message that finds no credit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WithoutCreditSpec {
+    /// It waits at its sender until a credit returns, and so do all messages behind it for the same rank.
+    Wait,
+    /// It asks its receiver first, and its data follow the answer; they are copied as those of other eager messages, not registered.
+    Rendezvous,
 }
 
 /// When the library of a rank reacts to what arrives.

@@ -38,6 +38,12 @@ pub struct PioSpec {
     /// Messages of more bytes are read by `[nic.dma]`; without it, all are written by the processor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Bytes>,
+    /// Room of the interface for written data that have not left; all rails of a node share it. In the call of a send the processor writes
+    /// what fits; it writes the rest as room becomes free, when the library reacts (`progress`), and the send ends when all is written.
+    /// Default: no limit. Not of networks of kind "flat", nor of operations that switches carry out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1))]
+    pub buffer: Option<Bytes>,
 }
 
 /// Engines of the interface that read data from memory, each one message after the other.
@@ -72,7 +78,7 @@ pub struct BusSpec {
     /// Whether what leaves and what arrives share the bus.
     #[serde(default)]
     pub directions: Directions,
-    /// Time of each packet beyond that of its bytes.
+    /// Time of each packet before its first byte crosses; the bus is kept for it.
     #[serde(default)]
     pub per_packet: Time,
     /// Whether each rail has a bus, or all rails of a node share one.

@@ -110,8 +110,10 @@ impl HostContext for Asking<'_> {
 
     /// A packet has to cross a link between partitions, which takes a window, and be sent: it comes later.
     fn announce(&mut self, node: u32, envelope: Envelope) {
-        let Envelope { source, number, to, tag, context, bytes, place } = envelope;
-        let words = [source, number, to, tag, context.bits(), bytes as u32, (bytes >> 32) as u32, place];
+        let Envelope { source, number, to, tag, context, bytes, place, asks } = envelope;
+        // No message has 2^63 bytes: the highest bit is free.
+        let size = bytes | u64::from(asks) << 63;
+        let words = [source, number, to, tag, context.bits(), size as u32, (size >> 32) as u32, place];
         let notice = Notice {
             to: NodeId(node),
             from: NodeId(node),
@@ -125,8 +127,9 @@ impl HostContext for Asking<'_> {
 
 /// The envelope of a notice.
 fn envelope_of([source, number, to, tag, context, low, high, place]: [u32; 8]) -> Envelope {
-    let bytes = u64::from(high) << 32 | u64::from(low);
-    Envelope { source, number, to, tag, context: Context::from_bits(context), bytes, place }
+    let size = u64::from(high) << 32 | u64::from(low);
+    let (bytes, asks) = (size & (u64::MAX >> 1), size >> 63 == 1);
+    Envelope { source, number, to, tag, context: Context::from_bits(context), bytes, place, asks }
 }
 
 impl ScheduledTraffic {
@@ -135,13 +138,16 @@ impl ScheduledTraffic {
     pub(super) fn next_of(
         &mut self,
         source: usize,
-        now: u64,
+        (now, actions): (u64, &mut Actions),
         may_send: impl Fn(NodeId, u32) -> bool,
     ) -> Option<Demand> {
         if now >= self.setting.end {
             return None;
         }
-        let packet = self.executor.next_of(source, |dst, bytes| may_send(NodeId(dst), bytes))?;
+        let packet = self.executor.next_of(source, now, |dst, bytes| may_send(NodeId(dst), bytes))?;
+        if let Some(alarm) = self.executor.wanted_alarm() {
+            actions.alarm(alarm, 0, 0);
+        }
         if packet.dst == host::Outgoing::GROUP {
             return self.for_group(source, &packet);
         }
@@ -182,8 +188,8 @@ impl ScheduledTraffic {
 }
 
 impl Traffic for ScheduledTraffic {
-    fn next(&mut self, node: usize, now: u64, _actions: &mut Actions) -> Option<Demand> {
-        self.next_of(node, now, |_, _| true)
+    fn next(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand> {
+        self.next_of(node, (now, actions), |_, _| true)
     }
 
     fn tree_packet(&self, node: usize) -> Option<TreePacket> {

@@ -233,7 +233,8 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
         return Err(wrong("workload.collectives", message));
     }
     let nodes = nodes_of(&shape, &placement);
-    let place = ProgramSite { node_of: &nodes, base: site.base, carrier, unserved: site.unserved };
+    let place =
+        ProgramSite { node_of: &nodes, base: site.base, carrier, unserved: site.unserved, settle: nic.settle() };
     let built = spec.benchmark.build(&place, site.seed);
     let built = built.map_err(|error| wrong(&format!("workload.benchmark.{}", error.key), error.message))?;
     let programs = match &built {
@@ -286,7 +287,13 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     let nodes = nodes_of(&shape, &placement);
     let programs = match &spec.program {
         ProgramSpec::CalledBack(own) => called_back(own, (&nodes, carrier), site),
-        other => other.build_at(&ProgramSite { node_of: &nodes, base: site.base, carrier, unserved: site.unserved }),
+        other => other.build_at(&ProgramSite {
+            node_of: &nodes,
+            base: site.base,
+            carrier,
+            unserved: site.unserved,
+            settle: Time(0),
+        }),
     };
     let programs = programs.map_err(|error| wrong(&format!("workload.program.{}", error.key), error.message))?;
     check_programs(&*programs, nic)?;

@@ -16,6 +16,7 @@ use super::table::{KEYS_OF_POLLING, TableBenchmark, TableRow};
 use crate::PatternError;
 use crate::collectives::{Algorithm, Collective, Operation};
 use crate::communicator::{Communicator, Context, Group};
+use crate::motifs::ProgramSite;
 use crate::program::{Action, Interval, Messages, Request, Script, Scripts, Seen, Step};
 
 /// The name in the experiment file.
@@ -73,7 +74,8 @@ fn wrong(key: &'static str, message: String) -> PatternError {
 ///
 /// # Errors
 /// Ranks that do not exist, and what is out of range.
-pub(super) fn build(spec: &CombSpec, ranks: u32) -> Result<TableBenchmark, PatternError> {
+pub(super) fn build(spec: &CombSpec, site: &ProgramSite<'_>) -> Result<TableBenchmark, PatternError> {
+    let ranks = site.node_of.len() as u32;
     check_pair(spec.pair, ranks)?;
     if spec.message_size.0 > 1 << 30 {
         return Err(wrong("message_size", format!("{} is too large: at most 1 GiB is allowed", spec.message_size)));
@@ -110,6 +112,7 @@ pub(super) fn build(spec: &CombSpec, ranks: u32) -> Result<TableBenchmark, Patte
     }
     let plan: Arc<[(u64, u64)]> = rows.iter().filter_map(|row| row.polling).collect();
     let (pair, queue, bytes) = (spec.pair, spec.queue, spec.message_size.0);
+    let settle = site.settle.0;
     let make = move |rank: u32| {
         let at = pair.iter().position(|&own| own == rank);
         Comb {
@@ -119,6 +122,7 @@ pub(super) fn build(spec: &CombSpec, ranks: u32) -> Result<TableBenchmark, Patte
             rank,
             bytes,
             queue,
+            settle,
             row: 0,
             place: if at.is_some() { Place::Meeting } else { Place::Over },
             made: 0,
@@ -154,6 +158,8 @@ enum Place {
     Over,
     /// It is about to meet the other.
     Meeting,
+    /// It has met it, and its interface comes to rest.
+    Met,
     /// It posts receives and sends until it has sent so many messages,
     Posting,
     /// of which it is about to send the next.
@@ -193,6 +199,8 @@ struct Comb {
     rank: u32,
     bytes: u64,
     queue: u32,
+    /// Pause after the barrier, in picoseconds.
+    settle: u64,
     row: u32,
     place: Place,
     /// Requests so far.
@@ -293,8 +301,13 @@ impl Script for Comb {
                 Place::Meeting => {
                     self.start(seen.now);
                     let barrier = Collective::new(Operation::Barrier, Algorithm::Dissemination, 0);
-                    return self
-                        .request(Step::Collective(Collective { communicator: MEETING, ..barrier }), Place::Posting);
+                    return self.request(Step::Collective(Collective { communicator: MEETING, ..barrier }), Place::Met);
+                }
+                Place::Met => {
+                    self.place = Place::Posting;
+                    if self.settle > 0 {
+                        return Step::Do(Action::Calc { time: self.settle });
+                    }
                 }
                 Place::Posting if self.sent == self.owed => {
                     if self.found == 0 {

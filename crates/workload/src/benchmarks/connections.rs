@@ -11,6 +11,7 @@ use super::table::{TableBenchmark, TableRow};
 use super::timed::{At, Exercise, Timed};
 use crate::PatternError;
 use crate::communicator::Group;
+use crate::motifs::ProgramSite;
 use crate::program::{Action, Burst, Step};
 
 /// The name in the experiment file.
@@ -68,13 +69,14 @@ impl Exercise for Peers {
 ///
 /// # Errors
 /// More peers than there are, or a size out of range.
-pub(super) fn build(spec: &ConnectionsSpec, ranks: u32) -> Result<TableBenchmark, PatternError> {
+pub(super) fn build(spec: &ConnectionsSpec, site: &ProgramSite<'_>) -> Result<TableBenchmark, PatternError> {
+    let ranks = site.node_of.len() as u32;
     let most = ranks.saturating_sub(1);
     if spec.peers == 0 || spec.peers > most {
         let message = format!("{} others of {ranks} ranks: 1 to {most} are allowed", spec.peers);
         return Err(PatternError::new("peers", message));
     }
-    let repetition = repetition(&[spec.message_size], (1, 0));
+    let repetition = repetition(&[spec.message_size], (1, 0), site.settle);
     let repetition = repetition.map_err(|error| PatternError::new("message_size", error.message))?;
     let rows = Timed::rows(&repetition.sizes, 1, |_| TableRow { parts: 1, ..TableRow::default() });
     let programs = Timed::new(Peers(spec.peers), (ranks, Group::all(ranks)), repetition);

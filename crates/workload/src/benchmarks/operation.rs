@@ -148,7 +148,7 @@ fn timed(
     site: &ProgramSite<'_>,
 ) -> Result<TableBenchmark, PatternError> {
     let ranks = site.node_of.len() as u32;
-    let repetition = repetition(sizes, (repetitions, warm_up))?;
+    let repetition = repetition(sizes, (repetitions, warm_up), site.settle)?;
     let group = Group::all(ranks);
     let nodes = NodeGroups::new(&group, site.node_of).among(site.unserved, Context::WORLD);
     let nodes = Arc::new(nodes);

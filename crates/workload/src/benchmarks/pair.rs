@@ -9,6 +9,7 @@ use super::table::{TableBenchmark, TableRow};
 use super::timed::{At, Exercise, Timed};
 use crate::PatternError;
 use crate::communicator::Group;
+use crate::motifs::ProgramSite;
 use crate::program::{Action, Step};
 
 /// Two ranks that exchange messages.
@@ -88,11 +89,12 @@ impl Exercise for Pair {
 pub(super) fn build(
     spec: &PairSpec,
     (kind, exchange, with_none): (&'static str, Exchange, bool),
-    ranks: u32,
+    site: &ProgramSite<'_>,
 ) -> Result<TableBenchmark, PatternError> {
+    let ranks = site.node_of.len() as u32;
     check_pair(spec.pair, ranks)?;
     let sizes = spec.sizes.clone().unwrap_or_else(|| powers(with_none));
-    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up))?;
+    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), site.settle)?;
     let (parts, moved) = match exchange {
         Exchange::InTurn => (2, 2),
         Exchange::AtOnce => (1, 1),

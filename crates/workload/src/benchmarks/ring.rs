@@ -11,6 +11,7 @@ use super::table::{TableBenchmark, TableRow};
 use super::timed::{At, Exercise, Timed};
 use crate::PatternError;
 use crate::communicator::Group;
+use crate::motifs::ProgramSite;
 use crate::program::{Action, Step};
 
 /// All ranks that exchange messages with their neighbours in a ring.
@@ -91,8 +92,9 @@ impl Exercise for Ring {
 pub(super) fn build(
     spec: &RingSpec,
     (kind, neighbours): (&'static str, Neighbours),
-    ranks: u32,
+    site: &ProgramSite<'_>,
 ) -> Result<TableBenchmark, PatternError> {
+    let ranks = site.node_of.len() as u32;
     if ranks < 2 {
         return Err(PatternError::new(
             "kind",
@@ -100,7 +102,7 @@ pub(super) fn build(
         ));
     }
     let sizes = spec.sizes.clone().unwrap_or_else(|| powers(true));
-    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up))?;
+    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), site.settle)?;
     // Of one rank: what it sends and what it receives.
     let moved = if neighbours == Neighbours::Both { 4 } else { 2 };
     let rows = Timed::rows(&repetition.sizes, spec.repetitions, |bytes| TableRow {

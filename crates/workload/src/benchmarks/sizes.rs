@@ -3,7 +3,7 @@
 //! These keys stand in each benchmark's section anew: serde cannot deny unknown keys beside a flattened struct, and their words and what
 //! they are without being written differ.
 
-use units::Bytes;
+use units::{Bytes, Time};
 
 use super::timed::Repetition;
 use crate::PatternError;
@@ -27,7 +27,11 @@ pub(super) fn powers(with_none: bool) -> Vec<Bytes> {
 ///
 /// # Errors
 /// What is out of range, at its key.
-pub(super) fn repetition(sizes: &[Bytes], (measured, warm_up): (u32, u32)) -> Result<Repetition, PatternError> {
+pub(super) fn repetition(
+    sizes: &[Bytes],
+    (measured, warm_up): (u32, u32),
+    settle: Time,
+) -> Result<Repetition, PatternError> {
     if sizes.is_empty() || sizes.len() > MOST_SIZES {
         let message = format!("there are {}: 1 to {MOST_SIZES} sizes are allowed", sizes.len());
         return Err(PatternError::new("sizes", message));
@@ -35,7 +39,7 @@ pub(super) fn repetition(sizes: &[Bytes], (measured, warm_up): (u32, u32)) -> Re
     if let Some(size) = sizes.iter().find(|size| size.0 > LARGEST) {
         return Err(PatternError::new("sizes", format!("{size} is out of range: 0 B to 1 GiB are allowed")));
     }
-    Ok(Repetition { sizes: sizes.iter().map(|size| size.0).collect(), measured, warm_up })
+    Ok(Repetition { sizes: sizes.iter().map(|size| size.0).collect(), measured, warm_up, settle })
 }
 
 /// Checks the two ranks of a benchmark of a pair.

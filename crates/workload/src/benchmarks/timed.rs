@@ -2,15 +2,18 @@
 //!
 //! For each size, the ranks that take part meet at a barrier, go through the iterations that are not measured, meet again, and time the
 //! others together: an interval from before the first to after the last, whose key is the number of the size. The barriers are made of
-//! messages of no bytes, whoever carries out the operation that is measured.
+//! messages of no bytes, whoever carries out the operation that is measured; a pause behind each keeps what they leave in the interfaces
+//! (gaps, credits) out of what is measured.
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use units::Time;
+
 use super::table::TableRow;
 use crate::collectives::{Algorithm, Collective, GroupCall, Operation, ProgramGroup};
 use crate::communicator::{Communicator, Context, Group};
-use crate::program::{Interval, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
+use crate::program::{Action, Interval, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
 
 /// The communicator of the ranks that take part, in which they meet; that of an operation that is measured is number 0.
 const MEETING: u32 = 1;
@@ -55,6 +58,8 @@ pub(super) struct Repetition {
     pub measured: u32,
     /// Iterations before them.
     pub warm_up: u32,
+    /// Pause after each barrier, in which interfaces come to rest.
+    pub settle: Time,
 }
 
 impl Repetition {
@@ -184,6 +189,8 @@ enum Place {
     First,
     /// It is about to meet them before those that are.
     Second,
+    /// It has met the others, and its interface comes to rest.
+    Met,
     /// It is in an iteration, before the call with a number.
     Within(u32),
 }
@@ -233,8 +240,15 @@ impl Script for TimedRank {
             match self.place {
                 Place::Over => return Step::End,
                 Place::First | Place::Second => {
-                    self.place = Place::Within(0);
+                    self.place = Place::Met;
                     return Step::Collective(self.timed.meeting());
+                }
+                Place::Met => {
+                    self.place = Place::Within(0);
+                    let settle = self.timed.repetition.settle;
+                    if settle > Time(0) {
+                        return Step::Do(Action::Calc { time: settle.0 });
+                    }
                 }
                 Place::Within(number) => {
                     let Timed { exercise, repetition, .. } = &*self.timed;

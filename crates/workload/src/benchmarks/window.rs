@@ -14,6 +14,7 @@ use super::table::{TableBenchmark, TableRow};
 use super::timed::{At, Exercise, Timed};
 use crate::PatternError;
 use crate::communicator::Group;
+use crate::motifs::ProgramSite;
 use crate::program::{Action, Burst, Step};
 
 /// A pair of ranks, one of which sends many messages at once, or both do.
@@ -187,12 +188,13 @@ fn check_window(window: u32, answer: Bytes) -> Result<(), PatternError> {
 ///
 /// # Errors
 /// Ranks that do not exist, or sizes out of range.
-pub(super) fn build(spec: &WindowSpec, style: Style, ranks: u32) -> Result<TableBenchmark, PatternError> {
+pub(super) fn build(spec: &WindowSpec, style: Style, site: &ProgramSite<'_>) -> Result<TableBenchmark, PatternError> {
+    let ranks = site.node_of.len() as u32;
     check_pair(spec.pair, ranks)?;
     let window = spec.window.unwrap_or(style.window);
     check_window(window, spec.answer_size)?;
     let sizes = spec.sizes.clone().unwrap_or_else(|| powers(false));
-    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up))?;
+    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), site.settle)?;
     let all = u64::from(window) * if style.both { 2 } else { 1 };
     let rows = rows(&repetition.sizes, spec.repetitions, (all, style.rates));
     let windows = Windows { senders: Senders::Pair(spec.pair, style.both), window, answer: spec.answer_size.0 };
@@ -204,7 +206,12 @@ pub(super) fn build(spec: &WindowSpec, style: Style, ranks: u32) -> Result<Table
 ///
 /// # Errors
 /// More pairs than there are, or sizes out of range.
-pub(super) fn build_many(spec: &ManyPairsSpec, kind: &'static str, ranks: u32) -> Result<TableBenchmark, PatternError> {
+pub(super) fn build_many(
+    spec: &ManyPairsSpec,
+    kind: &'static str,
+    site: &ProgramSite<'_>,
+) -> Result<TableBenchmark, PatternError> {
+    let ranks = site.node_of.len() as u32;
     if ranks < 2 {
         return Err(wrong("kind", format!("a benchmark of pairs needs two ranks, and there is {ranks}")));
     }
@@ -214,7 +221,7 @@ pub(super) fn build_many(spec: &ManyPairsSpec, kind: &'static str, ranks: u32) -
     }
     check_window(spec.window, spec.answer_size)?;
     let sizes = spec.sizes.clone().unwrap_or_else(|| powers(false));
-    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up))?;
+    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), site.settle)?;
     let rows = rows(&repetition.sizes, spec.repetitions, (u64::from(spec.window) * u64::from(pairs), true));
     let windows = Windows { senders: Senders::Many(pairs), window: spec.window, answer: spec.answer_size.0 };
     let programs = Timed::new(windows, (ranks, Group::all(2 * pairs)), repetition);

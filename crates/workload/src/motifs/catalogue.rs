@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::Time;
 
 use super::collective::{CollectiveProgram, CollectiveSpec};
 use super::fft::{Fft, FftSpec};
@@ -110,7 +111,7 @@ impl ProgramSpec {
     /// # Errors
     /// As those of `build`.
     pub fn build_on(&self, node_of: &[u32], base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
-        self.build_at(&ProgramSite { node_of, base, carrier: None, unserved: &Unserved::new() })
+        self.build_at(&ProgramSite { node_of, base, carrier: None, unserved: &Unserved::new(), settle: Time(0) })
     }
 
     /// Whether it may have collective operations that are called as such: what a carrier is for.
@@ -191,7 +192,7 @@ impl GoalSpec {
 
 impl CallsSpec {
     fn build(&self, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
-        let &ProgramSite { node_of, base, carrier, unserved } = site;
+        let &ProgramSite { node_of, base, carrier, unserved, .. } = site;
         let name = shown(&self.file);
         let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
         let calls = calls::text::read(&text_of(&self.file, base)?).map_err(|error| wrong(error.to_string()))?;

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use units::Time;
+
 use crate::collectives::Carrier;
 use crate::communicator::Unserved;
 
@@ -16,4 +18,6 @@ pub struct ProgramSite<'a> {
     pub carrier: Option<Carrier>,
     /// Groups that switches have no room for.
     pub unserved: &'a Unserved,
+    /// Time in which interfaces that have sent and received a barrier's messages come to rest: benchmarks begin to measure after it.
+    pub settle: Time,
 }

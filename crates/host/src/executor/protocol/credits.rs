@@ -23,10 +23,21 @@ impl Executor {
         may_go
     }
 
+    /// Whether an eager send finds no credit and asks its receiver instead of waiting; it does from now on.
+    pub(super) fn asks_for_credit(&mut self, place: u32) -> bool {
+        let Sending { op, rank, to, asks, .. } = self.sends[place];
+        if asks || !self.interface.protocol.asks_without_credit || self.is_within(op.rank, to) {
+            return false;
+        }
+        let finds_none = self.credits.as_mut().is_some_and(|credits| credits.lacks((rank, to)));
+        self.sends[place].asks = finds_none;
+        finds_none
+    }
+
     /// A rank gives a credit back for a message that it has received, if that has taken one.
     pub(super) fn give_back(&mut self, envelope: &Envelope, now: u64, around: &mut impl HostContext) {
-        let Envelope { source, to, bytes, .. } = *envelope;
-        if self.credits.is_none() || self.is_within(source, to) || self.waits_for_receiver(bytes) {
+        let Envelope { source, to, asks, .. } = *envelope;
+        if self.credits.is_none() || self.is_within(source, to) || asks {
             return;
         }
         if self.wire.is_some() {

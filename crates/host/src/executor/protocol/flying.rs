@@ -6,7 +6,7 @@ use super::super::{Executor, NONE};
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
-use crate::nic::{Fragment, Passage, Stream};
+use crate::nic::{Fragment, Passage, Rooms, Stream};
 use crate::trace::{Carriage, TracedPart};
 use crate::wire::{Arriving, Cargo, Carried, Flight, Light, Shape, Way, Wire, WireParams};
 
@@ -14,6 +14,7 @@ impl Executor {
     /// Has messages carried whole from now on. Before the programs begin.
     pub fn use_wire(&mut self, params: WireParams) {
         self.wire = Some(Wire::new(params, self.placed.nodes(), self.placed.executor_of.len()));
+        self.rooms = Rooms::new(None, self.interface.packet, 0);
     }
 
     /// Moves on to a time in picoseconds, exclusive.
@@ -75,6 +76,7 @@ impl Executor {
                 context: sending.context,
                 bytes: sending.bytes,
                 place,
+                asks: sending.asks,
             }),
             placed => Cargo::Data(placed),
         };

@@ -10,3 +10,4 @@ mod passing;
 mod receiving;
 mod sending;
 mod within;
+mod writing;

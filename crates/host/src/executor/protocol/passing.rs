@@ -44,9 +44,8 @@ impl Executor {
     /// The packet of a message that arrives next. Packets may overtake one another; what is in them all together does not change.
     fn next_fragment(&mut self, place: u32) -> Fragment {
         let (packet, control) = (u64::from(self.interface.packet), self.control());
-        let asks = self.waits_for_receiver(self.arrivals[place].envelope.bytes);
         let message = &mut self.arrivals[place];
-        if asks && !message.asked {
+        if message.envelope.asks && !message.asked {
             message.asked = true;
             return control;
         }

@@ -15,10 +15,9 @@ use crate::trace::{Purpose, TracedPart};
 impl Executor {
     /// A packet of a message, or its request, has arrived.
     pub(in super::super) fn packet_arrived(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let asks = self.waits_for_receiver(self.arrivals[place].envelope.bytes);
         let message = &mut self.arrivals[place];
         let is_first = !message.is_here;
-        if asks && is_first {
+        if message.envelope.asks && is_first {
             // Where overheads take no processor, a request is read whether or not its turn has come.
             let by_nic = self.interface.matching.on_nic || self.forwards_arrival(place).is_some();
             let message = &mut self.arrivals[place];
@@ -77,7 +76,7 @@ impl Executor {
         if self.connections.on_demand() && !self.is_within(envelope.source, envelope.to) {
             self.connections.ready(rank, envelope.source, now);
         }
-        let asks = self.waits_for_receiver(envelope.bytes) && !self.is_within(envelope.source, envelope.to);
+        let asks = envelope.asks && !self.is_within(envelope.source, envelope.to);
         let (mut from, send) = (now, self.arrivals[place].send());
         let by_nic = self.interface.matching.on_nic || self.forwards_arrival(place).is_some();
         if asks && self.processors.occupied() && !by_nic {
@@ -98,8 +97,8 @@ impl Executor {
 
     /// Bytes of memory that a message takes while nobody expects it: none if its data have not been sent.
     pub(in super::super) fn buffered(&self, place: u32) -> u64 {
-        let Envelope { source, to, bytes, .. } = self.arrivals[place].envelope;
-        if self.asks(source, to, bytes) { 0 } else { bytes }
+        let Envelope { bytes, asks, .. } = self.arrivals[place].envelope;
+        if asks { 0 } else { bytes }
     }
 
     /// A message has met its receive, which may be one of a burst, from a time on, which may be later than now.
@@ -111,7 +110,7 @@ impl Executor {
     ) {
         (self.arrivals[place].receive, self.arrivals[place].number) = (receive, number);
         let message = self.arrivals[place];
-        let Envelope { source, tag, context, bytes: sent, .. } = message.envelope;
+        let Envelope { source, tag, context, bytes: sent, asks, .. } = message.envelope;
         let Receiving { op, rank, bytes: received, .. } = self.receives[receive];
         self.trace_met(rank, op.number.wrapping_add(number), message.send());
         if sent > received {
@@ -121,7 +120,7 @@ impl Executor {
             self.react(message.rank, Reaction::Complete(place), (from, now), around);
         } else if self.is_within(source, op.rank) {
             self.react(message.rank, Reaction::Copy(place), (from, now), around);
-        } else if self.waits_for_receiver(sent) {
+        } else if asks {
             self.react(message.rank, Reaction::Answer(place), (from, now), around);
         }
     }
@@ -129,9 +128,9 @@ impl Executor {
     /// A receive ends.
     pub(in super::super) fn received(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
         let Inbound { envelope, receive, number, .. } = self.arrivals[message];
-        let Envelope { source, to, tag, bytes, .. } = envelope;
+        let Envelope { source, to, tag, bytes, asks, .. } = envelope;
         self.end_receive((receive, number), Matched { source, tag, bytes }, now);
-        if self.reads() && self.waits_for_receiver(bytes) && !self.is_within(source, to) {
+        if self.reads() && asks && !self.is_within(source, to) {
             return self.finish_read(message, now, around);
         }
         self.give_back(&envelope, now, around);

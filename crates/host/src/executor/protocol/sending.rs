@@ -7,11 +7,18 @@ use crate::event::{Event, OpId};
 use crate::flow::{Part, flow_of};
 use crate::inbound::Envelope;
 use crate::nic::{PerByte, Stream};
-use crate::queues;
+use crate::queues::{self, Piece};
 use crate::rails::{Stripe, stripes};
 use crate::registration::BufferUse;
 use crate::report::Released;
 use crate::trace::{Carriage, Purpose, TracedPart};
+
+/// Whether bytes of a message that are handed over together are its first and its last.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    pub begins: bool,
+    pub ends: bool,
+}
 
 impl Executor {
     /// A send starts: its data or its request are handed over after the work of the call.
@@ -75,8 +82,8 @@ impl Executor {
         if self.is_within(op.rank, to) {
             // The copy is part of the call.
             self.call_work(rank, (op, Purpose::Write), at, self.alone(bytes));
-        } else if let Some(time) = self.interface.parts.written(bytes) {
-            self.sends[place].written_at = self.call_work(rank, (op, Purpose::Write), at, time);
+        } else if self.interface.parts.written(bytes).is_some() {
+            self.begin_writing(place, (at, true));
         }
         self.later(at, op, Event::Data(place), now, around);
     }
@@ -129,6 +136,9 @@ impl Executor {
         }
         if self.is_copied_in(place) {
             self.send_within(place, now, around);
+        } else if self.asks_for_credit(place) {
+            self.forget_writing(place);
+            self.put_request(place, now, around);
         } else if self.sends[place].asks || self.may_go(place) {
             self.put_data(place, now, around);
         }
@@ -161,11 +171,12 @@ impl Executor {
         let Sending { rank, id, to, tag, context, bytes, written_at, asks, .. } = self.sends[place];
         let op = self.sends[place].op;
         let OpId { rank: source, number } = op;
-        if written_at <= now {
+        let is_cut = self.is_cut(place);
+        if written_at <= now && !is_cut {
             self.end(rank, (number, id), now, None);
         }
         if self.is_within(source, to) {
-            let envelope = Envelope { source, number, to, tag, context, bytes, place };
+            let envelope = Envelope { source, number, to, tag, context, bytes, place, asks: false };
             self.trace_hand_over(op, TracedPart::Data, now, Carriage::Memory);
             self.deliver_within(envelope, now, around);
         } else {
@@ -174,7 +185,10 @@ impl Executor {
             }
             self.put_on_network(place, now, around);
         }
-        if written_at <= now {
+        if is_cut {
+            self.sends[place].asks = false;
+            self.wait_for_room(place, now, around);
+        } else if written_at <= now {
             self.sends.remove(place);
         } else {
             self.sends[place].asks = false;
@@ -191,7 +205,12 @@ impl Executor {
     /// The data of a send enter the network.
     pub(super) fn put_on_network(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Sending { op: OpId { rank: source, number }, to, bytes, .. } = self.sends[place];
-        self.hand_over(place, (bytes.max(1), TracedPart::Data), now, around);
+        let is_cut = self.is_cut(place);
+        let extent = Extent { begins: true, ends: !is_cut };
+        let part = self.sends[place].written.unwrap_or(bytes.max(1));
+        if part > 0 {
+            self.hand_over_part(place, (part, TracedPart::Data), (None, extent), now, around);
+        }
         if let Some((released, _)) = &mut self.notes {
             released.push(Released { source, number, at: self.tick, to, bytes });
         }
@@ -199,11 +218,11 @@ impl Executor {
 
     /// Announces the message of a send. One that is carried whole announces itself.
     pub(super) fn announce(&mut self, place: u32, around: &mut impl HostContext) {
-        let Sending { op, to, tag, context, bytes, .. } = self.sends[place];
+        let Sending { op, to, tag, context, bytes, asks, .. } = self.sends[place];
         if self.wire.is_some() && !self.is_within(op.rank, to) {
             return;
         }
-        let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place };
+        let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place, asks };
         if self.placed.is_here(to) {
             self.sends[place].placed = self.arrivals.announce(self.placed.number(to), envelope);
         } else {
@@ -211,12 +230,26 @@ impl Executor {
         }
     }
 
-    /// Queues bytes of a send at its node's interface, or stripes of them at all of its interfaces; they are released to the network at the present tick at the earliest.
+    /// Queues a whole message of a send.
     fn hand_over(&mut self, place: u32, what: (u64, TracedPart), now: u64, around: &mut impl HostContext) {
+        self.hand_over_part(place, what, (None, Extent { begins: true, ends: true }), now, around);
+    }
+
+    /// Queues bytes of a send at its node's interface, or stripes of them at all of its interfaces; they are released to the network at the
+    /// present tick at the earliest. They come as the processor writes them, if it does: as a stream that is given, or from now on.
+    pub(super) fn hand_over_part(
+        &mut self,
+        place: u32,
+        what: (u64, TracedPart),
+        (given, extent): (Option<Stream>, Extent),
+        now: u64,
+        around: &mut impl HostContext,
+    ) {
         let (bytes, traced) = what;
         let Sending { op, to, placed, written_at, .. } = self.sends[place];
         let (node, is_data) = (self.local_node(op.rank), traced == TracedPart::Data);
-        let written = (written_at > now).then(|| PerByte::ratio(written_at - now, bytes));
+        let from_now = || Stream { from: now, per_byte: PerByte::ratio(written_at - now, bytes) };
+        let written = given.or_else(|| (is_data && written_at > now).then(from_now));
         if self.wire.is_some() {
             let at = self.connections.fetch(node, (op.rank, to), now);
             let stream = self.stream_of((node, is_data), (0, bytes), written, at);
@@ -224,22 +257,29 @@ impl Executor {
         }
         let (part, mark) = if placed == NONE { (Part::Numbered, op.number) } else { (Part::Placed, placed) };
         let message = queues::Outgoing { flow_id: flow_of(op.rank, part), mark, dst: self.placed.node(to) };
-        self.trace_hand_over(op, traced, now, Carriage::Packets(message.flow_id, mark));
+        if extent.begins {
+            self.trace_hand_over(op, traced, now, Carriage::Packets(message.flow_id, mark));
+        }
+        let in_room = is_data && self.rooms.are_limited() && self.sends[place].written.is_some();
+        let piece = Piece { begins: extent.begins, ends: extent.ends, in_room };
         let rails = self.rails.count();
         let first = node * rails as usize;
-        if is_data && self.rails.stripes(bytes) {
+        if is_data && self.rails.stripes(self.sends[place].bytes) {
             for Stripe { rail, before, bytes } in stripes(bytes, self.interface.packet, rails) {
                 let source = first + rail as usize;
                 let at = self.connections.fetch(source, (op.rank, to), now);
                 let stream = self.stream_of((source, true), (before, bytes), written, at);
-                self.queue(source, message, (bytes, stream), around);
+                self.queue(source, (message, piece), (bytes, stream), around);
             }
             return;
         }
-        let source = first + self.rails.choose((node, op.rank), message.dst, &self.placed) as usize;
+        if extent.begins {
+            self.sends[place].rail = self.rails.choose((node, op.rank), message.dst, &self.placed);
+        }
+        let source = first + self.sends[place].rail as usize;
         let at = self.connections.fetch(source, (op.rank, to), now);
         let stream = self.stream_of((source, is_data), (0, bytes), written, at);
-        self.queue(source, message, (bytes, stream), around);
+        self.queue(source, (message, piece), (bytes, stream), around);
     }
 
     /// As which bytes of a message come to the interface of a source that have some before them and are handed over now: as the
@@ -248,11 +288,12 @@ impl Executor {
         &mut self,
         (source, is_data): (usize, bool),
         (before, bytes): (u64, u64),
-        written: Option<PerByte>,
+        written: Option<Stream>,
         now: u64,
     ) -> Stream {
         match written {
-            Some(per_byte) => Stream { from: now.saturating_add(per_byte.time(before)), per_byte },
+            // The state of the connection may come later than the data.
+            Some(own) => Stream { from: own.from.saturating_add(own.per_byte.time(before)).max(now), ..own },
             None if is_data => self.interfaces.fetch(source, bytes, now),
             None => Stream::whole(now),
         }
@@ -280,18 +321,18 @@ impl Executor {
         let rail = self.rails.choose((self.local_node(rank), rank), message.dst, &self.placed);
         let source = self.source_of(rank, rail);
         let at = self.connections.fetch(source, (rank, to), now);
-        self.queue(source, message, (u64::from(self.interface.control), Stream::whole(at)), around);
+        self.queue(source, (message, Piece::WHOLE), (u64::from(self.interface.control), Stream::whole(at)), around);
     }
 
     /// Queues bytes of a message at a source that are handed over now.
     fn queue(
         &mut self,
         source: usize,
-        message: queues::Outgoing,
+        what: (queues::Outgoing, Piece),
         (bytes, stream): (u64, Stream),
         around: &mut impl HostContext,
     ) {
-        self.queues.push(source, message, bytes, (self.tick, stream));
+        self.queues.push_piece(source, what, bytes, (self.tick, stream));
         around.wake(source as u32);
     }
 }

@@ -90,10 +90,10 @@ impl Executor {
     pub(in super::super) fn copied(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
         self.arrivals[message].missing = 0;
         let (send, rank) = (self.arrivals[message].send(), self.arrivals[message].rank);
-        let Envelope { source, to, bytes, place, .. } = self.arrivals[message].envelope;
+        let Envelope { place, asks, .. } = self.arrivals[message].envelope;
         self.trace_arrival(send, TracedPart::Data, now);
         self.react(rank, Reaction::Complete(message), (now, now), around);
-        if self.asks(source, to, bytes) {
+        if asks {
             self.trace_latency(rank, (send, Purpose::Finish), (now, now));
             self.trace_hand_over(send, TracedPart::Notice, now, Carriage::Memory);
             self.later(now.saturating_add(self.memory_latency()), send, Event::Answered(place), now, around);

@@ -123,7 +123,9 @@ impl PacedTraffic {
                 }
             },
             JobTraffic::Volume(volume) => queues.take_front(node).or_else(|| volume.next_of(node, may_send_to)),
-            JobTraffic::Scheduled(ranks) => queues.take_front(node).or_else(|| ranks.next_of(node, now, may_send_to)),
+            JobTraffic::Scheduled(ranks) => {
+                queues.take_front(node).or_else(|| ranks.next_of(node, (now, actions), may_send_to))
+            }
         }
     }
 

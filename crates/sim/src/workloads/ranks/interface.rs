@@ -13,7 +13,7 @@ use super::described::Ranks;
 use crate::experiment::{
     BuffersSpec, BusOwner, ChargedBytes, ConnectionModeSpec, ConnectionsSpec, CopyEnds, CopySpec, Directions, HostSpec,
     LoggpNicSpec, Matcher, MatchingSpec, NicSpec, ProgressSpec, RailPolicySpec, RegisteredEndsSpec, RegistrationSpec,
-    RendezvousSpec,
+    RendezvousSpec, WithoutCreditSpec,
 };
 use crate::network::Network;
 use crate::workloads::Workload;
@@ -65,6 +65,7 @@ fn protocol(ranks: &Ranks, network: &Network) -> ProtocolParams {
     ProtocolParams {
         rendezvous,
         eager_credits: host.eager_credits,
+        asks_without_credit: host.without_credit == Some(WithoutCreditSpec::Rendezvous),
         memory: ranks.memory,
         group: network.group,
         forwarding: ranks.on_nic.then_some(forwarding),
@@ -153,6 +154,7 @@ fn parts_of(nic: &LoggpNicSpec) -> PartParams {
     });
     PartParams {
         pio: nic.pio.as_ref().map(|part| per_byte(part.bandwidth)),
+        pio_room: nic.pio.as_ref().and_then(|part| part.buffer).map(|room| room.0),
         pio_limit: nic.pio.as_ref().and_then(|part| part.limit).map_or(u64::MAX, |limit| limit.0),
         dma,
         bus,

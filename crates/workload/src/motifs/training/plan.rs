@@ -133,7 +133,7 @@ fn sizes(spec: &TrainingSpec, ranks: u32) -> Result<(u32, u32, u32), PatternErro
 impl Plan {
     /// The plan of ranks on a site.
     pub fn new(spec: &TrainingSpec, site: &ProgramSite<'_>) -> Result<Self, PatternError> {
-        let &ProgramSite { node_of, base, carrier, unserved } = site;
+        let &ProgramSite { node_of, base, carrier, unserved, .. } = site;
         let ranks = node_of.len() as u32;
         let (tensor, data, stages) = sizes(spec, ranks)?;
         let selection = match &spec.selection {

@@ -1,0 +1,100 @@
+//! Data that processors write to the interface (PIO), whose room may be limited.
+//!
+//! In the call of a send the processor writes what fits. The rest is library work: the processor writes it packet by packet as room becomes
+//! free, when the library may react (`ProgressMode`), and the send ends when all has been written. On a network that carries messages whole
+//! room is not limited.
+
+use super::super::{Executor, Sending};
+use super::sending::Extent;
+use crate::context::HostContext;
+use crate::event::Event;
+use crate::nic::{PerByte, Stream};
+use crate::processor::Reaction;
+use crate::queues::Taken;
+use crate::trace::{Purpose, TracedPart};
+
+impl Executor {
+    /// The processor writes what fits of the data of a send, in a call or as a reaction, from a time on.
+    pub(in super::super) fn begin_writing(&mut self, place: u32, (from, in_call): (u64, bool)) {
+        let Sending { op, rank, bytes, .. } = self.sends[place];
+        let node = self.local_node(op.rank);
+        let fits = self.rooms.begin(node, bytes.max(1));
+        let Some(time) = self.interface.parts.pio.map(|pio| pio.time(fits.min(bytes))) else { return };
+        let what = (op, Purpose::Write);
+        let written_at =
+            if in_call { self.call_work(rank, what, from, time) } else { self.reaction_work(rank, what, from, time) };
+        (self.sends[place].written, self.sends[place].written_at) = (Some(fits), written_at);
+    }
+
+    /// Whether data of a send that is handed over have not found room.
+    pub(super) fn is_cut(&self, place: u32) -> bool {
+        let Sending { bytes, written, .. } = self.sends[place];
+        written.is_some_and(|written| written < bytes.max(1))
+    }
+
+    /// Data of a send that its processor was about to write do not go yet.
+    pub(super) fn forget_writing(&mut self, place: u32) {
+        let Sending { op, written, .. } = self.sends[place];
+        let node = self.local_node(op.rank);
+        self.rooms.give_back(node, written.unwrap_or(0));
+        (self.sends[place].written, self.sends[place].written_at) = (None, 0);
+    }
+
+    /// A send waits for room for the rest of its data.
+    pub(super) fn wait_for_room(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let node = self.local_node(self.sends[place].op.rank);
+        self.rooms.wait(node, place);
+        self.tell_room(node, now, around);
+    }
+
+    /// The first send that waits on a node goes on, if there is room for a packet.
+    fn tell_room(&mut self, node: usize, now: u64, around: &mut impl HostContext) {
+        if let Some(send) = self.rooms.next(node) {
+            self.react(self.sends[send].rank, Reaction::Write(send), (now, now), around);
+        }
+    }
+
+    /// The library writes what fits of the rest of a send, from a time on.
+    pub(in super::super) fn go_on_writing(
+        &mut self,
+        place: u32,
+        (from, now): (u64, u64),
+        around: &mut impl HostContext,
+    ) {
+        let Sending { op, rank, bytes, written, .. } = self.sends[place];
+        let (node, all, written) = (self.local_node(op.rank), bytes.max(1), written.unwrap_or(0));
+        let fits = self.rooms.go_on(node, all - written);
+        let time = self.interface.parts.pio.map_or(0, |pio| pio.time(fits));
+        let at = self.reaction_work(rank, (op, Purpose::Write), from, time);
+        let begin = self.processors.accepted().begin;
+        let stream = Stream { from: begin, per_byte: PerByte::ratio(at - begin, fits) };
+        let extent = Extent { begins: written == 0, ends: written + fits == all };
+        self.sends[place].written = Some(written + fits);
+        self.hand_over_part(place, (fits, TracedPart::Data), (Some(stream), extent), now, around);
+        if extent.ends {
+            self.later(at, op, Event::Sent(place), now, around);
+        }
+        self.tell_room(node, now, around);
+    }
+
+    /// A packet of written data is released to the network: its room is free when its tail has left the link.
+    #[inline(never)]
+    pub(in super::super) fn leaves_room(&mut self, source: usize, packet: &Taken, tick: u64) {
+        let bytes = u64::from(packet.bytes);
+        let from = packet.generated_at.max(tick).saturating_mul(self.interface.tick);
+        let at = from.saturating_add(self.on_link(bytes)).max(tick.saturating_mul(self.interface.tick) + 1);
+        let place = self.rooms.release(source / self.rails.count() as usize, bytes);
+        self.pending.push(at, super::super::NOBODY, Event::Left(place));
+        let alarm = at.div_ceil(self.interface.tick);
+        if alarm < self.alarm {
+            self.alarm = alarm;
+            self.wanted = Some(alarm);
+        }
+    }
+
+    /// A packet of written data has left.
+    pub(in super::super) fn left(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+        let node = self.rooms.left(place);
+        self.tell_room(node, now, around);
+    }
+}
