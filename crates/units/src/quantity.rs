@@ -27,8 +27,12 @@ pub enum QuantityError {
     /// A unit that this dimension does not know.
     #[error("unknown unit `{unit}` for {what}; allowed: {allowed} (for example \"{example}\")")]
     UnknownUnit {
+        /// The number before the unit.
+        number: String,
         /// The unit as written.
         unit: String,
+        /// The quantity in known units, if the unit is another spelling of one (`400 Gbps`).
+        meant: Option<String>,
         /// The dimension, in words.
         what: &'static str,
         /// The units that are known.
@@ -66,6 +70,13 @@ pub enum QuantityError {
     },
 }
 
+impl QuantityError {
+    /// The quantity that was probably meant, if one is known.
+    pub fn meant(&self) -> Option<&str> {
+        if let Self::UnknownUnit { meant, .. } = self { meant.as_deref() } else { None }
+    }
+}
+
 /// What a dimension needs to be read and written: its units, largest first for writing.
 struct Dimension {
     what: &'static str,
@@ -93,7 +104,9 @@ impl Dimension {
         }
         let Some(&(_, scale)) = self.units.iter().find(|(name, _)| *name == unit) else {
             return Err(QuantityError::UnknownUnit {
+                number: number.clone(),
                 unit: unit.into(),
+                meant: self.meant(&number, unit),
                 what: self.what,
                 allowed: self.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
                 example: self.example,
@@ -101,6 +114,15 @@ impl Dimension {
         };
         scaled(&number, scale)
             .ok_or_else(|| QuantityError::Unrepresentable { text: text.into(), smallest: self.smallest })
+    }
+
+    /// A quantity in known units, for a unit that is another spelling of one; a power of ten before the unit counts.
+    fn meant(&self, number: &str, unit: &str) -> Option<String> {
+        let (exponent, unit) = exponent(unit);
+        let name = spelled(unit, self.units)?;
+        let Some(exponent) = exponent else { return Some(format!("{number} {name}")) };
+        let scale = self.units.iter().find(|own| own.0 == name)?.1;
+        scaled(&shifted(number, exponent)?, scale).map(|value| Written(self, value).to_string())
     }
 
     fn write(&self, value: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -113,6 +135,111 @@ impl Dimension {
             .unwrap_or(("", 1));
         write!(f, "{} {name}", value / scale)
     }
+}
+
+/// A number of a dimension's smallest unit, to be written.
+struct Written<'a>(&'a Dimension, u64);
+
+impl fmt::Display for Written<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.write(self.1, f)
+    }
+}
+
+/// Words for units and their parts, longer ones first, and their symbols.
+const WORDS: [(&str, &str); 21] = [
+    ("per second", "/s"),
+    ("seconds", "s"),
+    ("second", "s"),
+    ("secs", "s"),
+    ("sec", "s"),
+    ("bytes", "B"),
+    ("byte", "B"),
+    ("octets", "B"),
+    ("bits", "b"),
+    ("bit", "b"),
+    ("nano", "n"),
+    ("micro", "u"),
+    ("milli", "m"),
+    ("pico", "p"),
+    ("kibi", "Ki"),
+    ("mebi", "Mi"),
+    ("gibi", "Gi"),
+    ("kilo", "k"),
+    ("mega", "M"),
+    ("giga", "G"),
+    ("tera", "T"),
+];
+
+/// The unit of a dimension that another spelling stands for: `Gbps`, `Gbit/s`, `usec`, `kilobytes`, `KB`, `G`.
+fn spelled<'a>(unit: &str, units: &[(&'a str, u64)]) -> Option<&'a str> {
+    let (is_rate, has_bits) =
+        (units.iter().any(|(name, _)| name.ends_with("/s")), units.iter().any(|(name, _)| name.contains('b')));
+    if !has_bits && unit.to_ascii_lowercase().contains("bit") {
+        return None;
+    }
+    let plain = symbols(unit, is_rate);
+    let lower = plain.to_ascii_lowercase();
+    // Bits are not taken for bytes, except where nothing is measured in bits.
+    let same_letter = |name: &&str| !has_bits || name.contains('b') == plain.contains('b');
+    let named = |text: &str| {
+        let alike = |name: &&str| name.to_ascii_lowercase() == text;
+        units.iter().map(|(name, _)| *name).filter(alike).collect::<Vec<_>>()
+    };
+    let stem = lower.strip_suffix("/s").unwrap_or(&lower);
+    let bare = if is_rate { format!("{stem}b/s") } else { format!("{stem}b") };
+    let whole = if is_rate { format!("{stem}/s") } else { lower.clone() };
+    let exact = named(&lower).into_iter().find(|name| *name == plain);
+    exact
+        .or_else(|| named(&lower).into_iter().find(same_letter))
+        .or_else(|| named(&whole).into_iter().find(same_letter))
+        .or_else(|| named(&bare).into_iter().next().filter(|_| !stem.is_empty()))
+}
+
+/// A unit with symbols for words, and `/s` for its other forms if it is one of a rate.
+fn symbols(unit: &str, is_rate: bool) -> String {
+    let mut plain = unit.trim().to_owned();
+    for (word, symbol) in WORDS {
+        if let Some(at) = plain.to_ascii_lowercase().find(word) {
+            plain.replace_range(at..at + word.len(), symbol);
+        }
+    }
+    plain.retain(|c| !c.is_whitespace());
+    if !is_rate {
+        return plain;
+    }
+    let stem = ["/S", "ps", "PS"].iter().find_map(|ending| plain.strip_suffix(ending).map(str::to_owned));
+    stem.map_or(plain, |stem| format!("{stem}/s"))
+}
+
+/// Divides the text behind a number into a power of ten (`e9`), if it begins with one, and a unit.
+fn exponent(text: &str) -> (Option<i32>, &str) {
+    let Some(rest) = text.strip_prefix(['e', 'E']) else { return (None, text) };
+    let sign = usize::from(rest.starts_with(['+', '-']));
+    let length = sign + rest[sign..].bytes().take_while(u8::is_ascii_digit).count();
+    rest[..length].parse().map_or((None, text), |exponent| (Some(exponent), rest[length..].trim_start()))
+}
+
+/// A decimal number times a power of ten, as a decimal number; `None` for large powers.
+fn shifted(number: &str, exponent: i32) -> Option<String> {
+    const MOST: usize = 18;
+    let places = exponent.unsigned_abs() as usize;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if places > MOST {
+        return None;
+    }
+    let (mut whole, mut fraction) = (whole.to_owned(), fraction.to_owned());
+    if exponent >= 0 {
+        fraction.push_str(&"0".repeat(places.saturating_sub(fraction.len())));
+        whole.push_str(&fraction[..places]);
+        fraction.replace_range(..places, "");
+    } else {
+        whole.insert_str(0, &"0".repeat((places + 1).saturating_sub(whole.len())));
+        fraction.insert_str(0, &whole.split_off(whole.len() - places));
+    }
+    let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
+    let whole = if whole.is_empty() { "0" } else { whole };
+    Some(if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") })
 }
 
 /// Whether a text starts with a negative number, whichever minus sign it has.
@@ -317,9 +444,19 @@ impl std::str::FromStr for Capacity {
                 .parse()
                 .map(Self::Packets)
                 .map_err(|_| QuantityError::Unrepresentable { text: text.into(), smallest: "packets (below 2^32)" }),
-            None => DEPTH.parse(text).map(|bytes| Self::Bytes(Bytes(bytes))),
+            None => DEPTH.parse(text).map(|bytes| Self::Bytes(Bytes(bytes))).map_err(in_packets),
         }
     }
+}
+
+/// Suggests packets for other spellings of them.
+fn in_packets(mut error: QuantityError) -> QuantityError {
+    if let QuantityError::UnknownUnit { number, unit, meant, .. } = &mut error
+        && ["p", "pk", "pkt", "pkts", "pack", "packs", "package", "packages"].contains(&&*unit.to_ascii_lowercase())
+    {
+        *meant = Some(format!("{number} packets"));
+    }
+    error
 }
 
 impl fmt::Display for Capacity {
@@ -425,7 +562,66 @@ mod tests {
         assert!(matches!("-x Gb/s".parse::<Bandwidth>(), Err(QuantityError::NotANumber { .. })));
     }
 
+    #[test]
+    fn other_spellings_of_units_are_named_in_known_ones() {
+        // Would catch a usual spelling without a suggestion, bits taken for bytes, and a suggestion of another value.
+        let bandwidth = |text: &str| text.parse::<Bandwidth>().unwrap_err().meant().map(str::to_owned);
+        for (written, meant) in [
+            ("400 Gbps", "400 Gb/s"),
+            ("400 gbps", "400 Gb/s"),
+            ("400GBps", "400 GB/s"),
+            ("100Gbit/s", "100 Gb/s"),
+            ("100 Gbits/sec", "100 Gb/s"),
+            ("10 gigabits per second", "10 Gb/s"),
+            ("12.5 GBytes/s", "12.5 GB/s"),
+            ("1e9Bps", "8 Gb/s"),
+            ("2.5e11 b/s", "250 Gb/s"),
+            ("1e-1 Gb/s", "100 Mb/s"),
+            ("400 G", "400 Gb/s"),
+            ("400G/s", "400 Gb/s"),
+            ("400 Gb", "400 Gb/s"),
+            ("50 GB", "50 GB/s"),
+            ("1 Kb/s", "1 kb/s"),
+        ] {
+            assert_eq!(bandwidth(written).as_deref(), Some(meant), "{written}");
+        }
+        for unknown in ["4 Gib/s", "4 GHz", "4 parsecs", "1e99 b/s", "4 /s"] {
+            assert_eq!(bandwidth(unknown), None, "{unknown}");
+        }
+        let time = |text: &str| text.parse::<Time>().unwrap_err().meant().map(str::to_owned);
+        for (written, meant) in
+            [("5 usec", "5 us"), ("5 nanoseconds", "5 ns"), ("5 NS", "5 ns"), ("1e-6 s", "1 us"), ("5 sec", "5 s")]
+        {
+            assert_eq!(time(written).as_deref(), Some(meant), "{written}");
+        }
+        let size = |text: &str| text.parse::<Bytes>().unwrap_err().meant().map(str::to_owned);
+        for (written, meant) in [
+            ("4 KB", "4 kB"),
+            ("64 bytes", "64 B"),
+            ("64 b", "64 B"),
+            ("4 K", "4 kB"),
+            ("2 Mi", "2 MiB"),
+            ("1 kib", "1 KiB"),
+        ] {
+            assert_eq!(size(written).as_deref(), Some(meant), "{written}");
+        }
+        assert_eq!(size("64 bits"), None);
+        let depth = |text: &str| text.parse::<Capacity>().unwrap_err().meant().map(str::to_owned);
+        assert_eq!(depth("4 pkts").as_deref(), Some("4 packets"));
+    }
+
     proptest! {
+        #[test]
+        fn what_is_meant_is_read(number in "[0-9]{1,4}(\\.[0-9]{1,3})?", unit in "[a-zA-Z/0-9+-]{1,8}") {
+            // Would catch a suggestion that is refused in its turn.
+            let text = format!("{number} {unit}");
+            if let Err(error) = text.parse::<Bandwidth>() {
+                let again = error.meant().map(|meant| meant.parse::<Bandwidth>());
+                let fine = matches!(again, None | Some(Ok(_) | Err(QuantityError::Unrepresentable { .. })));
+                prop_assert!(fine, "{} {:?}", text, again);
+            }
+        }
+
         #[test]
         fn serialization_is_the_quotient_rounded_up(
             bytes in prop_oneof![0_u64..5_000_000, 2_305_000..2_307_000_u64, any::<u64>()],
