@@ -178,7 +178,7 @@ impl Processors {
 
     /// The time that a calculation takes a rank's processor.
     #[inline]
-    fn scaled(&self, rank: u32, time: u64) -> u64 {
+    pub fn scaled(&self, rank: u32, time: u64) -> u64 {
         match self.own.get(rank as usize) {
             Some(own) if own.node.speed != 1.0 => libm::round(time as f64 / own.node.speed) as u64,
             _ => time,

@@ -255,7 +255,7 @@ impl Trace {
         if self.is_cut {
             return;
         }
-        if work.purpose == Purpose::Calc {
+        if work.purpose == Purpose::Calc && !work.beside {
             self.last_calc[number as usize] = self.work.len() as u32;
         }
         self.work.push(work);

@@ -59,11 +59,12 @@ impl Executor {
         }
     }
 
-    /// Whether an operation that is ready starts on the interface, whatever the processor of its rank does.
-    pub(super) fn starts_on_nic(&self, op: &Op) -> bool {
+    /// Whether an operation that is ready starts on the interface or on an accelerator, whatever the processor of its rank does.
+    pub(super) fn starts_beside(&self, op: &Op) -> bool {
         match op.action {
             Action::Send { context, .. } | Action::Recv { context, .. } => self.forwards(context),
             Action::OnNic(step) => step != NicStep::Begin,
+            Action::Kernel { .. } => true,
             _ => false,
         }
     }

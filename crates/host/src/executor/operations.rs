@@ -44,7 +44,7 @@ impl Executor {
             // Both are behind pointers: what has just been written is not read as a whole.
             std::mem::swap(&mut batch, &mut self.ready);
             for (rank, op) in batch.iter() {
-                if self.processors.postpones(rank) && !self.starts_on_nic(op) {
+                if self.processors.postpones(rank) && !self.starts_beside(op) {
                     self.trace_postponed(rank);
                     self.processors.postpone(rank, *op);
                 } else {
@@ -90,6 +90,11 @@ impl Executor {
                 let end = self.processors.calculate(rank, now, time);
                 self.trace_work(rank, (id, Purpose::Calc), end);
                 return self.later(end, id, Event::Calculated(op.id), now, around);
+            }
+            Action::Kernel { time } => {
+                let end = now.saturating_add(self.processors.scaled(rank, time));
+                self.trace_latency(rank, (id, Purpose::Calc), (now, end));
+                return self.later(end, id, Event::Polled(op.id), now, around);
             }
             Action::OnNic(step) => self.start_on_nic(rank, (id, op.id), step, now, around),
             Action::Group(call) => self.start_group(rank, (id, op.id), call, now, around),

@@ -62,7 +62,7 @@ impl Executor {
     pub(super) fn trace_started(&mut self, rank: u32, number: u32, action: &Action, now: u64) {
         let Some(trace) = &mut self.trace else { return };
         match *action {
-            Action::Calc { .. } => trace.started(rank, now, Kind::Calc),
+            Action::Calc { .. } | Action::Kernel { .. } => trace.started(rank, now, Kind::Calc),
             Action::Recv { .. } => trace.started(rank, now, Kind::Recv),
             Action::Group(_) => trace.started(rank, now, Kind::Group),
             Action::Poll | Action::Probe { .. } | Action::OnNic(_) => trace.started(rank, now, Kind::Poll),

@@ -174,10 +174,17 @@ impl Own {
             Step::Do(Action::Send { .. } | Action::Recv { .. })
             | Step::Burst(_)
             | Step::Collective(_)
-            | Step::StartCollective(_) => self.requests.push(self.steps.len()),
+            | Step::StartCollective(_)
+            | Step::StartCalc { .. } => self.requests.push(self.steps.len()),
             Step::Do(
-                Action::Calc { .. } | Action::Poll | Action::Probe { .. } | Action::Group(_) | Action::OnNic(_),
+                Action::Calc { .. }
+                | Action::Kernel { .. }
+                | Action::Poll
+                | Action::Probe { .. }
+                | Action::Group(_)
+                | Action::OnNic(_),
             )
+            | Step::After(_)
             | Step::WaitAll => {}
         }
         self.steps.push(step);

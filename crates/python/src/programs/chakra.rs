@@ -3,23 +3,45 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use workload::program::calls::Calls;
-use workload::program::chakra::{Options, files, read};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use workload::program::chakra::{Contents, Options, Traces, open as open_traces};
 
-/// What the ranks of the files with a prefix call.
+/// What traces have, and notes about it.
+pub struct Facts {
+    contents: Contents,
+    pub notes: Vec<String>,
+}
+
+impl Facts {
+    /// What the traces have, as Python sees it.
+    pub fn contents<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let own = &self.contents;
+        let found = PyDict::new(py);
+        for (name, value) in [
+            ("nodes", own.nodes),
+            ("data_dependencies", own.data_dependencies),
+            ("control_dependencies", own.control_dependencies),
+            ("collectives", own.collectives),
+            ("collective_bytes", own.collective_bytes),
+            ("messages", own.messages),
+            ("message_bytes", own.message_bytes),
+        ] {
+            found.set_item(name, value)?;
+        }
+        Ok(found)
+    }
+}
+
+/// What the ranks of the files with a prefix, or beside a file, call.
 pub fn open(
-    prefix: &str,
+    path: &str,
     compute_scale: f64,
     ops_per_second: Option<f64>,
     groups: BTreeMap<String, Vec<u32>>,
-) -> Result<Calls, String> {
-    if !(0.0..=1e6).contains(&compute_scale) {
-        return Err(format!("`compute_scale` is {compute_scale}; 0 to 1000000 are allowed"));
-    }
-    if let Some(rate) = ops_per_second.filter(|rate| !(1.0..=1e21).contains(rate)) {
-        return Err(format!("`ops_per_second` is {rate}; 1 to 1e21 are allowed"));
-    }
+) -> Result<(workload::program::calls::Calls, Facts), String> {
     let options = Options { compute_scale, ops_per_second, groups };
-    let found = files(Path::new(prefix)).map_err(|error| error.to_string())?;
-    read(&found, &options).map_err(|error| error.to_string())
+    let traces = open_traces(Path::new(path), options).map_err(|error| error.to_string())?;
+    let Traces { calls, contents, notes } = traces;
+    Ok((calls, Facts { contents, notes }))
 }

@@ -25,6 +25,8 @@ pub use called::Runs;
 #[pyclass(frozen, module = "cutthrough._core")]
 pub struct Program {
     written: Written,
+    /// Of traces of Chakra, what they have.
+    traces: Option<chakra::Facts>,
 }
 
 /// How a program is written.
@@ -36,6 +38,12 @@ enum Written {
     Other(Arc<dyn Programs>),
 }
 
+impl From<Written> for Program {
+    fn from(written: Written) -> Self {
+        Self { written, traces: None }
+    }
+}
+
 /// What is wrong with a program, as Python raises it.
 fn wrong(message: &str) -> PyErr {
     Parts { message, key: "program", ..Parts::default() }.raise(format!("error: program: {message}"))
@@ -44,12 +52,12 @@ fn wrong(message: &str) -> PyErr {
 impl Program {
     /// A program of which only what it sends is asked.
     pub fn other(programs: Arc<dyn Programs>) -> Self {
-        Self { written: Written::Other(programs) }
+        Self::from(Written::Other(programs))
     }
 
     fn of(calls: Calls) -> PyResult<Self> {
         calls.check(None).map_err(|error| wrong(&error.to_string()))?;
-        Ok(Self { written: Written::Calls(Arc::new(calls)) })
+        Ok(Self::from(Written::Calls(Arc::new(calls))))
     }
 
     fn programs(&self) -> &dyn Programs {
@@ -83,7 +91,7 @@ impl Program {
     #[staticmethod]
     fn of_goal(py: Python<'_>, source: &str) -> PyResult<Self> {
         let schedule = py.detach(|| goal::read(source)).map_err(|error| wrong(&error.to_string()))?;
-        Ok(Self { written: Written::Schedule(Arc::new(schedule)) })
+        Ok(Self::from(Written::Schedule(Arc::new(schedule))))
     }
 
     /// From a trace, whose wildcard receives are such again or not, and whose calculations take so many times their time.
@@ -91,21 +99,32 @@ impl Program {
     fn of_trace(py: Python<'_>, path: &str, wildcards: bool, compute_scale: f64) -> PyResult<Self> {
         let opened = py.detach(|| trace::open(path, wildcards, compute_scale));
         let trace = opened.map_err(|message| wrong(&message))?;
-        Ok(Self { written: Written::Trace(Arc::new(trace)) })
+        Ok(Self::from(Written::Trace(Arc::new(trace))))
     }
 
-    /// From execution traces of Chakra, `PREFIX.RANK.et`: what durations are multiplied by, how many operations a rank does in a second, and the
-    /// ranks of process groups by their names.
+    /// From execution traces of Chakra, given their prefix or the file of a rank: factor on durations, operations that a rank does in a second,
+    /// and the ranks of process groups by their names.
     #[staticmethod]
     fn of_chakra(
         py: Python<'_>,
-        prefix: &str,
+        path: &str,
         compute_scale: f64,
         ops_per_second: Option<f64>,
         groups: BTreeMap<String, Vec<u32>>,
     ) -> PyResult<Self> {
-        let calls = py.detach(|| chakra::open(prefix, compute_scale, ops_per_second, groups));
-        Self::of(calls.map_err(|message| wrong(&message))?)
+        let read = py.detach(|| chakra::open(path, compute_scale, ops_per_second, groups));
+        let (calls, facts) = read.map_err(|message| wrong(&message))?;
+        Ok(Self { traces: Some(facts), ..Self::of(calls)? })
+    }
+
+    /// Of traces of Chakra, what they have; none of another program.
+    fn contents<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.traces.as_ref().map(|facts| facts.contents(py)).transpose()
+    }
+
+    /// What of its files is carried out otherwise than it is written.
+    fn notes(&self) -> Vec<String> {
+        self.traces.as_ref().map_or_else(Vec::new, |facts| facts.notes.clone())
     }
 
     /// Of a trace, what is known beside what its ranks call; none of another program.

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
+use super::chakra::ChakraSpec;
 use super::collective::{CollectiveProgram, CollectiveSpec};
 use super::fft::{Fft, FftSpec};
 use super::halo::{Halo, HaloSpec};
@@ -37,6 +38,8 @@ pub enum ProgramSpec {
     Calls(CallsSpec),
     /// What the ranks of a real program have called, recorded by `cutthrough record`.
     Trace(TraceSpec),
+    /// Execution traces in the Chakra format of MLCommons, a file for each rank.
+    Chakra(ChakraSpec),
     /// A function in Python that is called back while the program runs, since what it does depends on what it has received.
     CalledBack(CalledBackSpec),
     /// Halo exchange on a two-dimensional grid of ranks.
@@ -121,6 +124,7 @@ impl ProgramSpec {
             Self::Calls(_)
                 | Self::CalledBack(_)
                 | Self::Trace(_)
+                | Self::Chakra(_)
                 | Self::Collective(_)
                 | Self::Training(_)
                 | Self::Lammps(_)
@@ -138,6 +142,7 @@ impl ProgramSpec {
             Self::Goal(spec) => return spec.build(ranks, base),
             Self::Calls(spec) => return spec.build(site),
             Self::Trace(spec) => return spec.build(site),
+            Self::Chakra(spec) => return spec.build(site),
             Self::CalledBack(spec) => return Err(spec.absent()),
             Self::Halo2d(spec) => Arc::new(Halo::new(spec, 2, ranks)?),
             Self::Halo3d(spec) => Arc::new(Halo::new(spec, 3, ranks)?),
@@ -157,6 +162,7 @@ impl ProgramSpec {
             Self::Goal(_)
             | Self::Calls(_)
             | Self::Trace(_)
+            | Self::Chakra(_)
             | Self::CalledBack(_)
             | Self::Collective(_)
             | Self::Training(_)
@@ -220,10 +226,21 @@ fn text_of(file: &Path, base: &Path) -> Result<String, PatternError> {
     let wrong = |message: String| PatternError::new("file", format!("{}: {message}", shown(file)));
     let cannot = |error: std::io::Error| wrong(format!("it cannot be read: {}", units::reason(&error)));
     let opened = std::fs::File::open(base.join(file)).map_err(cannot)?;
-    let mut text = String::new();
-    opened.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(cannot)?;
-    if text.len() as u64 > MOST_BYTES {
+    let mut bytes = Vec::new();
+    opened.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > MOST_BYTES {
         return Err(wrong("it is larger than 1 GiB".to_owned()));
     }
-    Ok(text)
+    let kind = match file.extension().and_then(|ending| ending.to_str()) {
+        Some("et" | "json") => Some("chakra"),
+        Some("trace") => Some("trace"),
+        _ => None,
+    };
+    if let Some(kind) = kind {
+        return Err(wrong(format!("it is not text of this kind; `kind = \"{kind}\"` reads such files")));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        wrong(format!("line {line}: it is no text"))
+    })
 }

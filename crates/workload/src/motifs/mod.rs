@@ -2,6 +2,7 @@
 //! al., "Ember: reference communication patterns for exascale", Sandia National Laboratories).
 
 mod catalogue;
+mod chakra;
 mod collective;
 mod fft;
 mod grid;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 
 use crate::program::{Action, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
 
+pub use chakra::ChakraSpec;
 pub use catalogue::{CalledBackSpec, CallsSpec, GoalSpec, ProgramSpec};
 pub use collective::CollectiveSpec;
 pub use fft::FftSpec;

@@ -23,9 +23,12 @@ impl Burst {
         match self.first {
             Action::Send { to, bytes, tag, context } => Action::Send { to: shift(to), bytes, tag, context },
             Action::Recv { from, bytes, tag, context } => Action::Recv { from: from.map(shift), bytes, tag, context },
-            Action::Calc { .. } | Action::Poll | Action::Probe { .. } | Action::Group(_) | Action::OnNic(_) => {
-                self.first
-            }
+            Action::Calc { .. }
+            | Action::Kernel { .. }
+            | Action::Poll
+            | Action::Probe { .. }
+            | Action::Group(_)
+            | Action::OnNic(_) => self.first,
         }
     }
 }

@@ -11,6 +11,7 @@
 mod burst;
 pub mod calls;
 pub mod chakra;
+mod deferred;
 mod pattern;
 mod posts;
 mod running;
@@ -86,6 +87,11 @@ pub enum Action {
         /// For how long, in picoseconds.
         time: u64,
     },
+    /// Keeps an accelerator busy, beside the rank's processor. Several may be under way.
+    Kernel {
+        /// Duration in picoseconds.
+        time: u64,
+    },
 }
 
 /// A step of a collective operation that the processors of network interfaces carry out.
@@ -145,7 +151,7 @@ impl Action {
             Self::Recv { from, bytes, tag, .. } => Self::Recv { from, bytes, tag, context },
             Self::Probe { from, tag, waits, .. } => Self::Probe { from, tag, context, waits },
             Self::Group(call) => Self::Group(GroupCall { context, ..call }),
-            Self::Poll | Self::OnNic(_) | Self::Calc { .. } => self,
+            Self::Poll | Self::OnNic(_) | Self::Calc { .. } | Self::Kernel { .. } => self,
         }
     }
 }

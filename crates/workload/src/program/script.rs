@@ -22,6 +22,16 @@ pub enum Step {
     Collective(Collective),
     /// The same; the rank goes on at once. All ranks of a communicator begin its operations in the same order.
     StartCollective(Collective),
+    /// Starts a calculation on a unit of the rank, which is the next request; the rank goes on at once. A unit carries out one calculation
+    /// at a time; of those that are ready it takes the first that was called.
+    StartCalc {
+        /// Duration in picoseconds. A calculation of no time needs no unit.
+        time: u64,
+        /// Unit: 0 is the rank's processor, others are streams of accelerators.
+        unit: u32,
+    },
+    /// The next request begins when this request has ended; the rank goes on at once.
+    After(Request),
     /// Waits until a request has ended.
     Wait(Request),
     /// Waits until all requests have ended.

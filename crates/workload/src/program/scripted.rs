@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::burst::Burst;
+use super::deferred::{Begin, Deferred};
 use super::posts::Posts;
 use super::running::Running;
 use super::script::{Request, Script, Seen, Step};
@@ -54,6 +55,8 @@ pub struct ScriptedRank<S> {
     communicators: Vec<(u32, Communicator, u32)>,
     /// Collective operations that have not ended.
     running: Vec<(Request, Running)>,
+    /// Requests that begin behind others, and calculations on units; none before the first of them.
+    deferred: Option<Box<Deferred>>,
 }
 
 impl<S: Script> ScriptedRank<S> {
@@ -72,12 +75,16 @@ impl<S: Script> ScriptedRank<S> {
             tests: 0,
             communicators: Vec::new(),
             running: Vec::new(),
+            deferred: None,
         }
     }
 
     /// Calls until the rank waits; not again after an error.
     fn go_on(&mut self, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
         let gone = self.call(starts);
+        if let Some(deferred) = &mut self.deferred {
+            deferred.dispatch(starts);
+        }
         if gone.is_err() {
             self.blocked = Blocked::Over;
         }
@@ -96,8 +103,14 @@ impl<S: Script> ScriptedRank<S> {
                     let request = self.begin_collective(call, starts)?;
                     self.wait(Blocked::On(request));
                 }
+                Step::StartCalc { time, unit } => self.make(Begin::Calc { time, unit }, starts),
+                Step::After(request) if request < self.made() => {
+                    if !self.has_ended(request) {
+                        self.deferred.get_or_insert_default().after(request);
+                    }
+                }
                 Step::Wait(request) if request < self.made() => self.wait(Blocked::On(request)),
-                Step::Wait(request) => {
+                Step::Wait(request) | Step::After(request) => {
                     return Err(ProgramError::NoSuchRequest { request, made: self.made() });
                 }
                 Step::WaitAll => self.wait(Blocked::OnAll),
@@ -127,11 +140,63 @@ impl<S: Script> ScriptedRank<S> {
         if burst.count == 0 || !burst.first.is_message() {
             return Err(ProgramError::EmptyBurst);
         }
+        if self.defers() {
+            self.make(Begin::Burst(burst), starts);
+            return Ok(());
+        }
         let Burst { first, count, stride } = burst;
         Posts::new(self.made(), self.ranks, starts).post(first, count, stride);
         self.left.push_back(burst.count);
         self.open += u64::from(burst.count);
         Ok(())
+    }
+
+    /// Whether the next request begins behind others.
+    #[inline]
+    fn defers(&self) -> bool {
+        self.deferred.as_ref().is_some_and(|deferred| deferred.holds_next())
+    }
+
+    /// Makes a request that begins now, or when all have ended that it begins behind. Until then something is outstanding of it.
+    fn make(&mut self, begin: Begin, starts: &mut Vec<Op>) {
+        let request = self.made();
+        self.left.push_back(1);
+        self.open += 1;
+        if let Some(begin) = self.deferred.get_or_insert_default().hold(request, begin) {
+            self.begin_request(request, begin, starts);
+        }
+    }
+
+    /// Begins a request that has been made.
+    fn begin_request(&mut self, request: Request, begin: Begin, starts: &mut Vec<Op>) {
+        let place = (request - self.first) as usize;
+        match begin {
+            Begin::Burst(Burst { first, count, stride }) => {
+                Posts::new(request, self.ranks, starts).post(first, count, stride);
+                self.left[place] = count;
+                self.open += u64::from(count) - 1;
+            }
+            Begin::Calc { time: 0, .. } => {
+                self.left[place] = 0;
+                self.open -= 1;
+                self.request_ended(request, None);
+            }
+            Begin::Calc { time, unit } => self.deferred.get_or_insert_default().queue(unit, request, time),
+            Begin::Collective(running) => {
+                self.left[place] = 0;
+                self.open -= 1;
+                self.deferred.get_or_insert_default().begins(&running);
+                self.running.push((request, *running));
+                self.continue_collective(self.running.len() - 1, starts);
+            }
+        }
+    }
+
+    /// Begins what has waited for requests that have ended.
+    fn settle(&mut self, starts: &mut Vec<Op>) {
+        while let Some(released) = self.deferred.as_mut().and_then(|deferred| deferred.released()) {
+            released.into_iter().for_each(|(request, begin)| self.begin_request(request, begin, starts));
+        }
     }
 
     /// Begins a collective operation, which is a request.
@@ -153,6 +218,10 @@ impl<S: Script> ScriptedRank<S> {
         let running = Running::new(call, communicator.clone(), *begun)?;
         *begun = begun.wrapping_add(1);
         let request = self.made();
+        if self.defers() {
+            self.make(Begin::Collective(Box::new(running)), starts);
+            return Ok(request);
+        }
         self.running.push((request, running));
         self.left.push_back(0);
         self.continue_collective(self.running.len() - 1, starts);
@@ -183,7 +252,8 @@ impl<S: Script> ScriptedRank<S> {
     /// is that of all members, although stages within nodes may end in another.
     fn has_turn(&mut self, place: usize) -> bool {
         let Some(turn) = self.running[place].1.turn() else { return true };
-        self.running.iter().all(|(_, other)| other.unposted().is_none_or(|own| own.0 != turn.0 || own.1 >= turn.1))
+        !self.deferred.as_ref().is_some_and(|deferred| deferred.holds_before(turn))
+            && self.running.iter().all(|(_, other)| other.unposted().is_none_or(|own| own.0 != turn.0 || own.1 >= turn.1))
     }
 
     /// Has a collective operation wait for its turn: until then something is outstanding of it.
@@ -268,7 +338,7 @@ impl<S: Script> ScriptedRank<S> {
     #[inline]
     fn notify(&self) -> Notify {
         let waits_for_all = match self.blocked {
-            _ if self.open < 2 => false,
+            _ if self.open < 2 || self.deferred.is_some() => false,
             Blocked::On(request) => {
                 let left = request.checked_sub(self.first).and_then(|place| self.left.get(place as usize));
                 left.is_some_and(|&left| u64::from(left) == self.open)
@@ -302,17 +372,22 @@ impl<S: Script> ScriptedRank<S> {
         if *left > 0 {
             return false;
         }
-        match self.running.iter().position(|running| running.0 == request) {
+        let ended = match self.running.iter().position(|running| running.0 == request) {
             Some(place) => self.continue_collective(place, starts),
             None => {
                 self.request_ended(request, matched);
                 true
             }
-        }
+        };
+        self.settle(starts);
+        ended
     }
 
     /// A request has ended, of which nothing is outstanding.
     fn request_ended(&mut self, request: Request, matched: Option<Matched>) {
+        if let Some(deferred) = &mut self.deferred {
+            deferred.ended(request);
+        }
         if !self.script.ended(request, self.seen.now) {
             self.done.push_back((request, matched));
         }

@@ -9,7 +9,7 @@ use crate::program::{Action, Burst, Context, Step};
 pub const ANY_SIZE: u64 = u64::MAX;
 
 /// What a line may begin with, besides collective operations.
-const WORDS: &str = "ranks, communicator, rank, calc, isend, irecv, wait, waitall, waitany, test, poll, probe, iprobe, start, or a collective operation";
+const WORDS: &str = "ranks, communicator, rank, calc, isend, irecv, wait, waitall, waitany, test, poll, probe, iprobe, after, start, or a collective operation";
 
 /// The call that the words of a line are.
 ///
@@ -43,6 +43,14 @@ pub fn step(words: &[&str]) -> Result<Step, String> {
         ["probe", "from", rest @ ..] => probe(rest, true),
         ["iprobe", "from", rest @ ..] => probe(rest, false),
         [word @ ("probe" | "iprobe"), ..] => Err(format!("`{word}`: `from RANK` is missing")),
+        ["after", request] => Ok(Step::After(number(request, "a request: they are counted from 0")?)),
+        ["start", "calc", rest @ ..] => {
+            let (time, unit) = match rest {
+                [time @ .., "on", unit] => (time, number(unit, "a unit: 0 is the processor")?),
+                _ => (rest, 0),
+            };
+            Ok(Step::StartCalc { time: quantity::<Time>(time)?.0, unit })
+        }
         ["start", rest @ ..] => Ok(Step::StartCollective(collective(rest)?)),
         [word, ..] if operation_of(word).is_some() => Ok(Step::Collective(collective(words)?)),
         _ => Err(format!("`{}` is no call; a line begins with one of {WORDS}", words.join(" "))),
@@ -192,6 +200,9 @@ pub fn line_of(step: &Step) -> String {
         Step::Test => "test".to_owned(),
         Step::Collective(call) => of_collective(call),
         Step::StartCollective(call) => format!("start {}", of_collective(call)),
+        Step::StartCalc { time, unit: 0 } => format!("start calc {time} ps"),
+        Step::StartCalc { time, unit } => format!("start calc {time} ps on {unit}"),
+        Step::After(request) => format!("after {request}"),
         Step::End | Step::Fail => String::new(),
     }
 }
@@ -208,7 +219,7 @@ fn of_action(action: Action) -> String {
 fn in_world(action: Action) -> String {
     let any = |known: Option<u32>| known.map_or("any".to_owned(), |number| number.to_string());
     match action {
-        Action::Calc { time } => format!("calc {time} ps"),
+        Action::Calc { time } | Action::Kernel { time } => format!("calc {time} ps"),
         Action::Poll => "poll".to_owned(),
         // No call of its own.
         Action::Group(call) => call.operation.name().to_owned(),

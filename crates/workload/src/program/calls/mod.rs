@@ -136,7 +136,7 @@ impl CallsBuilder {
         let made = &mut self.made[rank as usize];
         match step {
             // What is posted to the switches is part of a collective operation, and no call of its own.
-            Step::Do(Action::Group(_) | Action::OnNic(_)) => return Err(CallError::EmptyBurst),
+            Step::Do(Action::Group(_) | Action::OnNic(_) | Action::Kernel { .. }) => return Err(CallError::EmptyBurst),
             Step::Do(action) => {
                 check_action(action, ranks)?;
                 check_context(action, &self.groups, (rank, ranks))?;
@@ -160,7 +160,11 @@ impl CallsBuilder {
                 call.check(&communicator)?;
                 *made += 1;
             }
-            Step::Wait(request) if request >= *made => {
+            Step::StartCalc { time, .. } => {
+                check_action(Action::Calc { time }, ranks)?;
+                *made += 1;
+            }
+            Step::Wait(request) | Step::After(request) if request >= *made => {
                 return Err(CallError::NoSuchRequest { request, made: *made });
             }
             Step::End | Step::Fail => return Ok(()),
@@ -229,6 +233,7 @@ fn check_action(action: Action, ranks: u32) -> Result<(), CallError> {
         | Action::Recv { from: Some(rank), .. }
         | Action::Probe { from: Some(rank), .. } => check_rank(rank, ranks),
         Action::Calc { .. }
+        | Action::Kernel { .. }
         | Action::Poll
         | Action::Group(_)
         | Action::OnNic(_)
@@ -293,6 +298,7 @@ impl Calls {
                     // What a rank cannot call has been refused.
                     let _ = self.each_round(call, rank, 0, &mut |bursts| bursts.iter().for_each(|&burst| each(burst)));
                 }
+                Step::StartCalc { time, .. } => visit(Action::Calc { time }, 1),
                 // A test enters the library.
                 Step::Test => visit(Action::Poll, 1),
                 Step::Burst(burst) if burst.stride == 0 => visit(burst.first, u64::from(burst.count)),

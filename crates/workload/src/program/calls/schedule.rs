@@ -168,7 +168,7 @@ fn has_tag(step: &Step, wanted: u32) -> bool {
     match first {
         Action::Send { tag, .. } => *tag == wanted,
         Action::Recv { tag, .. } | Action::Probe { tag, .. } => *tag == Some(wanted),
-        Action::Calc { .. } | Action::Poll | Action::Group(_) | Action::OnNic(_) => false,
+        Action::Calc { .. } | Action::Kernel { .. } | Action::Poll | Action::Group(_) | Action::OnNic(_) => false,
     }
 }
 
@@ -209,6 +209,8 @@ struct Writer<'a> {
     open: usize,
     /// By communicator, how many operations it has had.
     begun: BTreeMap<u32, u32>,
+    /// Operations that the next request waits for.
+    before: Vec<Written>,
 }
 
 impl<'a> Writer<'a> {
@@ -218,8 +220,8 @@ impl<'a> Writer<'a> {
         builder: &'a mut ScheduleBuilder,
         room: &'a mut Room<'a>,
     ) -> Self {
-        let (requests, begun) = (Vec::new(), BTreeMap::new());
-        Self { calls, tags, rank, builder, room, checks: false, gate: None, stage: 0, requests, open: 0, begun }
+        let (requests, begun, before) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Self { calls, tags, rank, builder, room, checks: false, gate: None, stage: 0, requests, open: 0, begun, before }
     }
 
     /// Writes a call.
@@ -235,11 +237,19 @@ impl<'a> Writer<'a> {
             Step::Do(Action::Probe { .. }) => return Err(NoSchedule::Call { rank: self.rank, call: line_of(step) }),
             Step::Do(_) | Step::Burst(_) => {
                 let mut all = Vec::new();
+                let before = std::mem::take(&mut self.before);
                 each_action(step, self.calls.ranks(), &mut |action| {
                     let op = self.operation(self.tags.flat(action));
                     all.push(self.after(op, self.gate));
+                    self.behind(op, &before);
                 });
                 self.requests.push(all);
+            }
+            Step::StartCalc { time, unit } => self.start_calc(time, unit),
+            Step::After(request) => {
+                self.before.extend_from_slice(&self.requests[request as usize]);
+                self.before.sort_unstable_by_key(|end| end.op);
+                self.before.dedup_by_key(|end| end.op);
             }
             Step::StartCollective(call) => self.collective(call, step)?,
             Step::Collective(call) => {
@@ -277,6 +287,8 @@ impl<'a> Writer<'a> {
         let tag = COLLECTIVE | call.communicator << COUNT | number;
         let (calls, rank, ranks) = (self.calls, self.rank, self.calls.ranks());
         let (mut before, mut last): (Option<OpId>, Vec<Written>) = (self.gate, Vec::new());
+        // A rank that has nothing to do in the operation has ended it when all has ended that it began behind.
+        let mut others = std::mem::take(&mut self.before);
         let ran = calls.each_round(call, rank, tag, &mut |bursts| {
             if last.len() > 1 {
                 let join = self.builder.calc(rank, 0);
@@ -290,12 +302,33 @@ impl<'a> Writer<'a> {
                 each_action(&Step::Burst(*burst), ranks, &mut |action| {
                     let op = self.operation(action);
                     last.push(self.after(op, before));
+                    self.behind(op, &others);
                 });
             }
+            others.clear();
         });
         ran.map_err(|_| NoSchedule::Call { rank, call: line_of(step) })?;
+        last.append(&mut others);
         self.requests.push(last);
         Ok(())
+    }
+
+    /// Writes a calculation that is a request. One of no time stands for what it waits for.
+    fn start_calc(&mut self, time: u64, unit: u32) {
+        let before = std::mem::take(&mut self.before);
+        if time == 0 && !before.is_empty() {
+            return self.requests.push(before);
+        }
+        let op = self.builder.calc(self.rank, time);
+        self.builder.on(op, u8::try_from(unit).unwrap_or(u8::MAX), 0);
+        let written = self.after(op, self.gate);
+        self.behind(op, &before);
+        self.requests.push(vec![written]);
+    }
+
+    /// Has an operation wait for the ends of others.
+    fn behind(&mut self, op: OpId, others: &[Written]) {
+        others.iter().for_each(|other| self.builder.requires(op, other.op));
     }
 
     fn operation(&mut self, action: Action) -> OpId {
@@ -305,7 +338,7 @@ impl<'a> Writer<'a> {
                 let room = if tag >= Some(COLLECTIVE) { bytes } else { (self.room)(from, bytes, tag) };
                 self.builder.recv_any(self.rank, from, room, tag)
             }
-            Action::Calc { time } => self.builder.calc(self.rank, time),
+            Action::Calc { time } | Action::Kernel { time } => self.builder.calc(self.rank, time),
             Action::Poll | Action::Probe { .. } | Action::Group(_) | Action::OnNic(_) => {
                 self.builder.calc(self.rank, 0)
             }

@@ -21,6 +21,10 @@
 //! the number of ranks. `in N` behind the tag of a send, receive or probe makes it one of communicator N, whose messages meet only one
 //! another; the rank at the other end is written as everywhere. `#` begins a comment.
 //!
+//! `start calc TIME on UNIT` starts a calculation beside the rank, which is a request: unit 0, or none, is the rank's processor, others are
+//! streams of accelerators, each of which carries out one calculation at a time. `after REQUEST` before a request has it begin when that one
+//! has ended; the rank goes on at once.
+//!
 //! A collective operation is `allreduce SIZE by ALGORITHM`, with `in N` for a communicator other than that of all ranks, `root R`
 //! for the member that is its root, `segment SIZE` for the segments of one that has some, and `per-byte TIME` for what combining takes; `barrier` has no size, and `start` before it
 //! goes on at once. `communicator N of RANK RANK ...`, before the first rank, says who is a member of one, numbered from 1 on.

@@ -5,9 +5,23 @@ use crate::program::calls::CallError;
 /// Why traces cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChakraError {
-    /// No file of a rank.
-    #[error("there is no `{0}.0.et`: the file of rank 0")]
+    /// No file of any rank.
+    #[error("there is no `{0}.0.et` or `{0}.0.json`: the file of rank 0")]
     NoFiles(String),
+    /// A file whose name does not say its rank.
+    #[error("{0}: traces of Chakra are named PREFIX.RANK.et or PREFIX.RANK.json")]
+    NoRank(String),
+    /// A rank without a file.
+    #[error("`{file}` is missing: {why}")]
+    Missing {
+        /// The file that is not there.
+        file: String,
+        /// Why it has to be.
+        why: String,
+    },
+    /// Two files of one rank.
+    #[error("`{0}` and `{1}` are of one rank")]
+    Twice(String, String),
     /// A file that cannot be read.
     #[error("{file}: it cannot be read: {reason}")]
     Unreadable {
@@ -16,7 +30,7 @@ pub enum ChakraError {
         /// Why.
         reason: String,
     },
-    /// What is no message of the schema.
+    /// Bytes that are no message of the schema.
     #[error("{file}: byte {byte}: {reason}")]
     Garbled {
         /// The file.
@@ -24,6 +38,14 @@ pub enum ChakraError {
         /// Where the message begins, from 0.
         byte: u64,
         /// What is wrong.
+        reason: String,
+    },
+    /// Text that is no JSON of a trace.
+    #[error("{file}: {reason}")]
+    Json {
+        /// The file.
+        file: String,
+        /// What is wrong, with the line if it is known.
         reason: String,
     },
     /// A node that cannot be carried out.
@@ -43,5 +65,15 @@ pub enum ChakraError {
         name: String,
         /// What is wrong.
         error: CallError,
+    },
+    /// An option out of range.
+    #[error("`{key}` is {value}; {allowed} are allowed")]
+    Range {
+        /// The option.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// What is allowed.
+        allowed: &'static str,
     },
 }

@@ -1,73 +1,153 @@
 //! Execution traces of the Chakra format (MLCommons): a file for each rank, of nodes that depend on one another.
 //!
-//! A file has messages of the schema one after the other, each behind its length as a variable-length number: `GlobalMetadata`, then
-//! `Node`s. What the ranks of such files call is a program ([`Calls`]).
+//! A file of protobuf has messages of the schema, each behind its length as a variable-length number: `GlobalMetadata`, then `Node`s. Files of
+//! JSON are those of Chakra's feeder, protobuf's own form, and PyTorch's trace of the host. What the ranks of such files call is a program
+//! ([`Calls`]).
 //!
-//! Model choices. A rank calculates one node after the other, in an order in which each comes behind those that it depends on, and of those
-//! that may be next the one that is first in the file: so is a stream of an accelerator. Sends, receives and collective operations go on beside
-//! that. A calculation waits for all that it depends on; a message or an operation for calculations, and for others of its kind whose results it
-//! needs (`data_deps`). Behind those that it only follows (`ctrl_deps`) it begins in order, and does not wait for their ends. `comm_size` is
-//! what the rank puts in, as ASTRA-sim has it: one part of an allgather or a gather, all parts of an alltoall, a scatter or a reduce-scatter.
+//! Model, after ASTRA-sim's feeder: a node begins when all have ended that it depends on (`data_deps`, `ctrl_deps`), and its unit is free. Units
+//! of a rank are its processor (`is_cpu_op`) and each stream of its accelerator (`stream`); a unit carries out one calculation at a time, of
+//! those that are ready the one with the lowest number. Communication goes on beside them. `comm_size` is what the rank puts in, as ASTRA-sim
+//! has it: one part of an allgather or a gather, all parts of an alltoall, a scatter or a reduce-scatter.
 
 mod error;
+mod files;
+mod groups;
+mod json;
 mod nodes;
+mod notes;
 mod options;
 mod order;
+mod pytorch;
 pub mod schema;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::calls::{Calls, CallsBuilder, MOST_RANKS};
+use super::calls::{Calls, CallsBuilder};
 use super::{Action, Context, Request, Step};
 use crate::collectives::{Algorithm, Collective, Operation};
 pub use error::ChakraError;
-use nodes::{Kind, Work};
-pub use options::Options;
+pub use files::files;
+use groups::Described;
+use nodes::{File, Kind, Unit, Work};
+pub use notes::Contents;
+use notes::Tally;
+pub use options::{Options, read_groups};
 
-/// The files of ranks `PREFIX.0.et`, `PREFIX.1.et` and so on, as many as there are without a gap.
-///
-/// # Errors
-/// That there is none.
-pub fn files(prefix: &Path) -> Result<Vec<PathBuf>, ChakraError> {
-    let of = |rank: u32| {
-        let mut name = prefix.as_os_str().to_owned();
-        name.push(format!(".{rank}.et"));
-        PathBuf::from(name)
-    };
-    let all: Vec<PathBuf> = (0..MOST_RANKS).map(of).take_while(|file| file.is_file()).collect();
-    if all.is_empty() { Err(ChakraError::NoFiles(prefix.display().to_string())) } else { Ok(all) }
+/// What the files of all ranks are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traces {
+    /// What ranks call.
+    pub calls: Calls,
+    /// What the files have.
+    pub contents: Contents,
+    /// What is carried out otherwise than it is written, in sentences.
+    pub notes: Vec<String>,
 }
 
-/// What the ranks of some files call, the first file being that of rank 0.
+/// Reads the traces of all ranks, given their prefix or the file of any of them. Process groups are those of `PREFIX.groups.json` if the options
+/// have none.
+///
+/// # Errors
+/// A rank without a file, a file that cannot be read, and a node that cannot be carried out.
+pub fn open(path: &Path, mut options: Options) -> Result<Traces, ChakraError> {
+    options.check()?;
+    let (prefix, files) = files(path)?;
+    let mut beside = prefix.into_os_string();
+    beside.push(".groups.json");
+    let beside = PathBuf::from(beside);
+    if options.groups.is_empty() && beside.is_file() {
+        options.groups = read_groups(&beside)?;
+    }
+    read(&files, &options)
+}
+
+/// Reads the traces of some files, the first being that of rank 0.
 ///
 /// # Errors
 /// A file that cannot be read, and a node that cannot be carried out.
-pub fn read(files: &[PathBuf], options: &Options) -> Result<Calls, ChakraError> {
+pub fn read(files: &[PathBuf], options: &Options) -> Result<Traces, ChakraError> {
     let mut calls = CallsBuilder::new(files.len() as u32);
-    let mut groups = BTreeMap::new();
+    let mut groups = Groups::default();
     for (name, ranks) in &options.groups {
-        let number = calls.communicator(ranks.clone());
-        groups.insert(name.as_str(), number.map_err(|error| ChakraError::Group { name: name.clone(), error })?);
+        groups.number(&mut calls, name, ranks)?;
     }
-    for (rank, file) in (0..).zip(files) {
-        let file = nodes::File::read(file, options)?;
+    let mut tally = Tally::default();
+    for (rank, path) in (0..).zip(files) {
+        let file = File::read(path, options)?;
+        check_ranks(&file, path, files.len(), &mut tally)?;
+        tally.add(&file.tally);
         let order = order::of(&file)?;
-        let requests = vec![Vec::new(); file.nodes.len()];
+        let requests = vec![None; file.nodes.len()];
+        let units = units_of(&file);
+        let ranks = files.len() as u32;
         let calls = &mut calls;
-        Rank {
-            calls,
-            rank,
-            ranks: files.len() as u32,
-            groups: &groups,
-            options,
-            file: &file,
-            requests,
-            waited: Vec::new(),
-        }
-        .call_all(&order)?;
+        Rank { calls, rank, ranks, groups: &mut groups, options, file: &file, requests, units, made: 0 }
+            .call_all(&order)?;
     }
-    Ok(calls.build())
+    Ok(Traces { calls: calls.build(), contents: tally.contents, notes: tally.notes() })
+}
+
+/// The text of a file of at most so many bytes.
+fn text_of(path: &Path, most: u64) -> Result<String, ChakraError> {
+    let cannot = |reason: String| ChakraError::Unreadable { file: path.display().to_string(), reason };
+    let opened = std::fs::File::open(path).map_err(|error| cannot(units::reason(&error)))?;
+    let mut text = String::new();
+    let read = opened.take(most + 1).read_to_string(&mut text);
+    read.map_err(|error| cannot(units::reason(&error)))?;
+    if text.len() as u64 > most {
+        return Err(cannot(format!("it is larger than {} MiB", most >> 20)));
+    }
+    Ok(text)
+}
+
+/// Refuses traces of another number of ranks than there are files. Of a file that is alone, that is noted.
+fn check_ranks(file: &File, path: &Path, count: usize, tally: &mut Tally) -> Result<(), ChakraError> {
+    let sizes = file.groups.values().filter_map(|group| match group {
+        Described::All(size) => *size,
+        Described::Ranks(_) => None,
+    });
+    let Some(said) = file.ranks.into_iter().chain(sizes).find(|&said| said != count as u64) else { return Ok(()) };
+    if count == 1 {
+        tally.more.push(format!(
+            "{} says that there are {said} ranks, and is alone: its collective operations are among 1 rank",
+            file.name
+        ));
+        return Ok(());
+    }
+    let why = format!("{} says that there are {said} ranks, and there are {count} files", file.name);
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or("et");
+    let prefix = path.with_extension("").with_extension("");
+    Err(ChakraError::Missing { file: files::file_of(&prefix, count as u32, ending).display().to_string(), why })
+}
+
+/// The numbers of the units of a rank: 0 is its processor.
+fn units_of(file: &File) -> BTreeMap<Unit, u32> {
+    let of = |node: &nodes::Step| match node.kind {
+        Kind::Calculates(_, unit) if unit != Unit::Processor => Some(unit),
+        _ => None,
+    };
+    let used: BTreeSet<Unit> = file.nodes.iter().filter_map(of).collect();
+    used.into_iter().zip(1..).chain([(Unit::Processor, 0)]).collect()
+}
+
+/// Communicators of process groups, by their names and ranks.
+#[derive(Debug, Default)]
+struct Groups(BTreeMap<(String, Vec<u32>), u32>);
+
+impl Groups {
+    /// The number of the communicator of a group.
+    fn number(&mut self, calls: &mut CallsBuilder, name: &str, ranks: &[u32]) -> Result<u32, ChakraError> {
+        let key = (name.to_owned(), ranks.to_vec());
+        if let Some(&number) = self.0.get(&key) {
+            return Ok(number);
+        }
+        let number = calls.communicator(ranks.to_vec());
+        let number = number.map_err(|error| ChakraError::Group { name: name.to_owned(), error })?;
+        self.0.insert(key, number);
+        Ok(number)
+    }
 }
 
 /// A rank whose nodes become calls.
@@ -75,13 +155,14 @@ struct Rank<'a> {
     calls: &'a mut CallsBuilder,
     rank: u32,
     ranks: u32,
-    groups: &'a BTreeMap<&'a str, u32>,
+    groups: &'a mut Groups,
     options: &'a Options,
-    file: &'a nodes::File,
-    /// By node, the requests that it stands for.
-    requests: Vec<Vec<Request>>,
-    /// By request, whether it has been waited for.
-    waited: Vec<bool>,
+    file: &'a File,
+    /// By node, the request that ends with it; none if it ends at the begin.
+    requests: Vec<Option<Request>>,
+    units: BTreeMap<Unit, u32>,
+    /// Requests made.
+    made: Request,
 }
 
 impl Rank<'_> {
@@ -93,21 +174,16 @@ impl Rank<'_> {
     /// Calls what a node does.
     fn call(&mut self, place: u32) -> Result<(), ChakraError> {
         let node = &self.file.nodes[place as usize];
-        let communicates = !matches!(node.kind, Kind::Calculates(_) | Kind::Joins);
-        let orders = node.ctrl.iter().filter(|_| !communicates);
-        let before = node.data.iter().chain(orders).flat_map(|&of| &self.requests[of as usize]).copied();
-        let left: BTreeSet<Request> = before.filter(|&request| !self.waited[request as usize]).collect();
-        if let Kind::Joins = node.kind {
-            self.requests[place as usize] = left.into_iter().collect();
+        let before: BTreeSet<Request> = node.after.iter().filter_map(|&of| self.requests[of as usize]).collect();
+        if matches!(node.kind, Kind::Joins | Kind::Calculates(0, _)) && before.len() < 2 {
+            self.requests[place as usize] = before.first().copied();
             return Ok(());
         }
-        for request in left {
-            self.push(place, Step::Wait(request))?;
-            self.waited[request as usize] = true;
-        }
         let step = match &node.kind {
-            Kind::Joins | Kind::Calculates(0) => return Ok(()),
-            Kind::Calculates(time) => return self.push(place, Step::Do(Action::Calc { time: *time })),
+            Kind::Joins => Step::StartCalc { time: 0, unit: 0 },
+            Kind::Calculates(time, unit) => {
+                Step::StartCalc { time: *time, unit: self.units.get(unit).copied().unwrap_or(0) }
+            }
             Kind::Sends(work) => {
                 let &Work { peer, tag, bytes, .. } = work;
                 Step::Do(Action::Send { to: peer, bytes, tag, context: Context::WORLD })
@@ -118,20 +194,17 @@ impl Rank<'_> {
             }
             Kind::Operates(operation, work) => Step::StartCollective(self.collective(place, *operation, work)?),
         };
+        before.into_iter().try_for_each(|request| self.push(place, Step::After(request)))?;
         self.push(place, step)?;
-        self.requests[place as usize].push(self.waited.len() as Request);
-        self.waited.push(false);
+        self.requests[place as usize] = Some(self.made);
+        self.made += 1;
         Ok(())
     }
 
-    fn collective(&self, place: u32, operation: Operation, work: &Work) -> Result<Collective, ChakraError> {
+    fn collective(&mut self, place: u32, operation: Operation, work: &Work) -> Result<Collective, ChakraError> {
         let (communicator, members) = match &work.group {
-            Some(name) if !self.groups.is_empty() => {
-                let number = self.groups.get(&**name).copied();
-                let number = number.ok_or_else(|| self.wrong(place, format!("there is no process group `{name}`")))?;
-                (number, self.options.groups.get(&**name).map_or(1, Vec::len) as u64)
-            }
-            _ => (0, u64::from(self.ranks)),
+            Some(name) => self.group(place, name)?,
+            None => (0, u64::from(self.ranks)),
         };
         let bytes = match operation {
             Operation::Alltoall | Operation::Scatter => work.bytes.div_ceil(members.max(1)),
@@ -139,6 +212,31 @@ impl Rank<'_> {
             _ => work.bytes,
         };
         Ok(Collective { communicator, root: work.peer, ..Collective::new(operation, Algorithm::Auto, bytes) })
+    }
+
+    /// The communicator of a process group, and how many members it has. A group "0" that nothing describes is that of all ranks, as in
+    /// PyTorch and ASTRA-sim.
+    fn group(&mut self, place: u32, name: &str) -> Result<(u32, u64), ChakraError> {
+        let all = (0, u64::from(self.ranks));
+        let ranks = match (self.options.groups.get(name), self.file.groups.get(name)) {
+            (Some(ranks), _) => ranks.clone(),
+            (None, Some(Described::Ranks(ranks))) if self.ranks > 1 => ranks.clone(),
+            // A trace that is alone, which has been noted.
+            (None, Some(_)) => return Ok(all),
+            (None, None) if name.is_empty() || name == "0" => return Ok(all),
+            (None, None) => {
+                let known: BTreeSet<&String> = self.options.groups.keys().chain(self.file.groups.keys()).collect();
+                let known: Vec<String> = known.into_iter().take(8).map(|name| format!("`{name}`")).collect();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                let reason = format!(
+                    "there is no process group `{name}`: PREFIX.groups.json, or a node of the trace, has to say which \
+                     ranks it has (known: {known})"
+                );
+                return Err(self.wrong(place, reason));
+            }
+        };
+        let number = self.groups.number(self.calls, name, &ranks)?;
+        Ok((number, ranks.len() as u64))
     }
 
     fn push(&mut self, place: u32, step: Step) -> Result<(), ChakraError> {

@@ -8,7 +8,10 @@ use std::path::Path;
 use prost::Message;
 
 use super::error::ChakraError;
+use super::groups::{self, Described};
+use super::notes::Tally;
 use super::options::Options;
+use super::{json, pytorch};
 use super::schema::{GlobalMetadata, Node, NodeType};
 use crate::collectives::Operation;
 
@@ -26,7 +29,14 @@ const SECOND: f64 = 1e12;
 #[derive(Debug)]
 pub(super) struct File {
     pub name: String,
+    /// In ascending order of their numbers.
     pub nodes: Vec<Step>,
+    /// Process groups that it describes.
+    pub groups: BTreeMap<String, Described>,
+    /// Ranks that it says there are.
+    pub ranks: Option<u64>,
+    /// What it has, and what of it is carried out otherwise.
+    pub tally: Tally,
 }
 
 /// A node.
@@ -34,9 +44,19 @@ pub(super) struct File {
 pub(super) struct Step {
     pub id: u64,
     pub kind: Kind,
-    /// By their places in the file: what it needs, and what it comes after.
-    pub data: Vec<u32>,
-    pub ctrl: Vec<u32>,
+    /// Places of the nodes that it comes after, in ascending order.
+    pub after: Vec<u32>,
+}
+
+/// What carries out a calculation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Unit {
+    /// The processor of the rank.
+    Processor,
+    /// A stream of its accelerator; none where the node does not say which.
+    Stream(Option<u64>),
+    /// Communication of which only the duration is known.
+    Replay,
 }
 
 /// What a node does.
@@ -45,7 +65,7 @@ pub(super) enum Kind {
     /// Nothing: it stands for what it depends on.
     Joins,
     /// It takes a time in picoseconds.
-    Calculates(u64),
+    Calculates(u64, Unit),
     Sends(Work),
     Receives(Work),
     Operates(Operation, Work),
@@ -61,47 +81,98 @@ pub(super) struct Work {
     pub group: Option<String>,
 }
 
+/// A node that has been read, with the numbers of those that it depends on.
+struct Draft {
+    id: u64,
+    kind: Kind,
+    data: Vec<u64>,
+    ctrl: Vec<u64>,
+}
+
 impl File {
     /// The nodes of a file; the memory that it takes is that of what is kept of them, and of one message.
     pub fn read(path: &Path, options: &Options) -> Result<Self, ChakraError> {
         let name = path.display().to_string();
-        let cannot =
-            |error: std::io::Error| ChakraError::Unreadable { file: name.clone(), reason: units::reason(&error) };
-        let mut messages =
-            Messages { reader: BufReader::new(fs::File::open(path).map_err(cannot)?), at: 0, name: &name };
-        let head: Option<GlobalMetadata> = messages.next()?;
-        if head.is_none() {
-            return Err(messages.garbled(0, "it is empty: a trace begins with its metadata"));
-        }
-        let (mut nodes, mut drafts) = (Vec::new(), Vec::new());
-        let mut places = BTreeMap::new();
-        while let Some(node) = messages.next::<Node>()? {
-            let wrong = |reason: String| ChakraError::Node { file: name.clone(), node: node.id, reason };
-            if nodes.len() == MOST_NODES {
+        let mut file =
+            Self { name, nodes: Vec::new(), groups: BTreeMap::new(), ranks: None, tally: Tally::default() };
+        let mut drafts = Vec::new();
+        let mut visit = |node: Node, micros: f64| {
+            let wrong = |reason: String| ChakraError::Node { file: file.name.clone(), node: node.id, reason };
+            if drafts.len() == MOST_NODES {
                 return Err(wrong(format!("there are more than {MOST_NODES} nodes")));
             }
-            if places.insert(node.id, nodes.len() as u32).is_some() {
-                return Err(wrong("another node has the same number".to_owned()));
+            if groups::describes(&node.name)
+                && let Some(inputs) = &node.inputs
+            {
+                file.groups.extend(groups::read(&inputs.values).map_err(wrong)?);
             }
-            let kind = kind_of(&node, options).map_err(wrong)?;
-            nodes.push(Step { id: node.id, kind, data: Vec::new(), ctrl: Vec::new() });
-            drafts.push((node.data_deps, node.ctrl_deps));
+            let kind = Reading { node: &node, micros, options, tally: &mut file.tally }.kind().map_err(wrong)?;
+            drafts.push(Draft { id: node.id, kind, data: node.data_deps, ctrl: node.ctrl_deps });
+            Ok(())
+        };
+        if path.extension().is_some_and(|ending| ending == "json") {
+            let head = json::read(path, &mut visit)?;
+            file.ranks = head.ranks;
+            file.finish(drafts, head.of_host)?;
+        } else {
+            protobuf(path, &mut visit)?;
+            file.finish(drafts, false)?;
         }
-        for (node, (data, ctrl)) in nodes.iter_mut().zip(drafts) {
-            let id = node.id;
-            let place_of = |of: u64| {
-                let missing = || ChakraError::Node {
-                    file: name.clone(),
-                    node: id,
-                    reason: format!("it depends on node {of}, which is not there"),
-                };
-                places.get(&of).copied().ok_or_else(missing)
-            };
-            node.data = data.into_iter().map(place_of).collect::<Result<_, _>>()?;
-            node.ctrl = ctrl.into_iter().map(place_of).collect::<Result<_, _>>()?;
-        }
-        Ok(Self { name, nodes })
+        Ok(file)
     }
+
+    /// Takes the nodes over, in ascending order of their numbers. Operations of a trace of the host follow one another.
+    fn finish(&mut self, mut drafts: Vec<Draft>, of_host: bool) -> Result<(), ChakraError> {
+        drafts.sort_by_key(|draft| draft.id);
+        let wrong = |node: u64, reason: String| ChakraError::Node { file: self.name.clone(), node, reason };
+        if let Some(pair) = drafts.windows(2).find(|pair| pair[0].id == pair[1].id) {
+            return Err(wrong(pair[0].id, "another node has the same number".to_owned()));
+        }
+        let ids: Vec<u64> = drafts.iter().map(|draft| draft.id).collect();
+        let contents = &mut self.tally.contents;
+        contents.nodes = drafts.len() as u64;
+        let mut operation = None;
+        for (place, draft) in (0..).zip(drafts) {
+            contents.data_dependencies += draft.data.len() as u64;
+            contents.control_dependencies += draft.ctrl.len() as u64;
+            let mut after = Vec::with_capacity(draft.data.len() + draft.ctrl.len());
+            for of in draft.data {
+                let found = ids.binary_search(&of);
+                let missing = |_| wrong(draft.id, format!("it depends on node {of}, which is not there"));
+                after.push(found.map_err(missing)? as u32);
+            }
+            for of in draft.ctrl {
+                match ids.binary_search(&of) {
+                    Ok(found) => after.push(found as u32),
+                    Err(_) => self.tally.absent += 1,
+                }
+            }
+            if of_host && matches!(draft.kind, Kind::Operates(..)) {
+                after.extend(operation.replace(place));
+            }
+            after.sort_unstable();
+            after.dedup();
+            self.nodes.push(Step { id: draft.id, kind: draft.kind, after });
+        }
+        self.tally.host = if of_host { ids.len() as u64 } else { 0 };
+        Ok(())
+    }
+}
+
+/// Visits the nodes of a file of protobuf messages.
+fn protobuf(path: &Path, visit: &mut json::Visit<'_>) -> Result<(), ChakraError> {
+    let name = path.display().to_string();
+    let cannot = |error: std::io::Error| ChakraError::Unreadable { file: name.clone(), reason: units::reason(&error) };
+    let mut messages = Messages { reader: BufReader::new(fs::File::open(path).map_err(cannot)?), at: 0, name: &name };
+    let head: Option<GlobalMetadata> = messages.next()?;
+    if head.is_none() {
+        return Err(messages.garbled(0, "it is empty: a trace begins with its metadata"));
+    }
+    while let Some(node) = messages.next::<Node>()? {
+        let micros = node.duration_micros as f64;
+        visit(node, micros)?;
+    }
+    Ok(())
 }
 
 /// Messages behind their lengths.
@@ -163,51 +234,134 @@ impl<R: BufRead> Messages<'_, R> {
     }
 }
 
-/// What a node does.
-fn kind_of(node: &Node, options: &Options) -> Result<Kind, String> {
-    let whole = |name: &str| match node.attribute(name) {
-        None => Ok(None),
-        Some(own) => own.whole().map(Some).ok_or_else(|| format!("`{name}` is no whole number from 0 on")),
-    };
-    let required = |name: &str| whole(name)?.ok_or_else(|| format!("`{name}` is missing"));
-    let rank = |value: u64| u32::try_from(value).map_err(|_| format!("there is no rank {value}"));
-    let kind = NodeType::try_from(node.r#type).map_err(|_| format!("type {} is unknown", node.r#type))?;
-    let tag = |value: Option<u64>| {
-        let value = value.unwrap_or(0);
-        u32::try_from(value).map_err(|_| format!("`comm_tag` is {value}; up to {} are allowed", u32::MAX))
-    };
-    Ok(match kind {
-        NodeType::Invalid => return Err("it has no type".to_owned()),
-        NodeType::Metadata | NodeType::Batch | NodeType::Checkpoint => Kind::Joins,
-        NodeType::MemLoad | NodeType::MemStore | NodeType::Storage | NodeType::Comp => {
-            Kind::Calculates(time_of(node, whole("num_ops")?, options)?)
-        }
-        NodeType::CommSend | NodeType::CommRecv => {
-            let is_send = kind == NodeType::CommSend;
-            let peer = rank(required(if is_send { "comm_dst" } else { "comm_src" })?)?;
-            let work = Work { peer, tag: tag(whole("comm_tag")?)?, bytes: required("comm_size")?, group: None };
-            if is_send { Kind::Sends(work) } else { Kind::Receives(work) }
-        }
-        NodeType::CommColl => {
-            let operation = operation_of(required("comm_type")?)?;
-            let bytes = if operation == Operation::Barrier { 0 } else { required("comm_size")? };
-            let root = whole("root_rank")?.or(whole("root")?).unwrap_or(0);
-            let group = node.attribute("pg_name").and_then(|own| own.written()).map(str::to_owned);
-            Kind::Operates(operation, Work { peer: rank(root)?, tag: 0, bytes, group })
-        }
-    })
+/// A node that is being read.
+struct Reading<'a> {
+    node: &'a Node,
+    /// Its duration in microseconds.
+    micros: f64,
+    options: &'a Options,
+    tally: &'a mut Tally,
 }
 
-/// The time of a calculation in picoseconds.
-fn time_of(node: &Node, operations: Option<u64>, options: &Options) -> Result<u64, String> {
-    let time = match (node.duration_micros, operations.filter(|&count| count > 0), options.ops_per_second) {
-        (0, Some(count), Some(rate)) => count as f64 / rate * SECOND,
-        (0, Some(_), None) => {
-            return Err("it has `num_ops` and no duration; `ops_per_second` says how long these take".to_owned());
+impl Reading<'_> {
+    fn whole(&self, name: &str) -> Result<Option<u64>, String> {
+        match self.node.attribute(name) {
+            None => Ok(None),
+            Some(own) => own.whole().map(Some).ok_or_else(|| format!("`{name}` is no whole number from 0 on")),
         }
-        (duration, ..) => duration as f64 * MICROSECOND,
-    };
-    Ok((time * options.compute_scale).round() as u64)
+    }
+
+    fn required(&self, name: &str) -> Result<u64, String> {
+        self.whole(name)?.ok_or_else(|| format!("`{name}` is missing"))
+    }
+
+    /// What the node does.
+    fn kind(&mut self) -> Result<Kind, String> {
+        let node = self.node;
+        let kind = NodeType::try_from(node.r#type).map_err(|_| format!("type {} is unknown", node.r#type))?;
+        match kind {
+            NodeType::Invalid => Err("it has no type".to_owned()),
+            NodeType::Metadata | NodeType::Batch | NodeType::Checkpoint => {
+                if let Some(name) = node.attribute(pytorch::OTHER).and_then(|own| own.written()) {
+                    *self.tally.others.entry(name.to_owned()).or_default() += 1;
+                }
+                Ok(Kind::Joins)
+            }
+            NodeType::MemLoad | NodeType::MemStore | NodeType::Storage | NodeType::Comp => {
+                let unit = self.unit()?;
+                Ok(Kind::Calculates(self.time(self.whole("num_ops")?)?, unit))
+            }
+            NodeType::CommSend | NodeType::CommRecv | NodeType::CommColl => self.communication(kind),
+        }
+    }
+
+    /// What a node of communication does. The processor's nodes of PyTorch's traces call what a kernel carries out, and have no size.
+    fn communication(&mut self, kind: NodeType) -> Result<Kind, String> {
+        let size = self.whole("comm_size")?;
+        if self.on_processor() == Some(true) {
+            if size.is_none() && self.node.attribute("comm_type").is_none() {
+                self.tally.calls += 1;
+                return Ok(Kind::Calculates(self.time(None)?, Unit::Processor));
+            }
+            self.tally.flagged += 1;
+        }
+        if kind == NodeType::CommColl {
+            return self.collective(size);
+        }
+        let is_send = kind == NodeType::CommSend;
+        let peer = self.required(if is_send { "comm_dst" } else { "comm_src" })?;
+        let peer = u32::try_from(peer).map_err(|_| format!("there is no rank {peer}"))?;
+        let tag = self.whole("comm_tag")?.unwrap_or(0);
+        let tag =
+            u32::try_from(tag).map_err(|_| format!("`comm_tag` is {tag}; up to {} are allowed", u32::MAX))?;
+        let work = Work { peer, tag, bytes: self.required("comm_size")?, group: None };
+        self.tally.contents.messages += 1;
+        self.tally.contents.message_bytes = self.tally.contents.message_bytes.saturating_add(work.bytes);
+        Ok(if is_send { Kind::Sends(work) } else { Kind::Receives(work) })
+    }
+
+    fn collective(&mut self, size: Option<u64>) -> Result<Kind, String> {
+        let operation = match self.node.attribute("comm_type") {
+            Some(own) => match own.written().and_then(operation_named) {
+                Some(operation) => operation,
+                None => operation_of(self.required("comm_type")?)?,
+            },
+            None => {
+                self.tally.named += 1;
+                operation_named(&self.node.name).ok_or("`comm_type` is missing")?
+            }
+        };
+        if self.node.attribute("involved_dim").is_some_and(|dims| dims.all().contains(&false)) {
+            return Err("`involved_dim` leaves dimensions out, which are ASTRA-sim's: `pg_name` and process groups say \
+                        among which ranks the operation is"
+                .to_owned());
+        }
+        self.tally.contents.collectives += 1;
+        let bytes = match size {
+            _ if operation == Operation::Barrier => 0,
+            Some(bytes) => bytes,
+            None if self.micros > 0.0 => {
+                self.tally.unsized_ += 1;
+                return Ok(Kind::Calculates(self.time(None)?, Unit::Replay));
+            }
+            None => return Err("`comm_size` is missing".to_owned()),
+        };
+        self.tally.contents.collective_bytes = self.tally.contents.collective_bytes.saturating_add(bytes);
+        let root = self.whole("root_rank")?.or(self.whole("root")?).unwrap_or(0);
+        let peer = u32::try_from(root).map_err(|_| format!("there is no rank {root}"))?;
+        let group = match self.node.attribute("pg_name") {
+            None => None,
+            Some(own) => Some(own.label().ok_or("`pg_name` is neither text nor a whole number")?),
+        };
+        Ok(Kind::Operates(operation, Work { peer, tag: 0, bytes, group }))
+    }
+
+    /// Whether the node says that the processor carries it out.
+    fn on_processor(&self) -> Option<bool> {
+        self.node.attribute("is_cpu_op").and_then(|own| own.is_set())
+    }
+
+    /// What carries out a calculation: the stream that a node of an accelerator says, or its `tid`, which older traces have instead.
+    fn unit(&self) -> Result<Unit, String> {
+        if self.on_processor() != Some(false) {
+            let stream = self.whole("stream")?.filter(|_| self.on_processor().is_none());
+            return Ok(stream.map_or(Unit::Processor, |stream| Unit::Stream(Some(stream))));
+        }
+        Ok(Unit::Stream(self.whole("stream")?.or(self.whole("tid")?)))
+    }
+
+    /// The time of a calculation in picoseconds.
+    fn time(&self, operations: Option<u64>) -> Result<u64, String> {
+        let operations = operations.filter(|&count| count > 0 && self.micros == 0.0);
+        let time = match (operations, self.options.ops_per_second) {
+            (Some(count), Some(rate)) => count as f64 / rate * SECOND,
+            (Some(_), None) => {
+                return Err("it has `num_ops` and no duration; `ops_per_second` says how long these take".to_owned());
+            }
+            (None, _) => self.micros * MICROSECOND,
+        };
+        Ok((time * self.options.compute_scale).round() as u64)
+    }
 }
 
 /// The operation by its number in the schema.
@@ -224,6 +378,25 @@ fn operation_of(number: u64) -> Result<Operation, String> {
         9 => Operation::Barrier,
         _ => return Err(format!("`comm_type` is {number}, which is unknown: 0 to 9 are allowed")),
     })
+}
+
+/// The operation that the name of a kernel or of a call has, as `ncclDevKernel_AllReduce_Sum_f32_RING_LL` or `_allgather_base`.
+pub(super) fn operation_named(name: &str) -> Option<Operation> {
+    // A name comes before those that are part of it.
+    const NAMES: [(&str, Operation); 10] = [
+        ("allreduce", Operation::Allreduce),
+        ("allgather", Operation::Allgather),
+        ("reducescatter", Operation::ReduceScatter),
+        ("alltoall", Operation::Alltoall),
+        ("broadcast", Operation::Broadcast),
+        ("bcast", Operation::Broadcast),
+        ("barrier", Operation::Barrier),
+        ("gather", Operation::Gather),
+        ("scatter", Operation::Scatter),
+        ("reduce", Operation::Reduce),
+    ];
+    let plain: String = name.chars().filter(|&letter| letter != '_').map(|letter| letter.to_ascii_lowercase()).collect();
+    NAMES.into_iter().find(|(own, _)| plain.contains(own)).map(|(_, operation)| operation)
 }
 
 #[cfg(test)]

@@ -1,15 +1,21 @@
 //! How traces are read.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::error::ChakraError;
+
+/// The largest file of process groups in bytes.
+const LARGEST: u64 = 1 << 26;
 
 /// How nodes become calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// What durations are multiplied by.
+    /// Factor on durations.
     pub compute_scale: f64,
-    /// Operations (`num_ops`) that a rank does in a second, of nodes without a duration.
+    /// Operations (`num_ops`) that a rank does in a second, for nodes without a duration.
     pub ops_per_second: Option<f64>,
-    /// By the name of a process group (`pg_name`), its ranks. Without any, all operations are of all ranks.
+    /// Ranks of process groups by their names (`pg_name`). They come before groups that the trace itself describes.
     pub groups: BTreeMap<String, Vec<u32>>,
 }
 
@@ -17,4 +23,36 @@ impl Default for Options {
     fn default() -> Self {
         Self { compute_scale: 1.0, ops_per_second: None, groups: BTreeMap::new() }
     }
+}
+
+impl Options {
+    /// Refuses numbers out of range.
+    ///
+    /// # Errors
+    /// The option that is.
+    pub fn check(&self) -> Result<(), ChakraError> {
+        if !(0.0..=1e6).contains(&self.compute_scale) {
+            let value = self.compute_scale.to_string();
+            return Err(ChakraError::Range { key: "compute_scale", value, allowed: "0 to 1000000" });
+        }
+        match self.ops_per_second.filter(|rate| !(1.0..=1e21).contains(rate)) {
+            Some(rate) => {
+                Err(ChakraError::Range { key: "ops_per_second", value: rate.to_string(), allowed: "1 to 1e21" })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Reads the process groups of a file: an object with a list of ranks for each name, as ASTRA-sim's.
+///
+/// # Errors
+/// A file that cannot be read, or has something else.
+pub fn read_groups(path: &Path) -> Result<BTreeMap<String, Vec<u32>>, ChakraError> {
+    let file = path.display().to_string();
+    let text = super::text_of(path, LARGEST)?;
+    serde_json::from_str(&text).map_err(|error| {
+        let reason = format!("{error}: it is an object with a list of ranks for each process group");
+        ChakraError::Json { file, reason }
+    })
 }

@@ -6,22 +6,22 @@ use std::collections::BinaryHeap;
 use super::error::ChakraError;
 use super::nodes::File;
 
-/// The places of the nodes in such an order: of those that may be next, the first in the file.
+/// The places of the nodes in such an order: of those that may be next, the one with the lowest number.
 ///
 /// # Errors
 /// Nodes that depend on one another in a cycle.
 pub(super) fn of(file: &File) -> Result<Vec<u32>, ChakraError> {
     let nodes = &file.nodes;
-    let mut missing: Vec<u32> = nodes.iter().map(|node| (node.data.len() + node.ctrl.len()) as u32).collect();
+    let mut missing: Vec<u32> = nodes.iter().map(|node| node.after.len() as u32).collect();
     // By node, those that depend on it: in one array, with the first of each.
     let mut first = vec![0_usize; nodes.len() + 1];
-    let all = || nodes.iter().flat_map(|node| node.data.iter().chain(&node.ctrl));
+    let all = || nodes.iter().flat_map(|node| &node.after);
     all().for_each(|&of| first[of as usize + 1] += 1);
     (1..first.len()).for_each(|at| first[at] += first[at - 1]);
     let mut behind = vec![0_u32; first[nodes.len()]];
     let mut next = first.clone();
     for (place, node) in (0..).zip(nodes) {
-        for &of in node.data.iter().chain(&node.ctrl) {
+        for &of in &node.after {
             behind[next[of as usize]] = place;
             next[of as usize] += 1;
         }

@@ -14,6 +14,9 @@ pub struct Node {
     /// Its number, which others depend on.
     #[prost(uint64, tag = "1")]
     pub id: u64,
+    /// What the framework calls it.
+    #[prost(string, tag = "2")]
+    pub name: String,
     /// What kind of a node it is.
     #[prost(enumeration = "NodeType", tag = "3")]
     pub r#type: i32,
@@ -26,9 +29,28 @@ pub struct Node {
     /// How long it takes.
     #[prost(uint64, tag = "7")]
     pub duration_micros: u64,
+    /// What goes into it.
+    #[prost(message, optional, tag = "8")]
+    pub inputs: Option<Values>,
     /// All else, by name.
     #[prost(message, repeated, tag = "10")]
     pub attr: Vec<Attribute>,
+}
+
+/// What goes into a node.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub struct Values {
+    /// A list of values as text; process groups stand in that of a `METADATA_NODE`.
+    #[prost(string, tag = "1")]
+    pub values: String,
+}
+
+/// A list of truth values.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub struct Flags {
+    /// The values.
+    #[prost(bool, repeated, tag = "1")]
+    pub values: Vec<bool>,
 }
 
 /// Kinds of nodes.
@@ -57,6 +79,26 @@ pub enum NodeType {
     Batch = 9,
     /// A state is saved.
     Checkpoint = 10,
+}
+
+impl NodeType {
+    /// The kind that the schema calls so.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "INVALID_NODE" => Self::Invalid,
+            "METADATA_NODE" => Self::Metadata,
+            "MEM_LOAD_NODE" => Self::MemLoad,
+            "MEM_STORE_NODE" => Self::MemStore,
+            "COMP_NODE" => Self::Comp,
+            "COMM_SEND_NODE" => Self::CommSend,
+            "COMM_RECV_NODE" => Self::CommRecv,
+            "COMM_COLL_NODE" => Self::CommColl,
+            "STORAGE_NODE" => Self::Storage,
+            "BATCH_NODE" => Self::Batch,
+            "CHECKPOINT_NODE" => Self::Checkpoint,
+            _ => return None,
+        })
+    }
 }
 
 /// A named value: one of these.
@@ -89,6 +131,10 @@ pub struct Attribute {
     sfixed32: Option<i32>,
     #[prost(sfixed64, optional, tag = "25")]
     sfixed64: Option<i64>,
+    #[prost(bool, optional, tag = "27")]
+    bool: Option<bool>,
+    #[prost(message, optional, tag = "28")]
+    bools: Option<Flags>,
     #[prost(string, optional, tag = "29")]
     string: Option<String>,
 }
@@ -97,6 +143,26 @@ impl Attribute {
     /// A value of 64 bits.
     pub fn number(name: &str, value: u64) -> Self {
         Self { name: name.to_owned(), uint64: Some(value), ..Self::default() }
+    }
+
+    /// A number below 0.
+    pub fn signed(name: &str, value: i64) -> Self {
+        Self { name: name.to_owned(), int64: Some(value), ..Self::default() }
+    }
+
+    /// A number that may be a fraction.
+    pub fn real(name: &str, value: f64) -> Self {
+        Self { name: name.to_owned(), double: Some(value), ..Self::default() }
+    }
+
+    /// A truth value.
+    pub fn flag(name: &str, value: bool) -> Self {
+        Self { name: name.to_owned(), bool: Some(value), ..Self::default() }
+    }
+
+    /// A list of truth values.
+    pub fn flags(name: &str, values: Vec<bool>) -> Self {
+        Self { name: name.to_owned(), bools: Some(Flags { values }), ..Self::default() }
     }
 
     /// A text.
@@ -117,6 +183,21 @@ impl Attribute {
     /// Its value, if it is a text.
     pub fn written(&self) -> Option<&str> {
         self.string.as_deref()
+    }
+
+    /// Its value as the name of a group, which may be a number.
+    pub fn label(&self) -> Option<String> {
+        self.string.clone().or_else(|| self.whole().map(|number| number.to_string()))
+    }
+
+    /// Its value, if it is a truth value or a number.
+    pub fn is_set(&self) -> Option<bool> {
+        self.bool.or_else(|| self.whole().map(|number| number > 0))
+    }
+
+    /// Its values, if it is a list of truth values.
+    pub fn all(&self) -> &[bool] {
+        self.bools.as_ref().map_or(&[], |own| &own.values)
     }
 }
 

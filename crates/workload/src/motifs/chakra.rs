@@ -1,0 +1,64 @@
+//! Execution traces of Chakra, as an experiment names them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::limits::{check_room, shown};
+use super::site::ProgramSite;
+use crate::PatternError;
+use crate::program::chakra::{ChakraError, Options, open, read_groups};
+use crate::program::{Programs, calls};
+
+/// Where traces are, and how they are replayed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChakraSpec {
+    /// The file of any rank, `PREFIX.RANK.et` or `PREFIX.RANK.json`, relative to the experiment file. Those of the other ranks are beside it.
+    pub file: PathBuf,
+    /// Factor on the durations of calculations. 0.5 is an accelerator twice as fast as the one of the trace.
+    #[schemars(range(min = 0.0, max = 1_000_000.0))]
+    #[serde(default = "one")]
+    pub compute_scale: f64,
+    /// Operations (`num_ops`) that a rank does in a second, for nodes without a duration.
+    #[schemars(range(min = 1.0, max = 1e21))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ops_per_second: Option<f64>,
+    /// Ranks of process groups by name: a JSON file, relative to the experiment file. Default: `PREFIX.groups.json`, if it exists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<PathBuf>,
+}
+
+const fn one() -> f64 {
+    1.0
+}
+
+impl ChakraSpec {
+    /// The traces as a program.
+    pub(super) fn build(&self, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+        let &ProgramSite { node_of, base, carrier, unserved } = site;
+        let name = shown(&self.file);
+        let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
+        let groups = match &self.groups {
+            None => std::collections::BTreeMap::new(),
+            Some(file) => {
+                let read = read_groups(&base.join(file));
+                read.map_err(|error| PatternError::new("groups", error.to_string()))?
+            }
+        };
+        let options = Options { compute_scale: self.compute_scale, ops_per_second: self.ops_per_second, groups };
+        let traces = open(&base.join(&self.file), options).map_err(|error| match error {
+            ChakraError::Range { key, value, allowed } => {
+                PatternError::new(key, format!("{value} is out of range: {allowed} are allowed"))
+            }
+            error => PatternError::new("file", error.to_string()),
+        })?;
+        let calls: calls::Calls = traces.calls;
+        let calls = calls.carried_by(carrier).map_err(|error| wrong(error.to_string()))?;
+        check_room(calls.ranks(), node_of.len() as u32).map_err(wrong)?;
+        calls.check(None).map_err(|error| wrong(error.to_string()))?;
+        Ok(Arc::new(calls.on_nodes(node_of).among(unserved)))
+    }
+}

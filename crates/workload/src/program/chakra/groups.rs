@@ -1,0 +1,68 @@
+//! Process groups that traces describe themselves: `METADATA_NODE`s of PyTorch with a list of groups as text.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// A group as PyTorch writes it.
+#[derive(Debug, Deserialize)]
+struct Written {
+    pg_name: Label,
+    #[serde(default)]
+    backend_id: Option<u64>,
+    #[serde(default)]
+    ranks: Option<Vec<u32>>,
+    #[serde(default)]
+    group_size: Option<u64>,
+}
+
+/// A name, which may be a number.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Label {
+    Text(String),
+    Number(u64),
+}
+
+impl Label {
+    fn text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Number(number) => number.to_string(),
+        }
+    }
+}
+
+/// A group: its ranks, or how many all ranks are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Described {
+    Ranks(Vec<u32>),
+    All(Option<u64>),
+}
+
+/// Whether a node of this name describes process groups.
+pub(super) fn describes(name: &str) -> bool {
+    name.contains("process_group:init")
+}
+
+/// The groups that the values of a node describe, by their names.
+pub(super) fn read(values: &str) -> Result<BTreeMap<String, Described>, String> {
+    let of = |own: Written| {
+        let ranks = own.ranks.filter(|ranks| !ranks.is_empty());
+        (own.pg_name.text(), ranks.map_or(Described::All(own.group_size), Described::Ranks))
+    };
+    Ok(written(values)?.into_iter().map(of).collect())
+}
+
+/// Adds the names of groups by the numbers of what carries out their operations.
+pub(super) fn backends(values: &str, found: &mut BTreeMap<u64, String>) -> Result<(), String> {
+    found.extend(written(values)?.into_iter().filter_map(|own| Some((own.backend_id?, own.pg_name.text()))));
+    Ok(())
+}
+
+/// The list within the values, which may be a list with one text as Python writes it.
+fn written(values: &str) -> Result<Vec<Written>, String> {
+    let (Some(begin), Some(end)) = (values.find("[{"), values.rfind("}]")) else { return Ok(Vec::new()) };
+    let list = values.get(begin..end + 2).unwrap_or_default();
+    serde_json::from_str(list).map_err(|error| format!("its list of process groups cannot be read: {error}"))
+}

@@ -1,0 +1,188 @@
+//! Traces in JSON: `workload_graph` as Chakra's feeder reads it, nodes as protobuf writes them in JSON, and PyTorch's trace of the host.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::error::ChakraError;
+use super::pytorch;
+use super::schema::{Attribute, Node, NodeType, Values};
+
+/// The largest file in bytes.
+const LARGEST: u64 = 1 << 28;
+
+/// What a file says beside its nodes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Head {
+    /// Ranks that it says there are.
+    pub ranks: Option<u64>,
+    /// Whether it is a trace of the host alone.
+    pub of_host: bool,
+}
+
+/// Takes a node, and its duration in microseconds.
+pub(super) type Visit<'a> = dyn FnMut(Node, f64) -> Result<(), ChakraError> + 'a;
+
+/// Visits the nodes of a file.
+///
+/// # Errors
+/// Text that is no JSON of a trace, and what `visit` refuses.
+pub(super) fn read(path: &Path, visit: &mut Visit<'_>) -> Result<Head, ChakraError> {
+    let wrong = |reason: String| ChakraError::Json { file: path.display().to_string(), reason };
+    let text = super::text_of(path, LARGEST)?;
+    let mut head = Head::default();
+    let mut is_empty = true;
+    for value in serde_json::Deserializer::from_str(&text).into_iter::<Value>() {
+        let value = value.map_err(|error| wrong(format!("it is no JSON: {error}")))?;
+        is_empty = false;
+        let Value::Object(mut own) = value else {
+            return Err(wrong("an object with `workload_graph` or `nodes` is expected".to_owned()));
+        };
+        if let Some(graph) = own.remove("workload_graph") {
+            head.ranks = own.get("ngpus").and_then(whole);
+            each(list(graph, "workload_graph").map_err(&wrong)?, &wrong, visit)?;
+        } else if let Some(nodes) = own.remove("nodes") {
+            let nodes = list(nodes, "nodes").map_err(&wrong)?;
+            if own.contains_key("schema") {
+                head.of_host = true;
+                pytorch::each(nodes, &wrong, visit)?;
+            } else {
+                each(nodes, &wrong, visit)?;
+            }
+        } else if own.contains_key("id") || own.contains_key("type") {
+            each(vec![Value::Object(own)], &wrong, visit)?;
+        } else if !own.contains_key("version") && !own.contains_key("attr") {
+            return Err(wrong("there is no `workload_graph` and no `nodes` in it".to_owned()));
+        }
+    }
+    if is_empty { Err(wrong("it is empty".to_owned())) } else { Ok(head) }
+}
+
+fn list(value: Value, key: &str) -> Result<Vec<Value>, String> {
+    match value {
+        Value::Array(values) => Ok(values),
+        _ => Err(format!("`{key}` is no list")),
+    }
+}
+
+fn each(
+    nodes: Vec<Value>,
+    wrong: &dyn Fn(String) -> ChakraError,
+    visit: &mut Visit<'_>,
+) -> Result<(), ChakraError> {
+    for (place, node) in nodes.into_iter().enumerate() {
+        let Value::Object(own) = node else { return Err(wrong(format!("entry {place} of the nodes is no object"))) };
+        let (node, micros) = node_of(own).map_err(|reason| wrong(format!("entry {place} of the nodes: {reason}")))?;
+        visit(node, micros)?;
+    }
+    Ok(())
+}
+
+/// A node, and its duration in microseconds. Keys are those of the feeder's JSON, or of protobuf's.
+fn node_of(own: Map<String, Value>) -> Result<(Node, f64), String> {
+    let (mut node, mut micros) = (Node::default(), 0.0);
+    let mut has_id = false;
+    for (key, value) in own {
+        let wrong = || format!("`{key}` is {value}, which is not allowed");
+        match snake(&key).as_str() {
+            "id" => (node.id, has_id) = (whole(&value).ok_or_else(wrong)?, true),
+            "name" => value.as_str().ok_or_else(wrong)?.clone_into(&mut node.name),
+            "node_type" | "type" => node.r#type = type_of(&value).ok_or_else(wrong)?,
+            "ctrl_deps" => node.ctrl_deps = numbers(&value).ok_or_else(wrong)?,
+            "data_deps" => node.data_deps = numbers(&value).ok_or_else(wrong)?,
+            "runtime" | "duration_micros" => micros = real(&value).filter(|&time| time >= 0.0).ok_or_else(wrong)?,
+            "inputs" => {
+                let values = value.get("values").map_or(String::new(), text);
+                node.inputs = Some(Values { values });
+            }
+            "attr" | "attrs" => {
+                let all = value.as_array().ok_or_else(wrong)?;
+                node.attr.extend(all.iter().filter_map(named));
+            }
+            name => node.attr.extend(attribute(name, &value)),
+        }
+    }
+    // Protobuf leaves out what is 0.
+    if !has_id && node.r#type == 0 {
+        return Err("it has neither `id` nor `type`".to_owned());
+    }
+    Ok((node, micros))
+}
+
+/// An entry of a list of attributes: a name, and a value under a key that may say its type.
+fn named(entry: &Value) -> Option<Attribute> {
+    let own = entry.as_object()?;
+    let name = own.get("name")?.as_str()?;
+    let (key, value) = own.iter().find(|(key, _)| !["name", "type", "docString", "doc_string"].contains(&key.as_str()))?;
+    let number = || value.as_str().and_then(|text| text.parse::<u64>().ok());
+    match snake(key).as_str() {
+        "bool_list" => attribute(name, value.get("values")?),
+        typed if typed.contains("int") || typed.contains("fixed") => {
+            number().map_or_else(|| attribute(name, value), |number| Some(Attribute::number(name, number)))
+        }
+        _ => attribute(name, value),
+    }
+}
+
+/// A value as an attribute; none of those that no attribute that is read has.
+pub(super) fn attribute(name: &str, value: &Value) -> Option<Attribute> {
+    match value {
+        Value::Bool(flag) => Some(Attribute::flag(name, *flag)),
+        Value::String(text) => Some(Attribute::text(name, text)),
+        Value::Number(number) => Some(match (number.as_u64(), number.as_i64()) {
+            (Some(whole), _) => Attribute::number(name, whole),
+            (_, Some(whole)) => Attribute::signed(name, whole),
+            _ => Attribute::real(name, number.as_f64()?),
+        }),
+        Value::Array(values) if !values.is_empty() => {
+            let flags: Option<Vec<bool>> = values.iter().map(Value::as_bool).collect();
+            flags.map(|flags| Attribute::flags(name, flags))
+        }
+        _ => None,
+    }
+}
+
+/// A key with words in lower case, parted by underscores.
+fn snake(key: &str) -> String {
+    let mut found = String::new();
+    let mut before = '_';
+    for letter in key.chars() {
+        if letter.is_ascii_uppercase() && before.is_ascii_lowercase() {
+            found.push('_');
+        }
+        found.push(letter.to_ascii_lowercase());
+        before = letter;
+    }
+    found
+}
+
+/// A whole number from 0 on, which protobuf writes as text.
+pub(super) fn whole(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
+}
+
+fn real(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// Numbers of nodes: a list, or one of them.
+pub(super) fn numbers(value: &Value) -> Option<Vec<u64>> {
+    match value {
+        Value::Array(values) => values.iter().map(whole).collect(),
+        Value::Null => Some(Vec::new()),
+        one => Some(vec![whole(one)?]),
+    }
+}
+
+/// Text as it is, and anything else as it is written in JSON.
+pub(super) fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A type by its number or its name.
+fn type_of(value: &Value) -> Option<i32> {
+    match value.as_str() {
+        Some(name) => NodeType::named(name).map(|kind| kind as i32).or_else(|| name.parse().ok()),
+        None => value.as_i64().and_then(|number| i32::try_from(number).ok()),
+    }
+}
