@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cutthrough.reproduce import Claim, Expect, Planned
+from cutthrough.reproduce import Expect, Planned
+
+from .statements import claim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cutthrough.reproduce import Claim
     from cutthrough.results import Results
     from matplotlib.figure import Figure
 
@@ -36,30 +39,23 @@ def memory_claims(results: Mapping[str, Results]) -> list[Claim]:
         for point in points
         for span, router in zip(point["buffers"][:1], point["router_memory"], strict=True)
     }
-    stated = [(8, 4.0, "64 KB", 64e3, "four"), (32, 2.0, "512 KB", 512e3, "two"), (32, 4.0, "1 MB", 1e6, "four")]
-    return [
-        Claim(
-            id="crosspoint-bytes",
-            figure="(2)",
-            text="10 Gb/s and cables of 20 m: bytes of memory that a crosspoint needs at least",
-            paper="250",
-            here=spans[0]["cable_round_trip_bytes"],
-            unit="B",
-            expect=Expect(low=250, high=250),
-        ),
-        *(
-            Claim(
-                id=f"memory-{ports}-ports-{words}-trips",
-                figure="(2)",
-                text=f"memory of a switch of {ports} ports, for {words} round trips",
-                paper=paper,
-                here=held[ports, trips],
-                unit="B",
-                expect=Expect.within(size, 0.03 * size),
-            )
-            for ports, trips, paper, size, words in stated
-        ),
-    ]
+    quote_small, quote_large = "total memory requirement is about 64KB", "For a 32 port switch we need 512KB to 1MB"
+    # Number of ports, round trips, the paper's number, its bytes and half of its last digit.
+    stated = (
+        (8, 4.0, "64 KB", 64e3, 500, quote_small, "four"),
+        (32, 2.0, "512 KB", 512e3, 500, quote_large, "two"),
+        (32, 4.0, "1 MB", 1e6, 5e5, quote_large, "four"),
+    )
+    made = [
+        claim("crosspoint-bytes (2)", "atleast 250 bytes of memory at each crosspoint",
+               "10 Gb/s and cables of 20 m: bytes of memory that a crosspoint needs at least", "250",
+               spans[0]["cable_round_trip_bytes"], Expect.stated(250, 0), unit="B", set_up="bandwidth and cable")
+    ]  # fmt: skip
+    for ports, trips, paper, size, rounding, quote, word in stated:
+        text = f"memory of a switch of {ports} ports, for {word} round trips"
+        made.append(claim(f"memory-{ports}-ports-{word}-trips (2)", quote, text, paper, held[ports, trips],
+                           Expect.stated(size, rounding), unit="B", set_up="ports and depth"))  # fmt: skip
+    return made
 
 
 def _space(point: Mapping[str, Any]) -> float:
@@ -92,25 +88,13 @@ def buffer_claims(results: Mapping[str, Results]) -> list[Claim]:
         for kind in ("FIFO", "queues")
     }
     return [
-        Claim(
-            id="input-buffers",
-            figure="(5)",
-            text="round trip of 15 packets: 95 % of the bandwidth takes less space with input buffers (to one part in)",
-            paper="> 1",
-            here=least["crosspoints only"] / queues,
-            unit="x",
-            expect=Expect(low=1.05),
-        ),
-        Claim(
-            id="input-buffers-fifo",
-            figure="(5)",
-            text="a FIFO an input before crosspoints of a packet brings head-of-line blocking back (load lost)",
-            paper="",
-            here=most["queues"] - most["FIFO"],
-            unit="load",
-            expect=Expect(low=0.05),
-        ),
-    ]
+        claim("input-buffers (5)", "an input buffer will reduce total buffer space",
+               "round trip of 15 packets: space for 95 % of the bandwidth without input buffers over that with them", "> 1",
+               least["crosspoints only"] / queues, Expect.above(1)),
+        claim("input-buffers-fifo (2)", "suffer from head of line blocking which restricts their throughput",
+               "a FIFO an input before crosspoints of a packet, against queues (load lost)", "> 0",
+               most["queues"] - most["FIFO"], Expect.above(0, 0.01), unit="load"),
+    ]  # fmt: skip
 
 
 def draw_buffers(results: Mapping[str, Results]) -> Figure:

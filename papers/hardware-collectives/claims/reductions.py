@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cutthrough.reproduce import Claim, Expect, Planned
+from cutthrough.reproduce import Expect, Planned
+
+from .statements import claim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cutthrough.reproduce import Claim
     from cutthrough.results import Results
     from matplotlib.figure import Figure
 
 #: What section 2 leaves open of combine units, each choice changed alone.
 COMBINING = {
+    "no header cycles": {"in_switch.combine.header_cycles": 0},
+    "4 header cycles": {"in_switch.combine.header_cycles": 4},
     "2 words a cycle": {"in_switch.combine.words_per_cycle": 2},
     "up by a fixed port": {"in_switch.trees": {"kind": "fixed-up-port"}},
     "row-counter": {"router.credits": "row-counter"},
@@ -60,49 +65,37 @@ def _crossing(slow: Mapping[int, float], fast: Mapping[int, float]) -> int:
     return largest
 
 
+def _effective_units(one: Mapping[int, float], several: Mapping[int, float]) -> int:
+    """The units of a switch of 32 ports that combine anything, by what a word more costs with several units and with one.
+
+    One unit combines the packets of 16 ports. With L leaves at work, a leaf combines 16 / L of them and the root L parts.
+    """
+    share = (several[16] - several[8]) / (one[16] - one[8])
+    return 1 + min((1, 2, 4), key=lambda leaves: abs((16 / leaves + leaves) / 16 - share))
+
+
 def reduction_claims(results: Mapping[str, Results]) -> list[Claim]:
     """What section 3.2 states."""
     narrow, wide, mended = (_times(results, network) for network in NETWORKS)
-    with_one, with_five = _crossing(narrow, wide), _crossing(narrow, mended)
     lost = {name: times[PACKET] - times[8] for name, times in (("one", wide), ("narrow", narrow), ("five", mended))}
     return [
-        Claim(
-            id="reduction-crossing",
-            figure="16",
-            text="one unit: 32-port switches are as fast as 8-port ones up to 64 bytes, slower beyond (largest size)",
-            paper="64",
-            here=with_one,
-            unit="B",
-            expect=Expect(low=64, high=64),
-        ),
-        Claim(
-            id="reduction-degrades",
-            figure="16",
-            text="one unit: what 256 B take longer than 8 B, on 32-port against 8-port switches",
-            paper="> 1",
-            here=lost["one"] / lost["narrow"],
-            unit="x",
-            expect=Expect(low=1.1),
-        ),
-        Claim(
-            id="reduction-mended",
-            figure="16",
-            text="5 units (3 of which work): 32-port switches are the faster ones up to a whole packet at least",
-            paper=">= 256",
-            here=with_five,
-            unit="B",
-            expect=Expect(low=PACKET),
-        ),
-        Claim(
-            id="reduction-units",
-            figure="16",
-            text="5 units: what 256 B take longer than 8 B, against one unit",
-            paper="< 1",
-            here=lost["five"] / lost["one"],
-            unit="x",
-            expect=Expect(high=0.9),
-        ),
-    ]
+        claim("reduction-crossing 16", "better than a network with 32 port switches for message sizes greater than 64 bytes",
+               "one unit: largest size up to which 32-port switches are as fast as 8-port ones (in words of 8 B)", "64",
+               _crossing(narrow, wide), Expect.stated(64, 0), unit="B"),
+        claim("reduction-degrades 16", "performance degrades with increasing message size because of the stalls",
+               "one unit: what 256 B take longer than 8 B, on 32-port against 8-port switches", "> 1",
+               lost["one"] / lost["narrow"], Expect.above(1)),
+        claim("reduction-mended 16", "performance is good even with large reductions",
+               "5 units: largest size up to which 32-port switches are the faster ones", ">= 256",
+               _crossing(narrow, mended), Expect(low=PACKET), unit="B"),
+        claim("reduction-units 16", "Multiple combine units enhance the performance of 32",
+               "5 units: what 256 B take longer than 8 B, against one unit", "< 1", lost["five"] / lost["one"],
+               Expect.below(1)),
+        claim("reduction-effective 16", "effective number combine units is actually 3",
+               "5 units: units of a switch that combine anything, by what a word costs", "3",
+               _effective_units(wide, mended), Expect.stated(3, 0), unit="",
+               fitted="a leaf unit serves a block of consecutive ports"),
+    ]  # fmt: skip
 
 
 def draw_reductions(results: Mapping[str, Results]) -> Figure:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cutthrough.reproduce import Claim, Expect, Planned
+from cutthrough.reproduce import Expect, Planned
+
+from .statements import HUNDREDTH, accepted, claim, less, over
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cutthrough.reproduce import Claim
     from cutthrough.results import Results
     from matplotlib.figure import Figure
 
@@ -16,11 +19,12 @@ if TYPE_CHECKING:
 SWITCHES: dict[str, dict[str, int]] = {"8x8": {}, "2x8": {"workload.senders": 2}}
 #: What the paper cites of rivals there, the run of the output-queued switch, and the figure.
 CITED = {"8x8": (0.22, "switch saturated", "13"), "2x8": (0.65, "two senders saturated", "14")}
-#: How near what is measured has to come to what is cited, as to the paper's own numbers of these figures.
-NEAR = {"8x8": 0.02, "2x8": 0.04}
-#: What the switch carries at most with two senders if it copies to consecutive ports only, as a share of what it
-#: carries otherwise: the senders' channels take 1.7 and 2.1 packets a multicast, so that on average 0.53 is carried.
-CONSECUTIVE = 0.7
+#: What the paper says of the cited switches.
+QUOTES = {"8x8": "for an 8X8 switch it is 0.22", "2x8": "for a 2X8 switch is 0.65"}
+#: The load that is carried when all outputs (8x8) or both inputs (2x8, whose nodes are not their own destinations) are busy.
+BOUNDS = {"8x8": 0.25, "2x8": 0.875}
+#: The rival that would take a queue for each of 2^K - 1 sets of outputs.
+IDEAL = "VOQ, queue-per-set"
 #: What is open of the rivals too.
 LAWS = frozenset({"fixed fanout", "binomial fanout"})
 
@@ -45,12 +49,12 @@ def rivals_plan(quick: bool) -> dict[str, Planned]:
     return plans
 
 
-def _saturation(results: Mapping[str, Results], switch: str) -> dict[str, float]:
-    """What each rival carries, by a name of it."""
-    found = {f"FIFO, {p['router.multicast.policy']}": p["accepted_load"] for p in results[f"{switch} FIFO"]}
+def _saturation(results: Mapping[str, Results], switch: str) -> dict[str, tuple[float, float]]:
+    """What each rival carries, by a name of it, with its interval."""
+    found = {f"FIFO, {p['router.multicast.policy']}": accepted(p) for p in results[f"{switch} FIFO"]}
     whole = results[f"{switch} FIFO, whole"]
-    found |= {f"FIFO, no splitting, {p['router.multicast.policy']}": p["accepted_load"] for p in whole}
-    return found | {f"VOQ, {p['router.multicast']}": p["accepted_load"] for p in results[f"{switch} VOQ"]}
+    found |= {f"FIFO, no splitting, {p['router.multicast.policy']}": accepted(p) for p in whole}
+    return found | {f"VOQ, {p['router.multicast']}": accepted(p) for p in results[f"{switch} VOQ"]}
 
 
 def rival_claims(results: Mapping[str, Results]) -> list[Claim]:
@@ -58,48 +62,26 @@ def rival_claims(results: Mapping[str, Results]) -> list[Claim]:
     made = []
     for switch, (cited, own, figure) in CITED.items():
         found = _saturation(results, switch)
-        built = max(load for name, load in found.items() if name != "VOQ, queue-per-set")
-        here = results[own][0]["accepted_load"]
+        best = max(load for name, load in found.items() if name != IDEAL)
+        fifo = found["FIFO, wba"]
+        ahead = less(accepted(results[own][0]), best)
+        ideal = over(found[IDEAL], (BOUNDS[switch], 0.0))
         made += [
-            Claim(
-                id=f"multicast-{switch}-fifo",
-                figure=figure,
-                text=f"{switch}: what a FIFO an input with fanout splitting carries, by the cited WBA",
-                paper=f"{cited:g}",
-                here=found["FIFO, wba"],
-                unit="load",
-                expect=Expect.within(cited, NEAR[switch]),
-            ),
-            Claim(
-                id=f"multicast-{switch}-measured",
-                figure=figure,
-                text=f"{switch}: output queues carry more than every rival that can be built, measured (difference)",
-                paper="> 0",
-                here=here - built,
-                unit="load",
-                expect=Expect(low=0.0005),
-            ),
-            Claim(
-                id=f"multicast-{switch}-ideal",
-                figure=figure,
-                text=f"{switch}: a queue for each set of outputs carries everything (share of output queues)",
-                paper="1",
-                here=found["VOQ, queue-per-set"] / here,
-                unit="x",
-                expect=Expect(low=0.95),
-            ),
-        ]
-    whole, consecutive = results[CITED["2x8"][1]], results["2x8 consecutive"]
+            claim(f"multicast-{switch}-fifo {figure}", QUOTES[switch],
+                   f"{switch}: what a FIFO an input with fanout splitting carries, by the cited WBA", f"{cited:g}",
+                   fifo[0], Expect.stated(cited, HUNDREDTH, fifo[1]), unit="load", interval=fifo[1]),
+            claim(f"multicast-{switch}-measured {figure}", "results are better than the performance",
+                   f"{switch}: output queues carry more than every rival that can be built, measured (difference)", "> 0",
+                   ahead[0], Expect.above(0, ahead[1]), unit="load", interval=ahead[1]),
+            claim(f"multicast-{switch}-ideal 2", "VOQ can achieve full utilization for multicast",
+                   f"{switch}: share of the bound that a queue for each set of outputs carries", "1", ideal[0],
+                   Expect.stated(1, HUNDREDTH, ideal[1]), interval=ideal[1]),
+        ]  # fmt: skip
+    share = over(*(accepted(results[name][0]) for name in ("2x8 consecutive", CITED["2x8"][1])))
     made.append(
-        Claim(
-            id="multicast-2x8-consecutive",
-            figure="14",
-            text="2x8: copies to consecutive ports only, as of Quadrics QsNet, carry less (share of any ports)",
-            paper="< 1",
-            here=consecutive[0]["accepted_load"] / whole[0]["accepted_load"],
-            unit="x",
-            expect=Expect(high=CONSECUTIVE),
-        )
+        claim("multicast-2x8-consecutive 1", "in Quadrics QsNet only consecutive ports can be multicast to",
+               "2x8: what is carried to consecutive ports only, as a share of that to any ports", "< 1", share[0],
+               Expect.below(1, share[1]), interval=share[1])  # fmt: skip
     )
     return made
 
@@ -113,7 +95,7 @@ def draw_rivals(results: Mapping[str, Results]) -> Figure:
         found = {
             "output queues": results[own][0]["accepted_load"],
             "output queues, consecutive ports": results[f"{switch} consecutive"][0]["accepted_load"],
-        } | _saturation(results, switch)
+        } | {name: load for name, (load, _) in _saturation(results, switch).items()}
         colors = ["C1" if name == "output queues" else "C0" for name in found]
         axes.barh(list(found)[::-1], list(found.values())[::-1], color=colors[::-1])
         axes.axvline(cited, color="#888888", linestyle="--", label=f"cited by the paper: {cited:g}")

@@ -29,16 +29,22 @@ class Basis(StrEnum):
 
 @dataclass(frozen=True)
 class Expect:
-    """The interval in which a value confirms a claim, bounds included.
+    """The interval in which a value confirms a claim.
 
     >>> Expect.within(0.93, 0.04).holds(0.95)
     True
     >>> str(Expect(low=0.98))
     '>= 0.98'
+
+    Attributes:
+        low: The lower bound.
+        high: The upper bound.
+        strict: Whether the bounds themselves are excluded: an order does not hold of equal numbers.
     """
 
     low: float = -math.inf
     high: float = math.inf
+    strict: bool = False
 
     @classmethod
     def within(cls, value: float, tolerance: float) -> Expect:
@@ -57,22 +63,23 @@ class Expect:
     @classmethod
     def above(cls, limit: float, interval: float = 0.0) -> Expect:
         """An order: above a limit by more than the run's 95 % interval, or by anything in an exact run."""
-        return cls(low=math.nextafter(limit + interval, math.inf))
+        return cls(low=limit + interval, strict=True)
 
     @classmethod
     def below(cls, limit: float, interval: float = 0.0) -> Expect:
         """An order: below a limit by more than the run's 95 % interval, or by anything in an exact run."""
-        return cls(high=math.nextafter(limit - interval, -math.inf))
+        return cls(high=limit - interval, strict=True)
 
     def holds(self, value: float) -> bool:
         """Whether a value confirms the claim; not-a-number never does."""
-        return self.low <= value <= self.high
+        return self.low < value < self.high if self.strict else self.low <= value <= self.high
 
     def __str__(self) -> str:
+        equal = "" if self.strict else "="
         if self.high == math.inf:
-            return f">= {self.low:g}"
+            return f">{equal} {self.low:g}"
         if self.low == -math.inf:
-            return f"<= {self.high:g}"
+            return f"<{equal} {self.high:g}"
         return f"{self.low:g} to {self.high:g}"
 
 

@@ -1,7 +1,10 @@
 //! NAMD (paper, section 3.3.2): patches are placed first, then a load balancer places the computes one by one, the
 //! heaviest first.
 //!
-//! The balancer prefers a processor that has both of a compute's patches (or proxies of them), then one that has one of
+//! A compute starts at the home of its first patch, as NAMD maps computes before it balances them. A balancer without regard to
+//! topology leaves it there unless the processor is overloaded, and moves it otherwise. The topology-aware one places all computes anew.
+//!
+//! A balancer prefers a processor that has both of a compute's patches (or proxies of them), then one that has one of
 //! the two, then any that is underloaded. Without regard to topology it takes the least loaded of those. With it,
 //! processors within the brick that the two patches span come first, where the sum of distances is least, then those
 //! around it in a spiral of growing distance. What the paper leaves open: "underloaded" is below the limit that
@@ -175,7 +178,7 @@ impl<'a> Balancer<'a> {
         patches.iter().map(|patch| self.problem.machine.hops().hops(place, home(patch))).sum()
     }
 
-    /// The three steps.
+    /// The start of a compute if it may stay there, or else the three steps.
     fn choose(&self, task: u32, patches: &[u32], topology: bool) -> u32 {
         let near = |among: &mut dyn Iterator<Item = u32>| {
             let fitting = among.filter(|&place| self.fits(task, place));
@@ -188,7 +191,11 @@ impl<'a> Balancer<'a> {
             patches.iter().flat_map(|&patch| self.proxies[patch as usize].iter().copied()).collect();
         any.sort_unstable();
         any.dedup();
-        near(&mut any.iter().copied().filter(|&place| all(place)))
+        // The home of the first patch is in the brick like any other processor of it, so that topology has no use for it.
+        let start = patches.first().filter(|_| !topology).map(|&patch| self.proxies[patch as usize][0]);
+        start
+            .filter(|&place| self.fits(task, place))
+            .or_else(|| near(&mut any.iter().copied().filter(|&place| all(place))))
             .or_else(|| near(&mut any.iter().copied()))
             .or_else(|| near(&mut (0..self.problem.machine.places())))
             .unwrap_or_else(|| self.least_loaded())
