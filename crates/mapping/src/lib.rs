@@ -13,8 +13,8 @@ pub mod strategies;
 pub use error::{MachineError, MappingError};
 pub use hops::{GridHops, Hops, HopsView, Metric, NodeHops, TableHops, with_metric};
 pub use machine::{
-    About, Job, Machine, MachineSource, MachineSpec, NodeShape, PRESETS, Partition, Preset, PresetLink, RankOrder,
-    RankPlace, blue_gene_partition, build_topology, parse_allocation,
+    About, Home, Job, Machine, MachineSource, MachineSpec, NodeShape, PRESETS, Partition, Preset, PresetLink,
+    RankOrder, RankPlace, blue_gene_partition, build_topology, parse_allocation,
 };
 pub use metrics::{ChannelUse, Dilation, Measures, PhaseMeasures, channel_use, measure};
 pub use problem::{MapSpec, Mapping, Objective, Problem, Room, Silent, Watch, default_budget};

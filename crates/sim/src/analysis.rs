@@ -62,6 +62,8 @@ pub struct Analysis {
     pub exact: bool,
     /// What the loads are.
     pub loads_kind: LoadsKind,
+    /// What the readers of files have left out or assumed, one sentence each.
+    pub notes: Vec<String>,
     /// Time of the analysis.
     pub wall_s: f64,
 }
@@ -153,6 +155,7 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
         channel_loads: relative(&loads, &capacity),
         exact: loads_kind == LoadsKind::Exact,
         loads_kind,
+        notes: notes(system),
         wall_s: watch.seconds(),
     })
 }
@@ -231,6 +234,8 @@ pub struct Check {
     pub router_memory: Vec<RouterMemory>,
     /// What will mislead in the results.
     pub warnings: Vec<Warning>,
+    /// What the readers of files have left out or assumed, one sentence each.
+    pub notes: Vec<String>,
     /// Memory of a run, roughly.
     pub memory_bytes: u64,
     /// Processor time of a run on one core, roughly, if it converges as soon as it may.
@@ -324,11 +329,20 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
         router_memory_bytes: router_memory.iter().map(|router| router.bytes).max().unwrap_or(0),
         router_memory,
         warnings: warnings(system)?,
+        notes: notes(system),
         memory_bytes: memory::of_network(&system.network, &system.spec.router) + effort::pacer_bytes(system),
         seconds: effort.least_s,
         seconds_most: effort.most_s,
         packet_hops_per_us: path_sample::hops_in_a_slot(system) * packets / slot_us,
     })
+}
+
+/// What the readers of files have left out or assumed, one sentence each: of the topology, and of what jobs send.
+fn notes(system: &System) -> Vec<String> {
+    let mut notes = units::Notes::default();
+    let jobs = system.jobs.iter().flat_map(|job| job.workload.pattern().notes());
+    system.network.topology.notes().iter().chain(jobs).for_each(|note| notes.add(note));
+    notes.sentences().to_vec()
 }
 
 /// Virtual channels between routers, by class of channels; packets are injected on the lowest, and ejected on none.

@@ -98,6 +98,10 @@ pub trait Topology: Debug + Send + Sync {
     fn plane(&self) -> Option<&Arc<dyn Topology>> {
         None
     }
+    /// What the reader of its file has left out or assumed, one sentence each.
+    fn notes(&self) -> &[String] {
+        self.plane().map_or(&[], |plane| plane.notes())
+    }
     /// The topology as its own type, for the routings of one family; of several planes, that of each.
     fn as_any(&self) -> &dyn Any;
 

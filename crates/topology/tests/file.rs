@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use testkit::topology::{check_topology, links};
 use topology::families::fat_tree::{FatTree, FatTreeSpec};
-use topology::families::file::{FileSpec, FileTopology, MAX_FILE_BYTES};
+use topology::families::file::{FileSpec, FileTopology};
 use topology::families::torus::{GridSpec, Torus};
 use topology::{ChannelClass, Endpoint, Topology, TopologyError};
 use units::{NodeId, PortId, RouterId};
@@ -156,7 +156,12 @@ fn each_unreadable_file_is_one_error() {
     written("line.edges", b"node 0\nnode x\n");
     // A hole of the size, not its bytes.
     written("huge.edges", b"");
-    fs::File::options().write(true).open(base.join("huge.edges")).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
+    fs::File::options()
+        .write(true)
+        .open(base.join("huge.edges"))
+        .unwrap()
+        .set_len(units::input::MACHINE.most_bytes + 1)
+        .unwrap();
     for (name, expected) in [
         ("absent.edges", "`absent.edges` does not exist"),
         (".", "`.` is not a file"),

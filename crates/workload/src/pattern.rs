@@ -20,6 +20,10 @@ pub trait Pattern: Debug + Send + Sync {
     fn probability(&self, src: TaskId, dst: TaskId) -> f64 {
         self.distribution(src).into_iter().find(|&(task, _)| task == dst).map_or(0.0, |(_, probability)| probability)
     }
+    /// What the reader of its file has left out, one sentence each.
+    fn notes(&self) -> &[String] {
+        &[]
+    }
     /// A task's share of the offered load, 1 for most patterns; a matrix may give others (at most 1).
     fn weight(&self, src: TaskId) -> f64 {
         if self.sends(src) { 1.0 } else { 0.0 }

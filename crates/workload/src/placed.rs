@@ -47,6 +47,11 @@ impl PlacedPattern {
         self.pattern.kind()
     }
 
+    /// What the reader of the pattern's file has left out, one sentence each.
+    pub fn notes(&self) -> &[String] {
+        self.pattern.notes()
+    }
+
     /// Whether a node sends at all.
     pub fn sends(&self, src: NodeId) -> bool {
         match &self.tasks {

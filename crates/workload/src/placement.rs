@@ -1,12 +1,11 @@
 //! Which task runs on which node.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
-use units::{Draw, NodeId, TaskId};
+use units::{Draw, NodeId, TaskId, input};
 
 use crate::PatternError;
 use crate::stream::Stream;
@@ -41,9 +40,6 @@ pub struct PlacementFile {
     pub allocated_nodes: Option<u32>,
 }
 
-/// The most bytes of a file.
-const MAX_BYTES: u64 = 1 << 28;
-
 impl PlacementFile {
     /// Reads the placement on a number of nodes.
     ///
@@ -52,12 +48,10 @@ impl PlacementFile {
     fn read(&self, nodes: u32, base: &Path) -> Result<Placement, PatternError> {
         let name = self.path.display();
         let wrong = |message: String| PatternError::new("path", message);
-        let cannot = |error: std::io::Error| wrong(format!("{name}: it cannot be read: {}", units::reason(&error)));
-        let mut text = String::new();
-        let file = std::fs::File::open(base.join(&self.path)).map_err(cannot)?;
-        file.take(MAX_BYTES).read_to_string(&mut text).map_err(cannot)?;
+        let read = input::PLACEMENT.read_text(&base.join(&self.path));
+        let text = read.map_err(|error| wrong(format!("{name}: it {error}")))?;
         let mut node_of = Vec::new();
-        for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+        for (number, line) in (1..).zip(text.lines()) {
             match line.trim().parse::<u32>() {
                 Ok(node) if node < nodes => node_of.push(node),
                 _ => {

@@ -1,11 +1,20 @@
 //! Tables as text, in the one dialect of traffic matrices and task graphs: numbers between commas, semicolons or blanks, `#`
 //! starts a comment, and a first line of names is no row.
 //!
+//! A heading is obeyed, in any order of its columns; columns of other names are left out, with a note. Words may stand in quotes.
+//!
 //! A table is a list of pairs (`from,to,amount[,messages]`, with lines `task,number[,load]` between them) or a matrix of one row a
 //! sender and one column a receiver; `form` distinguishes them. Nothing is allocated for a line.
 
-/// The names that the first two columns of a list may have in its first line.
-const LIST: [[&[u8]; 4]; 2] = [[b"from", b"src", b"source", b"sender"], [b"to", b"dst", b"target", b"receiver"]];
+use units::Notes;
+
+/// The names of the columns of a list, in the order of `Columns`.
+const NAMES: [&[&str]; 4] = [
+    &["from", "src", "source", "sender", "origin", "from_rank", "src_rank"],
+    &["to", "dst", "dest", "destination", "target", "receiver", "to_rank", "dst_rank"],
+    &["bytes", "size", "weight", "volume", "amount", "length", "total_bytes"],
+    &["messages", "count", "msgs", "n", "number", "calls"],
+];
 
 /// The word that a line about one task begins with,
 pub(crate) const TASK: &[u8] = b"task";
@@ -39,21 +48,126 @@ pub(crate) fn rows(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     all
 }
 
-/// The words of a row. Where it has commas or semicolons, what stands between two of them is a word, even if it is nothing; a
-/// last one ends the row.
+/// The words of a row, without quotes. Where it has commas or semicolons, what stands between two of them is a word, even if it is
+/// nothing; a last one ends the row.
 pub(crate) fn words(row: &[u8]) -> impl Iterator<Item = &[u8]> {
     let separates = |byte: &u8| matches!(byte, b',' | b';');
     let separated = row.iter().any(separates);
     let row = if separated { row.strip_suffix(b",").or(row.strip_suffix(b";")).unwrap_or(row) } else { row };
     row.split(move |byte| if separated { separates(byte) } else { byte.is_ascii_whitespace() })
-        .map(<[u8]>::trim_ascii)
+        .map(|word| unquoted(word.trim_ascii()))
         .filter(move |word| separated || !word.is_empty())
 }
 
-/// Whether a line holds names, and no numbers.
+fn unquoted(word: &[u8]) -> &[u8] {
+    word.strip_prefix(b"\"").and_then(|word| word.strip_suffix(b"\"")).unwrap_or(word)
+}
+
+/// Whether a line holds names, and no numbers. A column of a table's own numbers may have no name.
 fn is_header(line: &[u8]) -> bool {
     let is_name = |word: &[u8]| word.first().is_some_and(u8::is_ascii_alphabetic) && !word.eq_ignore_ascii_case(b"nan");
-    words(line).all(is_name)
+    let mut all = words(line).peekable();
+    all.next_if(|word| word.is_empty());
+    all.peek().is_some() && all.all(is_name)
+}
+
+/// The line of names of a table, if it has one.
+pub(crate) fn heading(bytes: &[u8]) -> Option<(u64, Vec<String>)> {
+    let (number, line) = filled(bytes).next().filter(|(_, line)| is_header(line))?;
+    Some((number, words(line).map(|word| String::from_utf8_lossy(word).trim().to_ascii_lowercase()).collect()))
+}
+
+/// The columns of a list of pairs: by its heading, in any order, or `from,to,amount[,messages]` without one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Columns {
+    from: usize,
+    to: usize,
+    amount: usize,
+    messages: Option<usize>,
+    /// The number of columns, of a list with a heading.
+    width: Option<usize>,
+    /// The names of columns that say nothing here.
+    pub(crate) left_out: Vec<String>,
+}
+
+/// The words of a row of a list.
+pub(crate) struct Pair<'a> {
+    pub from: &'a [u8],
+    pub to: &'a [u8],
+    pub amount: &'a [u8],
+    pub messages: Option<&'a [u8]>,
+}
+
+impl Columns {
+    /// The columns of a list, of which `amount` is what errors call the third.
+    ///
+    /// # Errors
+    /// With the line of the heading, if it names no such column, or one twice.
+    pub(crate) fn of(bytes: &[u8], amount: &str) -> Result<Self, (u64, String)> {
+        let Some((line, names)) = heading(bytes) else {
+            return Ok(Self { from: 0, to: 1, amount: 2, messages: Some(3), width: None, left_out: Vec::new() });
+        };
+        let place = |column: usize| {
+            let mut found = (0..names.len()).filter(|&at| NAMES[column].contains(&names[at].as_str()));
+            let first = found.next();
+            match found.next().zip(first) {
+                Some((other, first)) => {
+                    Err((line, format!("the columns `{}` and `{}` are the same", names[first], names[other])))
+                }
+                None => Ok(first),
+            }
+        };
+        let needed = |column: usize, what: &str| {
+            place(column)?.ok_or_else(|| {
+                let message =
+                    format!("no column of the heading is `{what}`; it is called {}", NAMES[column].join(", "));
+                (line, message)
+            })
+        };
+        let (from, to, amount, messages) = (needed(0, "from")?, needed(1, "to")?, needed(2, amount)?, place(3)?);
+        let known = [Some(from), Some(to), Some(amount), messages];
+        let other = |at: &usize| !known.contains(&Some(*at)) && !names[*at].is_empty();
+        let left_out = (0..names.len()).filter(other).map(|at| names[at].escape_debug().to_string()).collect();
+        Ok(Self { from, to, amount, messages, width: Some(names.len()), left_out })
+    }
+
+    /// The words of a row, or what is wrong with it.
+    pub(crate) fn pick<'a>(&self, row: &[&'a [u8]]) -> Result<Pair<'a>, String> {
+        let fits = self.width.map_or((3..=4).contains(&row.len()), |width| row.len() == width);
+        if !fits {
+            return Err(match self.width {
+                Some(width) => format!("it has {} columns, and the heading {width}", row.len()),
+                None => format!("it has {} columns where 3 or 4 are due", row.len()),
+            });
+        }
+        let messages = self.messages.and_then(|at| row.get(at).copied());
+        Ok(Pair { from: row[self.from], to: row[self.to], amount: row[self.amount], messages })
+    }
+
+    /// A note on the columns that say nothing here.
+    pub(crate) fn note(&self, notes: &mut Notes) {
+        let names = self.left_out.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let count = self.left_out.len() as u64;
+        notes.count(count, ["column", "columns"], ["is", "are"], &format!("left out: {names}"));
+    }
+}
+
+/// Checks the heading of a matrix: names that end in numbers have to be in the order of the rows.
+///
+/// # Errors
+/// With its line, if they are not.
+pub(crate) fn matrix_heading(bytes: &[u8], notes: &mut Notes) -> Result<(), (u64, String)> {
+    let Some((line, names)) = heading(bytes) else { return Ok(()) };
+    let number = |name: &String| name[name.trim_end_matches(|c: char| c.is_ascii_digit()).len()..].parse::<u64>().ok();
+    if let Some(numbers) = names.iter().map(number).collect::<Option<Vec<u64>>>()
+        && let Some(at) = (1..numbers.len()).find(|&at| numbers[at] != numbers[at - 1].saturating_add(1))
+    {
+        let message =
+            format!("the heading has `{}` behind `{}`; columns are in the order of the rows", names[at], names[at - 1]);
+        return Err((line, message));
+    }
+    notes.count(names.len() as u64, ["name of a column", "names of columns"], ["is", "are"], "left out");
+    Ok(())
 }
 
 /// What a table is.
@@ -97,10 +211,7 @@ fn may_be_matrix(bytes: &[u8], size: usize) -> bool {
 
 /// Whether the first line names the columns of a list.
 fn is_named_list(bytes: &[u8]) -> bool {
-    let Some((_, first)) = filled(bytes).next() else { return false };
-    let mut names = words(first);
-    let has = |names: &[&[u8]; 4], word: Option<&[u8]>| {
-        word.is_some_and(|word| names.iter().any(|name| name.eq_ignore_ascii_case(word)))
-    };
-    LIST.iter().all(|allowed| has(allowed, names.next()))
+    let Some((_, names)) = heading(bytes) else { return false };
+    let has = |column: usize| names.iter().any(|name| NAMES[column].contains(&name.as_str()));
+    has(0) && has(1)
 }

@@ -40,7 +40,7 @@ fn generators_have_the_tasks_and_messages_of_their_closed_forms() {
     // MILC: eight faces of 8^3 sites of 48 bytes.
     let milc = build("milc:4x4x3x3");
     assert_eq!((arcs(&milc), milc.total_bytes()), (8 * 144, 8 * 144 * 512 * 48));
-    assert!(!milc.assumed.is_empty());
+    assert!(!milc.notes.is_empty());
 }
 
 #[test]

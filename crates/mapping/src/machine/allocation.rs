@@ -3,11 +3,17 @@
 //! An allocation is written as a box of a torus or mesh (`0:8,0:8,4:12`: from the first to before the second coordinate, a
 //! dimension each), as numbers of nodes (`0-63,100`), or as a list of hosts (`node[001-064]`) where nodes have names.
 
+use std::collections::BTreeMap;
+
 use topology::Topology;
 use units::NodeId;
 
+use super::Home;
 use super::importers::hostlist;
 use crate::MachineError;
+
+/// The names of a machine's nodes and their hosts, by node.
+type Named<'a> = (&'a Vec<String>, &'a Vec<Home>);
 
 /// The nodes of an allocation of a machine whose nodes have no names, in its order.
 ///
@@ -24,7 +30,7 @@ pub fn parse_allocation(text: &str, topology: &dyn Topology) -> Result<Vec<NodeI
 pub(crate) fn parse(
     text: &str,
     topology: &dyn Topology,
-    names: Option<&[String]>,
+    names: Option<Named<'_>>,
 ) -> Result<Vec<NodeId>, MachineError> {
     let text = text.trim();
     if text.contains(':') {
@@ -89,22 +95,25 @@ fn parse_numbers(text: &str, all: u32) -> Result<Vec<NodeId>, MachineError> {
     Ok(nodes)
 }
 
-/// The nodes of hosts, each host once.
+/// The nodes of hosts, all of each host in the order of its slots; or of nodes by their whole names.
 ///
 /// # Errors
 /// If a host is not among the names.
-pub(crate) fn by_name(hosts: &[String], names: &[String]) -> Result<Vec<NodeId>, MachineError> {
-    let mut order: Vec<u32> = (0..names.len() as u32).collect();
-    order.sort_by(|&a, &b| names[a as usize].cmp(&names[b as usize]));
-    let find = |host: &String| {
-        // A node may be called by its host and a device; the host's name is enough.
-        let at = order.partition_point(|&node| names[node as usize] < *host);
-        let node = order.get(at).filter(|&&node| names[node as usize].split(' ').next() == Some(host.as_str()))?;
-        Some(NodeId(*node))
-    };
-    let missing = |host: &String| {
-        let example = names.first().map_or(String::new(), |name| format!(", whose nodes are called like {name}"));
-        wrong(format!("the host {host} is not on the machine{example}"))
-    };
-    hosts.iter().map(|host| find(host).ok_or_else(|| missing(host))).collect()
+fn by_name(hosts: &[String], (names, homes): Named<'_>) -> Result<Vec<NodeId>, MachineError> {
+    let mut known: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
+    for (node, (name, home)) in (0..).map(NodeId).zip(names.iter().zip(homes)) {
+        known.entry(name).or_default().push(node);
+        if let Some(host) = home.host.as_deref().filter(|host| host != name) {
+            known.entry(host).or_default().push(node);
+        }
+    }
+    let mut nodes = Vec::with_capacity(hosts.len());
+    for host in hosts {
+        let Some(own) = known.get(host.as_str()) else {
+            let example = names.first().map_or(String::new(), |name| format!(", whose nodes are called like {name}"));
+            return Err(wrong(format!("the host {host} is not on the machine{example}")));
+        };
+        nodes.extend(own);
+    }
+    Ok(nodes)
 }

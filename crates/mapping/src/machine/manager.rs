@@ -14,7 +14,7 @@
 
 use units::RouterId;
 
-use super::{Machine, RankOrder};
+use super::{Home, Machine, RankOrder};
 use crate::Hops;
 
 /// Where a rank is.
@@ -142,6 +142,13 @@ impl Machine {
     pub fn place_name(&self, place: u32) -> String {
         let node = self.nodes()[place as usize];
         self.about().names.as_ref().map_or_else(|| node.to_string(), |names| names[node.index()].clone())
+    }
+
+    /// The host of a place's node: what its source says, else the node's name, on slot 0.
+    pub fn place_home(&self, place: u32) -> Home {
+        let node = self.nodes()[place as usize];
+        let named = || Home { host: Some(self.place_name(place)), slot: 0 };
+        self.about().homes.as_ref().map_or_else(named, |homes| homes[node.index()].clone())
     }
 
     /// The router of a place.

@@ -32,12 +32,23 @@ pub struct About {
     pub topology: Option<NetworkSpec>,
     /// The names of all nodes of the topology, if they have any.
     pub names: Option<Arc<Vec<String>>>,
+    /// The hosts of all nodes of the topology, if its file names hosts.
+    pub homes: Option<Arc<Vec<Home>>>,
     /// What is in a node, if that is known.
     pub node: Option<NodeShape>,
-    /// The links of a preset.
+    /// The links of a preset, or of a file that says their speed.
     pub link: Option<PresetLink>,
     /// What is assumed or was left out, one sentence each.
     pub notes: Vec<String>,
+}
+
+/// The host of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Home {
+    /// Its name, if the machine's file has it.
+    pub host: Option<String>,
+    /// The number of the node among the nodes of the host: adapters, or the cores of a machine that is one host.
+    pub slot: u32,
 }
 
 /// The order in which ranks fill the cores of an allocation.

@@ -1,19 +1,18 @@
 //! The source of a machine: a topology's shorthand, a preset, or a file.
 
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
 use topology::families::file::FileTopology;
 use topology::{NetworkSpec, Topology, TopologyError, TopologySpec};
-use units::NodeId;
+use units::{NodeId, input};
 
 use super::importers::{Wiring, cray, hwloc, ibnetdiscover, slurm, slurm_yaml};
-use super::{About, Machine, MachineSpec, NodeShape, RankOrder, allocation, presets};
+use super::{About, Home, Machine, MachineSpec, NodeShape, PresetLink, RankOrder, allocation, presets};
 use crate::MachineError;
 
-/// The most bytes of a file.
-const MAX_BYTES: u64 = 1 << 28;
+/// The delay of a channel whose bandwidth a file says, in nanoseconds: assumed.
+const ASSUMED_DELAY_NS: f64 = 20.0;
 
 /// The description of a machine by a user.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -64,14 +63,16 @@ impl MachineSource {
 
     fn complete(&self, mut found: Found, base: &Path) -> Result<Machine, MachineError> {
         if let Some(file) = &self.node {
-            found.about.node = Some(read_node(file, base)?);
+            let shape = read_node(file, base)?;
+            found.about.notes.extend(shape.notes.sentences().iter().cloned());
+            found.about.node = Some(shape);
         }
         let shape = found.about.node.as_ref().map(|shape| shape.cores);
         let cores = self.cores.or(shape).or(found.cores).unwrap_or(1);
         if cores == 0 || cores > 65_536 {
             return Err(MachineError::key("cores", format!("a node has 1 to 65536 cores, not {cores}")));
         }
-        let names = found.about.names.as_deref().map(Vec::as_slice);
+        let names = found.about.names.as_deref().zip(found.about.homes.as_deref());
         let nodes = match (&self.allocation, found.used) {
             (Some(text), _) => allocation::parse(text, &*found.topology, names)?,
             (None, Some(used)) => (0..used).map(NodeId).collect(),
@@ -109,7 +110,7 @@ impl MachineSource {
             });
         }
         let path = base.join(text);
-        if path.is_file() {
+        if path.exists() && !path.is_dir() {
             return from_file(text, &path);
         }
         Err(unknown(text, name, &kinds))
@@ -130,16 +131,7 @@ fn unknown(text: &str, name: &str, kinds: &[&str]) -> MachineError {
 
 /// Reads a text file.
 pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, MachineError> {
-    let explain = |error: std::io::Error| {
-        MachineError::new(format!("it cannot be read: {}", units::reason(&error))).in_file(name)
-    };
-    let mut bytes = Vec::new();
-    std::fs::File::open(path).map_err(explain)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(explain)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(MachineError::new("it is larger than 256 MiB, the most that is read").in_file(name));
-    }
-    let text = String::from_utf8(bytes).map_err(|_| MachineError::new("it is not UTF-8 text").in_file(name))?;
-    Ok(text.trim_start_matches('\u{feff}').to_owned())
+    input::MACHINE.read_text(path).map_err(|error| MachineError::new(format!("it {error}")).in_file(name))
 }
 
 fn read_node(file: &str, base: &Path) -> Result<NodeShape, MachineError> {
@@ -158,83 +150,77 @@ pub fn build_topology(spec: &NetworkSpec, base: &Path) -> Result<Arc<dyn Topolog
 fn build_plane(spec: &TopologySpec, base: &Path) -> Result<Arc<dyn Topology>, TopologyError> {
     let TopologySpec::File(file) = spec else { return spec.build(base) };
     let (name, path) = (file.path.display().to_string(), base.join(&file.path));
-    // What is no such file is an edge list, which says what is wrong.
-    match path.is_file().then(|| read_text(&path, &name)) {
-        Some(Ok(text)) if is_known(&text) => {
-            let found = from_file(&name, &path).map_err(|error| TopologyError::new("path", error.to_string()))?;
+    let read = input::MACHINE.read_text(&path);
+    let text = read.map_err(|problem| TopologyError::new("path", format!("`{name}` {problem}")))?;
+    match importer(&text) {
+        // It says itself what is wrong.
+        None => Ok(Arc::new(FileTopology::from_text(&text, &name)?)),
+        Some(import) => {
+            let found = import(&text, (&name, &path)).map_err(|error| TopologyError::new("path", error.to_string()))?;
             Ok(found.topology)
         }
-        _ => spec.build(base),
     }
 }
 
-/// Whether a text is of a format other than an edge list.
-fn is_known(text: &str) -> bool {
-    let formats =
-        [hwloc::recognize, cray::recognize, ibnetdiscover::recognize, slurm_yaml::recognize, slurm::recognize];
-    formats.iter().any(|recognize| recognize(text))
+/// Reads a text; its name and its path.
+type Importer = fn(&str, (&str, &Path)) -> Result<Found, MachineError>;
+
+/// Whether a text is of a format, and what reads it.
+type Format = (fn(&str) -> bool, Importer);
+
+/// The formats of machines but edge lists.
+const FORMATS: [Format; 5] = [
+    (hwloc::recognize, |text, (name, _)| {
+        let shape = hwloc::read(text)?;
+        let mut wiring = hwloc::cores_as_nodes(&shape);
+        shape.notes.sentences().iter().for_each(|note| wiring.notes.add(note));
+        let mut found = imported(name, &wiring)?;
+        found.cores = Some(1);
+        Ok(found)
+    }),
+    (cray::recognize, |text, (name, _)| imported(name, &cray::read(text)?)),
+    (ibnetdiscover::recognize, |text, (name, _)| imported(name, &ibnetdiscover::read(text)?)),
+    (slurm_yaml::recognize, |text, (name, _)| imported(name, &slurm_yaml::read(text)?)),
+    (slurm::recognize, |text, (name, path)| {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        imported(name, &slurm::read(text, &|file| read_text(&folder.join(file), file))?)
+    }),
+];
+
+/// What reads a text that is no edge list; its errors name the file.
+fn importer(text: &str) -> Option<impl Fn(&str, (&str, &Path)) -> Result<Found, MachineError>> {
+    let (_, import) = FORMATS.iter().find(|(recognize, _)| recognize(text))?;
+    let in_file = |error: MachineError, name: &str| if error.file.is_none() { error.in_file(name) } else { error };
+    Some(move |text: &str, place: (&str, &Path)| import(text, place).map_err(|error| in_file(error, place.0)))
 }
 
 /// Determines the format of a file, and reads it.
 fn from_file(name: &str, path: &Path) -> Result<Found, MachineError> {
     let text = read_text(path, name)?;
-    if hwloc::recognize(&text) {
-        let shape = hwloc::read(&text).map_err(|error| error.in_file(name))?;
-        return cores_as_nodes(name, &shape).map_err(|error| error.in_file(name));
+    if let Some(import) = importer(&text) {
+        return import(&text, (name, path));
     }
-    let wiring = if cray::recognize(&text) {
-        cray::read(&text)
-    } else if ibnetdiscover::recognize(&text) {
-        ibnetdiscover::read(&text)
-    } else if slurm_yaml::recognize(&text) {
-        slurm_yaml::read(&text)
-    } else if slurm::recognize(&text) {
-        slurm::read(&text)
-    } else {
-        let topology: Arc<dyn Topology> = Arc::new(FileTopology::from_text(&text, name).map_err(|error| {
-            let message = format!(
-                "{}; known are edge lists, ibnetdiscover's output, Slurm's topology.conf and topology.yaml, a Cray \
-                 interconnect and hwloc's XML",
-                error.message
-            );
-            MachineError::key("machine", message)
-        })?);
-        let about = About { name: name.to_owned(), ..About::default() };
-        return Ok(Found { topology, about, cores: None, used: None });
-    };
-    imported(name, &wiring.map_err(|error| error.in_file(name))?).map_err(|error| error.in_file(name))
+    let topology: Arc<dyn Topology> = Arc::new(FileTopology::from_text(&text, name).map_err(|error| {
+        let message = format!(
+            "{}; known are edge lists, ibnetdiscover's output, Slurm's topology.conf and topology.yaml, a Cray interconnect and \
+             hwloc's XML",
+            error.message
+        );
+        MachineError::key("machine", message)
+    })?);
+    let about = About { name: name.to_owned(), notes: topology.notes().to_vec(), ..About::default() };
+    Ok(Found { topology, about, cores: None, used: None })
 }
 
 fn imported(name: &str, wiring: &Wiring) -> Result<Found, MachineError> {
+    let homes = wiring.nodes.iter().map(|node| Home { host: node.host.clone(), slot: node.slot });
     let about = About {
         name: name.to_owned(),
-        names: Some(Arc::new(wiring.nodes.iter().map(|(_, name)| name.clone()).collect())),
-        notes: wiring.notes.clone(),
+        names: Some(Arc::new(wiring.nodes.iter().map(|node| node.name.clone()).collect())),
+        homes: Some(Arc::new(homes.collect())),
+        link: wiring.bytes_per_s.map(|bytes_per_s| PresetLink { bytes_per_s, delay_ns: ASSUMED_DELAY_NS }),
+        notes: wiring.notes.sentences().to_vec(),
         ..About::default()
     };
     Ok(Found { topology: wiring.build()?, about, cores: None, used: None })
-}
-
-/// A single node as a machine whose places are its cores: a tree of sockets and last-level caches.
-fn cores_as_nodes(name: &str, shape: &NodeShape) -> Result<Found, MachineError> {
-    let mut wiring = Wiring::default();
-    let top = wiring.router("node");
-    for (core, (package, cache)) in shape.core_places.iter().enumerate() {
-        let (socket, shared) = (format!("package {package}"), format!("cache {cache}"));
-        if wiring.known(&socket).is_none() {
-            let below = wiring.router(&socket);
-            wiring.wires.push((top, below, "link".to_owned()));
-        }
-        let above = wiring.router(&socket);
-        if wiring.known(&shared).is_none() {
-            let below = wiring.router(&shared);
-            wiring.wires.push((above, below, "link".to_owned()));
-        }
-        let home = wiring.router(&shared);
-        wiring.nodes.push((home, format!("core{core}")));
-    }
-    let mut found = imported(name, &wiring)?;
-    found.cores = Some(1);
-    found.about.notes.push("the places are the cores of one node".to_owned());
-    Ok(found)
 }

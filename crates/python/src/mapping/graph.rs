@@ -86,7 +86,7 @@ impl TaskGraph {
             "name": self.inner.name,
             "phases": self.inner.phases.iter().map(phase).collect::<Vec<_>>(),
             "arrays": self.inner.arrays.iter().map(array).collect::<Vec<_>>(),
-            "assumed": self.inner.assumed,
+            "notes": self.inner.notes,
         })
         .to_string()
     }

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
+use units::input::{self, InputError};
 
 use super::error::ConfigError;
 use super::locate::Source;
@@ -15,7 +16,7 @@ use super::validate;
 pub(super) const KEY: &str = "include";
 
 /// The largest file, in bytes.
-pub const MAX_FILE: usize = 4 << 20;
+pub const MAX_FILE: usize = input::EXPERIMENT.most_bytes as usize;
 
 /// The most files that an experiment consists of.
 const MAX_FILES: usize = 64;
@@ -61,23 +62,15 @@ impl Reader<'_> {
     fn file(&mut self, name: &str, place: Place, folder: &Path) -> Result<Table, ConfigError> {
         let fault = |message: String| ConfigError::new(place, KEY, message);
         let path = folder.join(name);
-        let cannot =
-            |error: std::io::Error| fault(format!("cannot read the included file `{name}`: {}", units::reason(&error)));
-        let canonical = path.canonicalize().map_err(cannot)?;
+        let cannot = |error: InputError| fault(format!("the included file `{name}` {error}"));
+        let canonical = path.canonicalize().map_err(|error| cannot(error.into()))?;
         if self.open.contains(&canonical) {
             return Err(fault(format!("`{name}` includes itself, directly or by way of other files")));
         }
         if self.files.len() >= MAX_FILES {
             return Err(fault(format!("more than {MAX_FILES} files are included")));
         }
-        let size = std::fs::metadata(&path).map_err(cannot)?.len();
-        if size > MAX_FILE as u64 {
-            return Err(ConfigError { place: Some(place), key: KEY.into(), ..too_large(size as usize) });
-        }
-        let text = String::from_utf8(std::fs::read(&path).map_err(cannot)?).map_err(|error| {
-            let byte = error.utf8_error().valid_up_to() + 1;
-            fault(format!("the included file `{name}` is not a text file: byte {byte} is not UTF-8"))
-        })?;
+        let text = input::EXPERIMENT.read_text(&path).map_err(cannot)?;
         self.files.push(Source { name: path.display().to_string(), text });
         self.open.push(canonical);
         let inner = path.parent().unwrap_or(Path::new(""));

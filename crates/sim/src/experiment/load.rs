@@ -9,9 +9,10 @@ use fabric::catalogue::Depths;
 use serde::Serialize;
 use toml::de::{DeTable, DeValue};
 use topology::ChannelClass;
+use units::input;
 
 use super::error::{ConfigError, ExperimentError};
-use super::include::{self, MAX_FILE, too_large};
+use super::include;
 use super::locate::{Source, Sources, find};
 use super::span::Place;
 use super::spec::ExperimentSpec;
@@ -132,13 +133,8 @@ impl Experiment {
     /// If the file cannot be read, and whatever `load` finds.
     pub fn read(path: &Path, overrides: &[(String, String)]) -> Result<Self, ExperimentError> {
         let name = path.display().to_string();
-        let cannot =
-            |error: std::io::Error| Self::file_error(&name, format!("cannot read the file: {}", units::reason(&error)));
-        let size = std::fs::metadata(path).map_err(cannot)?.len();
-        if size > MAX_FILE as u64 {
-            return Err(Self::file_only(&name).locate(too_large(size as usize)));
-        }
-        let bytes = std::fs::read(path).map_err(cannot)?;
+        let read = input::EXPERIMENT.read(path);
+        let bytes = read.map_err(|error| Self::file_error(&name, format!("the file {error}")))?;
         Self::load_bytes(&bytes, &name, path.parent().unwrap_or(Path::new("")), overrides)
     }
 

@@ -429,11 +429,15 @@ fn senders(
 }
 
 /// Each task sends to others in proportion to the bytes.
-fn pattern_of_arcs(arcs: ArcList, tasks: u32, key: &str) -> Result<Arc<dyn Pattern>, SystemError> {
+fn pattern_of_arcs(
+    (arcs, notes): (ArcList, &[String]),
+    tasks: u32,
+    key: &str,
+) -> Result<Arc<dyn Pattern>, SystemError> {
     let arcs = arcs.build();
     let pairs = arcs.iter().map(|(from, to, bytes, _)| (from, to, bytes as f64));
     let matrix = Matrix::of_pairs(pairs, tasks);
-    Ok(Arc::new(matrix.map_err(|error| wrong(key, error.message))?))
+    Ok(Arc::new(matrix.map_err(|error| wrong(key, error.message))?.with_notes(notes)))
 }
 
 /// Who sends to whom in a step, all phases together, among so many tasks.
@@ -450,5 +454,5 @@ fn application_pattern(graph: &TaskGraph, tasks: u32) -> Result<Arc<dyn Pattern>
             }
         }
     }
-    pattern_of_arcs(arcs, tasks, "workload.graph")
+    pattern_of_arcs((arcs, &graph.notes), tasks, "workload.graph")
 }

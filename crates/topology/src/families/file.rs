@@ -11,7 +11,7 @@
 //! node 2 x8           # eight nodes on router 2
 //! ```
 //!
-//! Numbering: the routers have the file's numbers, which must have no gaps; nodes are numbered in the order of the file;
+//! Numbering: the routers have the file's numbers, or, where these have gaps, are numbered anew in their order; nodes are numbered in the order of the file;
 //! the ports of a router are numbered in the order in which the file's lines mention it. A wire without a class has the
 //! class `link`. Classes are numbered in the order in which they first occur, and are words of letters, digits, `-` and
 //! `_` that start with a letter and are not of the form of a count.
@@ -21,13 +21,11 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{NodeId, PortId, RouterId};
+use units::{NodeId, Notes, PortId, RouterId, input};
 
 use crate::network::{ChannelClass, Endpoint, MAX_PORTS, Topology, TopologyError};
 use crate::shorthand::short;
@@ -36,8 +34,6 @@ use crate::shorthand::short;
 pub const MAX_FILE_ROUTERS: u32 = 4096;
 /// The most ports of all routers of a file together.
 pub const MAX_FILE_PORTS: u32 = 1 << 20;
-/// The most bytes of a file.
-pub const MAX_FILE_BYTES: u64 = 1 << 26;
 
 /// A topology read from an edge list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -61,14 +57,25 @@ pub struct FileTopology {
     /// By pair of routers, the source's row first.
     distances: Vec<u16>,
     diameter: u32,
+    /// The numbers of routers in the file, if it does not use all from 0 on.
+    numbers: Vec<u32>,
+    notes: Vec<String>,
 }
 
 impl FileTopology {
+    /// Adds what a reader of another format has left out or assumed.
+    #[must_use]
+    pub fn with_notes(mut self, notes: Vec<String>) -> Self {
+        self.notes.extend(notes);
+        self
+    }
+
     /// Reads the file, from the folder `base` if its path is relative. An error names the file, and the line if one is at
     /// fault.
     pub fn new(spec: &FileSpec, base: &Path) -> Result<Self, TopologyError> {
         let name = spec.path.display().to_string();
-        let text = read(&base.join(&spec.path)).map_err(|problem| error(format!("`{name}` {problem}")))?;
+        let read = input::MACHINE.read_text(&base.join(&spec.path));
+        let text = read.map_err(|problem| error(format!("`{name}` {problem}")))?;
         Self::from_text(&text, &name)
     }
 
@@ -100,9 +107,11 @@ impl FileTopology {
         for from in 0..routers {
             let row = search(&neighbours, from);
             if let Some(alone) = row.iter().position(|&distance| distance == UNREACHED) {
+                let number = |router: u32| self.number(RouterId(router));
                 return Err(format!(
-                    "is not connected: router {alone} cannot be reached from router {from} (routers are numbered from 0 \
-                     without gaps)"
+                    "is not connected: router {} cannot be reached from router {}",
+                    number(alone as u32),
+                    number(from)
                 ));
             }
             if has_nodes[from as usize] {
@@ -113,6 +122,11 @@ impl FileTopology {
             self.distances.extend(row);
         }
         Ok(())
+    }
+
+    /// The number of a router in the file.
+    fn number(&self, router: RouterId) -> u32 {
+        self.numbers.get(router.index()).copied().unwrap_or(router.0)
     }
 
     /// The routers next to a router, each once.
@@ -147,26 +161,6 @@ fn search(neighbours: &[Vec<u32>], from: u32) -> Vec<u16> {
 
 fn error(message: String) -> TopologyError {
     TopologyError::new("path", message)
-}
-
-/// The text of a file, or what is wrong with it.
-fn read(path: &Path) -> Result<String, String> {
-    let explain = |error: std::io::Error| match error.kind() {
-        ErrorKind::NotFound => "does not exist".to_owned(),
-        _ => format!("cannot be read: {}", units::reason(&error)),
-    };
-    // Checked before it is opened: opening a pipe would wait for its writer.
-    let metadata = std::fs::metadata(path).map_err(explain)?;
-    if !metadata.is_file() {
-        return Err("is not a file".into());
-    }
-    let mut bytes = Vec::new();
-    File::open(path).map_err(explain)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(explain)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(format!("is larger than {} MiB, the most that is read", MAX_FILE_BYTES >> 20));
-    }
-    String::from_utf8(bytes)
-        .map_err(|error| format!("is not an edge list: it is not text (byte {})", error.utf8_error().valid_up_to()))
 }
 
 /// The lines of an edge list, checked one by one, and what they add up to.
@@ -262,7 +256,33 @@ impl EdgeList {
         Ok(())
     }
 
-    fn build(self) -> Result<FileTopology, String> {
+    /// Numbers the routers anew if some numbers are not used; returns the numbers of the file, and a note.
+    fn close_gaps(&mut self) -> (Vec<u32>, Vec<String>) {
+        let numbers: Vec<u32> = (0..).zip(&self.ports).filter(|&(_, &ports)| ports > 0).map(|(own, _)| own).collect();
+        let unused = (self.ports.len() - numbers.len()) as u64;
+        if unused == 0 {
+            return (Vec::new(), Vec::new());
+        }
+        let mut anew = vec![RouterId(0); self.ports.len()];
+        (0..).zip(&numbers).for_each(|(new, &old)| anew[old as usize] = RouterId(new));
+        for line in &mut self.lines {
+            match &mut line.what {
+                What::Link { ends, .. } => *ends = ends.map(|end| anew[end.index()]),
+                What::Node { router } => *router = anew[router.index()],
+            }
+        }
+        let first = (0..).zip(&self.ports).find(|&(_, &ports)| ports == 0).map_or(0, |(own, _): (u32, _)| own);
+        self.ports.retain(|&ports| ports > 0);
+        let mut notes = Notes::default();
+        let rest = format!(
+            "not used (the first is {first}): routers are numbered anew, and their coordinates are the file's numbers"
+        );
+        notes.count(unused, ["number of a router", "numbers of routers"], ["is", "are"], &rest);
+        (numbers, notes.sentences().to_vec())
+    }
+
+    fn build(mut self) -> Result<FileTopology, String> {
+        let (numbers, notes) = self.close_gaps();
         let mut first = vec![0];
         first.extend(self.ports.iter().scan(0, |total, &ports| {
             *total += ports;
@@ -277,6 +297,8 @@ impl EdgeList {
             class_names: self.class_names,
             distances: Vec::new(),
             diameter: 0,
+            numbers,
+            notes,
         };
         let mut used = vec![0_u16; self.ports.len()];
         let mut next_port = |router: RouterId| {
@@ -378,7 +400,11 @@ impl Topology for FileTopology {
     }
 
     fn coordinates(&self, router: RouterId) -> Vec<u32> {
-        vec![router.0]
+        vec![self.number(router)]
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     fn as_any(&self) -> &dyn Any {

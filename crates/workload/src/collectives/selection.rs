@@ -19,7 +19,7 @@ pub struct Rule {
     pub segment: u64,
 }
 
-/// Rules, of which the last one that fits holds; what no rule fits is chosen as MPICH does.
+/// Rules, of which the last one that fits holds (a file's are in the order of `min_ranks`, then `min_bytes`); what no rule fits is chosen as MPICH does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection(Cow<'static, [Rule]>);
 

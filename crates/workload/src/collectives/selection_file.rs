@@ -1,14 +1,11 @@
 //! Rules that choose algorithms, read from a table.
 
-use std::fs;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::selection::{Rule, Selection};
 use super::table::{Algorithm, Operation, algorithms, is_segmented};
-use crate::rows::{rows, words};
-
-/// Larger files are refused before they are read.
-const LARGEST_FILE: u64 = 1 << 20;
+use crate::rows::{heading, rows, words};
 
 impl Selection {
     /// The rules of a file, a table `operation, min_ranks, min_bytes, algorithm`, which may have a column `segment`.
@@ -23,30 +20,70 @@ impl Selection {
 /// Reads a file; errors begin with its name and the line.
 fn read(path: &Path) -> Result<Vec<Rule>, String> {
     let name = path.display();
-    let cannot = |error: std::io::Error| format!("{name}: it cannot be read: {}", units::reason(&error));
-    let about = fs::metadata(path).map_err(cannot)?;
-    if !about.is_file() || about.len() > LARGEST_FILE {
-        return Err(format!("{name}: it is no file of at most 1 MiB"));
+    let bytes = units::input::SELECTION.read(path).map_err(|error| format!("{name}: it {error}"))?;
+    let columns = Columns::of(&bytes).map_err(|(line, why)| format!("{name}:{line}: {why}"))?;
+    let mut known: BTreeMap<(&str, u32, u64), u64> = BTreeMap::new();
+    let mut rules = Vec::new();
+    for (line, row) in rows(&bytes) {
+        let rule = rule(row, &columns).map_err(|why| format!("{name}:{line}: {why}"))?;
+        if let Some(before) = known.insert((rule.operation.name(), rule.min_ranks, rule.min_bytes), line) {
+            return Err(format!("{name}:{line}: a rule with the same limits is in line {before}"));
+        }
+        rules.push(rule);
     }
-    let bytes = fs::read(path).map_err(cannot)?;
-    let of_row = |(line, row)| rule(row).map_err(|why| format!("{name}:{line}: {why}"));
-    let rules = rows(&bytes).map(of_row).collect::<Result<Vec<Rule>, String>>()?;
+    // The rule that asks for most comes last, whatever the order of the lines.
+    rules.sort_by_key(|rule| (rule.min_ranks, rule.min_bytes));
     if rules.is_empty() {
         return Err(format!("{name}: it has no rules; write rows `operation,min_ranks,min_bytes,algorithm`"));
     }
     Ok(rules)
 }
 
+/// Where the columns are: of `NAMES`, the last of which may be absent.
+struct Columns {
+    at: [Option<usize>; 5],
+    /// The number of columns, of a table with a heading.
+    width: Option<usize>,
+}
+
+/// The names of the columns, in their order without a heading.
+const NAMES: [&str; 5] = ["operation", "min_ranks", "min_bytes", "algorithm", "segment"];
+
+impl Columns {
+    fn of(bytes: &[u8]) -> Result<Self, (u64, String)> {
+        let heading = heading(bytes).filter(|(_, names)| !names[0].is_empty() && !is_rule(names));
+        let Some((line, names)) = heading else { return Ok(Self { at: [0, 1, 2, 3, 4].map(Some), width: None }) };
+        if let Some(other) = names.iter().find(|name| !NAMES.contains(&name.as_str())) {
+            let message = format!("`{}` is no column; there are {}", other.escape_debug(), NAMES.join(", "));
+            return Err((line, message));
+        }
+        let at = NAMES.map(|name| names.iter().position(|own| own == name));
+        let absent = NAMES.iter().zip(&at).find(|(name, at)| at.is_none() && **name != "segment");
+        if let Some((name, _)) = absent {
+            return Err((line, format!("no column of the heading is `{name}`")));
+        }
+        match (1..names.len()).find(|&place| names[..place].contains(&names[place])) {
+            Some(twice) => Err((line, format!("the column `{}` is there twice", names[twice]))),
+            None => Ok(Self { at, width: Some(names.len()) }),
+        }
+    }
+}
+
+/// Whether a line of words is a rule whose numbers have been forgotten, and no heading.
+fn is_rule(names: &[String]) -> bool {
+    Operation::ALL.into_iter().any(|operation| operation.name() == names[0])
+}
+
 /// A row.
-fn rule(row: &[u8]) -> Result<Rule, String> {
+fn rule(row: &[u8], columns: &Columns) -> Result<Rule, String> {
     let words: Vec<String> = words(row).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
-    let ([operation, ranks, bytes, algorithm], segment) = (match &words[..] {
-        [rule @ .., segment] if words.len() == 5 => (rule, segment.as_str()),
-        rule => (rule, "0"),
-    }) else {
-        let columns = "operation, min_ranks, min_bytes, algorithm and, if there are any, segment";
-        return Err(format!("it has {} columns; there are {columns}", words.len()));
-    };
+    let fits = columns.width.map_or((4..=5).contains(&words.len()), |width| words.len() == width);
+    if !fits {
+        let there = "operation, min_ranks, min_bytes, algorithm and, if there are any, segment";
+        return Err(format!("it has {} columns; there are {there}", words.len()));
+    }
+    let [operation, ranks, bytes, algorithm, segment] =
+        columns.at.map(|at| at.and_then(|at| words.get(at)).map_or("0", String::as_str));
     let operation = named(operation, Operation::ALL.into_iter().map(|one| (one.name(), one)), "operation")?;
     let serving = algorithms(operation).filter(|&one| one != Algorithm::Auto).map(|one| (one.name(), one));
     let algorithm = named(algorithm, serving, &format!("algorithm of `{}`", operation.name()))?;

@@ -1,12 +1,11 @@
 //! The programs, as the experiment file names them.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Time;
+use units::{Time, input};
 
 use super::chakra::ChakraSpec;
 use super::collective::{CollectiveProgram, CollectiveSpec};
@@ -91,9 +90,6 @@ pub struct CalledBackSpec {
     /// What the process knows it by: `ct.Program` writes it.
     pub name: String,
 }
-
-/// The most bytes of a file.
-const MOST_BYTES: u64 = 1 << 30;
 
 /// The largest message of a motif in bytes.
 const LARGEST: u64 = 1 << 30;
@@ -224,13 +220,6 @@ impl CalledBackSpec {
 /// The text of a file of a program.
 fn text_of(file: &Path, base: &Path) -> Result<String, PatternError> {
     let wrong = |message: String| PatternError::new("file", format!("{}: {message}", shown(file)));
-    let cannot = |error: std::io::Error| wrong(format!("it cannot be read: {}", units::reason(&error)));
-    let opened = std::fs::File::open(base.join(file)).map_err(cannot)?;
-    let mut bytes = Vec::new();
-    opened.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(wrong("it is larger than 1 GiB".to_owned()));
-    }
     let kind = match file.extension().and_then(|ending| ending.to_str()) {
         Some("et" | "json") => Some("chakra"),
         Some("trace") => Some("trace"),
@@ -239,8 +228,5 @@ fn text_of(file: &Path, base: &Path) -> Result<String, PatternError> {
     if let Some(kind) = kind {
         return Err(wrong(format!("it is not text of this kind; `kind = \"{kind}\"` reads such files")));
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&byte| byte == b'\n').count() + 1;
-        wrong(format!("line {line}: it is no text"))
-    })
+    input::PROGRAM.read_text(&base.join(file)).map_err(|error| wrong(format!("it {error}")))
 }

@@ -38,22 +38,31 @@ pub struct Matrix {
     /// The probability of an entry's destination and all before it in its row; 1 in the last of a row.
     cumulative: Vec<f64>,
     weights: Vec<f64>,
+    notes: Vec<String>,
 }
 
 impl Matrix {
+    /// Adds what the reader of its file has left out.
+    #[must_use]
+    pub fn with_notes(mut self, notes: &[String]) -> Self {
+        self.notes.extend_from_slice(notes);
+        self
+    }
+
     /// Reads the matrix of a number of tasks. A relative path starts from `base`.
     ///
     /// # Errors
     /// If the file is absent, empty, no text, too large or malformed; the message names file and line.
     pub fn read(spec: &MatrixSpec, tasks: u32, base: &Path) -> Result<Self, PatternError> {
         let path = base.join(&spec.path);
-        let entries = matrix_file::read(&path, tasks)?;
+        let (entries, notes) = matrix_file::read(&path, tasks)?;
         let matrix =
             Self::new(&entries, tasks).and_then(|matrix| match matrix.weights.iter().any(|&weight| weight > 0.0) {
                 true => Ok(matrix),
                 false => Err("all weights are 0, so that no task sends".to_owned()),
             });
-        matrix.map_err(|why| matrix_file::refuse(format!("{}: {why}", path.display())))
+        let matrix = matrix.map_err(|why| matrix_file::refuse(format!("{}: {why}", path.display())))?;
+        Ok(matrix.with_notes(notes.sentences()))
     }
 
     /// From weights of pairs of tasks below `tasks`, in ascending order of source and destination, each pair once. Weights
@@ -68,7 +77,13 @@ impl Matrix {
 
     /// From entries in ascending order of source and destination, of positive weights; without any, no task sends.
     fn new(entries: &[Entry], tasks: u32) -> Result<Self, String> {
-        let mut matrix = Self { first: vec![0], destinations: Vec::new(), cumulative: Vec::new(), weights: Vec::new() };
+        let mut matrix = Self {
+            first: vec![0],
+            destinations: Vec::new(),
+            cumulative: Vec::new(),
+            weights: Vec::new(),
+            notes: Vec::new(),
+        };
         let mut rest = entries;
         for src in 0..tasks {
             let (row, after) = rest.split_at(rest.partition_point(|entry| entry.src == src));
@@ -140,6 +155,10 @@ impl Pattern for Matrix {
 
     fn weight(&self, src: TaskId) -> f64 {
         self.weights[src.index()]
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
     }
 }
 

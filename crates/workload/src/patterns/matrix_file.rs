@@ -1,13 +1,11 @@
 //! Reading a traffic matrix. Every error names the file, the line where there is one, and what is allowed.
 
-use std::fs;
 use std::path::Path;
 
-use crate::PatternError;
-use crate::rows::{self, Form, TASK, words};
+use units::{Notes, input};
 
-/// Larger files are refused before they are read: 256 MiB hold a dense matrix of some 8000 tasks.
-const LARGEST_FILE: u64 = 256 << 20;
+use crate::PatternError;
+use crate::rows::{self, Columns, Form, TASK, words};
 
 /// The ends of a pair, as errors call them.
 const ENDS: [&str; 2] = ["from", "to"];
@@ -25,8 +23,11 @@ pub(super) fn refuse(message: String) -> PatternError {
     PatternError::new("path", message)
 }
 
-/// Reads the entries of positive weight, in ascending order of source and destination.
-pub(super) fn read(path: &Path, tasks: u32) -> Result<Vec<Entry>, PatternError> {
+/// Entries of positive weight, in ascending order of source and destination, and what has been left out.
+pub(super) type Found = (Vec<Entry>, Notes);
+
+/// Reads the entries.
+pub(super) fn read(path: &Path, tasks: u32) -> Result<Found, PatternError> {
     let text = read_text(path).map_err(|why| refuse(format!("{}: {why}", path.display())))?;
     parse(text.as_bytes(), tasks).map_err(|(line, why)| match line {
         0 => refuse(format!("{}: {why}", path.display())),
@@ -35,18 +36,11 @@ pub(super) fn read(path: &Path, tasks: u32) -> Result<Vec<Entry>, PatternError> 
 }
 
 fn read_text(path: &Path) -> Result<String, String> {
-    let about = fs::metadata(path).map_err(|error| format!("cannot be read: {}", units::reason(&error)))?;
-    if !about.is_file() {
-        return Err("is no file; a matrix is a CSV file".to_owned());
-    }
-    if about.len() > LARGEST_FILE {
-        return Err(format!("is {} MiB; at most {} MiB are read", about.len() >> 20, LARGEST_FILE >> 20));
-    }
-    let bytes = fs::read(path).map_err(|error| format!("cannot be read: {}", units::reason(&error)))?;
+    let bytes = input::TRAFFIC.read(path).map_err(|error| error.to_string())?;
     if bytes.contains(&0) {
         return Err("is a binary file; a matrix is a CSV file".to_owned());
     }
-    String::from_utf8(bytes).map_err(|_| "is not UTF-8 text; a matrix is a CSV file".to_owned())
+    input::text_of(bytes).map_err(|error| format!("{error}; a matrix is a CSV file"))
 }
 
 /// A line's number, from 1 (0: the file as a whole), and what is wrong.
@@ -63,41 +57,49 @@ impl Row<'_> {
         Err((self.number, why))
     }
 
-    /// A word as text, so far as it fits an error.
-    fn text(&self, column: usize) -> String {
-        let text = String::from_utf8_lossy(self.words[column]);
-        let start: String = text.chars().take(32).collect();
-        if start.len() < text.len() { start + "..." } else { start }
-    }
-
-    fn weight(&self, column: usize) -> Result<f64, RowError> {
-        match number(self.words[column]) {
+    fn weight(&self, word: &[u8]) -> Result<f64, RowError> {
+        match number(word) {
             Some(weight) if f64::is_finite(weight) && weight >= 0.0 => Ok(weight),
-            _ => self.error(format!("`{}` is no weight; it has to be a finite number of 0 or more", self.text(column))),
+            _ => self.error(format!("`{}` is no weight; it has to be a finite number of 0 or more", text(word))),
         }
     }
 
-    fn task(&self, column: usize, (what, tasks): (&str, u32)) -> Result<u32, RowError> {
-        match number(self.words[column]) {
+    fn task(&self, word: &[u8], (what, tasks): (&str, u32)) -> Result<u32, RowError> {
+        match number(word) {
             Some(task) if task < tasks => Ok(task),
-            _ => self.error(format!("{what} is `{}`; the tasks are 0 to {}", self.text(column), tasks - 1)),
+            _ => self.error(format!("{what} is `{}`; the tasks are 0 to {}", text(word), tasks - 1)),
         }
     }
+}
+
+/// A word as text, so far as it fits an error.
+fn text(word: &[u8]) -> String {
+    let text = String::from_utf8_lossy(word);
+    let start: String = text.chars().take(32).collect();
+    if start.len() < text.len() { start + "..." } else { start }
 }
 
 fn number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
 
-fn parse(bytes: &[u8], tasks: u32) -> Result<Vec<Entry>, RowError> {
+fn parse(bytes: &[u8], tasks: u32) -> Result<Found, RowError> {
+    let mut notes = Notes::default();
     let mut rows = rows::rows(bytes).map(|(number, row)| Row { number, words: words(row).collect() }).peekable();
     let Some(first) = rows.peek() else {
         return Err((0, "has no rows; write rows `from,to,weight`, or a matrix of a row for each source".to_owned()));
     };
     let columns = first.words.len();
     match rows::form(bytes, Some(tasks)) {
-        Form::List => parse_list(rows, tasks),
-        Form::Matrix if columns == tasks as usize => parse_dense(rows, tasks),
+        Form::List => {
+            let columns = Columns::of(bytes, "weight")?;
+            columns.note(&mut notes);
+            Ok((parse_list(rows, &columns, tasks, &mut notes)?, notes))
+        }
+        Form::Matrix if columns == tasks as usize => {
+            rows::matrix_heading(bytes, &mut notes)?;
+            Ok((parse_dense(rows, tasks)?, notes))
+        }
         Form::Matrix | Form::Either => first.error(format!(
             "{columns} columns; write rows `from,to,weight`, or a matrix of {tasks} columns, one for each task"
         )),
@@ -106,20 +108,28 @@ fn parse(bytes: &[u8], tasks: u32) -> Result<Vec<Entry>, RowError> {
 
 /// Rows `from,to,weight`; a number of messages behind the weight and lines about single tasks, which lists of task graphs may
 /// have, say nothing of who sends to whom.
-fn parse_list<'a>(rows: impl Iterator<Item = Row<'a>>, tasks: u32) -> Result<Vec<Entry>, RowError> {
+fn parse_list<'a>(
+    rows: impl Iterator<Item = Row<'a>>,
+    columns: &Columns,
+    tasks: u32,
+    notes: &mut Notes,
+) -> Result<Vec<Entry>, RowError> {
     let mut entries = Vec::new();
+    let (mut alone, mut counts) = (0, 0);
     for row in rows {
-        match row.words[..] {
-            [TASK, _] | [TASK, _, _] => {
-                row.task(1, ("task", tasks))?;
-                continue;
-            }
-            [_, _, _] | [_, _, _, _] => {}
-            _ => return row.error(format!("{} columns where 3 are due: `from,to,weight`", row.words.len())),
+        if let [TASK, _] | [TASK, _, _] = row.words[..] {
+            row.task(row.words[1], ("task", tasks))?;
+            alone += 1;
+            continue;
         }
-        let [src, dst] = [row.task(0, (ENDS[0], tasks))?, row.task(1, (ENDS[1], tasks))?];
-        entries.push((Entry { src, dst, weight: row.weight(2)? }, row.number));
+        let pair = columns.pick(&row.words).map_err(|why| (row.number, format!("{why}: `from,to,weight`")))?;
+        let [src, dst] = [row.task(pair.from, (ENDS[0], tasks))?, row.task(pair.to, (ENDS[1], tasks))?];
+        entries.push((Entry { src, dst, weight: row.weight(pair.amount)? }, row.number));
+        counts += u64::from(pair.messages.is_some());
     }
+    let (is, out) = (["is", "are"], "left out: weights alone say who sends to whom");
+    notes.count(alone, ["line about a task", "lines about tasks"], is, out);
+    notes.count(counts, ["number of messages", "numbers of messages"], is, out);
     entries.sort_by_key(|&(Entry { src, dst, .. }, number)| (src, dst, number));
     for pair in entries.windows(2) {
         let ((one, before), (other, number)) = (pair[0], pair[1]);
@@ -141,7 +151,7 @@ fn parse_dense<'a>(lines: impl Iterator<Item = Row<'a>>, tasks: u32) -> Result<V
             return row.error(format!("more than the {tasks} rows of {tasks} tasks"));
         }
         for dst in 0..tasks {
-            let weight = row.weight(dst as usize)?;
+            let weight = row.weight(row.words[dst as usize])?;
             if weight > 0.0 {
                 entries.push(Entry { src: rows, dst, weight });
             }

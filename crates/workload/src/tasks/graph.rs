@@ -274,8 +274,8 @@ pub struct TaskGraph {
     pub positions: Vec<f64>,
     /// The dimensions of that space; 0 if unknown.
     pub space: usize,
-    /// What the graph's source leaves open and was assumed, one sentence each.
-    pub assumed: Vec<String>,
+    /// What the reader of the graph's file has left out, or its source leaves open and was assumed, one sentence each.
+    pub notes: Vec<String>,
 }
 
 impl TaskGraph {
@@ -289,7 +289,7 @@ impl TaskGraph {
             arrays: Vec::new(),
             positions: Vec::new(),
             space: 0,
-            assumed: Vec::new(),
+            notes: Vec::new(),
         }
     }
 

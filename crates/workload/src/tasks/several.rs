@@ -29,7 +29,7 @@ pub fn combine(graphs: &[TaskGraph], weights: &[f64]) -> Result<TaskGraph, Graph
     }
     let mut combined = TaskGraph { phases: Vec::new(), loads: vec![0.0; first.loads.len()], ..first.clone() };
     combined.name = names(graphs);
-    combined.assumed = graphs.iter().flat_map(|graph| graph.assumed.clone()).collect();
+    combined.notes = graphs.iter().flat_map(|graph| graph.notes.clone()).collect();
     for (graph, weight) in graphs.iter().zip(weights) {
         combined.loads.iter_mut().zip(&graph.loads).for_each(|(sum, load)| *sum += load);
         for phase in &graph.phases {
@@ -69,7 +69,7 @@ pub fn beside(graphs: &[TaskGraph]) -> Result<TaskGraph, GraphError> {
         arrays: arrays(graphs),
         positions,
         space: if placed { first.space } else { 0 },
-        assumed: graphs.iter().flat_map(|graph| graph.assumed.clone()).collect(),
+        notes: graphs.iter().flat_map(|graph| graph.notes.clone()).collect(),
     })
 }
 

@@ -21,6 +21,9 @@ const NODES: u32 = 4;
 /// Processor tiles of a node.
 const TILES: u32 = 2;
 
+/// Tiles of an Aries router that dumps list.
+const LISTED: u64 = 48;
+
 /// A port's end of a wire: the router and the port's own name.
 type Port<'a> = (&'a str, &'a str);
 
@@ -45,6 +48,7 @@ pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
     let mut wires: BTreeMap<(Port<'_>, Port<'_>), (u64, &str)> = BTreeMap::new();
     let mut routers: BTreeMap<[u32; 3], &str> = BTreeMap::new();
     let mut tiles: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut ports: BTreeMap<Port<'_>, u64> = BTreeMap::new();
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim();
         if line.is_empty() {
@@ -58,21 +62,37 @@ pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
             let message = format!("{} and {before} have the same coordinates", from.0);
             return Err(MachineError::at(number, message));
         }
+        if let Some(before) = ports.insert(from, number) {
+            let message = format!("the port {}{} is listed already, in line {before}", from.0, from.1);
+            return Err(MachineError::at(number, message));
+        }
         if colour == "ptile" {
             *tiles.entry(from.0).or_insert(0) += 1;
-        } else if let Some(to) = to
-            && wires.insert((from, to), (number, colour)).is_some()
-        {
-            return Err(MachineError::at(number, format!("the port {}{} is listed twice", from.0, from.1)));
+        } else if let Some(to) = to {
+            wires.insert((from, to), (number, colour));
         }
     }
-    build(&wires, &routers, &tiles)
+    if let Some((router, tiles)) = tiles.iter().find(|(_, tiles)| *tiles % TILES > 0) {
+        let message = format!("the router {router} has {tiles} processor tiles; a node has {TILES}");
+        return Err(MachineError::new(message));
+    }
+    build(&wires, &routers, (&tiles, &ports))
+}
+
+/// Tiles without a line, of dumps that list all tiles of some router.
+fn unlisted(ports: &BTreeMap<Port<'_>, u64>, routers: &BTreeMap<[u32; 3], &str>) -> u64 {
+    let mut listed: BTreeMap<&str, u64> = BTreeMap::new();
+    ports.keys().for_each(|port| *listed.entry(port.0).or_insert(0) += 1);
+    match listed.values().any(|&listed| listed == LISTED) {
+        true => (LISTED * routers.len() as u64).saturating_sub(ports.len() as u64),
+        false => 0,
+    }
 }
 
 fn build(
     wires: &BTreeMap<(Port<'_>, Port<'_>), (u64, &str)>,
     routers: &BTreeMap<[u32; 3], &str>,
-    tiles: &BTreeMap<&str, u32>,
+    (tiles, ports): (&BTreeMap<&str, u32>, &BTreeMap<Port<'_>, u64>),
 ) -> Result<Wiring, MachineError> {
     let mut wiring = Wiring::default();
     for &name in routers.values() {
@@ -80,12 +100,19 @@ fn build(
         // A blade is called without its router: c0-0c0s0a0 has the nodes c0-0c0s0n0 to n3.
         let blade = name.rsplit_once('a').map_or(name, |(blade, _)| blade);
         let nodes = if tiles.is_empty() { NODES } else { tiles.get(name).map_or(0, |tiles| tiles / TILES) };
-        wiring.nodes.extend((0..nodes).map(|node| (router, format!("{blade}n{node}"))));
+        (0..nodes).for_each(|node| wiring.host(router, format!("{blade}n{node}")));
     }
     for (&(from, to), &(line, colour)) in wires {
-        if !wires.contains_key(&(to, from)) {
-            let message = format!("the wire to {}{} is not listed from there", to.0, to.1);
-            return Err(MachineError::at(line, message));
+        match wires.get(&(to, from)) {
+            None => {
+                let message = format!("the wire to {}{} is not listed from there", to.0, to.1);
+                return Err(MachineError::at(line, message));
+            }
+            Some((other, of_other)) if *of_other != colour => {
+                let message = format!("the wire is {colour} here and {of_other} from its other end, in line {other}");
+                return Err(MachineError::at(line, message));
+            }
+            Some(_) => {}
         }
         let (Some(one), Some(other)) = (wiring.known(from.0), wiring.known(to.0)) else {
             return Err(MachineError::at(line, format!("the router {} has no ports of its own", to.0)));
@@ -95,8 +122,9 @@ fn build(
         }
     }
     if tiles.is_empty() {
-        wiring.notes.push(format!("{NODES} nodes on each router are assumed"));
+        wiring.notes.add(format!("{NODES} nodes on each router are assumed"));
     }
+    wiring.notes.count(unlisted(ports, routers), ["tile", "tiles"], ["is", "are"], "not listed, of 48 of each router");
     Ok(wiring)
 }
 

@@ -11,4 +11,4 @@ pub(crate) mod slurm;
 pub(crate) mod slurm_yaml;
 mod wiring;
 
-pub(crate) use wiring::Wiring;
+pub(crate) use wiring::{Node, Wiring};

@@ -2,59 +2,171 @@
 //!
 //! ```text
 //! SwitchName=root Switches=leaf[0-1]
-//! SwitchName=leaf0 Nodes=node[00-15]
+//! SwitchName=leaf0 Nodes="node[00-15]"
+//! Include rack1.conf
 //! ```
 //!
+//! Lines are read as Slurm reads them: blanks around `=`, values in quotes, `#` for comments, a backslash at the end of a line that goes on.
 //! The file only states which switch is below which: one uplink each is assumed, which is enough for distances by
-//! level. Several roots are joined by a switch above them. A block is a switch of its own.
+//! level. Several roots are joined by a switch above them. A block is a switch of its own. Switches and nodes are numbered in the order
+//! of their names.
 
 use std::collections::BTreeMap;
 
 use super::Wiring;
 use super::hostlist::expand;
+use super::wiring::natural;
 use crate::MachineError;
+
+/// The most files that one consists of, those included.
+const MAX_FILES: usize = 64;
+/// The keys of a line.
+const KEYS: &str = "SwitchName, Switches, Nodes, LinkSpeed, BlockName and BlockSizes";
 
 /// A switch as the file has it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Switch {
+    pub(crate) file: Option<String>,
     pub(crate) line: u64,
     pub(crate) name: String,
     pub(crate) switches: Vec<String>,
     pub(crate) nodes: Vec<String>,
 }
 
+impl Switch {
+    fn wrong(&self, message: String) -> MachineError {
+        let line = Some(self.line).filter(|&line| line > 0);
+        MachineError { file: self.file.clone(), line, ..MachineError::new(message) }
+    }
+}
+
+/// The text of a file that is included, by its name.
+pub(crate) type Include<'a> = &'a dyn Fn(&str) -> Result<String, MachineError>;
+
 /// Whether a text seems to be of this format.
 pub(crate) fn recognize(text: &str) -> bool {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
     first.is_some_and(|line| {
-        let key = line.split('=').next().unwrap_or("").to_ascii_lowercase();
-        matches!(key.as_str(), "switchname" | "blockname" | "blocksizes")
+        let key = line.split(|c: char| c == '=' || c.is_whitespace()).next().unwrap_or("").to_ascii_lowercase();
+        matches!(key.as_str(), "switchname" | "blockname" | "blocksizes" | "include")
     })
 }
 
-/// Reads the file.
+/// Reads the file, and those that it includes.
 ///
 /// # Errors
 /// At the line of an unknown key, of a switch or node that is named twice or below itself, or of a child without a line.
-pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
-    let mut switches = Vec::new();
-    for (number, line) in logical_lines(text) {
-        let line = line.split('#').next().unwrap_or("").trim().to_owned();
-        if !line.is_empty()
-            && let Some(switch) = switch(number, &line)?
-        {
-            switches.push(switch);
-        }
-    }
-    tree(&switches)
+pub(crate) fn read(text: &str, include: Include<'_>) -> Result<Wiring, MachineError> {
+    let mut reader = Reader { include, files: 1, switches: Vec::new(), speeds: 0, sizes: 0 };
+    reader.file(text, None)?;
+    let mut wiring = tree(reader.switches)?;
+    let (is, rest) = (["is", "are"], "left out: Slurm gives it no unit");
+    wiring.notes.count(reader.speeds, ["LinkSpeed", "LinkSpeeds"], is, rest);
+    wiring.notes.count(reader.sizes, ["BlockSizes", "BlockSizes"], is, "left out");
+    Ok(wiring)
 }
 
-/// The file's lines, those that end in a backslash joined with the next.
+struct Reader<'a> {
+    include: Include<'a>,
+    files: usize,
+    switches: Vec<Switch>,
+    speeds: u64,
+    sizes: u64,
+}
+
+impl Reader<'_> {
+    fn file(&mut self, text: &str, name: Option<&str>) -> Result<(), MachineError> {
+        for (number, line) in logical_lines(text) {
+            let in_file = |error: MachineError| match name {
+                Some(name) if error.file.is_none() => error.in_file(name),
+                _ => error,
+            };
+            self.line(number, &line, name).map_err(in_file)?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, number: u64, line: &str, name: Option<&str>) -> Result<(), MachineError> {
+        let wrong = |message: String| MachineError::at(number, message);
+        let line = line.trim();
+        if line.is_empty() {
+            return Ok(());
+        }
+        if let Some(path) = included(line) {
+            self.files += 1;
+            if self.files > MAX_FILES {
+                return Err(wrong(format!("more than {MAX_FILES} files are included; does one include itself?")));
+            }
+            let text = (self.include)(path)
+                .map_err(|error| wrong(format!("the included file `{}`: {}", path.escape_debug(), error.message)))?;
+            return self.file(&text, Some(path));
+        }
+        let mut switch = Switch { file: name.map(str::to_owned), line: number, ..Switch::default() };
+        let (mut seen, mut sizes_only) = (Vec::new(), true);
+        for (key, value) in pairs(line).map_err(wrong)? {
+            let key = key.to_ascii_lowercase();
+            if seen.contains(&key) {
+                return Err(wrong(format!("`{key}` stands twice in the line")));
+            }
+            let list = |value: &str| expand(value).map_err(|error| MachineError::at(number, error.message));
+            match key.as_str() {
+                "switchname" | "blockname" => value.trim().clone_into(&mut switch.name),
+                "switches" => switch.switches = list(&value)?,
+                "nodes" => switch.nodes = list(&value)?,
+                "linkspeed" => self.speeds += 1,
+                "blocksizes" => self.sizes += 1,
+                _ => return Err(wrong(format!("`{}` is not a key; allowed are {KEYS}", key.escape_debug()))),
+            }
+            sizes_only &= key == "blocksizes";
+            seen.push(key);
+        }
+        if sizes_only {
+            return Ok(());
+        }
+        if switch.name.is_empty() {
+            return Err(wrong("the line has no SwitchName or BlockName".to_owned()));
+        }
+        self.switches.push(switch);
+        Ok(())
+    }
+}
+
+/// The file that a line includes.
+fn included(line: &str) -> Option<&str> {
+    let (word, path) = line.split_once(char::is_whitespace)?;
+    let path = path.trim();
+    (word.eq_ignore_ascii_case("include") && !path.starts_with('=')).then(|| path.trim_matches('"'))
+}
+
+/// The keys of a line with their values: `key = value` or `key="value"`.
+fn pairs(line: &str) -> Result<Vec<(&str, String)>, String> {
+    let (mut found, mut rest) = (Vec::new(), line.trim_start());
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(rest.len());
+        let (key, behind) = rest.split_at(end);
+        let Some(behind) = behind.trim_start().strip_prefix('=').map(str::trim_start).filter(|_| !key.is_empty())
+        else {
+            let word = if key.is_empty() { rest } else { key };
+            let word: String = word.chars().take(40).flat_map(char::escape_debug).collect();
+            return Err(format!("`{word}` is not of the form key=value"));
+        };
+        let (value, behind) = match behind.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').ok_or_else(|| format!("the quote behind `{key}=` is not closed"))?,
+            None => behind.split_at(behind.find(char::is_whitespace).unwrap_or(behind.len())),
+        };
+        found.push((key, value.to_owned()));
+        rest = behind.trim_start();
+    }
+    Ok(found)
+}
+
+/// The file's lines without comments, those that end in a backslash joined with the next.
 fn logical_lines(text: &str) -> Vec<(u64, String)> {
     let mut lines: Vec<(u64, String)> = Vec::new();
     let mut open = false;
     for (number, line) in (1..).zip(text.lines()) {
-        let (part, goes_on) = line.strip_suffix('\\').map_or((line, false), |part| (part, true));
+        let line = line.split('#').next().unwrap_or("");
+        let (part, goes_on) = line.trim_end().strip_suffix('\\').map_or((line, false), |part| (part, true));
         match lines.last_mut().filter(|_| open) {
             Some((_, whole)) => whole.push_str(part),
             None => lines.push((number, part.to_owned())),
@@ -64,82 +176,63 @@ fn logical_lines(text: &str) -> Vec<(u64, String)> {
     lines
 }
 
-fn switch(number: u64, line: &str) -> Result<Option<Switch>, MachineError> {
-    let mut switch = Switch { line: number, ..Switch::default() };
-    for word in line.split_whitespace() {
-        let Some((key, value)) = word.split_once('=') else {
-            return Err(MachineError::at(number, format!("`{}` is not of the form key=value", word.escape_debug())));
-        };
-        let list = |value: &str| expand(value).map_err(|error| MachineError::at(number, error.message));
-        match key.to_ascii_lowercase().as_str() {
-            "switchname" | "blockname" => switch.name = value.to_owned(),
-            "switches" => switch.switches = list(value)?,
-            "nodes" => switch.nodes = list(value)?,
-            "linkspeed" => {}
-            "blocksizes" => return Ok(None),
-            _ => {
-                let message = format!(
-                    "`{}` is not a key; allowed are SwitchName, Switches, Nodes, LinkSpeed, BlockName and BlockSizes",
-                    key.escape_debug()
-                );
-                return Err(MachineError::at(number, message));
-            }
-        }
-    }
-    if switch.name.is_empty() {
-        return Err(MachineError::at(number, "the line has no SwitchName or BlockName"));
-    }
-    Ok(Some(switch))
-}
-
 /// The wiring of a forest of switches.
 ///
 /// # Errors
 /// As `read`.
-pub(crate) fn tree(switches: &[Switch]) -> Result<Wiring, MachineError> {
+pub(crate) fn tree(mut switches: Vec<Switch>) -> Result<Wiring, MachineError> {
+    switches.sort_by_cached_key(|switch| natural(&switch.name));
     let mut wiring = Wiring::default();
-    for switch in switches {
+    for switch in &switches {
         if wiring.known(&switch.name).is_some() {
-            return Err(MachineError::at(switch.line, format!("the switch {} is there twice", switch.name)));
+            return Err(switch.wrong(format!("the switch {} is there twice", switch.name)));
+        }
+        if switch.switches.is_empty() && switch.nodes.is_empty() {
+            return Err(switch.wrong(format!("the switch {} has neither switches nor nodes", switch.name)));
         }
         wiring.router(&switch.name);
     }
     let mut above: BTreeMap<u32, u32> = BTreeMap::new();
     let mut homes: BTreeMap<&str, &str> = BTreeMap::new();
-    for switch in switches {
+    for switch in &switches {
         let number = wiring.router(&switch.name);
         for child in &switch.switches {
             let Some(below) = wiring.known(child) else {
                 let message = format!("the switch {child} below {} has no line of its own", switch.name);
-                return Err(MachineError::at(switch.line, message));
+                return Err(switch.wrong(message));
             };
             if above.insert(below, number).is_some() {
-                return Err(MachineError::at(switch.line, format!("the switch {child} is below two others")));
+                return Err(switch.wrong(format!("the switch {child} is below two others")));
             }
             wiring.wires.push((number, below, "link".to_owned()));
         }
         for node in &switch.nodes {
             if let Some(before) = homes.insert(node, &switch.name) {
                 let message = format!("the node {node} is on {before} and on {}", switch.name);
-                return Err(MachineError::at(switch.line, message));
+                return Err(switch.wrong(message));
             }
-            wiring.nodes.push((number, node.clone()));
+            wiring.host(number, node.clone());
         }
     }
-    check_acyclic(switches, &wiring, &above)?;
+    check_acyclic(&switches, &wiring, &above)?;
+    wiring.nodes.sort_by_cached_key(|node| natural(&node.name));
     join(&mut wiring, &above);
     Ok(wiring)
 }
 
+/// Refuses switches that are below themselves.
 fn check_acyclic(switches: &[Switch], wiring: &Wiring, above: &BTreeMap<u32, u32>) -> Result<(), MachineError> {
-    for switch in switches {
-        let Some(start) = wiring.known(&switch.name) else { continue };
-        let (mut at, mut steps) = (start, 0);
-        while let Some(&up) = above.get(&at) {
-            at = up;
-            steps += 1;
-            if steps > switches.len() {
-                return Err(MachineError::at(switch.line, format!("the switch {} is below itself", switch.name)));
+    // The walk that reached a switch first; a walk that comes to its own again goes in a circle.
+    let mut walked: BTreeMap<u32, usize> = BTreeMap::new();
+    for (walk, switch) in switches.iter().enumerate() {
+        let mut at = wiring.known(&switch.name);
+        while let Some(router) = at {
+            match walked.insert(router, walk) {
+                Some(before) if before == walk => {
+                    return Err(switch.wrong(format!("the switch {} is below itself", switch.name)));
+                }
+                Some(_) => break,
+                None => at = above.get(&router).copied(),
             }
         }
     }
@@ -152,7 +245,7 @@ fn join(wiring: &mut Wiring, above: &BTreeMap<u32, u32>) {
     if roots.len() > 1 {
         let top = wiring.router("(above all roots)");
         wiring.wires.extend(roots.iter().map(|&root| (top, root, "link".to_owned())));
-        wiring.notes.push(format!("{} roots are joined by a switch above them", roots.len()));
+        wiring.notes.add(format!("{} roots are joined by a switch above them", roots.len()));
     }
-    wiring.notes.push("one uplink from each switch is assumed".to_owned());
+    wiring.notes.add("one uplink from each switch is assumed");
 }

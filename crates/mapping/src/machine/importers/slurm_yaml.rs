@@ -20,7 +20,11 @@ use super::hostlist::expand;
 use super::slurm::{Switch, tree};
 use crate::MachineError;
 
+/// The deepest nesting of brackets.
+const MAX_DEPTH: u32 = 32;
+
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Entry {
     topology: String,
     #[serde(default)]
@@ -31,11 +35,13 @@ struct Entry {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Tree {
     switches: Vec<TreeSwitch>,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct TreeSwitch {
     switch: String,
     children: Option<String>,
@@ -43,11 +49,15 @@ struct TreeSwitch {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Blocks {
+    #[serde(default)]
+    block_sizes: Vec<u64>,
     blocks: Vec<Block>,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Block {
     block: String,
     nodes: Option<String>,
@@ -65,12 +75,22 @@ pub(crate) fn recognize(text: &str) -> bool {
 /// # Errors
 /// If it is not YAML of this form, if the topology is flat, or as for a tree.
 pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
+    check_depth(text)?;
     let entries: Vec<Entry> = serde_yaml_ng::from_str(text).map_err(|error| {
         let line = error.location().map(|place| place.line() as u64);
         MachineError { line, ..MachineError::new(format!("it is no topology.yaml: {error}")) }
     })?;
-    let chosen = entries.iter().find(|entry| entry.cluster_default).or(entries.first());
+    let mut marked = entries.iter().filter(|entry| entry.cluster_default);
+    let chosen = marked.next().or(entries.first());
+    if marked.next().is_some() {
+        return Err(MachineError::new("two topologies have `cluster_default`"));
+    }
     let Some(entry) = chosen else { return Err(MachineError::new("it has no topology")) };
+    let kinds = [entry.tree.is_some(), entry.block.is_some(), entry.flat.unwrap_or(false)];
+    if kinds.iter().filter(|&&kind| kind).count() > 1 {
+        let message = format!("the topology {} has several of `tree`, `block` and `flat`", entry.topology);
+        return Err(MachineError::new(message));
+    }
     let switches = match (&entry.tree, &entry.block) {
         (Some(tree), _) => tree.switches.iter().map(of_tree).collect::<Result<Vec<_>, _>>()?,
         (None, Some(blocks)) => blocks.blocks.iter().map(of_block).collect::<Result<Vec<_>, _>>()?,
@@ -80,11 +100,31 @@ pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
             return Err(MachineError::new(message));
         }
     };
-    let mut wiring = tree(&switches)?;
+    let mut wiring = tree(switches)?;
     if entries.len() > 1 {
-        wiring.notes.push(format!("of {} topologies {} is read", entries.len(), entry.topology));
+        wiring.notes.add(format!("of {} topologies {} is read", entries.len(), entry.topology));
     }
+    let sizes = entry.block.as_ref().map_or(0, |block| block.block_sizes.len() as u64);
+    wiring.notes.count(sizes, ["block size", "block sizes"], ["is", "are"], "left out");
     Ok(wiring)
+}
+
+/// Refuses brackets that are nested deeper than any of these files: the time to read them grows with the square of the depth.
+fn check_depth(text: &str) -> Result<(), MachineError> {
+    let mut depth = 0_u32;
+    for (number, line) in (1..).zip(text.lines()) {
+        for byte in line.bytes() {
+            match byte {
+                b'[' | b'{' => depth += 1,
+                b']' | b'}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth > MAX_DEPTH {
+                return Err(MachineError::at(number, format!("brackets are nested deeper than {MAX_DEPTH}")));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn list(text: Option<&String>) -> Result<Vec<String>, MachineError> {
@@ -93,7 +133,7 @@ fn list(text: Option<&String>) -> Result<Vec<String>, MachineError> {
 
 fn of_tree(switch: &TreeSwitch) -> Result<Switch, MachineError> {
     let (switches, nodes) = (list(switch.children.as_ref())?, list(switch.nodes.as_ref())?);
-    Ok(Switch { line: 0, name: switch.switch.clone(), switches, nodes })
+    Ok(Switch { name: switch.switch.clone(), switches, nodes, ..Switch::default() })
 }
 
 fn of_block(block: &Block) -> Result<Switch, MachineError> {

@@ -6,8 +6,38 @@ use std::sync::Arc;
 
 use topology::Topology;
 use topology::families::file::{FileTopology, MAX_FILE_ROUTERS};
+use units::Notes;
 
 use crate::MachineError;
+
+/// A node that is being read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Node {
+    /// Its switch.
+    pub(crate) router: u32,
+    /// What the file calls it.
+    pub(crate) name: String,
+    /// Its host, if the file names one.
+    pub(crate) host: Option<String>,
+    /// Its number among the nodes of the host.
+    pub(crate) slot: u32,
+}
+
+/// A key that sorts names with numbers by these: `n2` before `n10`.
+pub(crate) fn natural(name: &str) -> Vec<(String, u64, usize)> {
+    let mut parts = vec![(String::new(), 0_u64, 0)];
+    for letter in name.chars() {
+        let last = parts.len() - 1;
+        let (text, number, digits) = &mut parts[last];
+        match letter.to_digit(10) {
+            // Numbers of more digits than fit sort by their first ones.
+            Some(digit) => (*number, *digits) = (number.saturating_mul(10).saturating_add(digit.into()), *digits + 1),
+            None if *digits == 0 => text.push(letter),
+            None => parts.push((letter.to_string(), 0, 0)),
+        }
+    }
+    parts
+}
 
 /// A network that is being read, before it becomes a topology.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,10 +46,12 @@ pub(crate) struct Wiring {
     pub(crate) routers: Vec<String>,
     /// Wires: two switches and a class of channels.
     pub(crate) wires: Vec<(u32, u32, String)>,
-    /// The nodes: the switch and the name.
-    pub(crate) nodes: Vec<(u32, String)>,
-    /// What else was read, one sentence each.
-    pub(crate) notes: Vec<String>,
+    /// The nodes, by number.
+    pub(crate) nodes: Vec<Node>,
+    /// The bandwidth of a channel in bytes per second, if the file says it.
+    pub(crate) bytes_per_s: Option<f64>,
+    /// What is assumed or left out.
+    pub(crate) notes: Notes,
     by_name: BTreeMap<String, u32>,
 }
 
@@ -38,6 +70,12 @@ impl Wiring {
     /// The number of a switch that is known.
     pub(crate) fn known(&self, name: &str) -> Option<u32> {
         self.by_name.get(name).copied()
+    }
+
+    /// Adds a node that is a host.
+    pub(crate) fn host(&mut self, router: u32, name: impl Into<String>) {
+        let name = name.into();
+        self.nodes.push(Node { router, host: Some(name.clone()), name, slot: 0 });
     }
 
     /// Builds the topology, wires between the same switches as parallel channels.
@@ -62,11 +100,11 @@ impl Wiring {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "link {one} {other} {class} x{count}");
         }
-        for (router, _) in &self.nodes {
-            let _ = writeln!(text, "node {router}");
+        for node in &self.nodes {
+            let _ = writeln!(text, "node {}", node.router);
         }
         let topology = FileTopology::from_text(&text, "the machine").map_err(MachineError::from)?;
-        Ok(Arc::new(topology))
+        Ok(Arc::new(topology.with_notes(self.notes.sentences().to_vec())))
     }
 
     fn check_connected(&self) -> Result<(), MachineError> {

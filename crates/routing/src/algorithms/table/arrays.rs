@@ -7,7 +7,7 @@ use units::{NodeId, PortId, RouterId};
 use zip::ZipArchive;
 
 use super::draft::{Columns, Draft, Interner, NONE, Origin, TableError, class, layer};
-use super::limits::{DestinationKind, MAX_BYTES, MAX_ENTRIES, MAX_LAYERS, too_large};
+use super::limits::{DestinationKind, MAX_ENTRIES, MAX_LAYERS, too_large};
 use super::npy::{self, Array};
 use crate::RoutingError;
 
@@ -70,10 +70,11 @@ fn member(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<Option<
     }
     let entry = archive.by_name(&file).map_err(|error| format!("cannot be read: `{name}`: {error}"))?;
     let mut bytes = Vec::new();
-    let read = entry.take(MAX_BYTES + 1).read_to_end(&mut bytes);
+    let most = units::input::ROUTING_TABLE.most_bytes;
+    let read = entry.take(most + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("cannot be read: `{name}`: {error}"))?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(format!("is too large: `{name}` has more than {} MiB", MAX_BYTES >> 20));
+    if bytes.len() as u64 > most {
+        return Err(format!("is too large: `{name}` has more than {} MiB", most >> 20));
     }
     npy::read(&bytes).map(Some).map_err(|problem| format!("`{name}` {problem}"))
 }

@@ -9,8 +9,6 @@ use crate::RoutingError;
 pub(crate) const MAX_ENTRIES: u64 = 1 << 28;
 /// The most layers of a table.
 pub(crate) const MAX_LAYERS: usize = 1 << 12;
-/// The most bytes of a file, and of an array in it.
-pub(super) const MAX_BYTES: u64 = 1 << 30;
 
 /// What numbers of destinations are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

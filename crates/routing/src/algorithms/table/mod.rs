@@ -20,19 +20,16 @@ mod npy;
 mod paths;
 mod text;
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::{ChannelClass, Topology};
-use units::{Draw, NodeId, PortId, RouterId, VcClass};
+use units::{Draw, NodeId, PortId, RouterId, VcClass, input};
 
 use self::compiled::Compiled;
 use self::draft::{Draft, Entry};
 pub use self::limits::DestinationKind;
-use self::limits::MAX_BYTES;
 pub(crate) use self::limits::{MAX_ENTRIES, MAX_LAYERS};
 use super::shortest_path::TieRule;
 use crate::walk::Wiring;
@@ -145,8 +142,8 @@ impl TableSpec {
     /// If the file cannot be read, names what does not exist, lacks an entry that packets need, or sends them in a loop.
     pub fn build(&self, topology: &dyn Topology, base: &Path) -> Result<impl Routing + 'static, RoutingError> {
         let name = self.path.display().to_string();
-        let bytes =
-            read(&base.join(&self.path)).map_err(|problem| RoutingError::new("path", format!("`{name}` {problem}")))?;
+        let read = input::ROUTING_TABLE.read(&base.join(&self.path));
+        let bytes = read.map_err(|problem| RoutingError::new("path", format!("`{name}` {problem}")))?;
         let network = (topology, self.destinations);
         let draft = match self.path.extension().and_then(|extension| extension.to_str()) {
             Some("npy") => arrays::read_npy(&bytes, &name, network)?,
@@ -212,24 +209,6 @@ fn routes(entries: &[Entry], choice: Choice) -> (Vec<(Route, RouteState)>, Vec<P
     };
     let routes = entries.iter().map(&mut route).collect();
     (routes, lists)
-}
-
-/// The bytes of a file, or what is wrong with it.
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let explain = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => "does not exist".to_owned(),
-        _ => format!("cannot be read: {}", units::reason(&error)),
-    };
-    // Checked before it is opened: opening a pipe would wait for its writer.
-    if !std::fs::metadata(path).map_err(explain)?.is_file() {
-        return Err("is not a file".into());
-    }
-    let mut bytes = Vec::new();
-    File::open(path).map_err(explain)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(explain)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(format!("is larger than {} MiB, the most that is read", MAX_BYTES >> 20));
-    }
-    Ok(bytes)
 }
 
 impl Routing for Table {

@@ -1,7 +1,6 @@
 //! The nodes of a file.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
@@ -163,7 +162,7 @@ impl File {
 fn protobuf(path: &Path, visit: &mut json::Visit<'_>) -> Result<(), ChakraError> {
     let name = path.display().to_string();
     let cannot = |error: std::io::Error| ChakraError::Unreadable { file: name.clone(), reason: units::reason(&error) };
-    let mut messages = Messages { reader: BufReader::new(fs::File::open(path).map_err(cannot)?), at: 0, name: &name };
+    let mut messages = Messages { reader: BufReader::new(units::input::open(path).map_err(cannot)?), at: 0, name: &name };
     let head: Option<GlobalMetadata> = messages.next()?;
     if head.is_none() {
         return Err(messages.garbled(0, "it is empty: a trace begins with its metadata"));

@@ -116,7 +116,7 @@ impl Index {
 /// Opens a trace and reads its index.
 pub fn open(path: &Path) -> Result<(File, Index), TraceError> {
     let failed = |error: std::io::Error| TraceError::file(&error);
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = units::input::open(path).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
     let mut head = [0; 8];
     let begun = file.read(&mut head).map_err(failed)?;

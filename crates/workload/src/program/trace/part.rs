@@ -29,7 +29,7 @@ pub struct Part {
 impl Part {
     /// Opens a file.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
-        let file = File::open(path).map_err(|error| TraceError::file(&error))?;
+        let file = units::input::open(path).map_err(|error| TraceError::file(&error))?;
         let mut reader = Reader::new(file, WINDOW);
         for (place, wanted) in MAGIC.into_iter().enumerate() {
             match reader.byte()? {

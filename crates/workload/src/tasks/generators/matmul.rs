@@ -61,7 +61,7 @@ impl MatmulSpec {
         graph.phases.push(Phase::of("b", line(1)));
         graph.phases.push(Phase::of("c", line(self.n)));
         graph.arrays.push(TaskArray { name: "chares".into(), first: 0, dims, periodic: vec![false; 3] });
-        graph.assumed.push(
+        graph.notes.push(
             "The paper says that portions go to tasks \"which share its Z and X coordinate\"; replication along Z and X, which it \
              says before, goes to those that share the other two."
                 .into(),

@@ -53,7 +53,7 @@ impl MilcSpec {
             "{0}^4 sites a task and {1} bytes a site of a face; the paper gives neither.",
             self.sites, self.site_bytes
         );
-        graph.assumed.push(assumed);
+        graph.notes.push(assumed);
         Ok(graph)
     }
 }

@@ -109,7 +109,7 @@ impl NamdSpec {
         let array = |name: &str, first, dims, ring| TaskArray { name: name.into(), first, dims, periodic: ring };
         graph.arrays.push(array("patches", 0, self.patches.clone(), vec![true; 3]));
         graph.arrays.push(array("computes", patches, vec![tasks - patches], vec![false]));
-        graph.assumed.push(format!(
+        graph.notes.push(format!(
             "{} bytes an atom, and loads of 1 for a pair and {} for a patch with itself.",
             self.atom_bytes, self.self_load
         ));

@@ -158,7 +158,7 @@ impl OpenAtomSpec {
             array("realspace", gspace, vec![states, real_planes]),
             array("paircalculators", gspace + realspace, vec![blocks, blocks, planes]),
         ];
-        graph.assumed.push(format!(
+        graph.notes.push(format!(
             "{states} states, {planes} planes of GSpace, {real_planes} of RealSpace, blocks of {block} states, messages of {} and {} \
              bytes, and loads of 1 and {} of a PairCalculator; the paper gives none of them.",
             self.transpose_bytes, self.pair_bytes, self.pair_load

@@ -10,6 +10,8 @@
 //! Left out: objects that may not migrate and what they send or get, what processors themselves send objects (such as broadcasts), and
 //! the time that processors spend beside objects.
 
+use units::Notes;
+
 use super::text::tasks;
 use crate::tasks::{ArcList, GraphError, TaskGraph};
 
@@ -43,7 +45,7 @@ struct Object {
 
 /// Reads a graph.
 pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
-    let mut dump = Dump { bytes, at: 0 };
+    let mut dump = Dump { bytes, at: 0, of_others: 0 };
     dump.header()?;
     let (processors, expected) = dump.processors()?;
     let objects = dump.objects(expected)?;
@@ -64,13 +66,25 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
         return Err(dump.wrong(format!("{} bytes are left behind its last record", bytes.len() - dump.at)));
     }
     let loads = migrating.iter().map(|object| object.seconds).collect();
-    Ok(TaskGraph { loads, ..TaskGraph::new("dump", arcs.build()) })
+    let mut notes = Notes::default();
+    let fixed = (objects.len() - migrating.len()) as u64;
+    let rest = "left out: they may not migrate, and what they send or get";
+    notes.count(fixed, ["object", "objects"], ["is", "are"], rest);
+    notes.count(
+        dump.of_others,
+        ["record of messages", "records of messages"],
+        ["is", "are"],
+        "left out: not between tasks",
+    );
+    Ok(TaskGraph { loads, notes: notes.sentences().to_vec(), ..TaskGraph::new("dump", arcs.build()) })
 }
 
 /// A dump, read up to a byte.
 struct Dump<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Records of messages that are not between two tasks.
+    of_others: u64,
 }
 
 impl Dump<'_> {
@@ -205,10 +219,10 @@ impl Dump<'_> {
             let receivers = self.receivers()?;
             let messages = self.natural("messages")?;
             let bytes = self.natural("bytes")?;
-            for receiver in receivers.iter().filter_map(task_of) {
-                if let Some(sender) = sender {
-                    arcs.add(sender, receiver, u64::from(bytes), messages);
-                }
+            let tasks: Vec<u32> = receivers.iter().filter_map(task_of).collect();
+            self.of_others += u64::from(sender.is_none() || tasks.len() < receivers.len().max(1));
+            if let Some(sender) = sender {
+                tasks.into_iter().for_each(|receiver| arcs.add(sender, receiver, u64::from(bytes), messages));
             }
         }
         Ok(())

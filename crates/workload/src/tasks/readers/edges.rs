@@ -1,9 +1,13 @@
-//! Lists of edges: lines `from,to,bytes[,messages]`, tasks from 0, in the dialect of `crate::rows`.
+//! Lists of edges: lines `from,to,bytes[,messages]`, or in the order of a heading, tasks from 0, in the dialect of `crate::rows`.
 //! What goes both ways is two lines. Lines `task,number[,load]` give tasks a load, which is 1 without, and name tasks that
 //! have no edges. Lines `multicast,root,bytes,member,...` and `reduction,root,bytes,member,...` are groups. The number of tasks is one more than the largest that is named.
 
+use std::collections::BTreeMap;
+
+use units::Notes;
+
 use super::text::{amount, loops, number, tasks};
-use crate::rows::{MULTICAST, REDUCTION, TASK, rows, words};
+use crate::rows::{Columns, MULTICAST, REDUCTION, TASK, rows, words};
 use crate::tasks::{ArcList, GraphError, Group, GroupKind, TaskGraph};
 
 /// What a line can be.
@@ -14,7 +18,8 @@ const EXPECTED: &str =
 #[derive(Default)]
 struct Lists {
     edges: Vec<(u32, u32, u64, u32)>,
-    loads: Vec<(u32, f64)>,
+    /// By task, its load and the line that says it.
+    loads: BTreeMap<u32, (f64, u64)>,
     groups: Vec<Group>,
     /// One more than the largest task.
     tasks: u32,
@@ -23,13 +28,14 @@ struct Lists {
 /// Reads a graph.
 pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     let mut lists = Lists::default();
+    let columns = Columns::of(bytes, "bytes").map_err(|(line, message)| GraphError::at(line, message))?;
     for (place, row) in rows(bytes) {
         let all: Vec<&[u8]> = words(row).collect();
         match all[0] {
             TASK => lists.task(&all[1..], place)?,
             MULTICAST => lists.group(GroupKind::Multicast, &all[1..], place)?,
             REDUCTION => lists.group(GroupKind::Reduction, &all[1..], place)?,
-            _ => lists.edge(&all, place)?,
+            _ => lists.edge(&columns, &all, place)?,
         }
     }
     if lists.tasks == 0 {
@@ -39,22 +45,23 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     lists.edges.into_iter().for_each(|(from, to, amount, messages)| arcs.add(from, to, amount, messages));
     let mut graph = TaskGraph::new("edges", arcs.build());
     graph.phases[0].groups = lists.groups;
-    lists.loads.into_iter().for_each(|(task, load)| graph.loads[task as usize] = load);
+    lists.loads.into_iter().for_each(|(task, (load, _))| graph.loads[task as usize] = load);
+    let mut notes = Notes::default();
+    columns.note(&mut notes);
+    graph.notes = notes.sentences().to_vec();
     Ok(graph)
 }
 
 impl Lists {
     /// Takes the words of `from,to,bytes[,messages]`.
-    fn edge(&mut self, all: &[&[u8]], place: u64) -> Result<(), GraphError> {
-        if all.len() < 3 || all.len() > 4 {
-            return Err(GraphError::at(place, EXPECTED));
-        }
-        let (from, to) = (task(all[0], place)?, task(all[1], place)?);
+    fn edge(&mut self, columns: &Columns, all: &[&[u8]], place: u64) -> Result<(), GraphError> {
+        let row = columns.pick(all).map_err(|why| GraphError::at(place, format!("{why}; {EXPECTED}")))?;
+        let (from, to) = (task(row.from, place)?, task(row.to, place)?);
         if from == to {
             return Err(loops(u64::from(from), place));
         }
-        let messages = messages(all.get(3).copied(), place)?;
-        self.edges.push((from, to, amount(all[2], place)?, messages));
+        let messages = messages(row.messages, place)?;
+        self.edges.push((from, to, amount(row.amount, place)?, messages));
         self.tasks = self.tasks.max(from + 1).max(to + 1);
         Ok(())
     }
@@ -89,7 +96,11 @@ impl Lists {
         };
         let number = task(number, place)?;
         if let Some(word) = load {
-            self.loads.push((number, load_of(word, place)?));
+            let load = load_of(word, place)?;
+            if let Some((_, before)) = self.loads.insert(number, (load, place)) {
+                let message = format!("the load of task {number} is given already, in line {before}");
+                return Err(GraphError::at(place, message));
+            }
         }
         self.tasks = self.tasks.max(number + 1);
         Ok(())

@@ -1,12 +1,16 @@
 //! Matrices of bytes between ranks: row i, column j is what rank i sends rank j, in the dialect of `crate::rows`. Fractions of
 //! bytes are rounded up. The diagonal must be 0.
 
+use units::Notes;
+
 use super::text::{amount, loops, tasks};
-use crate::rows::{rows, words};
+use crate::rows::{matrix_heading, rows, words};
 use crate::tasks::{ArcList, GraphError, TaskGraph};
 
 /// Reads a graph.
 pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
+    let mut notes = Notes::default();
+    matrix_heading(bytes, &mut notes).map_err(|(line, message)| GraphError::at(line, message))?;
     let mut arcs = ArcList::new(0);
     let (mut width, mut row, mut last) = (0_u64, 0_u64, 1);
     for (place, line) in rows(bytes) {
@@ -32,5 +36,5 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     if row != width || width == 0 {
         return Err(GraphError::at(last, format!("the matrix has {row} rows and {width} columns; it must be square")));
     }
-    Ok(TaskGraph::new("matrix", arcs.build()))
+    Ok(TaskGraph { notes: notes.sentences().to_vec(), ..TaskGraph::new("matrix", arcs.build()) })
 }

@@ -9,7 +9,6 @@ mod metis;
 mod npy;
 mod text;
 
-use std::io::Read;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -17,12 +16,11 @@ use serde::{Deserialize, Serialize};
 
 pub use metis::write_metis;
 
+use units::input;
+
 use super::limits::summable;
 use super::{GraphError, TaskGraph};
 use crate::rows::{self, Form};
-
-/// The most bytes of a file.
-const MAX_BYTES: u64 = 1 << 32;
 
 /// How a file writes a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -68,13 +66,7 @@ pub fn read_graph(path: &Path, name: &str, format: Option<GraphFormat>) -> Resul
                        or is a matrix, .mat, .txt and .npy are matrices, and no dump of Charm++ begins so";
         return Err(GraphError::new(message).in_file(name));
     };
-    let explain =
-        |error: std::io::Error| GraphError::new(format!("it cannot be read: {}", units::reason(&error))).in_file(name);
-    let mut bytes = Vec::new();
-    std::fs::File::open(path).map_err(explain)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(explain)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(GraphError::new("it is larger than 4 GiB, the most that is read").in_file(name));
-    }
+    let bytes = input::TASK_GRAPH.read(path).map_err(|error| GraphError::new(format!("it {error}")).in_file(name))?;
     parse_graph(&bytes, format)
         .map(|graph| TaskGraph { name: name.to_owned(), ..graph })
         .map_err(|error| error.in_file(name))
@@ -83,7 +75,10 @@ pub fn read_graph(path: &Path, name: &str, format: Option<GraphFormat>) -> Resul
 /// Whether a file is a dump of Charm++, whose name ends in the number of a step.
 fn begins_as_dump(path: &Path) -> bool {
     let mut begin = [0; 4];
-    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut begin)).is_ok() && charm::is_dump(&begin)
+    // A pipe would lose what is read of it here.
+    path.is_file()
+        && input::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut begin)).is_ok()
+        && charm::is_dump(&begin)
 }
 
 /// Reads a graph from a file's bytes.

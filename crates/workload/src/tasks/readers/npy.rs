@@ -76,7 +76,11 @@ fn header_of(text: &str) -> Result<Header<'_>, GraphError> {
     let sizes = shape.split(',').map(str::trim).filter(|size| !size.is_empty()).map(str::parse);
     Ok(Header {
         descr: descr.ok_or_else(|| wrong("descr"))?,
-        by_columns: value("fortran_order")?.starts_with("True"),
+        by_columns: match value("fortran_order")? {
+            own if own.starts_with("True") => true,
+            own if own.starts_with("False") => false,
+            _ => return Err(wrong("fortran_order")),
+        },
         shape: sizes.collect::<Result<_, _>>().map_err(|_| wrong("shape"))?,
     })
 }

@@ -1,0 +1,141 @@
+//! The text of a dump: sections with the lines of their ports, and nothing that is not understood.
+
+use std::collections::BTreeMap;
+
+use crate::MachineError;
+
+/// The kind of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DeviceKind {
+    Switch,
+    Adapter,
+    /// A router between subnets.
+    Router,
+}
+
+/// A device with its connected ports.
+#[derive(Debug)]
+pub(super) struct Device<'a> {
+    pub kind: DeviceKind,
+    pub description: &'a str,
+    /// The line of its section.
+    pub line: u64,
+    /// By number, where a port leads.
+    pub ports: BTreeMap<u32, Wire<'a>>,
+}
+
+/// The line of a port.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wire<'a> {
+    /// The line's number.
+    pub line: u64,
+    /// The device at the other end, and its port.
+    pub peer: (&'a str, u32),
+    /// What the line says of the other end.
+    pub description: &'a str,
+    /// Width and speed such as `4xNDR`, if the line has them.
+    pub speed: Option<&'a str>,
+}
+
+/// A dump.
+#[derive(Debug, Default)]
+pub(super) struct Dump<'a> {
+    /// The devices by their GUIDs.
+    pub devices: BTreeMap<&'a str, Device<'a>>,
+    /// Messages of the tool among the lines: how many, and the line of the first.
+    pub messages: (u64, u64),
+}
+
+/// The beginnings of lines that say nothing of wires.
+const IDENTIFIERS: [&str; 6] = ["vendid=", "devid=", "sysimgguid=", "switchguid=", "caguid=", "rtguid="];
+/// Headings of a dump that groups the devices of a chassis (`ibnetdiscover -g`).
+const HEADINGS: [&str; 5] = ["Chassis", "Non-Chassis", "Spine", "Line", "GUID"];
+/// The beginnings of messages that the tool writes beside the dump.
+const MESSAGES: [&str; 5] = ["ibwarn:", "ibdebug:", "ibpanic:", "src/", "/usr/"];
+
+/// Reads a dump.
+///
+/// # Errors
+/// At a line that is not understood, a port outside of a section, and a device or a port that is listed twice.
+pub(super) fn read(text: &str) -> Result<Dump<'_>, MachineError> {
+    let mut dump = Dump::default();
+    let mut here: Option<&str> = None;
+    for (number, line) in (1..).zip(text.lines()) {
+        let wrong = |message: String| Err(MachineError::at(number, message));
+        if let Some((guid, device)) = section(number, line) {
+            if let Some(before) = dump.devices.insert(guid, device) {
+                let message = format!(
+                    "{guid} has a second section (the first begins at line {}): is the file made of two dumps?",
+                    before.line
+                );
+                return wrong(message);
+            }
+            here = Some(guid);
+        } else if line.starts_with('[') {
+            let Some(device) = here.and_then(|guid| dump.devices.get_mut(guid)) else {
+                return wrong("a port outside of a section".to_owned());
+            };
+            let Some((port, wire)) = wire(number, line) else {
+                return wrong("expected a port such as `[1] \"S-0002c9\"[17](...) # \"name\" lid 4 4xHDR`".to_owned());
+            };
+            if let Some(before) = device.ports.insert(port, wire) {
+                return wrong(format!("port {port} is listed already, in line {}", before.line));
+            }
+        } else if MESSAGES.iter().any(|begin| line.starts_with(begin)) {
+            let (count, first) = dump.messages;
+            dump.messages = (count + 1, if count == 0 { number } else { first });
+        } else if !is_beside(line) {
+            let line: String = line.trim().chars().take(40).flat_map(char::escape_debug).collect();
+            return wrong(format!(
+                "`{line}` is no line of ibnetdiscover: no section (Switch, Ca, Rt), no port, no identifier, no comment"
+            ));
+        }
+    }
+    Ok(dump)
+}
+
+/// Whether a line says nothing of wires: a comment, an identifier, a heading, or nothing.
+fn is_beside(line: &str) -> bool {
+    let line = line.trim();
+    let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
+    line.is_empty() || line.starts_with('#') || line.starts_with('(') || begins(&IDENTIFIERS) || begins(&HEADINGS)
+}
+
+/// `Switch 65 "S-2c5e" # "name" ...`, `Ca 1 "H-2c5e" # "name"` or `Rt 2 "R-2c5e" # "name"`.
+pub(super) fn section(line: u64, text: &str) -> Option<(&str, Device<'_>)> {
+    let (word, rest) = text.split_once(char::is_whitespace)?;
+    let kind = match word {
+        "Switch" => DeviceKind::Switch,
+        "Ca" => DeviceKind::Adapter,
+        "Rt" => DeviceKind::Router,
+        _ => return None,
+    };
+    let (ports, rest) = rest.split_once('"')?;
+    ports.trim().parse::<u32>().ok()?;
+    let (guid, rest) = rest.split_once('"')?;
+    let description = rest.split_once('"').and_then(|(_, rest)| rest.split_once('"')).map_or("", |(name, _)| name);
+    (!guid.is_empty()).then_some((guid, Device { kind, description: description.trim(), line, ports: BTreeMap::new() }))
+}
+
+/// `[1](guid) "S-2c5e"[17][ext 3](guid) # "name" lid 4 4xHDR`.
+fn wire(line: u64, text: &str) -> Option<(u32, Wire<'_>)> {
+    let (port, rest) = text.strip_prefix('[')?.split_once(']')?;
+    let (_, rest) = rest.split_once('"')?;
+    let (peer, rest) = rest.split_once('"')?;
+    let (peer_port, rest) = rest.strip_prefix('[')?.split_once(']')?;
+    if !["S-", "H-", "R-"].iter().any(|kind| peer.starts_with(kind)) {
+        return None;
+    }
+    let description = rest.split('"').nth(1).unwrap_or("").trim();
+    let behind = rest.rsplit('"').next().unwrap_or("");
+    let speed = behind.split_whitespace().find(|word| is_speed(word));
+    let peer = (peer, peer_port.parse().ok()?);
+    Some((port.parse().ok()?, Wire { line, peer, description, speed }))
+}
+
+/// Whether a word is a width and a speed.
+fn is_speed(word: &str) -> bool {
+    word.split_once('x').is_some_and(|(width, speed)| {
+        !width.is_empty() && width.bytes().all(|byte| byte.is_ascii_digit()) && !speed.is_empty() && width != "0"
+    })
+}

@@ -1,0 +1,224 @@
+//! An InfiniBand fabric as `ibnetdiscover` prints it: a section for each switch and each channel adapter, with a line for
+//! each connected port.
+//!
+//! Every adapter that is connected to a switch is a node, called by its description (host and device); an adapter with
+//! several ports is attached to the switch of its first one. Several adapters of a host are slots of it. Wires between switches
+//! become channels of the class `link`, parallel ones as many. Switches are numbered in the order of their GUIDs, nodes in that of
+//! their names, so that the order of sections does not matter.
+//!
+//! Left out with a note: aggregation nodes (SHARP: an adapter inside a switch), routers between subnets, cables from a switch to itself,
+//! adapters without a section or a switch, further ports of adapters.
+
+mod dump;
+mod speeds;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::dump::{Device, DeviceKind, Dump, Wire};
+use self::speeds::Speeds;
+use super::Wiring;
+use super::wiring::{Node, natural};
+use crate::MachineError;
+
+/// What the description of an aggregation node contains.
+const AGGREGATION: &str = "aggregation node";
+
+/// Whether a text seems to be of this format.
+pub(crate) fn recognize(text: &str) -> bool {
+    text.lines().any(|line| dump::section(0, line).is_some_and(|(_, device)| device.kind == DeviceKind::Switch))
+}
+
+/// Reads a fabric.
+///
+/// # Errors
+/// At a line that is not understood or that contradicts another, and if a switch has no section.
+pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
+    let dump = dump::read(text)?;
+    let mut fabric = Fabric {
+        dump: &dump,
+        wiring: Wiring::default(),
+        left: LeftOut::default(),
+        speeds: Speeds::default(),
+        names: BTreeSet::new(),
+    };
+    for (guid, _) in dump.devices.iter().filter(|(_, device)| device.kind == DeviceKind::Switch) {
+        fabric.wiring.router(guid);
+    }
+    for (&guid, device) in &dump.devices {
+        for (&port, wire) in &device.ports {
+            fabric.wire((guid, port), device, wire)?;
+        }
+    }
+    fabric.nodes();
+    Ok(fabric.finish())
+}
+
+/// What is not in the network, by what it is.
+#[derive(Default)]
+struct LeftOut<'a> {
+    aggregation: BTreeSet<&'a str>,
+    /// Adapters that switches list and that have no section.
+    without_section: BTreeSet<&'a str>,
+    without_switch: u64,
+    routers: BTreeSet<&'a str>,
+    /// Ends of cables from a switch to itself.
+    loops: u64,
+    further_ports: u64,
+    /// Wires that only one end lists.
+    one_ended: u64,
+}
+
+struct Fabric<'a> {
+    dump: &'a Dump<'a>,
+    wiring: Wiring,
+    left: LeftOut<'a>,
+    speeds: Speeds,
+    /// The descriptions of nodes.
+    names: BTreeSet<&'a str>,
+}
+
+fn is_aggregation(description: &str) -> bool {
+    description.to_ascii_lowercase().contains(AGGREGATION)
+}
+
+impl<'a> Fabric<'a> {
+    /// Takes the wire that one of its ends lists.
+    fn wire(&mut self, from: (&'a str, u32), device: &Device<'a>, wire: &Wire<'a>) -> Result<(), MachineError> {
+        let (peer, peer_port) = wire.peer;
+        let Some(other) = self.dump.devices.get(peer) else { return self.to_unknown(wire) };
+        let back = other.ports.get(&peer_port);
+        if let Some(back) = back.filter(|back| back.peer != from) {
+            let message = format!(
+                "port {} of {} leads to port {peer_port} of {peer}, which leads to port {} of {} (line {})",
+                from.1, from.0, back.peer.1, back.peer.0, back.line
+            );
+            return Err(MachineError::at(wire.line, message));
+        }
+        if back.is_none() {
+            self.left.one_ended += 1;
+        }
+        let switches = device.kind == DeviceKind::Switch && other.kind == DeviceKind::Switch;
+        if switches && from.0 == peer {
+            self.left.loops += if back.is_some() && from.1 != peer_port { 1 } else { 2 };
+        } else if back.is_none() || from < wire.peer {
+            if let (true, Some(one), Some(other)) = (switches, self.wiring.known(from.0), self.wiring.known(peer)) {
+                self.wiring.wires.push((one, other, "link".to_owned()));
+            }
+            let ends = [wire.speed, back.and_then(|back| back.speed)];
+            let counts =
+                ![device, other].iter().any(|end| end.kind == DeviceKind::Router || is_aggregation(end.description));
+            self.speeds.count(ends, back.is_some(), (switches, counts));
+        }
+        Ok(())
+    }
+
+    /// Takes a wire to a device that has no section.
+    fn to_unknown(&mut self, wire: &Wire<'a>) -> Result<(), MachineError> {
+        let peer = wire.peer.0;
+        match peer.as_bytes() {
+            [b'S', ..] => return Err(MachineError::at(wire.line, format!("the switch {peer} has no section"))),
+            [b'R', ..] => self.left.routers.insert(peer),
+            _ if is_aggregation(wire.description) => self.left.aggregation.insert(peer),
+            _ => self.left.without_section.insert(peer),
+        };
+        Ok(())
+    }
+
+    /// Makes nodes of the adapters.
+    fn nodes(&mut self) {
+        for (&guid, device) in &self.dump.devices {
+            match device.kind {
+                DeviceKind::Switch => {}
+                DeviceKind::Router => _ = self.left.routers.insert(guid),
+                DeviceKind::Adapter if is_aggregation(device.description) => _ = self.left.aggregation.insert(guid),
+                DeviceKind::Adapter => self.adapter(guid, device),
+            }
+        }
+        // By the names of hosts; adapters that name none come last.
+        self.wiring.nodes.sort_by_cached_key(|node| (node.host.is_none(), natural(&node.name)));
+        let mut slots: BTreeMap<String, u32> = BTreeMap::new();
+        for node in &mut self.wiring.nodes {
+            if let Some(host) = &node.host {
+                let next = slots.entry(host.clone()).or_default();
+                node.slot = *next;
+                *next += 1;
+            }
+        }
+        let shared = slots.values().filter(|&&slots| slots > 1).count() as u64;
+        let verbs = ["has", "have"];
+        let rest = "several adapters; each adapter is a node, and they are the slots of the host";
+        self.wiring.notes.count(shared, ["host", "hosts"], verbs, rest);
+    }
+
+    fn adapter(&mut self, guid: &'a str, device: &Device<'a>) {
+        let mut homes = device.ports.values().filter_map(|wire| self.wiring.known(wire.peer.0));
+        let Some(router) = homes.next() else {
+            self.left.without_switch += 1;
+            return;
+        };
+        self.left.further_ports += homes.count() as u64;
+        let host = host(device.description).map(str::to_owned);
+        let name = if host.is_some() { device.description } else { guid };
+        let name = if self.names.insert(name) { name.to_owned() } else { format!("{name} {guid}") };
+        self.wiring.nodes.push(Node { router, name, host, slot: 0 });
+    }
+
+    fn finish(self) -> Wiring {
+        let Self { mut wiring, left, speeds, dump, .. } = self;
+        let notes = &mut wiring.notes;
+        let (is, out) = (["is", "are"], "left out");
+        let mut count = |count: u64, things: [&str; 2]| notes.count(count, things, is, out);
+        count(left.aggregation.len() as u64, ["aggregation node", "aggregation nodes"]);
+        count(left.without_section.len() as u64, ["adapter without a section", "adapters without a section"]);
+        count(left.without_switch, ["adapter that leads to no switch", "adapters that lead to no switch"]);
+        count(left.routers.len() as u64, ["router to another subnet", "routers to other subnets"]);
+        count(left.loops / 2, ["cable from a switch to itself", "cables from a switch to itself"]);
+        count(left.further_ports, ["further port of an adapter", "further ports of adapters"]);
+        notes.count(left.one_ended, ["wire", "wires"], is, "listed by one end only");
+        let unnamed = wiring.nodes.iter().filter(|node| node.host.is_none()).count() as u64;
+        let verbs = ["does not name its host", "do not name their hosts"];
+        notes.count(unnamed, ["adapter", "adapters"], verbs, "and stand under their GUIDs");
+        let (messages, first) = dump.messages;
+        let rest = format!("among the lines (line {first}): devices may be missing");
+        notes.count(messages, ["message of the tool", "messages of the tool"], is, &rest);
+        wiring.bytes_per_s = speeds.describe(notes);
+        wiring
+    }
+}
+
+/// The host that a description begins with: `HOST`, or `HOST DEVICE`. Adapters whose driver sets none are described by their maker
+/// (`MT4129 ConnectX7 Mellanox Technologies`) or as `localhost`.
+fn host(description: &str) -> Option<&str> {
+    let mut words = description.split_whitespace();
+    let (host, device) = (words.next()?, words.next());
+    let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    let is_type = host.strip_prefix("MT").is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+    let lower = host.to_ascii_lowercase();
+    let is_maker = ["mellanox", "nvidia", "intel", "qlogic", "connectx", "infinihost"].contains(&lower.as_str());
+    let is_local = lower.split('.').next() == Some("localhost") || lower == "(none)";
+    let named = words.next().is_none() && host.bytes().all(letters) && !(is_type || is_maker || is_local);
+    (named && device.is_none_or(|device| !device.eq_ignore_ascii_case("technologies"))).then_some(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host;
+
+    #[test]
+    fn hosts_are_told_from_types_of_adapters() {
+        // Would catch a rankfile for a host that does not exist, and a host that is lost.
+        for (description, found) in [
+            ("gpu00 mlx5_0", Some("gpu00")),
+            ("a01-p1-dgx-01-c01 HCA-2", Some("a01-p1-dgx-01-c01")),
+            ("node7", Some("node7")),
+            ("MT4129 ConnectX7   Mellanox Technologies", None),
+            ("Mellanox Technologies", None),
+            ("localhost HCA-1", None),
+            ("localhost.localdomain mlx5_3", None),
+            ("MT25408", None),
+            ("", None),
+        ] {
+            assert_eq!(host(description), found, "{description}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What a reader has left out or assumed, counted.
+
+/// Sentences about what the reader of a file has left out or assumed, each once, in the order in which they were added.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    sentences: Vec<String>,
+}
+
+impl Notes {
+    /// Adds a sentence unless it is known.
+    pub fn add(&mut self, sentence: impl Into<String>) {
+        let sentence = sentence.into();
+        if !self.sentences.contains(&sentence) {
+            self.sentences.push(sentence);
+        }
+    }
+
+    /// Adds `<count> <thing> <verb> <rest>` if `count` is positive: the first of `things` and of `verbs` is the singular.
+    pub fn count(&mut self, count: u64, things: [&str; 2], verbs: [&str; 2], rest: &str) {
+        if count > 0 {
+            let verb = verbs[usize::from(count > 1)];
+            self.add(format!("{} {verb} {rest}", counted(count, things)));
+        }
+    }
+
+    /// The sentences.
+    pub fn sentences(&self) -> &[String] {
+        &self.sentences
+    }
+}
+
+/// A number with the singular or the plural of what is counted.
+pub fn counted(count: u64, things: [&str; 2]) -> String {
+    format!("{count} {}", things[usize::from(count != 1)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_counted_once() {
+        // Would catch a note for nothing, a plural of one, and a sentence that is said twice.
+        let mut notes = Notes::default();
+        notes.count(0, ["wire", "wires"], ["is", "are"], "left out");
+        notes.count(1, ["wire", "wires"], ["is", "are"], "left out");
+        notes.count(2, ["node", "nodes"], ["is", "are"], "left out");
+        notes.add("1 wire is left out");
+        assert_eq!(notes.sentences(), ["1 wire is left out", "2 nodes are left out"]);
+    }
+}
