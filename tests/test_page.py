@@ -119,7 +119,8 @@ def test_a_drawing_of_the_machine_is_carried_along(pair: tuple[Path, Path]) -> N
     """Catches a drawing whose names could clash with those of another."""
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect id="a" width="4" height="4"/></svg>'
     data = held(page.render([page.Side("a", ct.Results.read(pair[0]), svg)]))
-    prefix, _, code = data["results"][0]["drawing"].partition(",")
+    ((_, address),) = data["results"][0]["drawings"]
+    prefix, _, code = address.partition(",")
     assert (prefix, base64.b64decode(code).decode()) == ("data:image/svg+xml;base64", svg)
 
 
@@ -127,7 +128,7 @@ def test_the_command_draws_the_machine(pair: tuple[Path, Path], cutthrough: Call
     """Catches a page without its machine, and a drawing of a machine whose channels are not known."""
     path = tmp_path / "page.html"
     assert cutthrough("report", pair[0], "--out", path).status == 0
-    drawing = held(path.read_text(encoding="utf-8"))["results"][0]["drawing"]
+    ((_, drawing),) = held(path.read_text(encoding="utf-8"))["results"][0]["drawings"]
     assert b"<svg" in base64.b64decode(drawing.partition(",")[2])
     assert page.drawn(replace(ct.Results.read(pair[0]), network=None)) == ""
 

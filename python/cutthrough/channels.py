@@ -349,14 +349,16 @@ class _Analyses:
     """The exact loads of an experiment's points, as many as can be afforded."""
 
     found: dict[int, tuple[str, Doubles]] = field(default_factory=dict)
+    by_job: dict[int, list[Doubles]] = field(default_factory=dict)
     spent: int = 0
 
-    def mean(self, experiment: _core.Experiment, indices: Sequence[int]) -> tuple[str, Doubles] | None:
+    def mean(self, experiment: _core.Experiment, indices: Sequence[int], jobs: int = 0) -> tuple[str, Doubles] | None:
         """The mean loads of some points of one topology, per unit of offered load; None if that would take too long."""
         missing = [index for index in indices if index not in self.found]
         if missing:
             topology = experiment.topology(missing[0])
-            cost = topology.nodes * topology.routers * len(missing)
+            # Of several jobs the loads of each are computed besides those of all.
+            cost = topology.nodes * topology.routers * len(missing) * (1 + jobs)
             if self.spent + cost > AFFORDABLE:
                 return None
             self.spent += cost
@@ -365,6 +367,14 @@ class _Analyses:
             self.found[index] = json.loads(described)["loads_kind"], doubles(per_load)
         name, _ = self.found[indices[0]]
         return name, np.mean([self.found[index][1] for index in indices], axis=0)
+
+    def of_jobs(self, experiment: _core.Experiment, indices: Sequence[int]) -> list[Doubles]:
+        """The mean loads of each job of some points whose loads are known, per unit of what the job offers."""
+        for index in indices:
+            if index not in self.by_job:
+                self.by_job[index] = [doubles(own) for own in experiment.job_loads(index)]
+        jobs = range(len(self.by_job[indices[0]]))
+        return [np.mean([self.by_job[index][job] for index in indices], axis=0) for job in jobs]
 
 
 @dataclass
@@ -404,22 +414,21 @@ class Network:
         exact = None if accepted is None else self._reference(place)
         if exact is not None:
             name, per_load = exact
-            columns[name] = per_load * self._carried(place, per_load)
+            columns[name] = self._carried(place, per_load)
         return self._machine(place).loads(columns)
 
-    def _carried(self, place: int, per_load: Doubles) -> float:
-        """The load that exact loads are shown at: what was accepted.
+    def _carried(self, place: int, per_load: Doubles) -> Doubles:
+        """The loads of channels at the accepted load.
 
-        Of several jobs each accepts its load for a time of its own, and uses are of the time in which any is counted:
-        the load at which nodes inject as much as they have.
+        Of several jobs each accepts its own load for its own time, as a share of the time in which any is counted.
         """
         outcome = self.outcomes[place]
-        if outcome.point.get("jobs"):
-            machine = self._machine(place)
-            ends = machine.number[machine.table.column("class").to_numpy(zero_copy_only=False) == "injection"]
-            if (offered := float(per_load[ends].sum())) > 0.0:
-                return float(outcome.utilization[ends].sum()) / offered
-        return float(outcome.point["accepted_load"])
+        jobs = outcome.point.get("jobs")
+        if not jobs:
+            return per_load * float(outcome.point["accepted_load"])
+        loads = self._analyses.of_jobs(self.experiment, (outcome.index, *outcome.others))
+        accepted = [float(job["accepted_load"] or 0.0) * float(job["counted_share"]) for job in jobs]
+        return np.sum([own * part for own, part in zip(loads, accepted, strict=True)], axis=0)
 
     def _machine(self, place: int) -> Machine:
         key = self._key(place, lambda name: name.startswith("topology"))
@@ -441,7 +450,9 @@ class Network:
         outcome = self.outcomes[place]
         try:
             # What is drawn by the seed, such as a placement, has other exact loads with every seed.
-            found = self._analyses.mean(self.experiment, (outcome.index, *outcome.others))
+            found = self._analyses.mean(
+                self.experiment, (outcome.index, *outcome.others), len(outcome.point.get("jobs", ()))
+            )
         except _core.ExperimentError as error:
             # The point has run: its loads have no expression, as of some multicasts. Those of others have none either.
             note = f"Exact loads were left out: {error.message}."

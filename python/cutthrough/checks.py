@@ -10,12 +10,15 @@ from rich.table import Table
 from cutthrough.reports import memory_lines
 from cutthrough.series import brief_labels, label_of
 from cutthrough.tables import Column, Fitted
+from cutthrough.units import plain_number, shown, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = ["check_table", "checks_table", "cost_line", "warnings_of"]
 
+#: Nanoseconds of a picosecond.
+PICOSECONDS = 1e-3
 #: A number in a warning, with its unit.
 QUANTITY = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?: (?:[KMG]i?|k)?B\b| [pnum]?s\b)?")
 
@@ -27,7 +30,7 @@ def check_table(report: Mapping[str, Any]) -> Table:
     table.add_column()
     for name, value in report.items():
         if value is not None and not isinstance(value, dict | list):
-            table.add_row(name.replace("_", " "), _shown_value(value))
+            table.add_row(*_shown_row(name, value))
     for line in memory_lines(report.get("router_memory", ())):
         table.add_row("buffers of a router", line)
     return table
@@ -56,9 +59,18 @@ def checks_table(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> Fi
 def cost_line(points: Sequence[Mapping[str, Any]]) -> str:
     """What running all points takes, in a sentence."""
     least, most = (sum(point[key] for point in points) for key in ("seconds", "seconds_most"))
+    hops, messages = (sum(point[key] for point in points) for key in ("packet_hops", "messages"))
     memory = max(point["memory_bytes"] for point in points) / 1e6
     closed = f"up to {most:,.1f} s if none converges, " if most > least else ""
-    return f"About {least:,.1f} s on one core, {closed}and up to {memory:,.1f} MB a point that runs at a time."
+    bound = any(point["is_lower_bound"] for point in points)
+    about = "At least" if bound else "About"
+    rates = [f"{points[0]['packet_hops_per_s'] / 1e6:,.3g} M packet-hops"] if hops else []
+    rates += [f"{points[0]['messages_per_s'] / 1e6:,.3g} M messages of ranks"] if messages or not hops else []
+    why = " Traffic lasts until a job ends whose time is not known before the run." if bound else ""
+    return (
+        f"{about} {least:,.1f} s on one core ({hops:,.3g} packet-hops, {messages:,.3g} messages; a core makes "
+        f"{' or '.join(rates)} a second), {closed}and up to {memory:,.1f} MB a point that runs at a time.{why}"
+    )
 
 
 def warnings_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -78,15 +90,24 @@ def _where(alike: Mapping[str, Sequence[int]], total: int) -> str:
     """Which of so many points a warning holds for, given those of each of its messages; nothing if for all alike."""
     places = sorted({place for held in alike.values() for place in held})
     if len(alike) > 1:
-        return f"{len(places)} points (numbers of point {places[0]}): "
+        return f"{len(places)} points (first: point {places[0]}): "
     return "" if len(places) == total else f"{len(places)} of {total} points: "
+
+
+def _shown_row(name: str, value: Any) -> tuple[str, str]:
+    """The name and the value of a quantity, in the unit that suits it."""
+    factor = PICOSECONDS if name.endswith("_ps") else 1.0
+    quantity = name.removesuffix("_ps") + "_ns" if name.endswith("_ps") else name
+    if unit_of(quantity, ()) is not None:
+        return quantity.removesuffix("_ns").removesuffix("_B_per_s").replace("_", " "), shown(quantity, factor * value)
+    return name.replace("_", " "), _shown_value(value)
 
 
 def _shown_value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:,.6g}"
+        return plain_number(value, 6)
     return f"{value:,}" if _is_integer(value) else str(value)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cutthrough.by_size import greatest
-from cutthrough.comparison import METRICS
+from cutthrough.comparison import in_unit
+from cutthrough.points import has_no_mean
 from cutthrough.reports import cell
 from cutthrough.series import brief_labels, label_of
 from cutthrough.tables import Column, Fitted
@@ -22,20 +23,25 @@ def comparison_table(comparison: Comparison) -> Fitted:
     """One line for each quantity of each point that both have: the two values, the change, and how sure it is."""
     rows = list(comparison)
     columns = _settings_columns(comparison, [match for match, _ in rows])
-    forms = [METRICS[difference.metric] for _, difference in rows]
-    columns.append(Column("quantity", [heading for heading, _ in forms], is_text=True))
-    for name, attribute, rank in (
-        *zip(comparison.names, ("a", "b"), (0, 0), strict=True),
-        ("± change", "half_width", 3),
-    ):
-        values = [getattr(difference, attribute) for _, difference in rows]
-        columns.append(Column(name, [cell(value, form) for value, (_, form) in zip(values, forms, strict=True)], rank))
+    texts = [in_unit(own.metric, own.a, own.b, own.half_width) for _, own in rows]
+    columns.append(Column("quantity", [heading for heading, _ in texts], is_text=True))
+    sides = [
+        [_marked(match, place, texts[row][1][place], own.metric) for row, (match, own) in enumerate(rows)]
+        for place in (0, 1)
+    ]
+    columns += [Column(name, cells) for name, cells in zip(comparison.names, sides, strict=True)]
+    columns.append(Column("± change", [half for _, (_, _, half) in texts], 3))
     columns.append(Column("change", [cell(difference.relative, "{:+.2%}") for _, difference in rows]))
     columns.append(Column("p", [cell(difference.p, "{:.2g}") for _, difference in rows], 2))
     columns.append(Column("", [difference.mark for _, difference in rows], is_text=True))
     columns.append(Column("remarks", [", ".join(match.notes) for match, _ in rows], 1, is_text=True))
     styles = ["bold" if difference.significant else "" for _, difference in rows]
     return Fitted(columns, styles=styles, elsewhere="`--json` has them.")
+
+
+def _marked(match: Match, place: int, text: str, metric: str) -> str:
+    """A value with a mark if it is of a saturated point and has no mean."""
+    return f"{text}†" if match.saturated[place] and has_no_mean(metric) and text != "-" else text
 
 
 def sizes_table(comparison: Comparison) -> Fitted | None:

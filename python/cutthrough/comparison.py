@@ -22,10 +22,12 @@ from cutthrough.points import (
     PointTable,
     confidence_of,
     half_width,
+    has_no_mean,
     has_operations,
     is_saturated,
     is_unconverged,
 )
+from cutthrough.units import cell_of, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -65,10 +67,17 @@ METRICS: dict[str, tuple[str, str]] = {
 OPEN_ONLY = frozenset({"accepted_load", "accepted_load_min", "latency_mean_ns", "latency_p99_ns"})
 #: What is not compared of operations that begin at a rate: their packets are parts of them.
 OF_PACKETS = frozenset({"latency_mean_ns", "latency_p99_ns"})
-#: Quantities that have no mean past saturation.
-WITHOUT_MEAN = ("latency", "operation_time")
 #: The fewest degrees of freedom of a converged run's batch means (16 batches).
 RUN_FREEDOM = 15.0
+
+
+def in_unit(metric: str, *values: float | None) -> tuple[str, list[str]]:
+    """The heading of a quantity, and its values as text in the unit that suits them."""
+    heading, form = METRICS[metric]
+    unit = unit_of(metric, values, table=True)
+    if unit is not None:
+        heading = f"{heading.rpartition(', ')[0]}, {unit.name}"
+    return heading, [cell_of(value, form, unit) for value in values]
 
 
 class Compared(PointTable, Protocol):
@@ -135,6 +144,7 @@ class Match:
         differences: One for each quantity that either point has, of those that suit its workload.
         notes: What limits the comparison, such as `A saturated`.
         sizes: Of benchmarks that give a table, the differences of its rows.
+        saturated: Whether the points are saturated: then latencies and slowdowns have no mean.
     """
 
     settings: dict[str, Any]
@@ -142,6 +152,7 @@ class Match:
     differences: list[Difference]
     notes: list[str]
     sizes: list[SizeDifference] = field(default_factory=list)
+    saturated: tuple[bool, bool] = (False, False)
 
     @property
     def changed_unjudged(self) -> bool:
@@ -239,7 +250,9 @@ def compare(
         metrics = metrics_of(pair) or every
         samples = zip(metrics, one.samples(place, metrics), other.samples(there, metrics), strict=True)
         differences = [_difference(name, ours, theirs, confidence) for name, ours, theirs in samples]
-        matches.append(Match(settings, (place, there), differences, _notes(names, pair), differences_by_size(*pair)))
+        saturated = (is_saturated(pair[0]), is_saturated(pair[1]))
+        by_size = differences_by_size(*pair)
+        matches.append(Match(settings, (place, there), differences, _notes(names, pair), by_size, saturated))
     only_one = [settings for key, (_, settings) in first.items() if key not in second]
     only_other = [settings for key, (_, settings) in second.items() if key not in first]
     changed = [Setting(key, *values) for key, values in differing([a.experiment, b.experiment], axes)]
@@ -297,7 +310,7 @@ class _Side:
         point = self.results.points[place]
         return [
             _Sample(nested(point, name))
-            if name.startswith(WITHOUT_MEAN) and is_saturated(point)
+            if has_no_mean(name) and is_saturated(point)
             else _Sample(nested(point, name), *self._error(point, name))
             for name in metrics
         ]

@@ -21,6 +21,7 @@ __all__ = [
     "as_point",
     "confidence_of",
     "half_width",
+    "has_no_mean",
     "has_series",
     "is_saturated",
     "is_unconverged",
@@ -96,6 +97,15 @@ class Point(Quantities):
 def is_saturated(point: Mapping[str, Any]) -> bool:
     """Whether a point's network accepts less than is offered."""
     return bool(point.get("saturated"))
+
+
+#: Quantities that have no mean past saturation: the beginnings of their names.
+WITHOUT_MEAN = ("latency", "operation_time", "slowdown", "messages.")
+
+
+def has_no_mean(quantity: str) -> bool:
+    """Whether a quantity of a saturated point says nothing but how long the run was."""
+    return quantity.startswith(WITHOUT_MEAN)
 
 
 def is_unconverged(point: Mapping[str, Any]) -> bool:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 
 from cutthrough.details import nested
-from cutthrough.points import MANY_PHASES, half_width, has_operations, is_saturated, is_unconverged, phase_times
+from cutthrough.points import (
+    MANY_PHASES,
+    half_width,
+    has_no_mean,
+    has_operations,
+    is_saturated,
+    is_unconverged,
+    phase_times,
+)
 from cutthrough.series import brief_labels, label_of
 from cutthrough.tables import Column, Fitted
+from cutthrough.units import TIME, cell_of, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,13 +46,14 @@ __all__ = [
     "sensitivity_table",
 ]
 
-#: The quantities of a point that are shown: key, heading, format.
+#: The quantities of a point that are shown: key, heading to which the unit is added if it can change, format in the
+#: unit of files.
 SHOWN = (
     ("offered_load", "offered", "{:.3f}"),
     ("accepted_load", "accepted", "{:.4f}"),
     ("accepted_load_min", "min node", "{:.4f}"),
-    ("latency_mean_ns", "mean ns", "{:,.1f}"),
-    ("latency_ci_ns", "± ns", "{:,.1f}"),
+    ("latency_mean_ns", "mean", "{:,.1f}"),
+    ("latency_ci_ns", "±", "{:,.1f}"),
     ("latency_p50_ns", "p50 ns", "{:,.0f}"),
     ("latency_p99_ns", "p99 ns", "{:,.0f}"),
     ("hops_mean", "routers", "{:.2f}"),
@@ -52,21 +63,21 @@ SHOWN_OPERATIONS = (
     ("offered_load", "offered", "{:.4g}"),
     ("accepted_load", "accepted", "{:.4f}"),
     ("accepted_load_min", "min group", "{:.4f}"),
-    ("operation_time_mean_ns", "operation ns", "{:,.1f}"),
-    ("operation_time_ci_ns", "± ns", "{:,.1f}"),
+    ("operation_time_mean_ns", "operation", "{:,.1f}"),
+    ("operation_time_ci_ns", "±", "{:,.1f}"),
     ("operation_time_p99_ns", "p99 ns", "{:,.0f}"),
-    ("last_begin_mean_ns", "last begin ns", "{:,.1f}"),
+    ("last_begin_mean_ns", "last begin", "{:,.1f}"),
 )
 #: What multicasts have besides.
 SHOWN_MULTICASTS = (
-    ("operation_time_mean_ns", "last copy ns", "{:,.1f}"),
+    ("operation_time_mean_ns", "last copy", "{:,.1f}"),
     ("operation_time_p99_ns", "p99 ns", "{:,.0f}"),
 )
 
 #: The same of a closed workload.
 SHOWN_CLOSED = (
-    ("time_ns", "time ns", "{:,.1f}"),
-    ("bandwidth_B_per_s", "GB/s", "{:,.2f}"),
+    ("time_ns", "time", "{:,.1f}"),
+    ("bandwidth_B_per_s", "", "{:,.0f}"),
     ("accepted_load", "throughput", "{:.4f}"),
     ("hops_mean", "routers", "{:.2f}"),
 )
@@ -74,47 +85,47 @@ SHOWN_CLOSED = (
 SHOWN_BENCHMARK = (
     ("message_size_B", "bytes", "{:,}"),
     ("pair_channels_mean", "channels", "{:.2f}"),
-    ("message_time_mean_ns", "mean ns", "{:,.1f}"),
-    ("message_time_min_ns", "fastest ns", "{:,.1f}"),
-    ("message_time_max_ns", "slowest ns", "{:,.1f}"),
+    ("message_time_mean_ns", "mean", "{:,.1f}"),
+    ("message_time_min_ns", "fastest", "{:,.1f}"),
+    ("message_time_max_ns", "slowest", "{:,.1f}"),
     ("message_time_spread", "spread", "{:.1%}"),
-    ("time_ns", "time ns", "{:,.0f}"),
+    ("time_ns", "time", "{:,.0f}"),
 )
 #: The same of a benchmark that gives a table.
 SHOWN_TABLE = (
-    ("least_time_ns", "least ns", "{:,.1f}"),
-    ("peak_bandwidth_B_per_s", "peak GB/s", "{:,.3f}"),
+    ("least_time_ns", "least", "{:,.1f}"),
+    ("peak_bandwidth_B_per_s", "peak", "{:,.0f}"),
     ("peak_messages_per_s", "peak messages/s", "{:,.0f}"),
-    ("time_ns", "time ns", "{:,.0f}"),
+    ("time_ns", "time", "{:,.0f}"),
 )
 #: The same of one of several jobs.
 SHOWN_JOB = (
     ("offered_load", "offered", "{:.3f}"),
     ("accepted_load", "accepted", "{:.4f}"),
-    ("latency_mean_ns", "mean ns", "{:,.1f}"),
+    ("latency_mean_ns", "mean", "{:,.1f}"),
     ("latency_p99_ns", "p99 ns", "{:,.0f}"),
-    ("operation_time_mean_ns", "operation ns", "{:,.1f}"),
+    ("operation_time_mean_ns", "operation", "{:,.1f}"),
     ("hops_mean", "routers", "{:.2f}"),
-    ("time_ns", "time ns", "{:,.1f}"),
+    ("time_ns", "time", "{:,.1f}"),
     ("slowdown", "slowdown", "{:.3f}"),
 )
 #: Quantities with a column for the confidence interval over several seeds, besides that of the latency.
 BANDS = ("accepted_load", "time_ns", "message_time_mean_ns", "slowdown")
 #: What an application's step has besides.
 SHOWN_APPLICATION = (
-    ("step_time_ns", "step ns", "{:,.1f}"),
-    ("compute_ns", "compute ns", "{:,.0f}"),
+    ("step_time_ns", "step", "{:,.1f}"),
+    ("compute_ns", "compute", "{:,.0f}"),
     ("hops_per_byte", "hops/byte", "{:.3f}"),
 )
 #: What a program has besides that measures its times: a collective operation, a training step.
 SHOWN_TIMES = (
-    ("operation_time_mean_ns", "mean ns", "{:,.1f}"),
-    ("operation_span_mean_ns", "span ns", "{:,.1f}"),
-    ("operation_bound_ns", "bound ns", "{:,.1f}"),
+    ("operation_time_mean_ns", "mean", "{:,.1f}"),
+    ("operation_span_mean_ns", "span", "{:,.1f}"),
+    ("operation_bound_ns", "bound", "{:,.1f}"),
 )
 #: What measured messages have besides.
 SHOWN_MESSAGES = (
-    ("messages.latency_mean_ns", "message mean ns", "{:,.1f}"),
+    ("messages.latency_mean_ns", "message mean", "{:,.1f}"),
     ("messages.latency_p99_ns", "message p99 ns", "{:,.0f}"),
     ("messages.slowdown_mean", "slowdown mean", "{:.3f}"),
     ("messages.slowdown_p99", "slowdown p99", "{:.3f}"),
@@ -161,6 +172,8 @@ SHOWN_MAPPING = (
 )
 
 
+#: The mark of values of saturated points that have no mean.
+MARK = "†"
 #: What is left out first where a table is too wide. What is not here is always shown.
 LEFT_OUT_FIRST = (
     "latency_p50_ns",
@@ -202,10 +215,10 @@ def mapping_table(mappings: Sequence[Mapping[str, Any]], simulated: str = "step"
     """One line a mapping: its strategy, its measures, and the time of what was simulated, by its name."""
     shown = [*SHOWN_MAPPING]
     if any("step_time_ns" in mapping for mapping in mappings):
-        shown.append(("step_time_ns", f"{simulated} ns", "{:,.0f}"))
+        shown.append(("step_time_ns", simulated, "{:,.0f}"))
     columns = [Column("strategy", [mapping["strategy"] for mapping in mappings], is_text=True)]
     for key, heading, form in shown:
-        columns.append(Column(heading, [form.format(mapping[key]) for mapping in mappings], _rank(key)))
+        columns.append(_column((key, heading, form), [mapping[key] for mapping in mappings], _rank(key)))
     return Fitted(columns, elsewhere="`--json` has them.")
 
 
@@ -228,10 +241,11 @@ def points_table(results: PointTable) -> Fitted:
         kept.add("operation_time_mean_ns")
     for key, heading, form in _shown(results):
         rank = 0 if key in kept else _rank(key)
-        columns.append(Column(heading, [cell(_scaled(point, key), form) for point in results], rank))
+        values = [nested(point, key) for point in results]
+        columns.append(_marked(_column((key, heading, form), values, rank), key, results))
         if key in BANDS and any("ci" in point for point in results):
-            halves = [cell(half_width(point, key), form) for point in results]
-            columns.append(Column(f"± {heading}", halves, _rank("latency_ci_ns")))
+            halves = [half_width(point, key) for point in results]
+            columns.append(_column((key, f"± {heading}", form), halves, _rank("latency_ci_ns"), values))
     if searched:
         columns += _saturation_columns(results)
     if any("seeds" in point for point in results):
@@ -240,7 +254,31 @@ def points_table(results: PointTable) -> Fitted:
         columns += _phase_columns(results)
     columns.append(Column("", [_remark(point) for point in results], is_text=True))
     styles = [_tint(point) for point in results]
-    return Fitted(columns, results.title, styles, "points.csv and `--json` have them.")
+    has_marks = any(cell.endswith(MARK) for column in columns for cell in column.cells)
+    note = f"{MARK} saturated: latency and slowdown grow with the run and have no mean." if has_marks else ""
+    return Fitted(columns, results.title, styles, "points.csv and `--json` have them.", note)
+
+
+def _column(
+    shown: tuple[str, str, str], values: Sequence[Any], rank: int, scale: Sequence[Any] | None = None
+) -> Column:
+    """A column of a quantity in the unit that suits its values, or those of `scale`."""
+    key, heading, form = shown
+    unit = unit_of(key, values if scale is None else scale, table=True)
+    named = " ".join(filter(None, (heading, unit.name if unit else "")))
+    return Column(named, [cell_of(value, form, unit) for value in values], rank)
+
+
+def _marked(column: Column, key: str, results: PointTable) -> Column:
+    """The same with a mark at the values of saturated points that have no mean past saturation."""
+    if not (has_no_mean(key) and any(map(is_saturated, results))):
+        return column
+    cells = [
+        f"{text}{MARK}" if is_saturated(point) and text != "-" else text
+        for text, point in zip(column.cells, results, strict=True)
+    ]
+    # Digits stand under digits.
+    return replace(column, cells=[text if text.endswith(MARK) else f"{text} " for text in cells])
 
 
 def _saturation_columns(results: PointTable) -> list[Column]:
@@ -271,14 +309,15 @@ def _phase_columns(results: PointTable) -> list[Column]:
     most = max(map(len, times), default=0)
     if most > MANY_PHASES:
         ended = [[time for time in own if time is not None] for own in times]
+        slowest = [max(own, default=None) for own in ended]
         return [
             Column("phases", [f"{len(own):,}" for own in times]),
-            Column("slowest ns", [cell(max(own, default=None), "{:,.1f}") for own in ended]),
+            _column((TIME, "slowest", "{:,.1f}"), slowest, 0),
         ]
     return [
-        Column(
-            f"phase {number} ns",
-            [cell(own[number] if number < len(own) else None, "{:,.1f}") for own in times],
+        _column(
+            (TIME, f"phase {number}", "{:,.1f}"),
+            [own[number] if number < len(own) else None for own in times],
             PHASE_RANK,
         )
         for number in range(most)
@@ -294,12 +333,13 @@ def phases_table(point: Mapping[str, Any], title: str = "") -> Fitted:
     rows = sorted({*slowest, *(number for number in ends if 0 <= number < len(times))})
     total = sum(times[number] or 0.0 for number in ended)
     names = [f"phase {number}" for number in rows]
-    cells = [cell(times[number], "{:,.1f}") for number in rows]
+    mean = total / len(ended) if ended else None
+    spent = _column((TIME, "time", "{:,.1f}"), [*(times[number] for number in rows), mean, total], 0)
     shares = [cell((times[number] or 0.0) / total if total else None, "{:.2%}") for number in rows]
     remarks = ["slowest" if slowest and number == slowest[0] else "" for number in rows]
     columns = [
         Column("", [*names, f"mean of {len(ended):,}", f"all {len(times):,}"], is_text=True),
-        Column("time ns", [*cells, cell(total / len(ended) if ended else None, "{:,.1f}"), f"{total:,.1f}"]),
+        spent,
         Column("share", [*shares, cell(1 / len(ended) if ended else None, "{:.2%}"), "100.00%" if total else "-"]),
         Column("", [*remarks, "", ""], is_text=True),
     ]
@@ -477,12 +517,6 @@ def _shown_of(results: PointTable, keys: set[str]) -> tuple[tuple[str, str, str]
         return SHOWN + (SHOWN_MULTICASTS if "operations" in keys else ())
     more = (*SHOWN_APPLICATION, *SHOWN_TIMES)
     return SHOWN_CLOSED + tuple(shown for shown in more if shown[0] in keys)
-
-
-def _scaled(point: Mapping[str, Any], key: str) -> Any:
-    """A quantity in the unit of its column."""
-    value = nested(point, key)
-    return value / 1e9 if key.endswith("bandwidth_B_per_s") and value is not None else value
 
 
 def _rank(key: str) -> int:

@@ -61,12 +61,14 @@ class Fitted:
         title: What stands above it.
         styles: A style for each row.
         elsewhere: Where the columns are that are left out.
+        note: What stands below the table.
     """
 
     columns: Sequence[Column]
     title: str = ""
     styles: Sequence[str] = field(default=())
     elsewhere: str = ""
+    note: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | Text]:
         shown = list(self.columns)
@@ -76,6 +78,8 @@ class Fitted:
                 break
             shown.remove(least)
         yield self._table(shown, self._limits(shown, options.max_width, console))
+        if self.note:
+            yield Text(self.note, style="dim")
         left_out = [column.heading for column in self.columns if column not in shown]
         if left_out:
             yield Text(f"Left out at this width: {', '.join(left_out)}. {self.elsewhere}".rstrip(), style="dim")

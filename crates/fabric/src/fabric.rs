@@ -29,6 +29,7 @@ use topology::{ChannelClass, ChannelSource};
 use units::{NodeId, PlaneId, PortId, RouterId};
 
 use crate::catalogue::CreditRule;
+use crate::channel_use::ChannelUse;
 use crate::context::WorkerContext;
 use crate::counters::FLOW_BITS;
 use crate::packet::Pool;
@@ -134,6 +135,10 @@ pub struct Fabric {
     pub(crate) odd_times: Box<[OddTime; 256]>,
     /// By output and job, bytes sent since the job's counts were cleared; empty if there is only one job.
     sent_by_job: Vec<u64>,
+    /// By output, the job of the packet that was sent last; empty if there is only one job.
+    last_jobs: Vec<u8>,
+    /// By output and job, ticks that the packet under way still took when the job's counts were cleared; empty if none was under way.
+    begun: Vec<u64>,
     jobs: usize,
     /// Credits in bytes where the counters of a channel are too many for its port: by output, virtual channel, and the next
     /// router's output if the rule counts those. Else empty.
@@ -274,6 +279,7 @@ impl Fabric {
     pub(crate) fn count_jobs(&mut self, jobs: usize) {
         self.jobs = jobs;
         self.sent_by_job = if jobs > 1 { vec![0; jobs * self.outputs.len()] } else { Vec::new() };
+        self.last_jobs = if jobs > 1 { vec![0; self.outputs.len()] } else { Vec::new() };
     }
 
     /// Counts a packet of a job that is sent over an output's channel.
@@ -281,6 +287,7 @@ impl Fabric {
     fn count_for_job(&mut self, output: usize, packet: u32, bytes: u32) {
         let job = (self.pool[packet].flow_id >> FLOW_BITS) as usize;
         self.sent_by_job[output * self.jobs + job] += u64::from(bytes);
+        self.last_jobs[output] = job as u8;
         if self.outputs[output].flags & OutputPort::INJECTION == 0 {
             self.context.counters.transmitted_for_job(job);
         }
@@ -297,9 +304,36 @@ impl Fabric {
         }
     }
 
-    /// Bytes of a job sent over an output's channel since the counts were cleared.
-    pub(crate) fn sent(&self, output: usize, job: usize) -> u64 {
-        if self.sent_by_job.is_empty() { self.outputs[output].sent } else { self.sent_by_job[output * self.jobs + job] }
+    /// Use of an output's channel by a job from when the counts were cleared until a time, in ticks.
+    pub(crate) fn channel_use(&self, output: usize, job: usize, until: u64) -> ChannelUse {
+        let place = output * self.jobs + job;
+        ChannelUse {
+            bytes: if self.sent_by_job.is_empty() { self.outputs[output].sent } else { self.sent_by_job[place] },
+            before: self.begun.get(place).copied().unwrap_or(0),
+            after: self.under_way(output, job, until),
+        }
+    }
+
+    /// Ticks from a time on for which an output's channel is busy with the packet sent last, if this is of a job. A channel that waits for
+    /// the tail of a packet counts as busy for the time of a packet at most.
+    fn under_way(&self, output: usize, job: usize, at: u64) -> u64 {
+        let port = &self.outputs[output];
+        let is_of_job = self.last_jobs.get(output).is_none_or(|&last| usize::from(last) == job);
+        let left = if is_of_job { port.free_at.saturating_sub(at) } else { 0 };
+        left.min(self.classes[port.class.0 as usize].full)
+    }
+
+    /// Adds, by job, the bytes that have been counted as delivered and are not at their nodes at a time, in ticks.
+    pub fn read_under_way(&self, at: u64, bytes: &mut [u64]) {
+        let leaves = |output: &&OutputPort| matches!(output.far_end, FarEnd::Node | FarEnd::Station(_));
+        let last = |number: usize| self.last_jobs.get(number).map_or(0, |&job| usize::from(job));
+        let outputs = self.outputs[..self.ports()].iter().enumerate().filter(|(_, output)| leaves(output));
+        for (number, output) in outputs {
+            // Acknowledgements are of no job.
+            let Some(own) = bytes.get_mut(last(number)) else { continue };
+            let full = self.classes[output.class.0 as usize].full.max(1);
+            *own += self.under_way(number, last(number), at) * u64::from(self.full_bytes) / full;
+        }
     }
 
     /// Adds, by class of channels, what waits in routers for its channels now.
@@ -314,8 +348,17 @@ impl Fabric {
         }
     }
 
-    /// Starts the counts of a job's bytes on each channel anew.
-    pub(crate) fn clear_sent(&mut self, job: usize) {
+    /// Starts the counts of a job's bytes on each channel anew, at a time in ticks.
+    pub(crate) fn clear_sent(&mut self, job: usize, at: u64) {
+        for output in 0..self.outputs.len() {
+            let left = self.under_way(output, job, at);
+            if self.begun.is_empty() && left > 0 {
+                self.begun = vec![0; self.jobs * self.outputs.len()];
+            }
+            if let Some(begun) = self.begun.get_mut(output * self.jobs + job) {
+                *begun = left;
+            }
+        }
         if !self.sent_by_job.is_empty() {
             return self.sent_by_job.iter_mut().skip(job).step_by(self.jobs).for_each(|sent| *sent = 0);
         }

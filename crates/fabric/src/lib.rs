@@ -5,6 +5,7 @@
 
 mod architectures;
 pub mod catalogue;
+mod channel_use;
 mod context;
 mod counters;
 mod defaults;
@@ -36,6 +37,7 @@ mod transmissions;
 mod watchdog;
 
 pub use architectures::WithRouters;
+pub use channel_use::ChannelUse;
 pub use context::{Mail, WorkerContext};
 pub use counters::{Batch, Counters, FLOW_BITS, JobCounters, MAX_JOBS};
 pub use defaults::{packet_size, router_delay};

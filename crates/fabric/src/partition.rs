@@ -8,6 +8,7 @@ use engine::{Bits, Event, Instant};
 use topology::ChannelSource;
 use units::NodeId;
 
+use crate::channel_use::ChannelUse;
 use crate::context::{Mail, WorkerContext};
 use crate::fabric::{Arrival, Fabric, Outgoing, event_kind, notify};
 use crate::notices::Notices;
@@ -391,9 +392,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         (logged.collect(), count)
     }
 
-    /// Starts the counts of a job's bytes on each channel anew.
-    pub fn clear_channels(&mut self, job: usize) {
-        self.fabric.clear_sent(job);
+    /// Starts the counts of a job's bytes on each channel anew, at a time in ticks.
+    pub fn clear_channels(&mut self, job: usize, at: u64) {
+        self.fabric.clear_sent(job, at);
     }
 
     /// For how many ticks packets have waited at the combine unit where they have waited for longest; those that wait still are left out.
@@ -401,9 +402,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.fabric().longest_wait()
     }
 
-    /// Bytes of a job sent on each channel since the counts were cleared.
-    pub fn channel_bytes(&self, job: usize) -> impl Iterator<Item = (ChannelSource, u64)> + '_ {
+    /// Use of each channel by a job from when the counts were cleared until a time, in ticks.
+    pub fn channel_use(&self, job: usize, until: u64) -> impl Iterator<Item = (ChannelSource, ChannelUse)> + '_ {
         let channels = (0..self.fabric.outputs.len()).filter(|&output| self.fabric.is_channel(output));
-        channels.map(move |output| (self.fabric.source(output), self.fabric.sent(output, job)))
+        channels.map(move |output| (self.fabric.source(output), self.fabric.channel_use(output, job, until)))
     }
 }

@@ -79,7 +79,7 @@ fn main() {
     let programs = program(&args[1], ranks, iterations);
     let placed = RankPlacement::whole((0..ranks).collect(), ranks);
     let mut executor = Executor::new(&programs, interface(None), placed);
-    executor.use_wire(WireParams { delay: 2500 * NS, bandwidth: Bandwidth(1 << 50) });
+    executor.use_wire(WireParams { delay: 2500 * NS, bandwidth: Bandwidth(1 << 50) }, u64::MAX);
     let start = std::time::Instant::now();
     executor.begin(0, &mut Nothing);
     executor.run_until(u64::MAX, &mut Nothing);

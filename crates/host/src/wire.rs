@@ -120,8 +120,10 @@ pub struct Carried {
     pub bytes: u64,
     /// Their times from the handing over to the arrival of the last byte, in picoseconds.
     pub latency: Histogram,
-    /// By node, the bytes that have left it.
+    /// By node, the bytes that have been handed over to its link.
     pub by_node: Vec<u64>,
+    /// By node, the time that these bytes keep the link after the end of the run, in picoseconds.
+    pub after: Vec<u64>,
 }
 
 impl Carried {
@@ -151,6 +153,8 @@ pub(crate) enum Cargo {
 #[derive(Debug)]
 pub(crate) struct Wire {
     params: WireParams,
+    /// When the run ends in any case, in picoseconds.
+    end: u64,
     /// When each is free, in picoseconds.
     pub free_at: Vec<u64>,
     /// The last size asked for, and its time: most messages of a program have one of a few sizes.
@@ -165,11 +169,13 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Links of so many nodes that are free, of a machine of so many.
-    pub fn new(params: WireParams, nodes: usize, all: usize) -> Self {
-        let carried = Carried { messages: 0, bytes: 0, latency: Histogram::new(), by_node: vec![0; nodes] };
+    /// Free links of `nodes` nodes, of a machine of `all` nodes, whose run ends at `end` in any case.
+    pub fn new(params: WireParams, end: u64, (nodes, all): (usize, usize)) -> Self {
+        let zeros = || vec![0; nodes];
+        let latency = Histogram::new();
+        let carried = Carried { messages: 0, bytes: 0, latency, by_node: zeros(), after: zeros() };
         let (flying, passing) = (Lights::new(all), Lights::new(nodes));
-        Self { params, free_at: vec![0; nodes], last: (0, 0), carried, arriving: Slab::default(), flying, passing }
+        Self { params, end, free_at: vec![0; nodes], last: (0, 0), carried, arriving: Slab::default(), flying, passing }
     }
 
     /// A message of so many bytes leaves the interface of a node: when its first and its last byte arrive at another node.
@@ -180,6 +186,10 @@ impl Wire {
         let tail = head.saturating_add(time).max(at.tail);
         self.free_at[node] = tail;
         self.carried.by_node[node] += bytes;
+        if tail > self.end {
+            // The link counts as busy for the time of the bytes, from the first one on.
+            self.carried.after[node] += time - time.min(self.end.saturating_sub(head));
+        }
         Passage { head: head.saturating_add(self.params.delay), tail: tail.saturating_add(self.params.delay) }
     }
 
@@ -201,13 +211,17 @@ mod tests {
     #[test]
     fn a_link_carries_one_message_after_the_other() {
         // Would catch a link that carries two at once, one that waits for the last byte of what comes slowly, and a delay that keeps
-        // the link: 1 B/ns, 500 ns.
+        // the link; time after the end of the run that counts: 1 B/ns, 500 ns.
         let params = WireParams { delay: 500_000, bandwidth: Bandwidth(8_000_000_000) };
-        let mut wire = Wire::new(params, 2, 2);
+        let mut wire = Wire::new(params, 3_000_000, (2, 2));
         let at = |head, tail| Passage { head, tail };
         assert_eq!(wire.carry(0, 1000, at(0, 0)), at(500_000, 1_500_000));
         assert_eq!(wire.carry(0, 10, at(300_000, 300_000)), at(1_500_000, 1_510_000));
         assert_eq!(wire.carry(1, 10, at(300_000, 300_000)), at(800_000, 810_000));
         assert_eq!(wire.carry(1, 10, at(2_000_000, 9_000_000)), at(2_500_000, 9_500_000));
+        // Of 2000 B from 1.01 us on, 10 ns are after the end of the run at 3 us, and so is all of what follows.
+        assert_eq!(wire.carry(0, 2000, at(0, 0)), at(1_510_000, 3_510_000));
+        assert_eq!(wire.carry(0, 5, at(0, 0)), at(3_510_000, 3_515_000));
+        assert_eq!(wire.carried.after, [15_000, 0]);
     }
 }

@@ -184,6 +184,14 @@ impl Experiment {
         Ok((json!(analysis).to_string(), doubles(py, &analysis.channel_loads)))
     }
 
+    /// By job, the load of each channel of `Topology.channel_table` as a share of its own bandwidth, per unit of the load that the job
+    /// offers, as 64-bit floats.
+    fn job_loads<'py>(&self, py: Python<'py>, point: usize) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let loads = self.watched(py, (point, &sim::Progress::new()), sim::job_loads_of_point)?;
+        let loads = loads.map_err(|error| wrong(&error))?;
+        Ok(loads.iter().map(|own| doubles(py, own)).collect())
+    }
+
     /// JSON: what a point measures; and the share of time in which each channel of `Topology.channel_table` sends, as
     /// 64-bit floats. Leaves the interpreter free.
     fn run<'py>(

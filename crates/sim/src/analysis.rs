@@ -160,6 +160,18 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
     })
 }
 
+/// By job, the load of each channel as a share of its own bandwidth, per unit of the load that the job offers.
+///
+/// # Errors
+/// As `analyze`.
+pub fn job_loads(system: &System) -> Result<Vec<Vec<f64>>, SystemError> {
+    let of = |job: usize| {
+        let (loads, _) = loads_of(&system.alone(job))?;
+        Ok(relative(&loads, &|channel| capacity(system, channel)))
+    };
+    (0..system.jobs.len()).map(of).collect()
+}
+
 /// The model of load imbalance, where it is one.
 fn imbalance(system: &System) -> Option<Imbalance> {
     let dragonfly = system.network.topology.as_any().downcast_ref::<Dragonfly>()?;
@@ -238,12 +250,22 @@ pub struct Check {
     pub notes: Vec<String>,
     /// Memory of a run, roughly.
     pub memory_bytes: u64,
-    /// Processor time of a run on one core, roughly, if it converges as soon as it may.
+    /// Packets that routers send in a run that converges as soon as it may, estimated.
+    pub packet_hops: f64,
+    /// Messages in such a run, estimated: those of ranks, flows of volumes, and messages that traffic generates.
+    pub messages: f64,
+    /// Processor time of such a run on one core, estimated for the machine of the performance page.
     pub seconds: f64,
-    /// The same if it never converges, and ends by its limits.
+    /// Processor time of a run that never converges and ends by its limits.
     pub seconds_most: f64,
+    /// Whether these estimates are lower bounds: traffic lasts until a workload ends whose time is not known before.
+    pub is_lower_bound: bool,
+    /// Rates that the estimate of time takes: packet-hops a second on one core, and messages of ranks a second besides.
+    pub packet_hops_per_s: f64,
+    /// Messages of ranks a second on one core, of which the estimate of time takes the cost besides that of their packets.
+    pub messages_per_s: f64,
     /// Packet-hops of a microsecond of simulated time, by the mean path of a sample of packets (of adaptive routing, without
-    /// congestion): the cost of a run, at some 10 M a second.
+    /// congestion).
     pub packet_hops_per_us: f64,
 }
 
@@ -331,8 +353,13 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
         warnings: warnings(system)?,
         notes: notes(system),
         memory_bytes: memory::of_network(&system.network, &system.spec.router) + effort::pacer_bytes(system),
+        packet_hops: effort.packet_hops,
+        messages: effort.messages,
         seconds: effort.least_s,
         seconds_most: effort.most_s,
+        is_lower_bound: effort.is_bound,
+        packet_hops_per_s: effort::HOPS_PER_SECOND,
+        messages_per_s: effort::messages_per_second(&system.network),
         packet_hops_per_us: path_sample::hops_in_a_slot(system) * packets / slot_us,
     })
 }

@@ -7,134 +7,240 @@
 //! 26 M packet-hops a second (docs/concepts/performance.md), 10 M where nothing else is known. Adaptive routing is taken without congestion,
 //! and traffic that is refused past saturation is counted as if it were carried.
 
-use std::sync::Arc;
-
 use host::GroupPackets;
 use units::NodeId;
-use workload::program::Programs;
 
 use crate::experiment::Search;
 use crate::job::Job;
 use crate::network::Network;
 use crate::path_sample;
+use crate::rank_messages;
 use crate::run::most_runs;
 use crate::system::System;
 use crate::traffic::PacedTraffic;
 use crate::workloads::Extent;
 
 /// Packet-hops that one core makes in a second, about.
-const HOPS_PER_SECOND: f64 = 1e7;
+pub(crate) const HOPS_PER_SECOND: f64 = 1e7;
+
+/// Messages of ranks that one core sends, matches and receives in a second, about, besides the hops of their packets.
+const RANK_MESSAGES_PER_SECOND: f64 = 1.5e6;
 
 /// Messages that one core carries over a flat network in a second, about.
-const MESSAGES_PER_SECOND: f64 = 4e6;
+const FLAT_MESSAGES_PER_SECOND: f64 = 4e6;
 
-/// Messages of programs, as far as they are known beforehand.
-fn messages(programs: &Arc<dyn Programs>) -> u64 {
-    let mut messages = 0_u64;
-    programs.each_message(&mut |of_shape| messages = messages.saturating_add(of_shape.count));
-    messages
-}
-
-/// Processor time of a run in seconds, on one core.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Work of a run on one core, as far as it is known before the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Effort {
-    /// If it converges as soon as it may.
+    /// Packets that routers send.
+    pub packet_hops: f64,
+    /// Messages of ranks, flows of volumes, or messages that open traffic generates.
+    pub messages: f64,
+    /// Processor time in seconds, if the run converges as soon as it may.
     pub least_s: f64,
-    /// If it never converges, and ends by its limits.
+    /// Processor time in seconds, if the run never converges, and ends by its limits.
     pub most_s: f64,
+    /// Whether all this is a lower bound: traffic lasts until a workload ends whose time is not known before.
+    pub is_bound: bool,
 }
 
-/// What running a system will take.
-pub(crate) fn of(system: &System) -> Effort {
-    if system.network.is_flat() {
-        let messages: u64 = system.jobs.iter().filter_map(|job| job.workload.programs()).map(messages).sum();
-        let seconds = messages as f64 / MESSAGES_PER_SECOND;
-        return Effort { least_s: seconds, most_s: seconds };
+/// Work of one job: a total, or what a tick of simulated time makes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Work {
+    packet_hops: f64,
+    messages: f64,
+    /// Those of `messages` that ranks send.
+    of_ranks: f64,
+}
+
+impl Work {
+    fn times(self, factor: f64) -> Self {
+        let Self { packet_hops, messages, of_ranks } = self;
+        Self { packet_hops: factor * packet_hops, messages: factor * messages, of_ranks: factor * of_ranks }
     }
-    let runs = runs(system);
-    let least = hops(system, &|extent| extent.usual_time());
-    let most = hops(system, &|extent| extent.longest_time());
-    let seconds = |hops: f64| runs * hops / HOPS_PER_SECOND;
-    Effort { least_s: seconds(least), most_s: seconds(most) }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            packet_hops: self.packet_hops + other.packet_hops,
+            messages: self.messages + other.messages,
+            of_ranks: self.of_ranks + other.of_ranks,
+        }
+    }
+
+    fn seconds(self, system: &System) -> f64 {
+        self.packet_hops / HOPS_PER_SECOND + self.of_ranks / messages_per_second(&system.network)
+    }
 }
 
-/// How many runs a point takes: those of a search by bisection, and those of jobs alone.
+/// Messages of ranks that one core handles in a second on a network, about, besides the hops of their packets.
+pub(crate) fn messages_per_second(network: &Network) -> f64 {
+    if network.is_flat() { FLAT_MESSAGES_PER_SECOND } else { RANK_MESSAGES_PER_SECOND }
+}
+
+/// One job of a run.
+#[derive(Clone, Copy, Debug)]
+struct JobWork {
+    extent: Extent,
+    /// Of a tick if the job runs for a time; else in all.
+    work: Work,
+    /// Ticks that the job takes at least, from its start, if it ends by itself.
+    bound: u64,
+}
+
+/// Work of running a system.
+pub(crate) fn of(system: &System) -> Effort {
+    let jobs: Vec<JobWork> = system.jobs.iter().map(|job| of_job(system, job)).collect();
+    let total = |time: &dyn Fn(&Extent) -> u64| {
+        let all: Vec<usize> = (0..jobs.len()).collect();
+        let together = of_run(system, &jobs, &all, time).times(runs(system));
+        let alone = all.iter().filter(|&&job| compares(system) && !system.jobs[job].background);
+        alone.fold(together, |sum, &job| sum.plus(of_run(system, &jobs, &[job], time)))
+    };
+    let (least, most) = (total(&|extent| extent.usual_time()), total(&|extent| extent.longest_time()));
+    let ends = |(job, own): (&JobWork, &Job)| !own.background && matches!(job.extent, Extent::Packets(_));
+    let lasts = jobs.iter().any(|job| matches!(job.extent, Extent::Time { .. }));
+    Effort {
+        packet_hops: least.packet_hops,
+        messages: least.messages,
+        least_s: least.seconds(system),
+        most_s: most.seconds(system),
+        is_bound: lasts && jobs.iter().zip(&system.jobs).any(ends),
+    }
+}
+
+/// Whether jobs are run again alone.
+fn compares(system: &System) -> bool {
+    system.jobs.len() > 1 && system.spec.measure.compare_alone
+}
+
+/// Runs that a search by bisection takes, each counted by its load as a multiple of the system's: the first at load 1, the others about half
+/// as much.
 fn runs(system: &System) -> f64 {
     let measure = &system.spec.measure;
-    let search = match measure.search {
-        Some(Search::Saturation) => f64::from(most_runs(measure.resolution)),
+    match measure.search {
+        Some(Search::Saturation) => {
+            let others = f64::from(most_runs(measure.resolution)) - 1.0;
+            (1.0 + 0.5 * others) / system.load().max(f64::MIN_POSITIVE)
+        }
         None => 1.0,
+    }
+}
+
+/// Work of a run of some of the jobs, in which open jobs run for a time.
+fn of_run(system: &System, jobs: &[JobWork], chosen: &[usize], time: &dyn Fn(&Extent) -> u64) -> Work {
+    let limit = system.spec.measure.max_time.map_or(u64::MAX, |limit| limit.0 / system.network.plan.tick().0);
+    let end = chosen.iter().filter(|&&job| !system.jobs[job].background).map(|&job| {
+        let own = match jobs[job].extent {
+            Extent::Time { .. } => time(&jobs[job].extent),
+            Extent::Packets(_) => jobs[job].bound,
+        };
+        system.jobs[job].span.start.saturating_add(own)
+    });
+    let end = end.max().unwrap_or(0).min(limit);
+    let of = |&job: &usize| {
+        let (JobWork { extent, work, bound }, span) = (jobs[job], &system.jobs[job].span);
+        let lasts = end.min(span.end).saturating_sub(span.start) as f64;
+        match extent {
+            Extent::Time { .. } => work.times(lasts),
+            // What ends before all of it is sent sends a part.
+            Extent::Packets(_) if bound > 0 => work.times((lasts / bound as f64).min(1.0)),
+            Extent::Packets(_) => work,
+        }
     };
-    search * if measure.compare_alone { 2.0 } else { 1.0 }
+    chosen.iter().map(of).fold(Work::default(), Work::plus)
+}
+
+/// Work of a job.
+fn of_job(system: &System, job: &Job) -> JobWork {
+    let extent = extent(system, job);
+    let acks = if job.pacer.ack_size().is_some() { 2.0 } else { 1.0 };
+    let (work, bound) = match (&extent, job.workload.programs()) {
+        (Extent::Packets(_), Some(programs)) => {
+            let found = rank_messages::of(system, job, &**programs, &|bytes| job.workload.packets_of(bytes));
+            let slot = system.network.slot(job.workload.packets()) as f64;
+            let work = Work { packet_hops: found.packet_hops, messages: found.messages, of_ranks: found.messages };
+            (work, (found.fullest * slot) as u64)
+        }
+        (Extent::Packets(packets), None) => of_volumes(system, job, *packets),
+        (Extent::Time { .. }, _) => (of_a_tick(system, job), 0),
+    };
+    let bound = bound.max(least_time(system, job, &extent));
+    let work = Work { packet_hops: acks * work.packet_hops + group_hops(system, job), ..work };
+    JobWork { extent, work, bound }
+}
+
+/// Ticks that a job takes at least that ends by itself; 0 of others.
+fn least_time(system: &System, job: &Job, extent: &Extent) -> u64 {
+    match extent {
+        Extent::Packets(_) => job.workload.least_time(&system.network, &system.spec.measure, system.batch()),
+        Extent::Time { .. } => 0,
+    }
+}
+
+/// Work of volumes that are given beforehand, and the ticks in which all senders together can inject them.
+fn of_volumes(system: &System, job: &Job, packets: u64) -> (Work, u64) {
+    let (_, routers) = path_sample::packets_and_routers(system, job);
+    let flows =
+        |phase: usize| job.workload.flows(phase).into_iter().flatten().map(|flow| flow.nodes().len()).sum::<usize>();
+    let messages = (0..job.workload.phases()).map(flows).sum::<usize>() as f64;
+    let slots = packets.div_ceil(senders(&system.network, job).max(1));
+    let hops = packets as f64 * routers;
+    let work = Work { packet_hops: hops, messages, of_ranks: if system.network.is_flat() { messages } else { 0.0 } };
+    (work, slots.saturating_mul(system.network.slot(job.workload.packets())))
+}
+
+/// Work of a tick of traffic that does not end.
+fn of_a_tick(system: &System, job: &Job) -> Work {
+    let (rate, routers) = path_sample::packets_and_routers(system, job);
+    let packets = job.workload.packets();
+    // Of operations that begin at a rate, what goes by trees is no message of ranks.
+    let by_messages = job.workload.operations().map_or(1.0, |own| own.messages);
+    let messages = rate * by_messages / system.network.slot(packets).max(1) as f64;
+    let of_ranks = if job.workload.programs().is_some() { messages } else { 0.0 };
+    Work { packet_hops: messages * packets.count() as f64 * routers, messages, of_ranks }
 }
 
 /// Simulated time of a run, in ticks, if it converges as soon as it may: of closed workloads at least this.
 pub(crate) fn usual_end(system: &System) -> u64 {
-    let extents: Vec<Extent> = system.jobs.iter().map(|job| extent(system, job)).collect();
-    end(system, &extents, &|extent| extent.usual_time())
-}
-
-/// Simulated time of a run in which open jobs run for a time, in ticks.
-fn end(system: &System, extents: &[Extent], time: &dyn Fn(&Extent) -> u64) -> u64 {
-    let foreground = extents.iter().zip(&system.jobs).filter(|(_, job)| !job.background);
-    foreground.map(|(extent, job)| of_job_time(system, job, extent, time)).max().unwrap_or(0)
-}
-
-/// Packet-hops of a run in which open jobs run for a time, in ticks.
-fn hops(system: &System, time: &dyn Fn(&Extent) -> u64) -> f64 {
-    let extents: Vec<Extent> = system.jobs.iter().map(|job| extent(system, job)).collect();
-    let end = end(system, &extents, time);
-    let of = |(extent, job): (&Extent, &Job)| {
-        let (rate, routers) = path_sample::packets_and_routers(system, job);
-        let acks = if job.pacer.ack_size().is_some() { 2.0 } else { 1.0 };
-        acks * match extent {
-            Extent::Time { .. } => {
-                let slot = system.network.slot(job.workload.packets()).max(1);
-                let packets = rate * job.workload.packets().count() as f64 / slot as f64;
-                packets * routers * end.min(job.span.end - job.span.start) as f64
-            }
-            Extent::Packets(packets) => *packets as f64 * routers,
+    let of = |job: &Job| match extent(system, job) {
+        Extent::Packets(packets) => {
+            let slots = packets.div_ceil(senders(&system.network, job).max(1));
+            job.span.start.saturating_add(slots.saturating_mul(system.network.slot(job.workload.packets())))
         }
+        extent => job.span.start.saturating_add(extent.usual_time()),
     };
-    extents.iter().zip(&system.jobs).map(of).sum::<f64>() + group_hops(system, end)
+    system.jobs.iter().filter(|job| !job.background).map(of).max().unwrap_or(0)
+}
+
+/// The foreground workload that takes longest of those that end by themselves, and the time of its end at least, in ticks.
+pub(crate) fn latest_end(system: &System) -> Option<(&Job, u64)> {
+    let closed = system.jobs.iter().filter(|job| !job.background && !job.workload.is_open());
+    let end = |job: &Job| job.span.start.saturating_add(of_job(system, job).bound);
+    closed.map(|job| (job, end(job))).max_by_key(|&(_, end)| end)
 }
 
 /// Packet-hops of the operations that routers carry out for programs: of a packet that is combined, those to the units of a tree and up
 /// to its root, and down again to whoever gets the result; of one that is copied, one for each output that a copy leaves by. What
 /// reports to members that the result of others has come is left out.
-fn group_hops(system: &System, end: u64) -> f64 {
-    let Some(trees) = system.network.trees() else { return 0.0 };
-    let mut hops = 0.0;
-    for job in &system.jobs {
-        if let Some(programs) = job.workload.programs() {
-            let groups = programs.groups();
-            // Groups that begin operations at a rate say what one is.
-            let slot = system.network.slot(job.workload.packets()).max(1) as f64;
-            let time = end.min(job.span.end - job.span.start) as f64;
-            let often = if job.workload.is_open() { job.workload.load() * time / slot } else { 1.0 };
-            programs.each_group_call(&mut |place, call, count| {
-                if count == 0 {
-                    // What may be called and is not known: its size says nothing.
-                    return;
-                }
-                let Some(tree) = trees.trees_of(job.first_group + place as u32).next() else { return };
-                let (members, between) = (trees.members(tree).len() as f64, f64::from(trees.switches(tree) - 1));
-                let (up, down) = (members + 2.0 * between, members + between);
-                let packets = GroupPackets::of(call, &groups[place], (system.network.packet, &system.network.group));
-                let [copied, for_all, for_one] = [packets.copied, packets.for_all, packets.for_one].map(|n| n as f64);
-                hops += often * count as f64 * (copied * (down - 1.0) + for_all * (up + down) + for_one * up);
-            });
+/// Of groups that begin operations at a rate, those of a tick.
+fn group_hops(system: &System, job: &Job) -> f64 {
+    let (Some(trees), Some(programs)) = (system.network.trees(), job.workload.programs()) else { return 0.0 };
+    let (mut hops, groups) = (0.0, programs.groups());
+    let slot = system.network.slot(job.workload.packets()).max(1) as f64;
+    let often = if job.workload.is_open() { job.workload.load() / slot } else { 1.0 };
+    programs.each_group_call(&mut |place, call, count| {
+        if count == 0 {
+            // What may be called and is not known: its size says nothing.
+            return;
         }
-    }
+        let Some(tree) = trees.trees_of(job.first_group + place as u32).next() else { return };
+        let (members, between) = (trees.members(tree).len() as f64, f64::from(trees.switches(tree) - 1));
+        let (up, down) = (members + 2.0 * between, members + between);
+        let packets = GroupPackets::of(call, &groups[place], (system.network.packet, &system.network.group));
+        let [copied, for_all, for_one] = [packets.copied, packets.for_all, packets.for_one].map(|n| n as f64);
+        hops += often * count as f64 * (copied * (down - 1.0) + for_all * (up + down) + for_one * up);
+    });
     hops
-}
-
-/// The time of a job, in ticks: of packets, that in which its senders can inject them.
-fn of_job_time(system: &System, job: &Job, extent: &Extent, time: &dyn Fn(&Extent) -> u64) -> u64 {
-    let Extent::Packets(packets) = extent else { return job.span.start.saturating_add(time(extent)) };
-    let senders = senders(&system.network, job).max(1);
-    let slot = system.network.slot(job.workload.packets());
-    job.span.start.saturating_add(packets.div_ceil(senders).saturating_mul(slot))
 }
 
 fn senders(network: &Network, job: &Job) -> u64 {

@@ -27,6 +27,7 @@ mod path_sample;
 mod point;
 mod progress;
 mod proofs;
+mod rank_messages;
 mod results;
 mod router_memory;
 mod routing_table;
@@ -51,7 +52,7 @@ pub use machine::Machine;
 pub use network::{Network, Packets};
 pub use pacers::{PacerError, PacerSpec, WindowSpec};
 pub use parts::GivenPrograms;
-pub use point::{PointError, analyze_point, check_point, program_of, run_point, validate_point};
+pub use point::{PointError, analyze_point, check_point, job_loads_of_point, program_of, run_point, validate_point};
 pub use progress::{Phase, Progress};
 pub use results::{
     ApplicationResult, BenchmarkResult, BreakdownMean, BreakdownRanks, BreakdownResult, ChannelUtilization,

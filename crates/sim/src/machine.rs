@@ -8,8 +8,8 @@ use engine::statistics::Histogram;
 use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::{
-    Actions, ArrivedMessage, Batch, Counters, Fabric, Ledger, MOST_TRANSMISSIONS, Mail, MessageKey, Partition,
-    PartitionMap, Plan, Transmission, WaitingPacket, WithRouters, WorkerContext,
+    Actions, ArrivedMessage, Batch, ChannelUse, Counters, Fabric, Ledger, MOST_TRANSMISSIONS, Mail, MessageKey,
+    Partition, PartitionMap, Plan, Transmission, WaitingPacket, WithRouters, WorkerContext,
 };
 use topology::ChannelSource;
 use units::Time;
@@ -51,10 +51,12 @@ pub trait Machine {
     fn take_messages(&mut self, job: usize) -> Vec<ArrivedMessage>;
     /// Takes a sample for time series at each multiple of a period, rounded up to a tick.
     fn sample_every(&mut self, period: Time);
-    /// The samples so far, with one of the present; none if none are taken.
-    fn samples(&mut self) -> Vec<Sample>;
-    /// Bytes of a job sent on each channel since `measure_from`, its acknowledgements included.
-    fn channel_bytes(&self, job: usize) -> Vec<(ChannelSource, u64)>;
+    /// The samples so far, with one of the present, or of a later time, in ticks, until which nothing more is sent; none if none are taken.
+    fn samples(&mut self, until: u64) -> Vec<Sample>;
+    /// Bytes of a job that are counted as delivered and are not at their nodes: the parts of packets whose tails have not come.
+    fn under_way(&self, job: usize) -> u64;
+    /// Use of each channel by a job, its acknowledgements included, from `measure_from` until a time, in ticks.
+    fn channel_use(&self, job: usize, until: u64) -> Vec<(ChannelSource, ChannelUse)>;
     /// Logs what channels send of a job from now on, one whose deliveries are reported.
     fn log_transmissions(&mut self, job: usize);
     /// What has been logged, of all jobs, in no particular order; none if that is more than is kept.
@@ -249,15 +251,15 @@ impl<R: Routers + 'static> Parts<R> {
 
     /// Takes a sample for time series, and plans the next.
     fn take_sample(&mut self) {
-        let sample = self.read_sample();
+        let sample = self.read_sample(self.now);
         if let Some(samples) = &mut self.samples {
             samples.push(sample);
             self.timeline.add(samples.next_time(), Global::Sample);
         }
     }
 
-    /// What a time series has of the present.
-    fn read_sample(&mut self) -> Sample {
+    /// What a time series has of the present, or of a later time until which nothing more is sent.
+    fn read_sample(&mut self, at: u64) -> Sample {
         let mut delivered = self.delivered.clone();
         self.each_counters(|counters| {
             delivered.iter_mut().enumerate().for_each(|(job, bytes)| *bytes += counters.bytes_in_batches(job));
@@ -268,7 +270,17 @@ impl<R: Routers + 'static> Parts<R> {
         }
         let waits = (0..self.jobs.jobs()).map(|job| SourceWaits::of(&self.progress_by_source(job), self.now));
         let waits = waits.collect();
-        Sample { at: self.now, delivered, waits, queues }
+        delivered.iter_mut().zip(self.under_way_at(at)).for_each(|(bytes, cut)| *bytes -= cut);
+        Sample { at, delivered, waits, queues }
+    }
+
+    /// By job, the bytes that are counted as delivered and are not at their nodes at a time.
+    fn under_way_at(&self, at: u64) -> Vec<u64> {
+        let mut bytes = vec![0; self.jobs.jobs()];
+        for worker in self.pool.workers() {
+            worker.partitions().for_each(|partition| partition.fabric().read_under_way(at, &mut bytes));
+        }
+        bytes
     }
 
     /// Checks that every packet and every credit is accounted for, over all partitions and the mail between them.
@@ -347,7 +359,7 @@ impl<R: Routers + 'static> Machine for Parts<R> {
     fn measure_from(&mut self, job: usize, start: u64) {
         for mut worker in self.pool.workers() {
             for number in self.jobs.of(job) {
-                worker.partitions_mut().for_each(|partition| partition.clear_channels(number));
+                worker.partitions_mut().for_each(|partition| partition.clear_channels(number, start));
             }
             let counters = &mut worker.context.counters;
             counters.measure_from(job, start);
@@ -420,28 +432,32 @@ impl<R: Routers + 'static> Machine for Parts<R> {
         self.samples = Some(samples);
     }
 
-    fn samples(&mut self) -> Vec<Sample> {
+    fn samples(&mut self, until: u64) -> Vec<Sample> {
         let Some(samples) = &self.samples else { return Vec::new() };
-        let mut all = samples.taken().to_vec();
-        if all.last().is_none_or(|last| last.at < self.now) {
-            all.push(self.read_sample());
+        let (mut all, end) = (samples.taken().to_vec(), until.max(self.now));
+        if all.last().is_none_or(|last| last.at < end) {
+            all.push(self.read_sample(end));
         }
         all
     }
 
-    fn channel_bytes(&self, job: usize) -> Vec<(ChannelSource, u64)> {
-        let mut bytes: Vec<(ChannelSource, u64)> = Vec::new();
+    fn under_way(&self, job: usize) -> u64 {
+        self.under_way_at(self.now)[job]
+    }
+
+    fn channel_use(&self, job: usize, until: u64) -> Vec<(ChannelSource, ChannelUse)> {
+        let mut used: Vec<(ChannelSource, ChannelUse)> = Vec::new();
         for worker in self.pool.workers() {
             for partition in worker.partitions() {
-                let first = bytes.len();
-                bytes.extend(partition.channel_bytes(job));
+                let first = used.len();
+                used.extend(partition.channel_use(job, until));
                 if let Some(acks) = self.jobs.acks(job) {
-                    let add = |((_, all), (_, own)): (&mut (ChannelSource, u64), (ChannelSource, u64))| *all += own;
-                    bytes[first..].iter_mut().zip(partition.channel_bytes(acks)).for_each(add);
+                    let acks = partition.channel_use(acks, until);
+                    used[first..].iter_mut().zip(acks).for_each(|((_, all), (_, own))| all.add(own));
                 }
             }
         }
-        bytes
+        used
     }
 
     fn log_transmissions(&mut self, job: usize) {

@@ -47,8 +47,13 @@ pub(crate) fn packets_and_routers(system: &System, job: &Job) -> (f64, f64) {
 /// Routers that a packet of a node traverses, to a destination of the pattern. Where routers choose by congestion, any
 /// candidate is as likely, and the first of two paths is taken, as in a network without load.
 fn routers_of_a_packet(system: &System, job: &Job, src: NodeId, draw: &mut dyn Draw) -> u32 {
-    let (topology, routing): (&dyn Topology, &dyn Routing) = (&*system.network.topology, &*system.network.routing);
     let dst = job.workload.pattern().destination(src, draw);
+    routers_between(system, (src, dst), draw)
+}
+
+/// Routers that a packet from a node to another traverses.
+pub(crate) fn routers_between(system: &System, (src, dst): (NodeId, NodeId), draw: &mut dyn Draw) -> u32 {
+    let (topology, routing): (&dyn Topology, &dyn Routing) = (&*system.network.topology, &*system.network.routing);
     let (mut at, in_port) = topology.attachment(src);
     let mut hop = Hop { dst, state: routing.start(src, dst, draw), in_port, vc_class: VcClass(0) };
     let mut routers = 1;

@@ -97,6 +97,15 @@ pub fn analyze_point(experiment: &Experiment, point: &Point) -> Result<Analysis,
     analysis::analyze(&system).map_err(|error| located(experiment, point, &error))
 }
 
+/// By job of a point, the load of each channel as a share of its own bandwidth, per unit of the load that the job offers.
+///
+/// # Errors
+/// What is wrong with the experiment, with file, line and key.
+pub fn job_loads_of_point(experiment: &Experiment, point: &Point) -> Result<Vec<Vec<f64>>, ExperimentError> {
+    let system = build(experiment, point)?;
+    analysis::job_loads(&system).map_err(|error| located(experiment, point, &error))
+}
+
 /// Runs a point, or searches its saturation load if the experiment says so.
 ///
 /// # Errors

@@ -24,6 +24,9 @@ const FEWEST_MESSAGES: f64 = 200.0;
 /// The kind of the warning that a time series may be a single interval.
 const COARSE_SERIES: &str = "coarse-series";
 
+/// The kind of the warning that a workload cannot end in time.
+const CUT_SHORT: &str = "cut-short";
+
 /// The kind of the warning that time is not explained.
 const NO_TIMELINE: &str = "no-timeline";
 
@@ -33,13 +36,14 @@ const NO_TIMELINE: &str = "no-timeline";
 /// If the routing breaks its contract.
 pub fn warnings(system: &System) -> Result<Vec<Warning>, SystemError> {
     if system.network.is_flat() {
-        return Ok(Vec::new());
+        return Ok(cut_short(system).into_iter().collect());
     }
     let mut found: Vec<Warning> = credits(system);
     found.extend(unproven(system));
     found.extend(memory(system));
     found.extend(head_of_line(system));
     found.extend(short_run(system));
+    found.extend(cut_short(system));
     found.extend(coarse_series(system));
     found.extend(fine_series(system));
     found.extend(starving(system)?);
@@ -145,14 +149,52 @@ fn short_run(system: &System) -> Option<Warning> {
         kind: "short-run",
         key: "measure.max_time",
         message: format!(
-            "`measure.max_time` ({end}) leaves {:.1} ns to measure, in which about {:.0} messages are generated, and a packet \
-             takes up to {:.1} ns: what is measured is mostly chance; {:.1} us or more are reasonable",
-            measured / 1e3,
+            "`measure.max_time` = {} leaves {} to measure, in which about {:.0} messages are generated, and a packet takes up to {}: \
+             chance decides the results; set it to {} or more",
+            shown(end),
+            shown(Time(measured as u64)),
             measured * rate,
-            path / 1e3,
-            (10.0 * least + warm_up.0 as f64).max(20.0 * least) / 1e6,
+            shown(Time(path as u64)),
+            shown(Time((10.0 * least + warm_up.0 as f64).max(20.0 * least) as u64)),
         ),
     })
+}
+
+/// A workload that cannot end before `measure.max_time` does.
+fn cut_short(system: &System) -> Option<Warning> {
+    let limit = system.spec.measure.max_time?;
+    let (job, end) = effort::latest_end(system)?;
+    let end = Time(system.picoseconds(end));
+    let name = if system.jobs.len() > 1 { format!("job {}", job.name) } else { "the workload".into() };
+    (end > limit).then(|| Warning {
+        kind: CUT_SHORT,
+        key: "measure.max_time",
+        message: format!(
+            "{name} takes until {} at least, and `measure.max_time` ends it at {}: it is not finished",
+            shown(end),
+            shown(limit),
+        ),
+    })
+}
+
+/// A time with four digits, in the unit that suits it.
+fn shown(time: Time) -> String {
+    let ns = time.as_ns();
+    let units = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
+    let (unit, size) = units.into_iter().find(|&(_, size)| ns >= size).unwrap_or(("ns", 1.0));
+    let value = ns / size;
+    let digits = if value >= 1000.0 {
+        0
+    } else if value >= 100.0 {
+        1
+    } else if value >= 10.0 {
+        2
+    } else {
+        3
+    };
+    let text = format!("{value:.digits$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} {unit}")
 }
 
 /// A time series whose run ends before its first interval does, as far as that is known before.
@@ -164,10 +206,11 @@ fn coarse_series(system: &System) -> Option<Warning> {
         kind: COARSE_SERIES,
         key: "measure.series",
         message: format!(
-            "`measure.series` ({period}) is longer than the run, which may end after {:.1} ns: then the series is a single interval; \
-             {:.1} ns would make about 100",
-            end.as_ns(),
-            end.as_ns() / 100.0
+            "`measure.series` = {} is longer than the run, which may end after {}: then the series is a single interval; {} would make \
+             about 100",
+            shown(period),
+            shown(end),
+            shown(Time(end.0 / 100)),
         ),
     })
 }
@@ -180,10 +223,11 @@ fn fine_series(system: &System) -> Option<Warning> {
         kind: "fine-series",
         key: "measure.series",
         message: format!(
-            "`measure.series` ({period}) is shorter than the time of a packet of {} on a channel to a node, {:.1} ns: what a node \
-             accepts in an interval is a whole packet or nothing",
+            "`measure.series` = {} is shorter than the time of a packet of {} on a channel to a node, {}: an interval has a part of a packet \
+             or nothing",
+            shown(period),
             Bytes(u64::from(system.network.packet)),
-            Time(packet).as_ns()
+            shown(Time(packet)),
         ),
     })
 }

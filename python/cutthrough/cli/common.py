@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FileArgument", "FormatOption", "JobsOption", "JsonOption", "SetOption", "ThreadsOption"]
 
+#: Threads up to which nothing is said of them.
+FEW_THREADS = 8
 #: Exit statuses, besides 0.
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 
@@ -45,8 +47,25 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 JobsOption = Annotated[
     int, typer.Option("--jobs", "-j", min=0, max=4096, help="Points to run at once; 0: as many as there are cores.")
 ]
+
+
+def _note_threads(threads: int) -> int:
+    """Says so where there are more threads than processors, which makes a run slower."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if threads > max(processors, FEW_THREADS):
+        complain(f"note: --threads {threads}: this machine has {processors} processors, and more threads are slower")
+    return threads
+
+
 ThreadsOption = Annotated[
-    int, typer.Option("--threads", min=1, max=1024, help="Threads inside each point; results do not depend on it.")
+    int,
+    typer.Option(
+        "--threads",
+        min=1,
+        max=1024,
+        callback=_note_threads,
+        help="Threads that simulate each point; results do not depend on it. Proofs before a run use all processors.",
+    ),
 ]
 
 

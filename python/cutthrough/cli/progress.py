@@ -52,11 +52,16 @@ class Bar(Live):
         )
         self._progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
         self._task = self._progress.add_task("", total=1.0, phase="", points="")
+        self._begun = False
         self._lines = None if err.is_terminal else Lines(quiet_s)
 
     def update(self, done: float, total: int, phase: str) -> None:
         """Shows the progress of a run (see `sweeps.Watcher`)."""
         points = f"{int(done)}/{total} points"
+        if not self._begun:
+            # What was finished before this run says nothing of its speed.
+            self._begun = True
+            self._progress.reset(self._task, total=total, completed=int(done), phase=phase, points=points)
         self._progress.update(self._task, completed=done, total=total, phase=phase, points=points)
         if self._lines is not None:
             self._lines.update(done, total, phase)
@@ -69,18 +74,23 @@ class Lines:
         self._started = self._written = time.monotonic()
         self._quiet_until = self._started + quiet_s
         self._finished = 0
+        self._before: int | None = None
 
     def update(self, done: float, total: int, phase: str) -> None:
         """Writes a line if a point has finished or some time has passed since the last line."""
         now = time.monotonic()
         # What rounding leaves below a whole number has finished all the same.
         finished = int(done + ROUNDING)
+        if self._before is None:
+            # Points that were finished before this run took it no time.
+            self._before = finished if finished < total else 0
         pause = now - self._written
         news = finished > self._finished and (pause >= POINT_S or finished == total or self._finished == 0)
         if now < self._quiet_until or (not news and pause < LINE_S):
             return
         self._finished, self._written = finished, now
         running = f", {phase}" if phase and finished < total else ""
-        left = (now - self._started) * (total - done) / done if done > 0 else None
+        here = done - self._before
+        left = (now - self._started) * (total - done) / here if here > 0 else None
         rest = f", about {left:,.0f} s left" if left is not None and finished < total else ""
         complain(f"{finished}/{total} points ({done / total:.0%}) after {now - self._started:,.0f} s{running}{rest}")

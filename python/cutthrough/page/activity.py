@@ -12,6 +12,7 @@ import cutthrough.plots as plots
 from cutthrough.activity import PARTS, has_breakdown, path_parts
 from cutthrough.page.lines import brief
 from cutthrough.plots.activity import slowest
+from cutthrough.units import time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,8 +42,9 @@ def activity_of(results: Sequence[Results]) -> list[dict[str, Any]]:
             continue
         tables = []
         for name, point in slowest(own.by_job(), has_breakdown):
-            tables.append({"name": name, "headings": ["ranks", "mean ns", "most ns"], "rows": _ranks(point)})
-            tables.append({"name": name, "headings": ["critical path", "ns", "share"], "rows": _path(point)})
+            (ranks, spent), (path, long) = _ranks(point), _path(point)
+            tables.append({"name": name, "headings": ["ranks", f"mean {spent}", f"most {spent}"], "rows": ranks})
+            tables.append({"name": name, "headings": ["critical path", long, "share"], "rows": path})
         pictures = [{"alt": words, "src": _picture(own, name)} for name, words in PICTURES.items() if _has(own, name)]
         found.append({"result": number, "tables": tables, "pictures": pictures})
     return found
@@ -52,17 +54,26 @@ def _has(results: Results, name: str) -> bool:
     return name != "timeline" or any(point.get("timeline") for point in results.by_job())
 
 
-def _ranks(point: Mapping[str, Any]) -> list[list[Any]]:
+def _ranks(point: Mapping[str, Any]) -> tuple[list[list[Any]], str]:
+    """What ranks do, mean and most, and the unit of both."""
     breakdown = point["breakdown"]
     ranks = breakdown["ranks"]
     held = [name for name in PARTS if any(ranks[name])]
-    return [[PARTS[name], brief(breakdown[name]), brief(max(ranks[name]))] for name in held]
+    unit, scale = time_unit(max(ranks[name]) for name in held)
+    rows = [[PARTS[name], brief(scale * breakdown[name]), brief(scale * max(ranks[name]))] for name in held]
+    return rows, unit
 
 
-def _path(point: Mapping[str, Any]) -> list[list[Any]]:
+def _path(point: Mapping[str, Any]) -> tuple[list[list[Any]], str]:
+    """What the critical path is made of, and the unit of its times."""
     parts = [part for part in path_parts(point["critical_path"]) if part[2] > 0.0]
     total = sum(time for *_, time in parts) or 1.0
-    return [[f"{group}: {what}" if group else what, brief(time), f"{time / total:.1%}"] for group, what, time in parts]
+    unit, scale = time_unit(time for *_, time in parts)
+    rows = [
+        [f"{group}: {what}" if group else what, brief(scale * time), f"{time / total:.1%}"]
+        for group, what, time in parts
+    ]
+    return rows, unit
 
 
 def _picture(results: Results, name: str) -> str:

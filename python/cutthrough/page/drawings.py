@@ -1,8 +1,10 @@
-"""The machine of results as a drawing for a page."""
+"""The machines of results as drawings for a page."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from cutthrough.series import label_of
 
 if TYPE_CHECKING:
     from cutthrough.results import Results
@@ -11,16 +13,33 @@ __all__ = ["LARGEST", "drawn"]
 
 #: Characters of the largest drawing that a page carries: the picture of a machine of thousands of routers is larger.
 LARGEST = 400_000
+#: Machines of a sweep that a page draws.
+MOST = 6
 
 
-def drawn(results: Results) -> str:
-    """The machine, coloured by the channels of the point with the hottest one, as SVG.
+def drawn(results: Results) -> list[tuple[str, str]]:
+    """Each machine of the sweep as name and SVG, coloured by the channels of its point with the hottest one.
 
-    Empty where channels are not known, and where the drawing is too large for a page: `cutthrough draw` makes it.
+    Left out are machines whose channels are not known, and drawings too large for a page: `cutthrough draw` makes them.
     """
     import cutthrough.plots.machine as machine
 
-    if not results.shown_places():
-        return ""
-    text = machine.svg(results.channel_loads())
-    return text if len(text) <= LARGEST else ""
+    hottest: dict[str, int] = {}
+    for place in results.shown_places():
+        name = _machine_of(results, place)
+        if name not in hottest or _heat(results, place) > _heat(results, hottest[name]):
+            hottest[name] = place
+    pictures = [(name, machine.svg(results.channel_loads(place), name)) for name, place in list(hottest.items())[:MOST]]
+    return [(name, text) for name, text in pictures if len(text) <= LARGEST]
+
+
+def _machine_of(results: Results, place: int) -> str:
+    """What distinguishes the machine of a point; empty if the sweep has only one."""
+    point = results.points[place]
+    keys = [axis for axis in results.axes if axis.split(".")[0] == "topology" and axis in point]
+    return ", ".join(label_of(point[key]) for key in keys)
+
+
+def _heat(results: Results, place: int) -> float:
+    """The use of the hottest channel of a point."""
+    return max((float(own["utilization"]) for own in results.points[place].get("hottest_channels", ())), default=0.0)

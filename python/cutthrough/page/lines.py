@@ -7,16 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 from cutthrough.comparison import METRICS
 from cutthrough.details import nested
-from cutthrough.points import half_width, has_operations, is_saturated, is_unconverged
+from cutthrough.points import half_width, has_no_mean, has_operations, is_saturated, is_unconverged
 from cutthrough.series import JOB_LOAD, LOAD, SHARE, brief_labels, label_of, name_of, pick_axis, split
+from cutthrough.units import unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cutthrough.points import Point, PointTable
     from cutthrough.series import Axis
+    from cutthrough.units import Unit
 
-__all__ = ["QUANTITIES", "axes_of", "lines_of", "quantities_of", "rows_of", "settings_of"]
+__all__ = [
+    "QUANTITIES",
+    "axes_of",
+    "headed",
+    "lines_of",
+    "quantities_of",
+    "rows_of",
+    "settings_of",
+    "units_of",
+]
 
 #: The quantities of curves and tables, with their headings.
 QUANTITIES = {
@@ -44,6 +55,17 @@ QUANTITIES = {
 }
 #: Significant digits of the numbers in a page.
 DIGITS = 7
+
+
+def units_of(points: Sequence[Point], quantities: Sequence[str]) -> dict[str, Unit]:
+    """The unit that suits each of the quantities that have one."""
+    units = {name: unit_of(name, (nested(point, name) for point in points)) for name in quantities}
+    return {name: unit for name, unit in units.items() if unit is not None}
+
+
+def headed(heading: str, unit: Unit | None) -> str:
+    """The heading of a quantity with the unit that it is shown in, in the place of that of files."""
+    return heading if unit is None else f"{heading.rpartition(', ')[0]}, {unit.sign}"
 
 
 def quantities_of(points: Sequence[Point]) -> list[str]:
@@ -85,41 +107,54 @@ def _load_of(table: PointTable) -> Axis | None:
     return None if axis.names else axis
 
 
-def lines_of(number: int, table: PointTable, axis: Axis | None, quantities: Sequence[str]) -> list[dict[str, Any]]:
-    """The lines of one of the results, by its number: each with its values and half-widths of every quantity."""
+def lines_of(
+    number: int, table: PointTable, axis: Axis | None, shown: tuple[Sequence[str], Mapping[str, Unit]]
+) -> list[dict[str, Any]]:
+    """The lines of one of the results, by its number: each with its values and half-widths of every quantity.
+
+    `shown` has the quantities, and their units.
+    """
     if axis is None:
-        return [_line(number, "", _names(table), list(table), (quantities, {}))]
+        return [_line(number, "", _names(table), list(table), (*shown, {}))]
     places = {id(point): place for place, point in enumerate(table)}
     found = []
     for line in split(table.points, table.axes, axis):
         x = [axis.names[int(axis.place(point))] if axis.names else axis.place(point) for point in line.points]
-        found.append(_line(number, line.label, x, line.points, (quantities, places)))
+        found.append(_line(number, line.label, x, line.points, (*shown, places)))
     return found
 
 
 def _line(
-    number: int, label: str, x: Sequence[Any], points: Sequence[Point], shown: tuple[Sequence[str], dict[int, int]]
+    number: int,
+    label: str,
+    x: Sequence[Any],
+    points: Sequence[Point],
+    shown: tuple[Sequence[str], Mapping[str, Unit], dict[int, int]],
 ) -> dict[str, Any]:
-    quantities, places = shown
+    quantities, units, places = shown
     return {
         "result": number,
         "label": label,
         "x": x,
         "points": [places.get(id(point), place) for place, point in enumerate(points)],
-        "y": {name: [brief(nested(point, name)) for point in points] for name in quantities},
-        "ci": {name: [_interval(point, name) for point in points] for name in quantities},
+        "y": {name: [_in(units.get(name), nested(point, name)) for point in points] for name in quantities},
+        "ci": {name: [_in(units.get(name), _interval(point, name)) for point in points] for name in quantities},
         "marks": [int(is_saturated(point)) + 2 * int(is_unconverged(point)) for point in points],
     }
 
 
-def rows_of(table: PointTable, quantities: Sequence[str]) -> list[dict[str, Any]]:
-    """A row for each point: its settings, values and half-widths, the number of its seeds, and what marks it."""
+def rows_of(table: PointTable, quantities: Sequence[str], units: Mapping[str, Unit]) -> list[dict[str, Any]]:
+    """A row for each point: its settings, values and half-widths, the number of its seeds, and what marks it.
+
+    Values that have no mean, since the point is saturated, are named in `vague`.
+    """
     settings = settings_of(table)
     return [
         {
             "settings": own,
-            "y": [brief(nested(point, name)) for name in quantities],
-            "ci": [_interval(point, name) for name in quantities],
+            "y": [_in(units.get(name), nested(point, name)) for name in quantities],
+            "ci": [_in(units.get(name), _interval(point, name)) for name in quantities],
+            "vague": [is_saturated(point) and has_no_mean(name) for name in quantities],
             "seeds": point.get("seeds", 1),
             "marks": _marks(point),
         }
@@ -156,6 +191,11 @@ def _interval(point: Point, name: str) -> float | None:
     if half is None:
         return None
     return 0.0 if mean is not None and half < abs(mean) * 10.0**-DIGITS else float(brief(half))
+
+
+def _in(unit: Unit | None, value: Any) -> Any:
+    """A value in a unit, with the digits of a page."""
+    return brief(value if unit is None or value is None else value / unit.size)
 
 
 def brief(value: Any) -> Any:

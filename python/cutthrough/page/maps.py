@@ -94,7 +94,10 @@ def _panel(loads: ChannelLoads, panel: Panel) -> dict[str, Any]:
     data = [base64.b64encode(cells.astype("<u2").tobytes()).decode("ascii") for cells in packed]
     rows, columns = _factors(panel.cells(loads.values(loads.quantity)))
     axes = panel.labelled((panel.shared[0] * columns, panel.shared[1] * rows))
-    return {"title": panel.title, "axes": axes, "width": width, "height": height, "cells": data}
+    shared = (panel.shared[0] * columns, panel.shared[1] * rows)
+    names = [None if own is None else own.tolist() for own in panel.numbers]
+    shape = {"axes": axes, "width": width, "height": height, "shared": shared, "numbers": names}
+    return {"title": panel.title, **shape, "cells": data}
 
 
 def _factors(cells: npt.NDArray[Any]) -> tuple[int, int]:

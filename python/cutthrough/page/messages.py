@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cutthrough.page.lines import brief
+from cutthrough.points import is_saturated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +32,8 @@ def messages_of(results: Sequence[Results]) -> list[dict[str, list[dict[str, Any
 def _lines(point: Point) -> list[dict[str, Any]]:
     """The messages of a point, or of each of its jobs."""
     jobs = [(job["name"], job) for job in point.get("jobs", ())] or [("all messages", point)]
-    return [_line(name, own["messages"]) for name, own in jobs if own.get("messages")]
+    named = [(f"{name} (saturated)" if is_saturated(own) else name, own) for name, own in jobs]
+    return [_line(name, own["messages"]) for name, own in named if own.get("messages")]
 
 
 def _line(name: str, messages: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,20 +20,31 @@ from cutthrough.by_size import greatest
 from cutthrough.comparison import METRICS, compare, differing
 from cutthrough.packages import require
 from cutthrough.page.activity import activity_of
-from cutthrough.page.lines import QUANTITIES, axes_of, brief, lines_of, quantities_of, rows_of, settings_of
+from cutthrough.page.lines import (
+    QUANTITIES,
+    axes_of,
+    brief,
+    headed,
+    lines_of,
+    quantities_of,
+    rows_of,
+    settings_of,
+    units_of,
+)
 from cutthrough.page.maps import maps_of
 from cutthrough.page.messages import messages_of
 from cutthrough.page.series import series_of
 from cutthrough.plots.scales import palette
-from cutthrough.points import is_saturated, is_unconverged
+from cutthrough.points import has_no_mean, is_saturated, is_unconverged
 from cutthrough.series import label_of
+from cutthrough.units import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bokeh.resources import Component
 
-    from cutthrough.comparison import Comparison
+    from cutthrough.comparison import Comparison, Difference
     from cutthrough.results import Results
 
 __all__ = ["Side", "render", "write"]
@@ -60,12 +71,12 @@ class Side:
     Attributes:
         name: What it is called there.
         results: The results.
-        drawing: A drawing of its machine, as SVG.
+        drawings: Its machines, each with a name and a drawing as SVG.
     """
 
     name: str
     results: Results
-    drawing: str = ""
+    drawings: Sequence[tuple[str, str]] = ()
 
 
 def write(sides: Sequence[Side], path: Path) -> int:
@@ -116,7 +127,9 @@ def _asset(name: str) -> str:
 def content(sides: Sequence[Side]) -> dict[str, Any]:
     """All that the page shows, as plain values."""
     tables = [side.results.by_job() for side in sides]
-    quantities = quantities_of([point for table in tables for point in table])
+    points = [point for table in tables for point in table]
+    quantities = quantities_of(points)
+    units = units_of(points, quantities)
     along = axes_of(tables)
     axis = along[0] if along else None
     maps, note = maps_of([side.results for side in sides])
@@ -128,15 +141,15 @@ def content(sides: Sequence[Side]) -> dict[str, Any]:
         "differing": [
             [key, *map(_in_words, values)] for key, values in differing([table.experiment for table in tables], axes)
         ],
-        "quantities": [[name, QUANTITIES[name]] for name in quantities],
+        "quantities": [[name, headed(QUANTITIES[name], units.get(name))] for name in quantities],
         "axes": axes,
         "axis": {"label": axis.label, "names": bool(axis.names)} if axis else {"label": "", "names": True},
         "lines": [
             line
             for number, (table, own) in enumerate(zip_longest(tables, along))
-            for line in lines_of(number, table, own, quantities)
+            for line in lines_of(number, table, own, (quantities, units))
         ],
-        "rows": [rows_of(table, quantities) for table in tables],
+        "rows": [rows_of(table, quantities, units) for table in tables],
         "places": [settings_of(side.results) for side in sides],
         "maps": maps,
         "mapsNote": note,
@@ -160,7 +173,6 @@ def _summary(side: Side) -> dict[str, Any]:
     swept = asked.get("sweep", {})
     sections = [[name, label_of(asked[name])] for name in SECTIONS if name in asked]
     sections += [[f"job {job['name']}", label_of(job["workload"])] for job in asked.get("job", ())]
-    svg = base64.b64encode(side.drawing.encode("utf-8")).decode("ascii")
     return {
         "name": side.name,
         "title": results.title,
@@ -172,8 +184,13 @@ def _summary(side: Side) -> dict[str, Any]:
         "sweep": [[key, _values(values)] for key, values in swept.items()],
         "experiment": results.experiment,
         "warnings": [*_remarks(results), *checks.warnings_of(results.points)],
-        "drawing": f"data:image/svg+xml;base64,{svg}" if svg else "",
+        "drawings": [[name, _address(svg)] for name, svg in side.drawings],
     }
+
+
+def _address(svg: str) -> str:
+    """A drawing as an address that holds it."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode('utf-8')).decode('ascii')}"
 
 
 def _tables(results: Results) -> str:
@@ -229,10 +246,10 @@ def _compared(found: Comparison) -> dict[str, Any]:
     rows = [
         [
             [_plain(value) for value in match.settings.values()],
-            METRICS[one.metric][0],
-            *map(brief, (one.a, one.b, one.relative, one.half_width, one.p)),
+            *_in_unit(one),
             one.mark,
             ", ".join(match.notes),
+            [own and has_no_mean(one.metric) for own in match.saturated],
         ]
         for match, one in found
     ]
@@ -247,6 +264,7 @@ def _compared(found: Comparison) -> dict[str, Any]:
             *map(brief, (own.a, own.b, own.relative, None, None)),
             "=" if own.change == 0 else "",
             ", ".join(match.notes),
+            [False, False],
         ]
         for match in found.matches
         for own in greatest(match.sizes)
@@ -259,6 +277,14 @@ def _compared(found: Comparison) -> dict[str, Any]:
         "judged": found.judged,
         "confidence": found.confidence,
     }
+
+
+def _in_unit(one: Difference) -> list[Any]:
+    """The heading, the two values, the relative change, the half-width and the probability of a difference."""
+    unit = unit_of(one.metric, (one.a, one.b))
+    size = 1.0 if unit is None else unit.size
+    a, b, half = (None if value is None else value / size for value in (one.a, one.b, one.half_width))
+    return [headed(METRICS[one.metric][0], unit), *map(brief, (a, b, one.relative, half, one.p))]
 
 
 def _plain(value: Any) -> Any:

@@ -15,6 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from cutthrough.activity import PARTS, has_breakdown, has_timeline, path_parts
 from cutthrough.plots.legends import below, title_of
 from cutthrough.series import brief_labels, label_of, name_of
+from cutthrough.units import time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -66,7 +67,7 @@ def breakdown(results: PointTable) -> Figure:
     figure = Figure()
     width, height = figure.get_size_inches()
     figure.set_size_inches(1.35 * width, height * (0.6 + 0.5 * len(held)))
-    unit, scale = _unit(max(_total(point) for _, point in held))
+    unit, scale = time_unit(_total(point) for _, point in held)
     used: dict[str, None] = {}
     for axes, (label, point) in zip(_rows(figure, len(held)), held, strict=True):
         _bars(axes, point["breakdown"]["ranks"], scale, used)
@@ -109,7 +110,7 @@ def critical_path(results: PointTable) -> Figure:
     width, height = figure.get_size_inches()
     figure.set_size_inches(1.35 * width, height * (0.45 + 0.12 * len(held)))
     parts = [path_parts(point["critical_path"]) for _, point in held]
-    unit, scale = _unit(max(sum(time for *_, time in own) for own in parts))
+    unit, scale = time_unit(sum(time for *_, time in own) for own in parts)
     left = np.zeros(len(held))
     names = list(dict.fromkeys((group, what) for own in parts for group, what, time in own if time > 0.0))
     classes = list(dict.fromkeys(group for own in parts for group, *_ in own if group))
@@ -153,7 +154,7 @@ def timeline(results: PointTable) -> Figure:
     figure = Figure()
     width, height = figure.get_size_inches()
     figure.set_size_inches(1.6 * width, height * (0.35 + 0.95 * len(held)))
-    unit, scale = _unit(max(point["timeline"]["end_ns"] - point["timeline"]["start_ns"] for _, point in held))
+    unit, scale = time_unit(point["timeline"]["end_ns"] - point["timeline"]["start_ns"] for _, point in held)
     used: dict[str, None] = {}
     has_messages = False
     for axes, (label, point) in zip(_rows(figure, len(held)), held, strict=True):
@@ -294,8 +295,3 @@ def _rows(figure: Figure, count: int) -> list[Axes]:
 
 def _total(point: Point) -> float:
     return sum(float(point["breakdown"][name]) for name in PARTS)
-
-
-def _unit(largest: float) -> tuple[str, float]:
-    """Nanoseconds, microseconds or milliseconds, and how much of it is a nanosecond."""
-    return ("ms", 1e-6) if largest >= 1e7 else ("µs", 1e-3) if largest >= 1e4 else ("ns", 1.0)

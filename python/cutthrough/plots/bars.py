@@ -13,6 +13,7 @@ from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.strokes import COLOURS, Stroke
 from cutthrough.points import MANY_PHASES, half_width, phase_times
 from cutthrough.series import brief_labels, label_of, name_of
+from cutthrough.units import plain_number, time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from cutthrough.points import Point, PointTable
 
-__all__ = ["completion", "names_of", "phases", "scale_of_bars", "unit_of"]
+__all__ = ["completion", "names_of", "phases", "scale_of_bars"]
 
 #: The width of a bar, of the distance between two.
 WIDTH = 0.6
@@ -38,7 +39,7 @@ def completion(results: PointTable) -> Figure:
     """
     figure = Figure()
     axes = figure.add_subplot()
-    unit, scale = unit_of(
+    unit, scale = time_unit(
         sum(time or 0.0 for time in phase_times(point)) or point.get("time_ns") or 0.0 for point in results
     )
     # Where objects are driven by messages, computation is not before them.
@@ -72,7 +73,7 @@ def completion(results: PointTable) -> Figure:
         for place, point in enumerate(results):
             if (time := point.get("time_ns")) is not None:
                 axes.annotate(
-                    f"{scale * time:,.5g}", (place, scale * time), (0, 3), textcoords="offset points", ha="center"
+                    plain_number(scale * time), (place, scale * time), (0, 3), textcoords="offset points", ha="center"
                 )
     handles, labels = axes.get_legend_handles_labels()
     if len(labels) > 1:
@@ -105,7 +106,7 @@ def phases(results: PointTable) -> Figure:
     slowest = sorted(range(len(held)), key=lambda place: -(held[place][0].get("time_ns") or math.inf))[:MOST_LINES]
     figure = Figure()
     axes = figure.add_subplot()
-    unit, scale = unit_of(time for _, times in held for time in times)
+    unit, scale = time_unit(time for _, times in held for time in times)
     names = names_of(results)
     for number, place in enumerate(sorted(slowest)):
         point, times = held[place]
@@ -173,9 +174,3 @@ def names_of(results: PointTable) -> list[str]:
         return name_of(keys, [brief[axis][label_of(point[axis])] for axis in keys])
 
     return [name(point) for point in results]
-
-
-def unit_of(times: Iterable[float | None]) -> tuple[str, float]:
-    """Nanoseconds, or microseconds for times of ten of them and more."""
-    largest = max((time or 0.0 for time in times), default=0.0)
-    return ("µs", 1e-3) if largest >= 10_000 else ("ns", 1.0)

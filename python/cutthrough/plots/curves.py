@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.strokes import Stroke, mark_points, mark_words
 from cutthrough.series import facets_of, pick_axis, split
+from cutthrough.units import plain_number, time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,7 +89,7 @@ def _times(results: PointTable, facets: str | None, shown: Timed) -> Figure:
     results = results.by_job()
     figure, panels, axis = _canvas(results, shown.mean, facets)
     series = [line for panel in panels for line in panel.lines]
-    unit, scale = _time_unit(results, shown.mean)
+    unit, scale = time_unit(point.get(shown.mean) for point in results)
     for panel, number, line in _lines(panels):
         mean = [value * scale for value in line.column(shown.mean)]
         x = panel.places(number)
@@ -249,7 +250,7 @@ def _draw_band(panel: Panel, data: tuple[list[float], list[float]], half: Sequen
 def _write_value(axes: Axes, x: Sequence[float], y: Sequence[float], colour: str) -> None:
     """Writes the value beside a line's only point, which no slope explains."""
     if len(x) == 1 and math.isfinite(y[0]):
-        text = f"{y[0]:,.4g}"
+        text = plain_number(y[0], 4)
         axes.annotate(text, (x[0], y[0]), (7, 5), textcoords="offset points", color=colour, fontsize=9)
 
 
@@ -257,18 +258,12 @@ def log_scale(axes: Axes) -> None:
     """A logarithmic y axis with plain numbers at 1, 2 and 5."""
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
     axes.yaxis.set_minor_locator(NullLocator())
 
 
 def _every(count: int) -> int:
     return max(1, count // 25)
-
-
-def _time_unit(results: PointTable, quantity: str) -> tuple[str, float]:
-    """Nanoseconds, or microseconds for times of ten of them and more."""
-    largest = max((point.get(quantity) or 0.0 for point in results.points), default=0.0)
-    return ("µs", 1e-3) if largest >= 10_000 else ("ns", 1.0)
 
 
 def _finish(figure: Figure, panels: Sequence[Panel], results: PointTable, what: str) -> None:

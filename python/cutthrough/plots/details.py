@@ -14,8 +14,9 @@ from cutthrough.plots.curves import log_scale
 from cutthrough.plots.legends import below, legend_beside, title_of
 from cutthrough.plots.messages import size_axis
 from cutthrough.plots.strokes import GREY, Stroke
-from cutthrough.points import has_series
+from cutthrough.points import has_series, is_saturated
 from cutthrough.series import brief_labels, label_of, name_of
+from cutthrough.units import time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -49,7 +50,8 @@ def message_sizes(results: PointTable) -> Figure:
     figure = Figure()
     axes = figure.add_subplot()
     sizes: set[int] = set()
-    for number, (label, point) in enumerate(lines):
+    for number, (name, point) in enumerate(lines):
+        label = _marked(name, point)
         own = _sizes(point)
         x = [size["largest_B"] for size in own]
         sizes |= set(x)
@@ -79,7 +81,8 @@ def distribution(results: PointTable) -> Figure:
     lines = _lines(results, lambda point: bool(_spread(point)), "no point has messages that have all arrived")
     figure = Figure()
     axes = figure.add_subplot()
-    for number, (label, point) in enumerate(lines):
+    for number, (name, point) in enumerate(lines):
+        label = _marked(name, point)
         spread, stroke = _spread(point), Stroke.of(number)
         x = [_nines(part) for part in spread["part"]]
         axes.plot(x, spread["slowdown"], color=stroke.colour, linestyle=stroke.dashes, label=label or "all messages")
@@ -123,7 +126,7 @@ def time_series(results: PointTable) -> Figure:
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, 1.75 * height)
     load, queue, wait = figure.subplots(3, 1, sharex=True)
-    unit, scale = _time_unit(line.point["series"]["time_ns"][-1] for line in lines)
+    unit, scale = time_unit(line.point["series"]["time_ns"][-1] for line in lines)
     for line in lines:
         series = line.point["series"]
         x = [scale * time for time in series["time_ns"]]
@@ -228,6 +231,11 @@ def _lines(
     return [(name_of(results.axes, name), point) for name, point in zip(names, held, strict=True)]
 
 
+def _marked(name: str, point: Point) -> str:
+    """The name of a line of messages, marked if these are of a saturated point: their latencies have no mean."""
+    return " ".join(filter(None, (name, "(saturated)"))) if is_saturated(point) else name
+
+
 def _sizes(point: Point) -> list[dict[str, Any]]:
     sizes: list[dict[str, Any]] = (point.get("messages") or {}).get("sizes") or []
     return sizes
@@ -266,9 +274,3 @@ def _edges(ends: list[float]) -> list[float]:
 def _led(values: list[float]) -> list[float]:
     """Values with one before the first, as steps are drawn."""
     return [values[0], *values]
-
-
-def _time_unit(times: Any) -> tuple[str, float]:
-    """The unit of an axis of times in nanoseconds that reaches to the largest, and how much of it is a nanosecond."""
-    most = max(times)
-    return ("ms", 1e-6) if most >= 1e7 else ("µs", 1e-3) if most >= 1e4 else ("ns", 1.0)

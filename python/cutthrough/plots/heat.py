@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, FixedLocator, MaxNLocator
+from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, MaxNLocator, ScalarFormatter
 
 from cutthrough.plots.panels import panels
 from cutthrough.plots.scales import HEAT, NOTHING, ink_on, scale_of
@@ -99,7 +99,10 @@ def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: s
             if _is_one_router(cells):
                 _draw_ports(axes, panel, cells[:, 0], scale)
                 continue
-            axes.imshow(cells, cmap=colours, norm=scale, aspect="auto", interpolation="nearest")
+            # Marks are at places, of which several may share a cell.
+            ends = [size * factor - 0.5 for size, factor in zip(cells.shape[::-1], panel.shared, strict=True)]
+            extent = (-0.5, ends[0], ends[1], -0.5)
+            axes.imshow(cells, cmap=colours, norm=scale, aspect="auto", interpolation="nearest", extent=extent)
             _write(axes, cells, scale, height)
     figure.suptitle(fill(title, round(TITLE * width)), x=0.01, ha="left", fontweight="bold")
     image = ScalarMappable(scale, colours)
@@ -125,6 +128,8 @@ def _label(axes: Axes, panel: Panel, heading: str, cells: Doubles, height: float
     rows, width = cells.shape
     axes.xaxis.set_major_locator(_marks(width, 8))
     axes.yaxis.set_major_locator(_marks(rows, max(1, min(8, round(height / MARKS)))))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda place, _: panel.number(0, place)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda place, _: panel.number(1, place)))
 
 
 def _marks(count: int, most: int) -> Locator:
@@ -147,7 +152,9 @@ def _draw_ports(axes: Axes, panel: Panel, values: Doubles, scale: Normalize) -> 
     axes.grid(visible=True, axis="y")
     axes.set_axisbelow(True)
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda place, _: panel.number(1, place)))
     axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.yaxis.set_major_formatter(ScalarFormatter())
 
 
 def _write(axes: Axes, cells: Doubles, scale: Normalize, height: float) -> None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from cutthrough.plots.bars import names_of, scale_of_bars, unit_of
+from cutthrough.plots.bars import names_of, scale_of_bars
 from cutthrough.plots.legends import below, name_places, title_of
+from cutthrough.units import time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +34,7 @@ def measures(results: PointTable) -> Figure:
     if not kinds:
         message = "no point has a program that measures times"
         raise ValueError(message)
-    unit, scale = unit_of(own["span_mean_ns"] for point in held for own in point.values())
+    unit, scale = time_unit(own["span_mean_ns"] for point in held for own in point.values())
     figure = Figure()
     axes = figure.add_subplot()
     width = WIDTH / len(kinds)

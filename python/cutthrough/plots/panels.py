@@ -31,6 +31,8 @@ __all__ = ["MOST_CELLS", "Panel", "hottest_group", "panels"]
 MOST_CELLS = 512
 #: The same of routers by routers, where most cells are empty and small ones would be lost.
 MOST_PAIRS = 64
+#: How far a mark may be from the place that it names.
+NEAR = 0.01
 #: Dimensions of a grid up to which each is drawn.
 MOST_DIMENSIONS = 4
 
@@ -47,6 +49,7 @@ class Panel:
         y: Their rows of cells.
         size: Cells along x and y, if there are more than have channels.
         pairs: Whether it is routers by routers of a machine without a shape of its own.
+        numbers: Along x and y, what each place is called: the numbers of routers and ports; without, that of the place.
     """
 
     title: str
@@ -56,6 +59,7 @@ class Panel:
     y: Integers
     size: tuple[int, int] = (0, 0)
     pairs: bool = False
+    numbers: tuple[Integers | None, Integers | None] = (None, None)
 
     def cells(self, values: Doubles) -> Doubles:
         """The hottest channel of each cell; not-a-number where there is none."""
@@ -71,6 +75,13 @@ class Panel:
         most = MOST_PAIRS if self.pairs else MOST_CELLS
         x, y = ((size - 1) // most + 1 for size in self._sizes)
         return x, y
+
+    def number(self, along: int, place: float) -> str:
+        """What a place along x (0) or y (1) is called; empty for one that is none."""
+        at, named, size = round(place), self.numbers[along], self._sizes[along]
+        if abs(place - at) > NEAR or not 0 <= at < size:
+            return ""
+        return f"{at if named is None else int(named[at])}"
 
     def labelled(self, shared: tuple[int, int]) -> tuple[str, str]:
         """The labels of the axes, with how many places along x and y share a cell."""
@@ -160,7 +171,8 @@ def _of_routers(loads: ChannelLoads) -> Iterator[Panel]:
             chosen = np.flatnonzero((loads.classes == place) & (levels == level))
             router, port = (loads.values(f"source_{end}")[chosen] for end in ("router", "port"))
             title = f"Class {classes[place]}" + (f", from level {level:.0f}" if levels.any() else "")
-            yield Panel(title, ("router", "port"), chosen, _rank(router), _rank(port))
+            numbers = (np.unique(router), np.unique(port))
+            yield Panel(title, ("router", "port"), chosen, _rank(router), _rank(port), numbers=numbers)
 
 
 def _of_pairs(loads: ChannelLoads) -> Panel:

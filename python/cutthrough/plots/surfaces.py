@@ -20,6 +20,7 @@ from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.scales import NOTHING
 from cutthrough.plots.strokes import GREY, Stroke, mark_points, mark_words
 from cutthrough.series import MEASURED, brief_labels, facets_of, label_of, pick_axis
+from cutthrough.units import plain_number, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,6 +81,9 @@ def surface(results: PointTable, quantity: str, keys: tuple[str | None, str], fa
     name = NAMED.get(quantity, quantity)
     grid = _grid(results, keys, facets)
     values = {panel: _values(grid, points, name) for panel, points in grid.panels.items()}
+    unit = unit_of(name, (nested(point, name) for point in results))
+    if unit is not None:
+        values = {panel: held * unit.scale for panel, held in values.items()}
     known = np.concatenate([held[np.isfinite(held)] for held in values.values()])
     if not len(known):
         message = f"no point has a number {name!r}"
@@ -90,12 +94,14 @@ def surface(results: PointTable, quantity: str, keys: tuple[str | None, str], fa
         _draw(axes, grid, (panel, held), look)
     _name(figure, every, grid)
     heading = METRICS[name][0] if name in METRICS else name
+    if unit is not None:
+        heading = f"{heading.rpartition(', ')[0] or name}, {unit.sign}"
     image = every[0].images[0]
     bar = figure.colorbar(image, ax=every, label=heading, fraction=0.05, aspect=30)
     if isinstance(image.norm, LogNorm):
         # Decades alone would leave a bar of less than one without a number.
         bar.ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
         bar.ax.yaxis.set_minor_formatter(NullFormatter())
     below(figure, *mark_words(results.points))
     figure.suptitle(title_of(figure, results.title, heading), x=0.01, ha="left", fontsize=11, fontweight="bold")

@@ -66,6 +66,8 @@ impl Fabric {
             promised: vec![0; if plan.routing.adaptive_class().is_some() { outputs.len() } else { 0 }],
             exceeds_cache: outputs.len() > CACHED_OUTPUTS,
             sent_by_job: Vec::new(),
+            last_jobs: Vec::new(),
+            begun: Vec::new(),
             jobs: 1,
             context: WorkerContext::default(),
             routers,

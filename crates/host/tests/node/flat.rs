@@ -42,7 +42,7 @@ fn run(
             let places = (Arc::clone(&executor_of), Arc::clone(&number_of));
             let mut executor =
                 Executor::new(programs, nic, RankPlacement::new(node_of.into(), places, part as u16, count));
-            executor.use_wire(wire);
+            executor.use_wire(wire, u64::MAX);
             if one_by_one {
                 // A message that is noted is known by itself.
                 executor.note_messages();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use host::{Executor, NicParams};
 use units::{Bytes, Time};
-use workload::collectives::{Algorithm, Fastest};
+use workload::collectives::{Algorithm, Fastest, RailUse};
 use workload::motifs::{ProgramSpec, TrainingSpec};
 use workload::program::Interval;
 
@@ -47,7 +47,8 @@ fn run(spec: TrainingSpec, ranks: u32) -> Vec<(String, u64, u64, Option<u64>)> {
     assert_eq!(world.executors[0].progress().open, 0, "every rank ends");
     let of = |executor: &Executor| -> Vec<Interval> { executor.intervals().flat_map(|own| own.1.to_vec()).collect() };
     let intervals = of(&world.executors[0]);
-    let measures = Arc::clone(&programs).measures(&Fastest { latency: MESSAGE, per_byte: 0.0, limits_receivers: true });
+    let fastest = Fastest { latency: MESSAGE, per_byte: 0.0, rails: RailUse::ONE, limits_receivers: true };
+    let measures = Arc::clone(&programs).measures(&fastest);
     let each = (0..).zip(measures).map(|(key, measure)| {
         let own = || intervals.iter().filter(|interval| interval.key == key);
         let span = own().map(|one| one.end).max().unwrap() - own().map(|one| one.start).min().unwrap();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use engine::Pool;
 use engine::statistics::Histogram;
-use fabric::{Actions, ArrivedMessage, Batch, MessageKey, Transmission, WaitingPacket};
+use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, MessageKey, Transmission, WaitingPacket};
 use host::Carried;
 use topology::ChannelSource;
 use units::{NodeId, PlaneId, Time};
@@ -196,18 +196,30 @@ impl Machine for FlatMachine {
     /// Refused when the system is built: there are no queues to sample.
     fn sample_every(&mut self, _period: Time) {}
 
-    fn samples(&mut self) -> Vec<Sample> {
+    fn samples(&mut self, _until: u64) -> Vec<Sample> {
         Vec::new()
     }
 
-    fn channel_bytes(&self, job: usize) -> Vec<(ChannelSource, u64)> {
+    /// Messages count as they have arrived.
+    fn under_way(&self, _job: usize) -> u64 {
+        0
+    }
+
+    fn channel_use(&self, job: usize, until: u64) -> Vec<(ChannelSource, ChannelUse)> {
         let mut all = Vec::new();
-        let mut add = |nodes: &[u32], sent: &[u64]| {
-            let channel = |node: u32| ChannelSource::Node(NodeId(node), PlaneId(0));
-            all.extend(nodes.iter().zip(sent).map(|(&node, &bytes)| (channel(node), bytes)));
+        let mut add = |node: u32, bytes: u64, after: u64| {
+            all.push((ChannelSource::Node(NodeId(node), PlaneId(0)), ChannelUse { bytes, before: 0, after }));
         };
-        self.each_carried(job, |carried, nodes| add(nodes, &carried.by_node));
-        self.pool.workers().for_each(|worker| add(&worker.nodes, &worker.jobs[job].volumes.by_node));
+        self.each_carried(job, |carried, nodes| {
+            let sent = carried.by_node.iter().zip(&carried.after);
+            nodes.iter().zip(sent).for_each(|(&node, (&bytes, &after))| add(node, bytes, after));
+        });
+        for worker in self.pool.workers() {
+            let volumes = &worker.jobs[job].volumes;
+            let sent = volumes.by_node.iter().zip(&volumes.busy);
+            let after = |busy: &Span| busy.end.saturating_sub(until.max(busy.start));
+            worker.nodes.iter().zip(sent).for_each(|(&node, (&bytes, busy))| add(node, bytes, after(busy)));
+        }
         all
     }
 

@@ -9,7 +9,7 @@ use fabric::ArrivedMessage;
 use host::WireParams;
 use units::{Bytes, NodeId, PlaneId};
 
-use crate::traffic::{Flow, VolumeTraffic};
+use crate::traffic::{Flow, Span, VolumeTraffic};
 
 /// What a job of volumes has sent from the nodes of a partition.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub(super) struct Volumes {
     pub latency: Histogram,
     /// By node of the partition, the bytes that its link has carried; empty of other jobs.
     pub by_node: Vec<u64>,
+    /// By node of the partition, from when until when its link carries the volumes handed over last, in picoseconds.
+    pub busy: Vec<Span>,
     /// By node of the machine, when the last message has arrived; empty unless it is noted.
     pub arrivals: Vec<u64>,
     /// What has arrived of each pair of nodes, if that is measured.
@@ -44,6 +46,7 @@ impl Volumes {
             left: (0, 0),
             latency: Histogram::new(),
             by_node: Vec::new(),
+            busy: Vec::new(),
             arrivals: Vec::new(),
             messages: None,
         }
@@ -53,6 +56,7 @@ impl Volumes {
     pub fn begin(&mut self, traffic: &VolumeTraffic) {
         self.next = traffic.starts_at();
         self.by_node.resize(self.nodes.len(), 0);
+        self.busy.resize(self.nodes.len(), 0..0);
     }
 
     /// When volumes are handed over next.
@@ -70,6 +74,7 @@ impl Volumes {
         let Some(at) = self.next.take_if(|at| *at < end) else { return };
         for (node, free_at) in links.iter_mut().enumerate() {
             let first = self.messages.as_ref().map_or(0, Vec::len);
+            let begins = (*free_at).max(at);
             for flow in traffic.take_flows(node) {
                 let begin = (*free_at).max(at);
                 if begin >= traffic.end() {
@@ -78,6 +83,7 @@ impl Volumes {
                 *free_at = begin.saturating_add(self.time(flow.left));
                 self.send(node, flow, at, *free_at);
             }
+            self.busy[node] = begins..begins.max(*free_at);
             if let Some(messages) = &mut self.messages {
                 join(messages, first);
             }

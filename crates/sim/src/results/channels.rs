@@ -1,5 +1,6 @@
 //! How much channels are used.
 
+use fabric::ChannelUse;
 use schemars::JsonSchema;
 use serde::Serialize;
 use topology::{ChannelClass, ChannelSource, Endpoint};
@@ -36,20 +37,22 @@ pub struct ChannelUtilization {
 /// How many of the most used channels are listed.
 const HOTTEST: usize = 10;
 
-/// By channel, the share of a span of ticks in which it sends so many bytes.
-pub(crate) fn utilization(network: &Network, bytes: &[(ChannelSource, u64)], span: f64) -> Vec<f64> {
+/// By channel, the share of a window of `span` ticks in which it sends, given its use within the window.
+pub(crate) fn utilization(network: &Network, used: &[(ChannelSource, ChannelUse)], span: f64) -> Vec<f64> {
     let packet = network.packet;
     let numbering = network.plan.channels();
     let mut shares = vec![0.0; numbering.count() as usize];
-    for &(source, bytes) in bytes {
+    for &(source, used) in used {
         let Some(class) = class_of(network, source) else { continue };
         let channel = match source {
             ChannelSource::Router(router, port) => numbering.output(router, port),
             ChannelSource::Node(node, plane) => numbering.injection_on(node, plane),
         };
-        let time = bytes as f64 / f64::from(packet) * network.plan.serialization(class, packet) as f64;
-        shares[channel.index()] += time / span;
+        let of_bytes = used.bytes as f64 / f64::from(packet) * network.plan.serialization(class, packet) as f64;
+        shares[channel.index()] += used.time(of_bytes) / span;
     }
+    // Times of packets are rounded, up to a picosecond; and a job may send after the end of its window, which its last operation is.
+    shares.iter_mut().for_each(|share| *share = share.min(1.0));
     shares
 }
 

@@ -127,6 +127,9 @@ pub struct JobResult {
     pub nodes: u32,
     /// When it started.
     pub start_ns: f64,
+    /// Share of the time in which any job is counted during which this job is counted: the sum of its shares of a channel, each times
+    /// this, is the share of all jobs together.
+    pub counted_share: f64,
     /// How many times longer it took than alone in the same places: a workload that ends its time, traffic its mean
     /// latency. Only if that was asked for, and both runs have measured it.
     #[serde(skip_serializing_if = "Option::is_none")]

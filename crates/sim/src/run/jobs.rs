@@ -10,7 +10,12 @@ use crate::system::System;
 use crate::workloads::{Totals, sent};
 
 /// The result of one of the jobs.
-pub(super) fn of(system: &System, job: &Job, slowdown: Option<f64>, point: PointResult) -> JobResult {
+pub(super) fn of(
+    system: &System,
+    job: &Job,
+    (counted_share, slowdown): (f64, Option<f64>),
+    point: PointResult,
+) -> JobResult {
     let placement = job.workload.placement();
     let has_tasks = |&node: &u32| !placement.tasks(NodeId(node)).is_empty();
     JobResult {
@@ -18,6 +23,7 @@ pub(super) fn of(system: &System, job: &Job, slowdown: Option<f64>, point: Point
         background: job.background,
         nodes: (0..system.network.topology.nodes()).filter(has_tasks).count() as u32,
         start_ns: system.network.ns(job.span.start),
+        counted_share,
         slowdown,
         point,
     }
@@ -67,17 +73,22 @@ pub(super) fn sum(system: &System, points: &[PointResult], totals: &Totals) -> P
 /// By channel, the share of time in which it sends, over the time in which any of the jobs is counted. Times in which none is,
 /// because the others have ended and it still warms up, are left out.
 fn utilization(system: &System, points: &[PointResult]) -> Vec<f64> {
-    let network = &system.network;
-    let counted: Vec<(f64, f64)> =
-        system.jobs.iter().zip(points).map(|(job, point)| counted(network, job, point)).collect();
-    let all = length_of_union(counted.clone()).max(f64::MIN_POSITIVE);
-    let mut used = vec![0.0; network.plan.channels().count() as usize];
-    for (point, (begin, end)) in points.iter().zip(counted) {
+    let mut used = vec![0.0; system.network.plan.channels().count() as usize];
+    for (point, part) in points.iter().zip(counted_shares(system, points)) {
         // Each job's shares are of its own time.
-        let part = (end - begin) / all;
         used.iter_mut().zip(&point.channel_utilization).for_each(|(all, own)| *all += own * part);
     }
+    // Times of packets are rounded.
+    used.iter_mut().for_each(|share| *share = share.min(1.0));
     used
+}
+
+/// By job, the share of the time in which any is counted during which it is.
+pub(super) fn counted_shares(system: &System, points: &[PointResult]) -> Vec<f64> {
+    let of = |(job, point)| counted(&system.network, job, point);
+    let counted: Vec<(f64, f64)> = system.jobs.iter().zip(points).map(of).collect();
+    let all = length_of_union(counted.clone()).max(f64::MIN_POSITIVE);
+    counted.into_iter().map(|(begin, end)| (end - begin) / all).collect()
 }
 
 /// How long any of some intervals lasts.

@@ -61,7 +61,7 @@ pub(crate) fn simulate(system: &System, options: &RunOptions) -> Result<PointRes
         seconds += watch.seconds();
         before += end;
         if runners.len() > 1 {
-            samples = machine.samples();
+            samples = machine.samples(end);
         }
         if !runners.iter_mut().any(|runner| runner.course.continues()) {
             break end;
@@ -91,6 +91,7 @@ fn together(
     let mut all = jobs::sum(system, &points, totals);
     all.series = jobs::series(system, &points, samples);
     let (mut run, runs) = (0, 1 + compared(system).count() as u32);
+    let counted = jobs::counted_shares(system, &points);
     for (number, (job, mut point)) in system.jobs.iter().zip(points).enumerate() {
         // What waits in routers belongs to all jobs.
         point.series.iter_mut().for_each(|series| series.queues.clear());
@@ -100,7 +101,7 @@ fn together(
             options.progress.begin_run(run, runs);
             slowdown = jobs::slowdown(&point, &simulate(&system.alone(number), options)?);
         }
-        all.jobs.push(jobs::of(system, job, slowdown, point));
+        all.jobs.push(jobs::of(system, job, (counted[number], slowdown), point));
     }
     Ok(all)
 }

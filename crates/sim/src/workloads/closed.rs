@@ -1,7 +1,7 @@
 //! What all workloads that end have in common.
 
 use engine::statistics::Histogram;
-use fabric::Batch;
+use fabric::{Batch, ChannelUse};
 use topology::ChannelSource;
 
 use super::Setting;
@@ -29,7 +29,9 @@ pub(super) fn poll_interval(network: &Network, packets: Packets) -> u64 {
 pub(super) struct Counted {
     pub counts: Batch,
     pub latency: Histogram,
-    pub channels: Vec<(ChannelSource, u64)>,
+    pub channels: Vec<(ChannelSource, ChannelUse)>,
+    /// Bytes of `counts` that are not at their nodes: of packets that the end of the run cuts.
+    pub under_way: u64,
     /// If messages are measured.
     pub messages: Option<MessageTimes>,
     pub series: Series,
@@ -44,6 +46,7 @@ impl Counted {
             counts: Batch::default(),
             latency: Histogram::new(),
             channels: Vec::new(),
+            under_way: 0,
             messages: setting.measure.messages.then(messages),
             series: Series::default(),
         }
@@ -51,8 +54,13 @@ impl Counted {
 
     /// Bytes delivered in a second; none if the run ended before anything arrived.
     pub fn bandwidth(&self, time_ns: f64, finished: bool) -> Option<f64> {
-        let bandwidth = if time_ns > 0.0 { self.counts.bytes as f64 / time_ns * 1e9 } else { 0.0 };
+        let bandwidth = if time_ns > 0.0 { self.arrived() as f64 / time_ns * 1e9 } else { 0.0 };
         (finished || self.counts.bytes > 0).then_some(bandwidth)
+    }
+
+    /// Bytes that are at their nodes.
+    fn arrived(&self) -> u64 {
+        self.counts.bytes - self.under_way
     }
 }
 
@@ -78,13 +86,13 @@ pub(super) struct Ending {
 /// The result of a closed workload.
 pub(super) fn result(setting: &Setting, counted: &Counted, ending: &Ending, closed: ClosedResult) -> PointResult {
     let network = &setting.network;
-    let Counted { counts, latency, channels, messages, series } = counted;
+    let Counted { counts, latency, channels, messages, series, .. } = counted;
     let ticks = ending.time as f64 / network.plan.tick().0 as f64;
     let capacity = ticks * ending.rate * ending.offered;
     let latency = Latencies::of(latency, network);
     let used = channels::utilization(network, channels, ticks.max(f64::MIN_POSITIVE));
     let ns = ending.time as f64 / 1e3;
-    let accepted = if capacity > 0.0 { counts.bytes as f64 / capacity } else { 0.0 };
+    let accepted = if capacity > 0.0 { counted.arrived() as f64 / capacity } else { 0.0 };
     let is_measured = ending.finished || counts.bytes > 0;
     PointResult {
         offered_load: 1.0,

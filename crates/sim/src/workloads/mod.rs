@@ -117,6 +117,14 @@ pub trait Workload: Debug + Send + Sync {
     }
     /// A run of it that is about to begin.
     fn course(&self, setting: &Setting) -> Box<dyn Course>;
+    /// Packets of a message of ranks of `bytes` bytes between nodes, control messages included.
+    fn packets_of(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(u64::from(self.packets().packet)).max(1)
+    }
+    /// The number of its phases, if it has phases.
+    fn phases(&self) -> usize {
+        0
+    }
     /// What each node sends others in a phase, if it has phases.
     fn flows(&self, _phase: usize) -> Vec<Vec<Flow>> {
         Vec::new()

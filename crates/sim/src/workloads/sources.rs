@@ -68,15 +68,14 @@ impl Sources {
         self.observations += 1;
     }
 
-    /// The least accepted load of a source that sends, for its weight: how far it has come in what it has generated, times
-    /// the load at which it generates, so that what chance has made it generate does not count. None before the first
-    /// observation.
-    pub fn least(&self, load: f64) -> Option<f64> {
+    /// The least accepted load of a source that sends, for its weight, given the offered load and the mean accepted load. None before the
+    /// first observation.
+    pub fn least(&self, load: f64, accepted: f64) -> Option<f64> {
         let count = f64::from(self.observations);
         let share = |node: usize| if self.backlogged { self.sums[node] / self.weights[node] } else { self.sums[node] };
         let senders = (0..self.weights.len()).filter(|&node| self.weights[node] > 0.0);
-        let least = senders.map(|node| share(node) / count * load).fold(f64::INFINITY, f64::min);
-        (self.observations > 0 && least.is_finite()).then_some(least)
+        let progress = senders.map(|node| (self.weights[node], share(node) / count * load));
+        if self.observations == 0 { None } else { least_accepted(progress, accepted) }
     }
 
     /// Whether some source is surely held back.
@@ -95,6 +94,25 @@ impl Sources {
     }
 }
 
+/// The least accepted load of some sources, given the weight of each and the load at which it has advanced in what it has generated, and the
+/// mean accepted load.
+///
+/// Progress is free of what chance has made a source generate. It is of packets that enter the network, however: while buffers fill, more
+/// enter than arrive. Then the progress of all is scaled so that its mean is the mean accepted load, of which the least is a part.
+pub(crate) fn least_accepted(sources: impl Iterator<Item = (f64, f64)>, accepted: f64) -> Option<f64> {
+    let (mut least, mut sum, mut weights) = (f64::INFINITY, 0.0, 0.0);
+    for (weight, load) in sources {
+        least = least.min(load);
+        sum += weight * load;
+        weights += weight;
+    }
+    if !least.is_finite() {
+        return None;
+    }
+    let mean = sum / weights;
+    Some(if mean > accepted { least * accepted / mean } else { least })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,14 +122,25 @@ mod tests {
         // Would catch a count of random packets, a weight that is left out, and a source that never sends. Of three sources
         // at loads 0.5, 0.25 and 0 in two spans of 100 ticks, the second proceeds at nine tenths of time's pace.
         let mut sources = Sources::new(vec![1.0, 0.5, 0.0], false, 100.0);
-        assert_eq!(sources.least(0.5), None);
+        assert_eq!(sources.least(0.5, 0.5), None);
         sources.begin(vec![0, 0, 0], 0);
         sources.observe(vec![70, 5, 0], vec![100, 90, 100], 100);
         sources.observe(vec![90, 50, 0], vec![200, 180, 200], 200);
-        assert!((sources.least(0.5).unwrap() - 0.45).abs() < 1e-12);
+        assert!((sources.least(0.5, 0.5).unwrap() - 0.45).abs() < 1e-12);
         let mut backlogged = Sources::new(vec![1.0, 1.0], true, 100.0);
         backlogged.begin(vec![0, 0], 0);
         backlogged.observe(vec![100, 80], vec![100, 100], 100);
-        assert!((backlogged.least(1.0).unwrap() - 0.8).abs() < 1e-12);
+        assert!((backlogged.least(1.0, 0.9).unwrap() - 0.8).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_worst_source_stays_below_the_mean_while_buffers_fill() {
+        // Would catch a least load that is cut at the mean: of two sources of weights 1 and 3 at loads 0.6 and 0.9 a mean of 0.825 enters,
+        // and 0.55 arrives.
+        let sources = [(1.0, 0.6), (3.0, 0.9)];
+        assert!((least_accepted(sources.into_iter(), 0.55).unwrap() - 0.4).abs() < 1e-12);
+        // What chance has made all generate beyond their loads is nobody's.
+        assert_eq!(least_accepted(sources.into_iter(), 0.9), Some(0.6));
+        assert_eq!(least_accepted(std::iter::empty(), 0.9), None);
     }
 }

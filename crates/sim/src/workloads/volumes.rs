@@ -130,6 +130,10 @@ impl Workload for Volumes {
         Box::new(VolumesCourse::new(self.clone(), setting.clone()))
     }
 
+    fn phases(&self) -> usize {
+        self.count()
+    }
+
     fn flows(&self, phase: usize) -> Vec<Vec<Flow>> {
         match &self.phases {
             Phases::Exchange(exchange) => exchange.flows(phase, &self.placement),
@@ -255,10 +259,13 @@ impl VolumesCourse {
         arrivals.iter_mut().for_each(|arrival| *arrival = arrival.saturating_sub(self.begun));
         let finished = self.delivered == self.volume;
         let last = arrivals.iter().copied().max().unwrap_or(0);
+        if !finished {
+            self.counted.under_way = machine.under_way(self.setting.job);
+        }
         self.done.push(PhaseCounts {
             time: if finished { last } else { self.longest.saturating_sub(self.begun) },
             finished,
-            bytes: self.delivered,
+            bytes: self.delivered - if finished { 0 } else { self.counted.under_way },
             sent: self.flows.iter().flatten().map(|flow| flow.left).sum::<u64>() as f64 / self.volume.max(1) as f64,
             senders: self.flows.iter().filter(|flows| !flows.is_empty()).count() as u64,
             arrivals,
@@ -367,8 +374,11 @@ impl Course for VolumesCourse {
             }
             _ => (0, u64::MAX),
         };
-        self.counted.series.extend(machine.samples(), self.setting.job, span);
-        self.counted.channels.extend(machine.channel_bytes(self.setting.job));
+        // The tail of the last packet may come after the present.
+        let end = self.done.last().map_or(self.begun, |phase| self.begun + phase.time);
+        let of_machine = if self.setting.shared { now } else { end };
+        self.counted.series.extend(machine.samples(of_machine), self.setting.job, span);
+        self.counted.channels.extend(machine.channel_use(self.setting.job, end));
         self.counted.latency.merge(&machine.measured(self.setting.job).0);
     }
 

@@ -28,7 +28,7 @@ mod stages;
 mod table;
 mod tree;
 
-pub use bounds::{Fastest, bound};
+pub use bounds::{Fastest, RailUse, bound};
 pub use call::{Collective, CollectiveError, Stage};
 pub use called::{CalledCollectives, CalledPlace};
 pub use carrier::Carrier;

@@ -38,7 +38,7 @@ const fn one() -> f64 {
 impl ChakraSpec {
     /// The traces as a program.
     pub(super) fn build(&self, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
-        let &ProgramSite { node_of, base, carrier, unserved } = site;
+        let &ProgramSite { node_of, base, carrier, unserved, .. } = site;
         let name = shown(&self.file);
         let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
         let groups = match &self.groups {

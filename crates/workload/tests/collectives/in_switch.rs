@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use workload::collectives::{
-    Algorithm, Collective, Fastest, GroupCall, Operation, ProgramGroup, algorithms, bound, stage, stages,
+    Algorithm, Collective, Fastest, GroupCall, Operation, ProgramGroup, RailUse, algorithms, bound, stage, stages,
 };
 use workload::communicator::{Communicator, Context, Group, NodeGroups};
 
@@ -108,7 +108,7 @@ fn a_group_is_the_leaders_and_what_they_stand_for() {
 #[test]
 fn links_carry_the_buffer_once_each_way_at_least() {
     // Would catch a bound of messages for what switches combine (2(P-1)/P n/B), or one without the time of the shortest message.
-    let fastest = Fastest { latency: 1000, per_byte: 10.0, limits_receivers: true };
+    let fastest = Fastest { latency: 1000, per_byte: 10.0, rails: RailUse::ONE, limits_receivers: true };
     let bound = |call: Collective, ranks| bound(&call, &Communicator::world(0, ranks), &fastest);
     for ranks in [2, 5, 64] {
         assert_eq!(bound(call(Operation::Allreduce, 640), ranks), 1000 + 6400);
@@ -121,4 +121,43 @@ fn links_carry_the_buffer_once_each_way_at_least() {
         let ring = Collective::new(Operation::Allreduce, Algorithm::Ring, 640);
         assert_eq!(bound(ring, ranks), 1000 + 2 * 6400 * others / u64::from(ranks));
     }
+}
+
+#[test]
+fn bounds_use_the_rails_that_the_policy_gives_ranks() {
+    // Would catch a rank that is given all rails of its node: 8 rails, 4 nodes of 2 ranks. Ranks 0, 2, 4 and 6 have rail 0, the others rail 1.
+    let rails = |from: Option<Vec<u32>>, to: Option<Vec<u32>>, striped_above| RailUse {
+        count: 8,
+        striped_above,
+        from: from.map(Arc::from),
+        to: to.map(Arc::from),
+    };
+    let of = |rails, call: &Collective, communicator: &Communicator| {
+        bound(call, communicator, &Fastest { latency: 1000, per_byte: 10.0, rails, limits_receivers: true })
+    };
+    let node_of: Vec<u32> = (0..8).map(|rank| rank / 2).collect();
+    let even = Group::list([0, 2, 4, 6]);
+    let own = Communicator::new(Context::WORLD, even.clone(), 0).unwrap();
+    let own = own.on_nodes(Arc::new(NodeGroups::new(&even, &node_of)));
+    let all = Communicator::world(0, 8).on_nodes(Arc::new(NodeGroups::new(&Group::all(8), &node_of)));
+    let ring = Collective::new(Operation::Allreduce, Algorithm::Ring, 6400);
+    let by_rank = || Some((0..8).map(|rank| rank % 2).collect());
+    let by_node = || Some(node_of.clone());
+    let needed = 2 * 64_000 * 3 / 4;
+    assert_eq!(of(rails(None, None, None), &ring, &own), 1000 + needed);
+    assert_eq!(of(rails(by_rank(), None, None), &ring, &own), 1000 + 8 * needed);
+    assert_eq!(of(rails(by_rank(), None, Some(6400)), &ring, &own), 1000 + 8 * needed);
+    assert_eq!(of(rails(by_rank(), None, Some(6399)), &ring, &own), 1000 + needed);
+    assert_eq!(of(rails(by_rank(), None, None), &ring, &all), 1000 + 4 * needed);
+    // All that comes to a node comes by one rail.
+    assert_eq!(of(rails(None, by_node(), None), &ring, &all), 1000 + 8 * needed);
+    // A message that is not striped takes one rail, whatever the policy.
+    let message = |striped_above| Fastest {
+        latency: 1000,
+        per_byte: 10.0,
+        rails: rails(None, None, striped_above),
+        limits_receivers: true,
+    };
+    assert_eq!(message(None).message(10), 1800);
+    assert_eq!(message(Some(9)).message(10), 1100);
 }

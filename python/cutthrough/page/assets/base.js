@@ -26,7 +26,8 @@ function number(value) {
   if (typeof value !== "number") return String(value);
   const size = Math.abs(value);
   if (value === 0) return "0";
-  if (size >= 1e9 || size < 1e-3) return value.toExponential(3);
+  if (size < 1e-6) return value.toExponential(3);
+  if (size < 1e-3) return value.toPrecision(3);
   return value.toLocaleString("en", { maximumFractionDigits: size >= 1e4 ? 0 : size >= 100 ? 1 : size >= 1 ? 3 : 4 });
 }
 
@@ -37,7 +38,6 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 function card(result) {
   const box = element("article", null, { class: "card" });
   box.append(element("h3", several ? result.name : result.title || result.name));
-  if (result.drawing) box.append(element("img", null, { src: result.drawing, alt: "The machine" }));
   const list = element("dl");
   const runs = result.runs === result.points ? "" : ` (${result.runs} runs)`;
   const facts = [["Cutthrough", result.version], ["seed", result.seed], ["points", `${result.points}${runs}`]];
@@ -50,6 +50,14 @@ function card(result) {
   if (rest.length) box.append(details(`${rest.length} more warnings`, warningList(rest)));
   box.append(details("The resolved experiment", element("pre", result.experiment)));
   return box;
+}
+
+// A machine at its own size: its text is as large as that of the page.
+function drawing(result, name, src) {
+  const made = element("figure"), words = [several ? result.name : "", name].filter(Boolean).join(": ");
+  made.append(element("img", null, { src, alt: words ? `The machine ${words}` : "The machine" }));
+  if (words) made.append(element("figcaption", words));
+  return made;
 }
 
 function warningList(warnings) {
@@ -66,6 +74,7 @@ function details(summary, content) {
 
 function drawAsked() {
   byId("results").append(...data.results.map(card));
+  for (const result of data.results) for (const [name, src] of result.drawings) byId("machines").append(drawing(result, name, src));
   if (!several || !data.differing.length) return;
   const table = element("table");
   plainTable(table, ["settings that differ", ...data.results.map((result) => result.name)], data.differing);
@@ -168,7 +177,8 @@ function drawPoints() {
     cells.push(...data.axes.map((axis) => plain(row.settings[axis] ?? null)));
     row.y.forEach((value, place) => {
       const half = row.ci[place];
-      cells.push({ ...plain(value), small: half === null ? "" : `± ${number(half)}` });
+      const vague = row.vague[place] && value !== null ? "saturated" : "";
+      cells.push({ ...plain(value), small: [half === null ? "" : `± ${number(half)}`, vague].filter(Boolean).join(", ") });
     });
     if (seeds) cells.push(plain(row.seeds));
     cells.push(plain(row.marks));
@@ -203,11 +213,12 @@ function drawDifferences() {
 function comparison(found) {
   const [a, b] = found.pair.map((result) => data.results[result].name);
   const headings = [...found.axes.map((axis) => axis.split(".").slice(-1)[0]), "quantity", a, b, "change", "p", "", "remarks"];
-  const rows = found.rows.map(([settings, heading, one, other, relative, half, p, mark, notes]) => {
+  const rows = found.rows.map(([settings, heading, one, other, relative, half, p, mark, notes, vague]) => {
+    const side = (value, place) => ({ ...plain(value), small: vague[place] && value !== null ? "saturated" : "" });
     const percent = relative === null ? (one === null || other === null ? "–" : number(other - one)) : `${relative > 0 ? "+" : ""}${(100 * relative).toFixed(2)} %`;
     const change = { value: relative, text: percent, small: half === null || !one ? "" : `± ${((100 * half) / Math.abs(one)).toFixed(2)} %` };
     const sure = { value: p, text: p === null ? "–" : p < 1e-4 ? "< 0.0001" : p.toFixed(4) };
-    return { cells: [...settings.map(plain), plain(heading), plain(one), plain(other), change, sure, plain(mark), plain(notes)], class: mark.startsWith("*") ? "sure" : "" };
+    return { cells: [...settings.map(plain), plain(heading), side(one, 0), side(other, 1), change, sure, plain(mark), plain(notes)], class: mark.startsWith("*") ? "sure" : "" };
   });
   const level = `${(100 * found.confidence).toFixed(0)} %`;
   const chance = (found.judged * (1 - found.confidence)).toFixed(1);

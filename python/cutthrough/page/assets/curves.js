@@ -98,14 +98,38 @@ function drawLines(figure, shown, quantity) {
   return figure.scatter({ field: "x" }, { field: "y" }, marks);
 }
 
+// Marks of axes are plain numbers: at 1, 2 and 5 of each power of ten where the axis is logarithmic.
+function plainMarks(axis) {
+  if (axis.type.startsWith("Log")) axis.ticker = new Bokeh.LogTicker({ mantissas: [1, 2, 5] });
+  if (axis.type.startsWith("Categorical")) return;
+  axis.formatter = new Bokeh.BasicTickFormatter({ use_scientific: false });
+  axis.axis_label_text_font_size = narrow() ? "11px" : "13px";
+}
+
+const narrow = () => window.innerWidth < 560;
+
+// A label of an axis in lines that fit a narrow page.
+function inLines(label) {
+  if (!narrow()) return label;
+  const lines = [""];
+  for (const word of label.split(" ")) {
+    const last = lines[lines.length - 1];
+    if (last && last.length + word.length > 34) lines.push(word);
+    else lines[lines.length - 1] = last ? `${last} ${word}` : word;
+  }
+  return lines.join("\n");
+}
+
 // An empty figure in the colours of the page.
 function emptyFigure(options) {
-  const figure = Bokeh.Plotting.figure({ sizing_mode: "stretch_width", tools: TOOLS, toolbar_location: "above", ...options });
+  const labels = Object.fromEntries(["x_axis_label", "y_axis_label"].filter((name) => options[name]).map((name) => [name, inLines(options[name])]));
+  const figure = Bokeh.Plotting.figure({ sizing_mode: "stretch_width", tools: TOOLS, toolbar_location: "above", ...options, ...labels });
   figure.toolbar.logo = null;
   Object.assign(figure, { background_fill_color: null, border_fill_color: null, outline_line_color: colour("--rule") });
   for (const axis of [...figure.below, ...figure.left]) {
     Object.assign(axis, { axis_label_text_color: colour("--ink"), major_label_text_color: colour("--ink"), axis_label_text_font_style: "normal" });
     for (const part of ["axis_line_color", "major_tick_line_color", "minor_tick_line_color"]) axis[part] = colour("--faint");
+    plainMarks(axis);
   }
   for (const grid of figure.center) grid.grid_line_color = colour("--rule");
   return figure;

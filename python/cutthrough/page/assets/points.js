@@ -78,21 +78,30 @@ function heatMaps(map) {
 }
 
 function heatMap(panel, z, top) {
-  const cells = z.flatMap((row, y) => row.map((value, x) => ({ x, y, value })));
+  // Several places may share a cell: marks are at places, and have the numbers of routers and ports.
+  const [across, up] = panel.shared, middle = (at, factor) => at * factor + (factor - 1) / 2;
+  const cells = z.flatMap((row, y) => row.map((value, x) => ({ x: middle(x, across), y: middle(y, up), value })));
   const held = Object.fromEntries(["x", "y", "value"].map((name) => [name, cells.map((cell) => cell[name] ?? NaN)]));
   held.words = cells.map((cell) => (cell.value === null ? "no channel" : cell.value.toFixed(4)));
-  const [x_range, y_range] = [[-0.5, panel.width - 0.5], [panel.height - 0.5, -0.5]].map(([start, end]) => new Bokeh.Range1d({ start, end }));
+  const called = (along, at) => (panel.numbers[along] ? panel.numbers[along][at] ?? "" : at);
+  const named = (along, at) => (panel.shared[along] > 1 ? `${called(along, at - (panel.shared[along] - 1) / 2)} and ${panel.shared[along] - 1} more` : `${called(along, at)}`);
+  held.across = cells.map((cell) => named(0, cell.x));
+  held.up = cells.map((cell) => named(1, cell.y));
+  const [x_range, y_range] = [[-0.5, panel.width * across - 0.5], [panel.height * up - 0.5, -0.5]].map(([start, end]) => new Bokeh.Range1d({ start, end }));
   const figure = emptyFigure({ x_range, y_range, x_axis_label: panel.axes[0], y_axis_label: panel.axes[1], height: 340 });
   for (const grid of figure.center) grid.grid_line_color = null;
   for (const axis of [...figure.below, ...figure.left]) Object.assign(axis.ticker, { min_interval: 1, num_minor_ticks: 0 });
+  [figure.below[0], figure.left[0]].forEach((axis, along) => {
+    if (panel.numbers[along]) axis.major_label_overrides = new Map(panel.numbers[along].map((name, at) => [at, `${name}`]));
+  });
   const color_mapper = new Bokeh.LinearColorMapper({ palette: data.palette, low: 0, high: top, nan_color: colour("--nothing") });
   const fill = { field: "value", transform: color_mapper };
   const style = { source: new Bokeh.ColumnDataSource({ data: held }), fill_color: fill, line_color: fill };
-  const drawn = figure.rect({ field: "x" }, { field: "y" }, 1, 1, style);
+  const drawn = figure.rect({ field: "x" }, { field: "y" }, across, up, style);
   const text = { major_label_text_color: colour("--ink"), title_text_color: colour("--ink"), title_text_font_style: "normal" };
   const bar = { color_mapper, background_fill_color: null, title: "share of bandwidth", ...text, width: 12 };
   figure.add_layout(new Bokeh.ColorBar(bar), "right");
-  figure.add_tools(new Bokeh.HoverTool({ renderers: [drawn], tooltips: [["share", "@words"], [panel.axes[0], "@x"], [panel.axes[1], "@y"]] }));
+  figure.add_tools(new Bokeh.HoverTool({ renderers: [drawn], tooltips: [["share", "@words"], [panel.axes[0], "@across"], [panel.axes[1], "@up"]] }));
   return figure;
 }
 

@@ -11,9 +11,10 @@ use crate::trace::{Carriage, TracedPart};
 use crate::wire::{Arriving, Cargo, Carried, Flight, Light, Shape, Way, Wire, WireParams};
 
 impl Executor {
-    /// Has messages carried whole from now on. Before the programs begin.
-    pub fn use_wire(&mut self, params: WireParams) {
-        self.wire = Some(Wire::new(params, self.placed.nodes(), self.placed.executor_of.len()));
+    /// Has messages carried whole from now on, in a run that ends at `end` in any case, in picoseconds. Before the programs begin.
+    pub fn use_wire(&mut self, params: WireParams, end: u64) {
+        let nodes = (self.placed.nodes(), self.placed.executor_of.len());
+        self.wire = Some(Wire::new(params, end, nodes));
         self.rooms = Rooms::new(None, self.interface.packet, 0);
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::statistics::{self, Batch as Mean, Estimate, Histogram};
-use fabric::{ArrivedMessage, Batch, MessageKey};
+use fabric::{ArrivedMessage, Batch, ChannelUse, MessageKey};
 use topology::ChannelSource;
 use units::NodeId;
 use workload::InjectionSpec;
@@ -68,7 +68,7 @@ pub(super) struct OpenCourse {
 struct Found {
     latency: Histogram,
     hops: u64,
-    channels: Vec<(ChannelSource, u64)>,
+    channels: Vec<(ChannelSource, ChannelUse)>,
     series: Series,
 }
 
@@ -363,8 +363,8 @@ impl Course for OpenCourse {
         self.record_messages(machine);
         let (latency, hops) = machine.measured(self.setting.job);
         let mut series = Series::default();
-        series.extend(machine.samples(), self.setting.job, (0, u64::MAX));
-        self.found = Found { latency, hops, channels: machine.channel_bytes(self.setting.job), series };
+        series.extend(machine.samples(now), self.setting.job, (0, u64::MAX));
+        self.found = Found { latency, hops, channels: machine.channel_use(self.setting.job, now), series };
         self.now = now;
     }
 
@@ -387,14 +387,13 @@ impl Course for OpenCourse {
             delivered.bytes > 0 || self.measured.1.saturating_sub(self.measured.0) >= network.longest_path();
         // A packet more or less is counted at the ends of the interval; no source sends more than its channel takes.
         let accepted_load = if is_measured { accepted.mean.min(1.0) } else { f64::NAN };
-        let least = self.sources.least(self.open.load()).filter(|_| is_measured);
+        let least = self.sources.least(self.open.load(), accepted_load).filter(|_| is_measured);
         let used = channels::utilization(network, &self.found.channels, (totals.end - self.measured.0).max(1) as f64);
         PointResult {
             offered_load: self.open.load(),
             accepted_load,
             accepted_load_ci: finite(accepted.half_width),
-            // All may have generated less than their load has it; the least is not above the mean.
-            accepted_load_min: least.map(|least| least.min(accepted_load)),
+            accepted_load_min: least,
             latency_mean_ns: latency.mean,
             latency_ci_ns: finite(ns(network, interval.half_width)),
             latency_p50_ns: latency.p50,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use engine::statistics::{self, Batch as Mean, Estimate, Histogram};
+use fabric::ChannelUse;
 use host::{Executor, Groups, HostError};
 use topology::ChannelSource;
 use units::TaskId;
@@ -19,7 +20,7 @@ use crate::run::outcome::RunError;
 use crate::series::Series;
 use crate::traffic::JobTraffic;
 use crate::workloads::ranks::{HostCounts, Ranks, arithmetic, of_groups, traffic_of};
-use crate::workloads::sources::SATURATED_BELOW;
+use crate::workloads::sources::{SATURATED_BELOW, least_accepted};
 use crate::workloads::steady::FEWEST_BATCHES;
 use crate::workloads::{Counts, Course, Part, Setting, State, Totals};
 
@@ -66,7 +67,7 @@ pub(super) struct OperationsCourse {
 struct Found {
     latency: Histogram,
     hops: u64,
-    channels: Vec<(ChannelSource, u64)>,
+    channels: Vec<(ChannelSource, ChannelUse)>,
     counts: HostCounts,
     series: Series,
 }
@@ -199,7 +200,7 @@ impl OperationsCourse {
     }
 
     /// Accepted load of the group that has come least far in its operations: those of a group end in their order.
-    fn least(&self) -> Option<f64> {
+    fn least(&self, accepted: f64) -> Option<f64> {
         let (from, to) = (self.measured.0, self.measured.1);
         let [from, to] = [from, to].map(|ticks| self.setting.network.picoseconds(ticks));
         let [before, after] = &self.ended_by;
@@ -215,8 +216,8 @@ impl OperationsCourse {
             last.saturating_sub(first) as f64 / (to - from).max(1) as f64
         };
         let all = self.program.set.groups.iter().zip(before).zip(after).map(of);
-        let least = all.fold(f64::INFINITY, f64::min);
-        (least.is_finite() && to > from).then(|| least.min(1.0) * self.load)
+        let progress = all.map(|share| (1.0, share.min(1.0) * self.load));
+        if to > from { least_accepted(progress, accepted) } else { None }
     }
 
     /// Operations that began in the measured interval.
@@ -369,8 +370,9 @@ impl Course for OperationsCourse {
         counts.longest_wait = self.setting.network.picoseconds(machine.longest_wait());
         let (latency, hops) = machine.measured(self.setting.job);
         let mut series = Series::default();
-        series.extend(machine.samples(), self.setting.job, (0, u64::MAX));
-        self.found = Found { latency, hops, channels: machine.channel_bytes(self.setting.job), counts, series };
+        series.extend(machine.samples(now), self.setting.job, (0, u64::MAX));
+        let channels = machine.channel_use(self.setting.job, now);
+        self.found = Found { latency, hops, channels, counts, series };
         self.now = now;
     }
 
@@ -389,7 +391,7 @@ impl Course for OperationsCourse {
             offered_load: self.load,
             accepted_load: if self.batches.is_empty() { f64::NAN } else { accepted.mean.min(1.0) },
             accepted_load_ci: finite(accepted.half_width),
-            accepted_load_min: self.least().map(|least| least.min(accepted.mean)),
+            accepted_load_min: self.least(accepted.mean),
             latency_mean_ns: latency.mean,
             latency_p50_ns: latency.p50,
             latency_p99_ns: latency.p99,

@@ -195,7 +195,7 @@ pub(crate) fn traffic_of(
     let placed = RankPlacement::new(Arc::clone(node_of), places, part.number as u16, part.nodes.len());
     let mut executor = Executor::new(&ranks.programs, interface::parameters(ranks, network), placed);
     if network.is_flat() {
-        executor.use_wire(network.wire());
+        executor.use_wire(network.wire(), own.longest().min(own.span.end));
     }
     if network.trees().is_some() {
         executor = executor.with_groups(Arc::clone(groups));
@@ -245,6 +245,7 @@ fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     Fastest {
         latency: network.picoseconds(delay) + send.0 + receive.0,
         per_byte: network.picoseconds(packet) as f64 / f64::from(ranks.packet) / f64::from(network.planes()),
+        rails: interface::rail_use(ranks, network),
         limits_receivers: !network.is_flat(),
     }
 }
@@ -312,9 +313,14 @@ impl Course for RanksCourse {
         self.ended = ended;
         self.record_messages(machine);
         self.explain_time(machine);
-        self.counted.series.extend(machine.samples(), self.setting.job, (0, self.last_tick()));
+        self.counted.series.extend(machine.samples(now), self.setting.job, (0, self.last_tick()));
         self.longest = self.longest.min(now.max(self.now));
-        self.counted.channels = machine.channel_bytes(self.setting.job);
+        let tick = self.setting.network.plan.tick().0;
+        let end = self.ended.last().map_or(self.longest, |last| last.div_ceil(tick));
+        self.counted.channels = machine.channel_use(self.setting.job, end);
+        if self.ended.last().is_none() {
+            self.counted.under_way = machine.under_way(self.setting.job);
+        }
         self.counted.latency = machine.measured(self.setting.job).0;
     }
 

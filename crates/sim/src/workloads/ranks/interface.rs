@@ -7,7 +7,8 @@ use host::{
     NicParams, PartParams, PerByte, ProcessorParams, ProgressMode, ProtocolParams, RailParams, RailPolicy,
     RegisteredEnds, RegistrationParams, Rendezvous,
 };
-use units::{Bandwidth, Time};
+use units::{Bandwidth, TaskId, Time};
+use workload::collectives::RailUse;
 
 use super::described::Ranks;
 use crate::experiment::{
@@ -52,6 +53,24 @@ fn rails(host: &HostSpec, count: u32) -> RailParams {
         RailPolicySpec::ByDestination => RailPolicy::ByDestination,
     };
     RailParams { count, policy, stripe_above: host.stripe_above() }
+}
+
+/// The rails that messages of ranks may take, as the policy gives them.
+pub(super) fn rail_use(ranks: &Ranks, network: &Network) -> RailUse {
+    let RailParams { count, policy, stripe_above } = rails(ranks.nic.host(), network.planes());
+    if count == 1 {
+        return RailUse::ONE;
+    }
+    let (placement, all) = (&ranks.placement, || (0..ranks.programs.ranks()).map(TaskId));
+    let place = |rank: TaskId| placement.tasks(placement.node(rank)).partition_point(|&own| own < rank) as u32;
+    let from = || all().map(|rank| place(rank) % count).collect();
+    let to = || all().map(|rank| placement.node(rank).0 % count).collect();
+    RailUse {
+        count,
+        striped_above: stripe_above,
+        from: (policy == RailPolicy::ByRank).then(from),
+        to: (policy == RailPolicy::ByDestination).then(to),
+    }
 }
 
 fn protocol(ranks: &Ranks, network: &Network) -> ProtocolParams {

@@ -72,9 +72,12 @@ impl Workload for Ranks {
     }
 
     fn extent(&self, _network: &Network, _measure: &MeasureSpec, _batch: u64) -> Extent {
-        let of = |bytes: u64| bytes.div_ceil(u64::from(self.packet)).max(1) + self.nic.host().controls(bytes);
-        let packets = self.sizes.iter().map(|(bytes, count)| of(bytes).saturating_mul(count));
+        let packets = self.sizes.iter().map(|(bytes, count)| self.packets_of(bytes).saturating_mul(count));
         Extent::Packets(packets.fold(0, u64::saturating_add))
+    }
+
+    fn packets_of(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(u64::from(self.packet)).max(1) + self.nic.host().controls(bytes)
     }
 
     fn least_time(&self, network: &Network, _measure: &MeasureSpec, _batch: u64) -> u64 {

@@ -1,0 +1,29 @@
+//! How long a channel is busy with the packets of a job: packets that an end of the measured window cuts count by their part.
+//!
+//! Bytes are counted whole as heads leave. Only the packet that keeps the channel busy at an end of the window can be cut, and the port knows
+//! until when it does, so that nothing is paid for each packet.
+
+/// Use of a channel by a job within a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChannelUse {
+    /// Bytes of the packets whose heads have left within the window.
+    pub bytes: u64,
+    /// Time in the window of a packet whose head left before the window began, in ticks.
+    pub before: u64,
+    /// Time after the end of the window of packets whose heads left within it, in ticks.
+    pub after: u64,
+}
+
+impl ChannelUse {
+    /// Adds the use by other packets.
+    pub fn add(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.before += other.before;
+        self.after += other.after;
+    }
+
+    /// Time in the window, in ticks, given the time of all bytes.
+    pub fn time(&self, of_bytes: f64) -> f64 {
+        (of_bytes + self.before as f64 - self.after as f64).max(0.0)
+    }
+}

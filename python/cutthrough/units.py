@@ -1,0 +1,109 @@
+"""Units that suit what is shown: files and `--json` have ns, B and B/s, readers see us, ms and GB/s.
+
+The name of a quantity says its unit (`time_ns`, `bandwidth_B_per_s`). Tables, pages and figures all ask `unit_of`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["TIME", "Unit", "cell_of", "plain_number", "shown", "time_unit", "unit_of"]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit.
+
+    Attributes:
+        name: Its name in ASCII, for the terminal.
+        size: What it is worth in the unit of files.
+    """
+
+    name: str
+    size: float
+
+    @property
+    def sign(self) -> str:
+        """Its name in figures and pages."""
+        return self.name.replace("us", "µs")
+
+    @property
+    def scale(self) -> float:
+        """What a value of files is multiplied by."""
+        return 1.0 / self.size
+
+
+#: Units by the end of a quantity's name, the largest first; the last is that of files.
+UNITS: dict[str, tuple[Unit, ...]] = {
+    "_ns": (Unit("s", 1e9), Unit("ms", 1e6), Unit("us", 1e3), Unit("ns", 1.0)),
+    "_B_per_s": (
+        Unit("TB/s", 1e12),
+        Unit("GB/s", 1e9),
+        Unit("MB/s", 1e6),
+        Unit("kB/s", 1e3),
+        Unit("B/s", 1.0),
+    ),
+}
+#: The end of the names of times.
+TIME = "_ns"
+#: A unit is taken from so many of it on, if no value of a table is below the least part of it that digits show.
+MOST, LEAST = {"_ns": 10.0, "_B_per_s": 1.0}, 0.01
+#: Decimals of a value in a larger unit than that of files.
+DECIMALS = 3
+
+
+def unit_of(quantity: str, values: Iterable[float | None], *, table: bool = False) -> Unit | None:
+    """The unit that suits the values of a quantity; None if it has none that could change.
+
+    Args:
+        quantity: Its name, or the end of it.
+        values: Its values in the unit of files.
+        table: Whether each value is written: then the smallest has to have digits.
+    """
+    end = next((end for end in UNITS if quantity.endswith(end)), None)
+    if end is None:
+        return None
+    known = [abs(value) for value in values if value is not None and math.isfinite(value) and value != 0.0]
+    units = UNITS[end]
+    if not known:
+        return units[-1]
+    least = min(known) if table else math.inf
+    fits = (unit for unit in units if max(known) >= MOST[end] * unit.size and least >= LEAST * unit.size)
+    return next(fits, units[-1])
+
+
+def time_unit(times: Iterable[float | None]) -> tuple[str, float]:
+    """The unit of an axis of times in nanoseconds, and what they are multiplied by."""
+    unit = unit_of(TIME, times) or UNITS[TIME][-1]
+    return unit.sign, unit.scale
+
+
+def cell_of(value: float | None, form: str, unit: Unit | None) -> str:
+    """A value in a unit, by its format if the unit is that of files; a dash where there is none."""
+    if value is None:
+        return "-"
+    if unit is None or unit.size == 1.0:
+        return form.format(value)
+    return f"{value / unit.size:,.{DECIMALS}f}"
+
+
+def shown(quantity: str, value: float) -> str:
+    """A single value with the unit that suits it."""
+    unit = unit_of(quantity, [value])
+    return plain_number(value) if unit is None else f"{plain_number(value / unit.size)} {unit.name}"
+
+
+def plain_number(value: float, digits: int = 5) -> str:
+    """A number with some digits, and never an exponent unless it is tiny."""
+    if value == 0.0 or not math.isfinite(value):
+        return f"{value:g}"
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    if decimals > 2 * digits:
+        return f"{value:.{digits}g}"
+    text = f"{round(value, decimals):,.{max(decimals, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
