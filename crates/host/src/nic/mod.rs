@@ -15,16 +15,18 @@
 //!
 //! What leaves comes by PIO or DMA, crosses the bus, and passes the gap; what arrives passes the gap and crosses the bus.
 //!
-//! A part takes the bytes of a packet as they come (cut-through): it begins with the first byte, and has ended neither before its
-//! own time has passed nor before the last byte has come ([`Passage`]). So a part that is as fast as what is before it adds
-//! nothing, and of several parts the slowest counts. A packet is released to the network so that its tail leaves the link no sooner
-//! than it has passed the parts; of a packet that arrives the head has come the packet's time on the link before the tail.
+//! A part takes the bytes of a packet as they come (cut-through). It begins when the head has come and the packets before have passed. The
+//! head leaves when the part's time for the packet is over, the tail when the bytes' time is over too, and no sooner than it has come
+//! ([`Passage`]). So times of packets add up, and of times of bytes the slowest counts. A packet is released to the network so that its
+//! head and its tail leave the link no sooner than they have passed the parts; of a packet that arrives the head has come the packet's time
+//! on the link before the tail.
 //!
 //! Where a node has several rails, each has all of these parts to itself, or they share the bus; matching and collective operations are done by the first rail's
 //! interface, for they are of ranks.
 //!
-//! What is left out: the interface has room for all that waits in it, on both sides; the network is pushed back by
-//! `node.receive_buffer` alone.
+//! Room for data that the processor writes may be limited ([`room`]). What is left out: the interface has room for all else that waits in
+//! it, on both sides; the network is pushed back by `node.receive_buffer` alone. Parts serve packets in the order in which the interface
+//! takes them in hand.
 
 mod bus;
 mod dma;

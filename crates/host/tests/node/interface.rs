@@ -69,6 +69,7 @@ fn interface(parts: &[Part]) -> NicParams {
         parts: PartParams {
             pio: has(Part::Pio).then_some(PerByte::of(PIO)),
             pio_limit: if has(Part::Pio) { u64::MAX } else { 0 },
+            pio_room: None,
             dma: if has(Part::Dma) { dma } else { DmaParams::NONE },
             bus: if has(Part::Bus) || has(Part::SharedBus) { bus } else { BusParams::NONE },
             send_gap: if has(Part::SendGap) { gap(G_SEND) } else { GapParams::NONE },

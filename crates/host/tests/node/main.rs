@@ -1,6 +1,7 @@
 //! The executor: times, matching and what it holds.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
 
+mod causal;
 mod collectives;
 mod flat;
 mod groups;

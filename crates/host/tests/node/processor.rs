@@ -56,6 +56,15 @@ impl Script for Timed {
 
 /// Runs ranks on nodes of their own: when each was asked for each step, and for the one behind the last.
 pub fn run(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<Vec<u64>> {
+    run_world(interface, ranks, false)
+}
+
+/// Runs ranks on nodes of their own whose links take packets their time.
+pub fn run_linked(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<Vec<u64>> {
+    run_world(interface, ranks, true)
+}
+
+fn run_world(interface: NicParams, ranks: Vec<Vec<Step>>, has_links: bool) -> Vec<Vec<u64>> {
     let count = ranks.len() as u32;
     let asked: Asked = Arc::new(Mutex::new(vec![Vec::new(); ranks.len()]));
     let own = Arc::clone(&asked);
@@ -65,6 +74,7 @@ pub fn run(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<Vec<u64>> {
     let nodes: Vec<u32> = (0..count).collect();
     let mut world = World::new(&programs, interface, &nodes, 1);
     world.waits_for_release = true;
+    world.has_links = has_links;
     world.run();
     assert_eq!(world.executors[0].progress().open, 0, "every rank ends");
     assert_eq!(world.executors[0].error(), None);
@@ -293,6 +303,26 @@ fn the_processor_writes_while_the_interface_sends() {
         assert_eq!(asked[0][2..], [60 + 950 * 3 + 10; 2]);
         assert_eq!(asked[1][2], 60 + 950 * per_byte.max(3) + TRANSIT + 14, "G {per_byte}");
     }
+}
+
+#[test]
+fn what_does_not_fit_is_written_at_calls() {
+    // Would catch a room without a limit, one that is free before a packet has left, and a rest that a processor writes while it
+    // computes. Room for 2 packets of 100 bytes, 3 ps a byte to write and 10 ps a byte on the link; 5 packets.
+    let parts = PartParams { pio: Some(PerByte::of(3)), pio_limit: u64::MAX, pio_room: Some(200), ..PartParams::NONE };
+    let interface = NicParams { parts, pace: 1000, ..LOGGP };
+    let receiver = || vec![recv(0, 500), Step::WaitAll];
+    // It waits: 2 packets in the call, and one whenever a packet has left.
+    let asked = run_linked(interface, vec![vec![send(1, 500), Step::Wait(0)], receiver()]);
+    assert_eq!((asked[0][2], asked[1][2]), (60 + 3000 + 300, 60 + 5000 + TRANSIT + 14));
+    // It computes: 2 packets in the call, 2 when it has computed, and one when a packet of these has left.
+    let asked = run_linked(interface, vec![vec![send(1, 500), calc(10_000), Step::Wait(0)], receiver()]);
+    let computed = 60 + 600 + 10_000;
+    assert_eq!((asked[0][3], asked[1][2]), (computed + 1000 + 300, computed + 3000 + TRANSIT + 14));
+    // A second send finds no room before the first has been written.
+    let receiver = vec![recv(0, 500), recv(0, 100), Step::WaitAll];
+    let asked = run_linked(interface, vec![vec![send(1, 500), send(1, 100), Step::WaitAll], receiver]);
+    assert_eq!(asked[1][3], 60 + 6000 + TRANSIT + 14);
 }
 
 #[test]

@@ -49,6 +49,8 @@ pub struct World {
     pub delay: fn(u32, u64) -> u64,
     /// Whether a packet is under way from when it is released on, or from when it is handed over.
     pub waits_for_release: bool,
+    /// Whether the tail of a packet arrives its time on the link later than its head.
+    pub has_links: bool,
     pub now: u64,
 }
 
@@ -76,6 +78,7 @@ impl World {
             switch: Switch::new(Arc::clone(&groups), node_of.into(), interface.protocol.group.window),
             delay: |_, _| 0,
             waits_for_release: false,
+            has_links: false,
             now: 0,
         }
     }
@@ -135,7 +138,10 @@ impl World {
             while let Some(packet) = self.executors[part].next(source as usize, self.now) {
                 assert!(packet.bytes <= self.interface.packet && packet.generated_at >= self.now);
                 let from = if self.waits_for_release { packet.generated_at } else { self.now };
-                let at = from + TRANSIT + (self.delay)(packet.flow_id >> 2, packet.generated_at);
+                let whole = u64::from(self.interface.packet);
+                let on_link = (self.interface.pace * u64::from(packet.bytes)).div_ceil(whole);
+                let on_link = if self.has_links { on_link } else { 0 };
+                let at = from + TRANSIT + on_link + (self.delay)(packet.flow_id >> 2, packet.generated_at);
                 if packet.dst == Outgoing::GROUP {
                     let content = self.executors[part].group_packet(source as usize);
                     let from = self.executors[part].source(packet.flow_id);
@@ -145,6 +151,9 @@ impl World {
                 let rail = source % self.interface.rails.count;
                 let packet = (packet.dst, packet.flow_id, packet.generated_at, packet.mark, rail);
                 self.arrivals.entry(at).or_default().push(packet);
+            }
+            if let Some(at) = self.executors[part].wanted_alarm() {
+                self.alarms.entry(at).or_default().push(part as u16);
             }
         }
     }

@@ -91,7 +91,7 @@ pub struct ProgramResult {
     /// Bytes copied by ranks of one node for one another, each as often as it has been copied; 0 without `node.memory`.
     #[serde(rename = "copied_B")]
     pub copied_bytes: u64,
-    /// Sends that have waited for `nic.eager_credits`.
+    /// Sends that have found no credit (`nic.eager_credits`): they have waited, or asked their receivers first.
     pub credit_waits: u64,
     /// The most connections of a rank at a time, by `nic.connections`; 0 without.
     pub connections_max: u64,

@@ -226,8 +226,9 @@ fn protocol() -> impl Strategy<Value = ProtocolParams> {
     let memory = memory.prop_map(|(bandwidth, latency, single_copy)| MemoryParams { bandwidth, latency, single_copy });
     let forwarding = prop::sample::select(vec![(70, 30), (0, 45), (2000, 900)]);
     let forwarding = forwarding.prop_map(|(send, receive)| ForwardingParams { send, receive, combine: 1 });
-    let all = (rendezvous, credits, prop::option::of(memory), prop::option::of(forwarding));
-    all.prop_map(|(rendezvous, eager_credits, memory, forwarding)| ProtocolParams {
+    let all = (rendezvous, (credits, any::<bool>()), prop::option::of(memory), prop::option::of(forwarding));
+    all.prop_map(|(rendezvous, (eager_credits, asks_without_credit), memory, forwarding)| ProtocolParams {
+        asks_without_credit,
         rendezvous,
         eager_credits,
         memory,

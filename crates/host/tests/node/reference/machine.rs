@@ -99,7 +99,7 @@ impl Machine {
                 continue;
             }
             let part = self.part(node as u32);
-            match self.executors[part].next(self.number_of[node] as usize) {
+            match self.executors[part].next(self.number_of[node] as usize, self.now) {
                 None => self.active[node] = false,
                 Some(packet) => {
                     let (ends, carried) = ((node as u32, packet.dst), (packet.flow_id, packet.mark));

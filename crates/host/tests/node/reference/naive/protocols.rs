@@ -16,8 +16,11 @@ impl Naive {
             return self.send_within(op, asks);
         }
         if self.nic.protocol.eager_credits.is_some() && !self.has_credit(op, &self.stalled) {
-            self.stalled.push(op);
             self.amounts[2] += 1;
+            match self.nic.protocol.asks_without_credit {
+                true => self.send_across(op, true),
+                false => self.stalled.push(op),
+            }
         } else {
             self.send_across(op, asks);
         }

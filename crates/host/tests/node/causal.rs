@@ -1,0 +1,186 @@
+//! Times of packets through the parts of both interfaces and the link, held to a list of their bytes.
+//!
+//! The list knows no heads and tails: it has the time of each byte in each part. A part takes a byte when it has come and when the one
+//! before has passed, after the packet's fixed time; a link sends a packet without a pause in it. A fluid model of whole packets may be
+//! earlier by a byte's time in each part, and never later.
+
+use host::{
+    BusParams, DmaParams, GapParams, NicParams, PartParams, PerByte, ProcessorParams, RailParams, RailPolicy, stripes,
+};
+use proptest::prelude::*;
+use workload::program::Step;
+
+use crate::processor::{LOGGP, recv, run_linked, send};
+use crate::world::TRANSIT;
+
+/// Bytes of a packet.
+const PACKET: u64 = 10;
+
+/// What an interface and its link take, in picoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    pio: Option<u64>,
+    dma: Option<(u64, u64)>,
+    bus: u64,
+    per_packet: u64,
+    gap: u64,
+    receive_gap: u64,
+    link: u64,
+    rails: u32,
+    of_node: bool,
+}
+
+impl Times {
+    fn interface(&self) -> NicParams {
+        let gap = |each| GapParams { per_message: 0, per_byte: PerByte::of(each), spares_first: false };
+        let dma = |(setup, each)| DmaParams { engines: 1, setup, per_byte: PerByte::of(each) };
+        let bus = BusParams {
+            per_byte: PerByte::of(self.bus),
+            per_packet: self.per_packet,
+            shared: false,
+            of_node: self.of_node,
+        };
+        NicParams {
+            send_overhead: 0,
+            receive_overhead: 0,
+            packet: PACKET as u32,
+            pace: self.link * PACKET,
+            spares_first: false,
+            processor: ProcessorParams::LATENCY,
+            parts: PartParams {
+                pio: self.pio.map(PerByte::of),
+                pio_limit: if self.pio.is_some() { u64::MAX } else { 0 },
+                pio_room: None,
+                dma: self.dma.map_or(DmaParams::NONE, dma),
+                bus,
+                send_gap: gap(self.gap),
+                receive_gap: gap(self.receive_gap),
+            },
+            rails: RailParams { count: self.rails, policy: RailPolicy::RoundRobin, stripe_above: Some(0) },
+            ..LOGGP
+        }
+    }
+
+    /// A message of so many bytes: when it has been received.
+    fn message(&self, bytes: u64) -> u64 {
+        run_linked(self.interface(), vec![vec![send(1, bytes), Step::WaitAll], vec![recv(0, bytes), Step::WaitAll]])[1]
+            [2]
+    }
+}
+
+/// The bytes of a packet, each as the time at which it has come.
+type Bytes = Vec<u64>;
+
+/// A part takes bytes as they come, a packet after the other.
+fn pass(packets: Vec<Bytes>, fixed: u64, each: u64) -> Vec<Bytes> {
+    let mut free_at = 0;
+    let pass_one = |packet: Bytes| {
+        // A byte has begun to come `each` of the part before it earlier; the list takes it when it is there.
+        let mut at = packet[0].max(free_at) + fixed;
+        let passed: Bytes = packet
+            .iter()
+            .map(|&came| {
+                at = at.max(came) + each;
+                at
+            })
+            .collect();
+        free_at = at;
+        passed
+    };
+    packets.into_iter().map(pass_one).collect()
+}
+
+/// A link sends each packet without a pause.
+fn send_by_link(packets: Vec<Bytes>, each: u64) -> Vec<Bytes> {
+    let mut free_at = 0;
+    let send_one = |packet: Bytes| {
+        let begin = packet.iter().zip(0..).map(|(&came, number)| came.saturating_sub(number * each)).max().unwrap();
+        let begin = begin.max(free_at);
+        free_at = begin + packet.len() as u64 * each;
+        (1..=packet.len() as u64).map(|number| begin + number * each + TRANSIT).collect()
+    };
+    packets.into_iter().map(send_one).collect()
+}
+
+/// When the last byte of a message has come, by the list.
+fn listed(times: &Times, bytes: u64) -> u64 {
+    let by_rail = stripes(bytes, PACKET as u32, times.rails).map(|stripe| {
+        let (setup, fetched) = times.dma.unwrap_or((0, 0));
+        let each = times.pio.unwrap_or(fetched);
+        let before = if times.pio.is_some() { stripe.before } else { 0 };
+        let come: Vec<u64> = (0..stripe.bytes).map(|number| setup + (before + number + 1) * each).collect();
+        let packets: Vec<Bytes> = come.chunks(PACKET as usize).map(<[u64]>::to_vec).collect();
+        let packets = pass(pass(packets, times.per_packet, times.bus), 0, times.gap);
+        let packets = send_by_link(packets, times.link);
+        let packets = pass(pass(packets, 0, times.receive_gap), times.per_packet, times.bus);
+        *packets.last().unwrap().last().unwrap()
+    });
+    by_rail.max().unwrap()
+}
+
+fn times() -> impl Strategy<Value = Times> {
+    let each = || prop::sample::select(vec![0_u64, 1, 3, 7, 20]);
+    let fixed = || prop::sample::select(vec![0_u64, 1, 15, 60, 500]);
+    let source = prop_oneof![
+        1 => Just((None, None)),
+        2 => each().prop_map(|pio| (Some(pio), None)),
+        2 => (fixed(), each()).prop_map(|dma| (None, Some(dma))),
+    ];
+    let parts = (source, each(), fixed(), each(), each(), each(), 1_u32..4, any::<bool>());
+    parts.prop_map(|((pio, dma), bus, per_packet, gap, receive_gap, link, rails, of_node)| Times {
+        pio,
+        dma,
+        bus,
+        per_packet,
+        gap,
+        receive_gap,
+        link,
+        rails,
+        of_node: of_node && rails > 1,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn packets_take_what_their_bytes_take(times in times(), bytes in 1_u64..120) {
+        // Would catch a fixed time that the next part or the link overlaps, at either end, one that is paid once or for each byte, a tail
+        // that leaves before the bytes have come, and parts that add where the slowest counts.
+        let own = Times { of_node: false, ..times };
+        let (found, exact) = (own.message(bytes), listed(&own, bytes));
+        // The processor's PIO, an engine, bus and gap at the sender, link, gap and bus at the receiver: a byte each.
+        let slack = own.pio.unwrap_or(0) + own.dma.map_or(0, |dma| dma.1) + 2 * own.bus + own.gap + own.receive_gap + own.link;
+        prop_assert!(found <= exact && exact <= found + slack, "{found} of {exact}, slack {slack}");
+    }
+
+    #[test]
+    fn a_longer_message_takes_no_less(times in times(), bytes in 1_u64..100) {
+        // Would catch a fixed time that the bytes of a longer packet hide, and a last packet that is faster for being short.
+        let (short, long) = (times.message(bytes), times.message(bytes + 1));
+        prop_assert!(short <= long, "{bytes} bytes take {short}, one more {long}");
+    }
+}
+
+#[test]
+fn the_time_of_a_packet_precedes_its_head_at_both_ends() {
+    // Would catch what was found: with 3000 for each packet at both ends, a message that takes 2220 on its way alone was received
+    // 4252 after it was sent, and not 6236.
+    let times = Times {
+        pio: None,
+        dma: None,
+        bus: 8,
+        per_packet: 3_000_000,
+        gap: 0,
+        receive_gap: 0,
+        link: 1000,
+        rails: 1,
+        of_node: false,
+    };
+    let interface = NicParams { packet: 2048, pace: 1000 * 2048, ..times.interface() };
+    let run = |bytes| {
+        let ranks = vec![vec![send(1, bytes), Step::WaitAll], vec![recv(0, bytes), Step::WaitAll]];
+        run_linked(interface, ranks)[1][2] - TRANSIT
+    };
+    assert_eq!([run(1), run(1000), run(2000)], [6_000_008, 6_008_000, 6_016_000]);
+}
