@@ -166,6 +166,19 @@ impl NicParams {
     }
 }
 
+/// A packet that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// The identity that its sender gave it ([`Outgoing::flow_id`]).
+    pub flow_id: u32,
+    /// The mark that its sender gave it.
+    pub mark: u32,
+    /// Size in bytes.
+    pub bytes: u32,
+    /// Rail of its node.
+    pub rail: u32,
+}
+
 /// A packet to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing {

@@ -41,8 +41,8 @@ pub use queues::time_of;
 
 pub use connections::{ConnectionCounts, ConnectionMode, ConnectionParams};
 pub use context::{
-    ForwardingParams, GroupArrival, GroupPacket, GroupParams, GroupWork, HostContext, MatchingParams, NicParams,
-    Outgoing, ProtocolParams, Rendezvous,
+    Arrived, ForwardingParams, GroupArrival, GroupPacket, GroupParams, GroupWork, HostContext, MatchingParams,
+    NicParams, Outgoing, ProtocolParams, Rendezvous,
 };
 pub use executor::{CheckedElements, Executor, GroupPackets, SegmentWork, group_items};
 pub use flow::most_ranks;

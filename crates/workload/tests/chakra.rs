@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use prost::Message;
 use workload::program::calls::text;
 use workload::program::chakra::schema::{Attribute, GlobalMetadata, Node, NodeType};
-use workload::program::chakra::{ChakraError, Options, files, read};
+use workload::program::chakra::{ChakraError, Options, Traces, files, read};
 
 /// A folder of its own that is removed with this.
 struct Folder(PathBuf);
@@ -36,6 +36,11 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// The traces of a prefix.
+fn traces(prefix: &Path, options: &Options) -> Result<Traces, ChakraError> {
+    read(&files(prefix)?.1, options)
 }
 
 fn node(id: u64, kind: NodeType, data: &[u64], attributes: &[(&str, u64)]) -> Node {
@@ -84,9 +89,8 @@ fn nodes_become_calls_in_an_order_that_they_allow() {
     turned.swap(0, 7);
     folder.put(0, &file_of(&step(0)));
     folder.put(1, &file_of(&turned));
-    let found = files(&folder.prefix()).unwrap();
-    assert_eq!(found.len(), 2);
-    let calls = read(&found, &Options { compute_scale: 0.5, ..Options::default() }).unwrap();
+    assert_eq!(files(&folder.prefix()).unwrap().1.len(), 2);
+    let calls = traces(&folder.prefix(), &Options { compute_scale: 0.5, ..Options::default() }).unwrap().calls;
     let written = text::write(&calls);
     let of = |rank: u32| {
         let part = written.split(&format!("rank {rank}\n")).nth(1).unwrap();
@@ -142,8 +146,9 @@ fn operations_are_of_their_groups_and_of_the_bytes_that_ranks_put_in() {
     let groups = [("low", vec![0, 1]), ("high", vec![2, 3]), ("all", vec![0, 1, 2, 3])];
     let groups: BTreeMap<String, Vec<u32>> = groups.into_iter().map(|(name, own)| (name.to_owned(), own)).collect();
     let options = Options { groups, ops_per_second: Some(1e9), ..Options::default() };
-    let found = files(&folder.prefix()).unwrap();
-    let written = text::write(&read(&found, &options).unwrap());
+    let written = |options: &Options| text::write(&traces(&folder.prefix(), options).unwrap().calls);
+    let whole = written(&Options { groups: BTreeMap::new(), ..options.clone() });
+    let written = written(&options);
     for line in [
         "start allgather 1000 B in 2",
         "start alltoall 500 B in 2",
@@ -155,12 +160,11 @@ fn operations_are_of_their_groups_and_of_the_bytes_that_ranks_put_in() {
     }
     assert!(written.contains("calc 3 ms") || written.contains("calc 3000000000 ps"), "{written}");
     // Without groups all operations are of all ranks, and an alltoall divides by all of them.
-    let whole = text::write(&read(&found, &Options { groups: BTreeMap::new(), ..options.clone() }).unwrap());
     assert!(whole.contains("start alltoall 250 B by"), "{whole}");
     let unknown = Options { groups: BTreeMap::from([("other".to_owned(), vec![0, 1])]), ..options.clone() };
-    assert!(read(&found, &unknown).unwrap_err().to_string().contains("there is no process group `low`"));
+    assert!(traces(&folder.prefix(), &unknown).unwrap_err().to_string().contains("there is no process group `low`"));
     let far = Options { groups: BTreeMap::from([("low".to_owned(), vec![0, 9])]), ..options };
-    assert!(matches!(read(&found, &far), Err(ChakraError::Group { .. })));
+    assert!(matches!(traces(&folder.prefix(), &far), Err(ChakraError::Group { .. })));
 }
 
 #[test]
@@ -169,7 +173,7 @@ fn what_cannot_be_carried_out_is_refused_with_its_place() {
     let folder = Folder::new("errors");
     let error_of = |bytes: &[u8]| {
         folder.put(0, bytes);
-        read(&files(&folder.prefix()).unwrap(), &Options::default()).unwrap_err().to_string()
+        traces(&folder.prefix(), &Options::default()).unwrap_err().to_string()
     };
     let one = |node: Node| file_of(&[node]);
     let whole = file_of(&step(0));
@@ -213,8 +217,8 @@ proptest! {
         bytes.truncate(cut.index(2 * bytes.len()));
         folder.put(0, &bytes);
         folder.put(1, &file_of(&step(1)));
-        if let Ok(calls) = read(&files(&folder.prefix()).unwrap(), &Options::default()) {
-            let _ = calls.check(Some(0));
+        if let Ok(found) = traces(&folder.prefix(), &Options::default()) {
+            let _ = found.calls.check(Some(0));
         }
     }
 }

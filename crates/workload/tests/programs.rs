@@ -130,7 +130,7 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64)
         let (rank, op) = open.remove(0);
         let mut ended = Vec::new();
         match op.action {
-            Action::Calc { time } => {
+            Action::Calc { time } | Action::Kernel { time } => {
                 computed += time;
                 ended.push((rank, op.id, None));
             }

@@ -44,7 +44,7 @@ pub use groups::{CheckedElements, GroupPackets, SegmentWork, group_items};
 
 use crate::completing::Completions;
 use crate::connections::Connections;
-use crate::context::{HostContext, NicParams, Outgoing};
+use crate::context::{Arrived, HostContext, NicParams, Outgoing};
 use crate::credits::Credits;
 use crate::event::{Event, OpId, Pending};
 use crate::flow::{Part, part_of};
@@ -344,7 +344,8 @@ impl Executor {
     }
 
     /// A packet has arrived by a rail of its node, at a tick.
-    pub fn arrived(&mut self, (flow_id, mark, rail): (u32, u32, u32), tick: u64, around: &mut impl HostContext) {
+    pub fn arrived(&mut self, packet: Arrived, tick: u64, around: &mut impl HostContext) {
+        let Arrived { flow_id, mark, bytes, rail } = packet;
         let now = self.come_to(tick);
         self.catch_up(now.saturating_sub(1), around);
         self.progress.packets -= 1;
@@ -357,8 +358,11 @@ impl Executor {
         };
         debug_assert!(arrived.is_some(), "a packet of a message that was not announced");
         if let Some(arrived) = arrived {
-            let (at, op) =
-                if self.interfaces.receiving { self.pass_receiving(arrived, rail, now) } else { (now, NOBODY) };
+            let (at, op) = if self.interfaces.receiving {
+                self.pass_receiving(arrived, (rail, bytes), now)
+            } else {
+                (now, NOBODY)
+            };
             self.later(at, op, arrived, now, around);
         }
         self.start_ready(now, around);

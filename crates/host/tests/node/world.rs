@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use host::{Envelope, Executor, Groups, HostContext, NicParams, NodeParams, Outgoing, RankPlacement};
+use host::{Arrived, Envelope, Executor, Groups, HostContext, NicParams, NodeParams, Outgoing, RankPlacement};
 use workload::program::{Ended, Matched, Messages, Notify, Op, ProgramError, ProgramGroup, Programs, RankProgram};
 
 use crate::switch::Switch;
 
 pub const TRANSIT: u64 = 1000;
 
-/// A packet under way: the node that it is for, its flow, when it was generated, its mark, and its rail.
-type Packet = (u32, u32, u64, u32, u32);
+/// A packet under way: the node that it is for, when it was generated, and how it arrives.
+type Packet = (u32, u64, Arrived);
 
 /// What one executor has asked for.
 #[derive(Default)]
@@ -105,12 +105,12 @@ impl World {
             }
             let mut arrived = self.arrivals.remove(&now).unwrap_or_default();
             // By node and rail, as the fabric delivers them, whatever the division; here a rail may deliver several packets in a tick.
-            arrived.sort_unstable_by_key(|&(node, flow_id, generated_at, _, rail)| {
+            arrived.sort_unstable_by_key(|&(node, generated_at, Arrived { flow_id, rail, .. })| {
                 (node, rail, flow_id >> 2, generated_at)
             });
-            for (node, flow_id, _, mark, rail) in arrived {
+            for (node, _, packet) in arrived {
                 let part = usize::from(self.executor_of[node as usize]);
-                self.call(part, |executor, requests| executor.arrived((flow_id, mark, rail), now, requests));
+                self.call(part, |executor, requests| executor.arrived(packet, now, requests));
             }
             for (node, arrival) in self.switch.take(now) {
                 let part = usize::from(self.executor_of[node as usize]);
@@ -149,8 +149,9 @@ impl World {
                     continue;
                 }
                 let rail = source % self.interface.rails.count;
-                let packet = (packet.dst, packet.flow_id, packet.generated_at, packet.mark, rail);
-                self.arrivals.entry(at).or_default().push(packet);
+                let Outgoing { flow_id, mark, bytes, .. } = packet;
+                let arrived = Arrived { flow_id, mark, bytes, rail };
+                self.arrivals.entry(at).or_default().push((packet.dst, packet.generated_at, arrived));
             }
             if let Some(at) = self.executors[part].wanted_alarm() {
                 self.alarms.entry(at).or_default().push(part as u16);

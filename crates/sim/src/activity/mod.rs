@@ -157,7 +157,9 @@ impl Activity {
         let within = &all[all.partition_point(|other| other.begin < calc.begin)..];
         let within = &within[..within.partition_point(|other| other.begin < calc.end)];
         // A kernel of an accelerator is not interrupted.
-        let takes = |other: &&TracedWork| !calc.beside && !other.beside && other.purpose != Purpose::Calc && other.end <= calc.end;
+        let takes = |other: &&TracedWork| {
+            !calc.beside && !other.beside && other.purpose != Purpose::Calc && other.end <= calc.end
+        };
         within.iter().filter(takes)
     }
 

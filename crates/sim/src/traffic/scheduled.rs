@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::Stream;
 use fabric::{Actions, Demand, Notice, NoticeContent, Target, Traffic, TrafficEvent, TreePacket};
-use host::{Envelope, Executor, GroupWork, HostContext};
+use host::{Arrived, Envelope, Executor, GroupWork, HostContext};
 use routing::{RouteState, Routing};
 use units::NodeId;
 use workload::program::Context;
@@ -213,8 +213,9 @@ impl Traffic for ScheduledTraffic {
         let Self { executor, setting, .. } = self;
         let around = &mut Asking { actions, setting, now };
         match what {
-            TrafficEvent::Delivered { flow_id, mark, plane, .. } => {
-                executor.arrived((job_of(flow_id).1, mark, u32::from(plane.0)), now, around);
+            TrafficEvent::Delivered { flow_id, mark, bytes, plane, .. } => {
+                let packet = Arrived { flow_id: job_of(flow_id).1, mark, bytes, rail: u32::from(plane.0) };
+                executor.arrived(packet, now, around);
             }
             TrafficEvent::Collected {
                 node, tree, segment, work, bytes, contributions, value, element, mark, ..

@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use crate::program::{Action, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
 
-pub use chakra::ChakraSpec;
 pub use catalogue::{CalledBackSpec, CallsSpec, GoalSpec, ProgramSpec};
+pub use chakra::ChakraSpec;
 pub use collective::CollectiveSpec;
 pub use fft::FftSpec;
 pub use halo::HaloSpec;

@@ -253,7 +253,10 @@ impl<S: Script> ScriptedRank<S> {
     fn has_turn(&mut self, place: usize) -> bool {
         let Some(turn) = self.running[place].1.turn() else { return true };
         !self.deferred.as_ref().is_some_and(|deferred| deferred.holds_before(turn))
-            && self.running.iter().all(|(_, other)| other.unposted().is_none_or(|own| own.0 != turn.0 || own.1 >= turn.1))
+            && self
+                .running
+                .iter()
+                .all(|(_, other)| other.unposted().is_none_or(|own| own.0 != turn.0 || own.1 >= turn.1))
     }
 
     /// Has a collective operation wait for its turn: until then something is outstanding of it.

@@ -20,11 +20,16 @@ impl Executor {
 
     /// A packet has arrived, known by what is to be done when it has passed the parts of its node's interface: when that is, and the
     /// operation whose event that is.
-    pub(in super::super) fn pass_receiving(&mut self, arrived: Event, rail: u32, now: u64) -> (u64, OpId) {
+    pub(in super::super) fn pass_receiving(
+        &mut self,
+        arrived: Event,
+        (rail, bytes): (u32, u32),
+        now: u64,
+    ) -> (u64, OpId) {
         let (rank, op, fragment) = match arrived {
             Event::Packet(place) => {
                 let (to, op) = (self.arrivals[place].envelope.to, self.arrivals[place].send());
-                (to, op, self.next_fragment(place))
+                (to, op, self.fragment_of(place, u64::from(bytes)))
             }
             Event::Credit(place) => {
                 let (rank, from) = self.returning[place];
@@ -41,19 +46,17 @@ impl Executor {
         (self.interfaces.receive(source, &fragment, at).tail, op)
     }
 
-    /// The packet of a message that arrives next. Packets may overtake one another; what is in them all together does not change.
-    fn next_fragment(&mut self, place: u32) -> Fragment {
-        let (packet, control) = (u64::from(self.interface.packet), self.control());
+    /// A packet of a message as a part of it. Packets may overtake one another: the first and the last are those that arrive first and last.
+    fn fragment_of(&mut self, place: u32, bytes: u64) -> Fragment {
+        let control = self.control();
         let message = &mut self.arrivals[place];
         if message.envelope.asks && !message.asked {
             message.asked = true;
             return control;
         }
-        let all = message.envelope.bytes.max(1);
         let is_first = message.passed == 0;
-        let bytes = (all - message.passed).min(packet);
         message.passed += bytes;
-        Fragment { bytes, is_first, is_last: message.passed == all }
+        Fragment { bytes, is_first, is_last: message.passed >= message.envelope.bytes.max(1) }
     }
 
     /// A control message.

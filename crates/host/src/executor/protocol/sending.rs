@@ -292,8 +292,7 @@ impl Executor {
         now: u64,
     ) -> Stream {
         match written {
-            // The state of the connection may come later than the data.
-            Some(own) => Stream { from: own.from.saturating_add(own.per_byte.time(before)).max(now), ..own },
+            Some(own) => Stream { from: own.from.max(now).saturating_add(own.per_byte.time(before)), ..own },
             None if is_data => self.interfaces.fetch(source, bytes, now),
             None => Stream::whole(now),
         }

@@ -11,6 +11,9 @@ const TEST: u32 = u32::MAX - 1;
 /// What it knows a probe by.
 const PROBE: u32 = u32::MAX - 2;
 
+/// Units of a rank: its processor and streams of accelerators.
+pub const UNITS: u32 = 3;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
     ForNothing,
@@ -24,10 +27,25 @@ enum Waits {
     Over,
 }
 
-/// A send, a receive or a burst.
+/// What a request is of.
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    Messages(Burst),
+    /// A calculation: time and unit.
+    Calc(u64, u32),
+}
+
+/// A send, a receive, a burst or a calculation on a unit.
 #[derive(Clone, Debug)]
 struct Request {
+    work: Work,
+    /// Operations that have not ended.
     left: u32,
+    /// Requests that it begins behind.
+    behind: Vec<u32>,
+    has_begun: bool,
+    /// A calculation that its unit carries out.
+    is_busy: bool,
     matched: Option<Matched>,
 }
 
@@ -38,14 +56,16 @@ pub struct Caller {
     requests: Vec<Request>,
     /// Requests that have ended and not been waited for, in the order in which they ended.
     ended: Vec<u32>,
+    /// Requests that the next one begins behind.
+    after: Vec<u32>,
     waits: Waits,
     seen: Seen,
 }
 
 impl Caller {
     pub fn new(script: Box<dyn Script>, ranks: u32) -> Self {
-        let (requests, ended) = (Vec::new(), Vec::new());
-        Self { script, ranks, requests, ended, waits: Waits::ForNothing, seen: Seen::default() }
+        let (requests, ended, after) = (Vec::new(), Vec::new(), Vec::new());
+        Self { script, ranks, requests, ended, after, waits: Waits::ForNothing, seen: Seen::default() }
     }
 
     /// Calls until it waits; returns operations to start, with their requests.
@@ -62,8 +82,10 @@ impl Caller {
                     starts.push((PROBE, probe));
                     self.waits = Waits::ForProbe;
                 }
-                Step::Do(first) => self.request(Burst { first, count: 1, stride: 0 }, &mut starts),
-                Step::Burst(burst) => self.request(burst, &mut starts),
+                Step::Do(first) => self.request(Work::Messages(Burst { first, count: 1, stride: 0 }), &mut starts),
+                Step::Burst(burst) => self.request(Work::Messages(burst), &mut starts),
+                Step::StartCalc { time, unit } => self.request(Work::Calc(time, unit), &mut starts),
+                Step::After(request) => self.after.push(request),
                 Step::Wait(request) => self.waits = Waits::For(request),
                 Step::WaitAll => self.waits = Waits::ForAll,
                 Step::WaitAny => self.waits = Waits::ForAny,
@@ -78,11 +100,13 @@ impl Caller {
                 Step::End => self.waits = Waits::Over,
             }
         }
+        self.start_calculations(&mut starts);
         starts
     }
 
     /// An operation has ended; returns what starts then.
     pub fn ended(&mut self, id: u32, at: u64, matched: Option<Matched>) -> Vec<(u32, Action)> {
+        let mut starts = Vec::new();
         if id == CALCULATION {
             self.waits = Waits::ForNothing;
             self.see(None);
@@ -98,15 +122,75 @@ impl Caller {
             request.left -= 1;
             request.matched = matched;
             if request.left == 0 {
+                request.is_busy = false;
                 self.ended.push(id);
+                self.begin_followers(id, &mut starts);
             }
         }
-        self.call(at)
+        starts.extend(self.call(at));
+        starts
     }
 
-    fn request(&mut self, burst: Burst, starts: &mut Vec<(u32, Action)>) {
-        let id = self.requests.len() as u32;
-        self.requests.push(Request { left: burst.count, matched: None });
+    fn request(&mut self, work: Work, starts: &mut Vec<(u32, Action)>) {
+        let left = match work {
+            Work::Messages(burst) => burst.count,
+            Work::Calc(..) => 1,
+        };
+        let behind = std::mem::take(&mut self.after);
+        let (has_begun, is_busy) = (false, false);
+        self.requests.push(Request { work, left, behind, has_begun, is_busy, matched: None });
+        self.begin_if_free(self.requests.len() as u32 - 1, starts);
+    }
+
+    /// Begins a request if all have ended that it begins behind.
+    fn begin_if_free(&mut self, id: u32, starts: &mut Vec<(u32, Action)>) -> bool {
+        let Request { work, has_begun, ref behind, .. } = self.requests[id as usize];
+        if has_begun || behind.iter().any(|&other| self.requests[other as usize].left > 0) {
+            return false;
+        }
+        self.requests[id as usize].has_begun = true;
+        match work {
+            Work::Messages(burst) => self.post(id, burst, starts),
+            Work::Calc(0, _) => {
+                self.requests[id as usize].left = 0;
+                self.ended.push(id);
+            }
+            // Its unit takes it when the rank has made its calls.
+            Work::Calc(..) => {}
+        }
+        true
+    }
+
+    /// Begins what a request that has ended was the last for, then what calculations of no time among that were.
+    fn begin_followers(&mut self, id: u32, starts: &mut Vec<(u32, Action)>) {
+        let mut ended = vec![id];
+        while let Some(id) = ended.pop() {
+            for follower in 0..self.requests.len() as u32 {
+                let follows = self.requests[follower as usize].behind.contains(&id);
+                if follows && self.begin_if_free(follower, starts) && self.requests[follower as usize].left == 0 {
+                    ended.push(follower);
+                }
+            }
+        }
+    }
+
+    /// Each unit that is free takes the first calculation called of those that have begun.
+    fn start_calculations(&mut self, starts: &mut Vec<(u32, Action)>) {
+        for unit in 0..UNITS {
+            let of_unit = |request: &Request| matches!(request.work, Work::Calc(_, own) if own == unit);
+            if self.requests.iter().any(|request| of_unit(request) && request.is_busy) {
+                continue;
+            }
+            let is_ready = |request: &Request| of_unit(request) && request.has_begun && request.left > 0;
+            let next = self.requests.iter().position(is_ready);
+            let Some(id) = next else { continue };
+            self.requests[id].is_busy = true;
+            let Work::Calc(time, _) = self.requests[id].work else { continue };
+            starts.push((id as u32, if unit == 0 { Action::Calc { time } } else { Action::Kernel { time } }));
+        }
+    }
+
+    fn post(&self, id: u32, burst: Burst, starts: &mut Vec<(u32, Action)>) {
         for number in 0..burst.count {
             let other = |rank: u32| (rank + burst.stride * number) % self.ranks;
             let action = match burst.first {

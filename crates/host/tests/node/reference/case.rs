@@ -7,6 +7,7 @@ use host::{ForwardingParams, MemoryParams, NicParams, ProtocolParams, Rendezvous
 use proptest::prelude::*;
 use workload::program::{Action, Burst, Context, Script, Seen, Step};
 
+use super::caller::UNITS;
 use super::network::Wire;
 use crate::times::INTERFACE;
 
@@ -16,6 +17,8 @@ pub enum Call {
     Step(Step),
     /// Waits for the request of so many ago.
     WaitBack(u32),
+    /// The next request begins behind the request of so many ago.
+    AfterBack(u32),
     WaitAny,
     /// Waits for any, and answers its sender if it is a receive.
     Reply,
@@ -58,16 +61,22 @@ impl RandomRank {
         match *call {
             Call::Step(step) => {
                 match step {
-                    Step::Do(Action::Send { .. } | Action::Recv { .. }) | Step::Burst(_) => self.waited.push(false),
+                    Step::Do(Action::Send { .. } | Action::Recv { .. }) | Step::Burst(_) | Step::StartCalc { .. } => {
+                        self.waited.push(false)
+                    }
                     Step::WaitAll => self.waited.fill(true),
                     _ => {}
                 }
                 Some(step)
             }
-            Call::WaitBack(_) if self.waited.is_empty() => None,
+            Call::WaitBack(_) | Call::AfterBack(_) if self.waited.is_empty() => None,
             Call::WaitBack(back) => {
                 let made = self.waited.len() as u32;
                 Some(Step::Wait(made - 1 - back % made))
+            }
+            Call::AfterBack(back) => {
+                let made = self.waited.len() as u32;
+                Some(Step::After(made - 1 - back % made))
             }
             Call::WaitAny => self.is_any_open().then_some(Step::WaitAny),
             Call::Reply if self.replies => {
@@ -173,6 +182,8 @@ fn other_call(ranks: u32) -> impl Strategy<Value = Call> {
     let burst = (0..ranks, 1_u32..4, 0..ranks, any::<bool>(), prop::bool::ANY);
     prop_oneof![
         4 => time.clone().prop_map(|time| Call::Step(Step::Do(Action::Calc { time }))),
+        2 => (time.clone(), 0..UNITS).prop_map(|(time, unit)| Call::Step(Step::StartCalc { time, unit })),
+        2 => (0_u32..6).prop_map(Call::AfterBack),
         1 => (0_u32..6).prop_map(Call::WaitBack),
         1 => Just(Call::WaitAny),
         1 => Just(Call::Reply),

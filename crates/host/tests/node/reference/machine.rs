@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use host::{Envelope, Executor, NicParams, RankPlacement};
+use host::{Arrived, Envelope, Executor, NicParams, RankPlacement};
 use workload::program::Programs;
 
 use super::network::{Flight, Link, Wire, arrivals};
 use crate::world::Requests;
 
 /// What a packet carries: its flow and its mark.
-type Carried = (u32, u32);
+type Carried = (u32, u32, u32);
 
 pub struct Machine {
     pub executors: Vec<Executor>,
@@ -68,8 +68,8 @@ impl Machine {
             }
             for flight in arrivals(&mut self.flights, now) {
                 self.call(self.part(flight.to), |executor, requests| {
-                    let (flow_id, mark) = flight.what;
-                    executor.arrived((flow_id, mark, 0), now, requests);
+                    let (flow_id, mark, bytes) = flight.what;
+                    executor.arrived(Arrived { flow_id, mark, bytes, rail: 0 }, now, requests);
                 });
             }
             let (due, later): (Vec<_>, Vec<_>) = self.alarms.iter().partition(|alarm| alarm.0 <= now);
@@ -102,7 +102,7 @@ impl Machine {
             match self.executors[part].next(self.number_of[node] as usize, self.now) {
                 None => self.active[node] = false,
                 Some(packet) => {
-                    let (ends, carried) = ((node as u32, packet.dst), (packet.flow_id, packet.mark));
+                    let (ends, carried) = ((node as u32, packet.dst), (packet.flow_id, packet.mark, packet.bytes));
                     let flight = self.links[node].take(&self.wire, self.now, ends, (packet.bytes, carried));
                     self.flights.push(flight);
                 }

@@ -65,11 +65,7 @@ fn list(value: Value, key: &str) -> Result<Vec<Value>, String> {
     }
 }
 
-fn each(
-    nodes: Vec<Value>,
-    wrong: &dyn Fn(String) -> ChakraError,
-    visit: &mut Visit<'_>,
-) -> Result<(), ChakraError> {
+fn each(nodes: Vec<Value>, wrong: &dyn Fn(String) -> ChakraError, visit: &mut Visit<'_>) -> Result<(), ChakraError> {
     for (place, node) in nodes.into_iter().enumerate() {
         let Value::Object(own) = node else { return Err(wrong(format!("entry {place} of the nodes is no object"))) };
         let (node, micros) = node_of(own).map_err(|reason| wrong(format!("entry {place} of the nodes: {reason}")))?;
@@ -113,7 +109,8 @@ fn node_of(own: Map<String, Value>) -> Result<(Node, f64), String> {
 fn named(entry: &Value) -> Option<Attribute> {
     let own = entry.as_object()?;
     let name = own.get("name")?.as_str()?;
-    let (key, value) = own.iter().find(|(key, _)| !["name", "type", "docString", "doc_string"].contains(&key.as_str()))?;
+    let (key, value) =
+        own.iter().find(|(key, _)| !["name", "type", "docString", "doc_string"].contains(&key.as_str()))?;
     let number = || value.as_str().and_then(|text| text.parse::<u64>().ok());
     match snake(key).as_str() {
         "bool_list" => attribute(name, value.get("values")?),

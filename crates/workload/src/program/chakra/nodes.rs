@@ -10,8 +10,8 @@ use super::error::ChakraError;
 use super::groups::{self, Described};
 use super::notes::Tally;
 use super::options::Options;
-use super::{json, pytorch};
 use super::schema::{GlobalMetadata, Node, NodeType};
+use super::{json, pytorch};
 use crate::collectives::Operation;
 
 /// The largest message of a file in bytes: names and attributes of a node.
@@ -92,8 +92,7 @@ impl File {
     /// The nodes of a file; the memory that it takes is that of what is kept of them, and of one message.
     pub fn read(path: &Path, options: &Options) -> Result<Self, ChakraError> {
         let name = path.display().to_string();
-        let mut file =
-            Self { name, nodes: Vec::new(), groups: BTreeMap::new(), ranks: None, tally: Tally::default() };
+        let mut file = Self { name, nodes: Vec::new(), groups: BTreeMap::new(), ranks: None, tally: Tally::default() };
         let mut drafts = Vec::new();
         let mut visit = |node: Node, micros: f64| {
             let wrong = |reason: String| ChakraError::Node { file: file.name.clone(), node: node.id, reason };
@@ -162,7 +161,8 @@ impl File {
 fn protobuf(path: &Path, visit: &mut json::Visit<'_>) -> Result<(), ChakraError> {
     let name = path.display().to_string();
     let cannot = |error: std::io::Error| ChakraError::Unreadable { file: name.clone(), reason: units::reason(&error) };
-    let mut messages = Messages { reader: BufReader::new(units::input::open(path).map_err(cannot)?), at: 0, name: &name };
+    let mut messages =
+        Messages { reader: BufReader::new(units::input::open(path).map_err(cannot)?), at: 0, name: &name };
     let head: Option<GlobalMetadata> = messages.next()?;
     if head.is_none() {
         return Err(messages.garbled(0, "it is empty: a trace begins with its metadata"));
@@ -291,8 +291,7 @@ impl Reading<'_> {
         let peer = self.required(if is_send { "comm_dst" } else { "comm_src" })?;
         let peer = u32::try_from(peer).map_err(|_| format!("there is no rank {peer}"))?;
         let tag = self.whole("comm_tag")?.unwrap_or(0);
-        let tag =
-            u32::try_from(tag).map_err(|_| format!("`comm_tag` is {tag}; up to {} are allowed", u32::MAX))?;
+        let tag = u32::try_from(tag).map_err(|_| format!("`comm_tag` is {tag}; up to {} are allowed", u32::MAX))?;
         let work = Work { peer, tag, bytes: self.required("comm_size")?, group: None };
         self.tally.contents.messages += 1;
         self.tally.contents.message_bytes = self.tally.contents.message_bytes.saturating_add(work.bytes);
@@ -311,9 +310,11 @@ impl Reading<'_> {
             }
         };
         if self.node.attribute("involved_dim").is_some_and(|dims| dims.all().contains(&false)) {
-            return Err("`involved_dim` leaves dimensions out, which are ASTRA-sim's: `pg_name` and process groups say \
+            return Err(
+                "`involved_dim` leaves dimensions out, which are ASTRA-sim's: `pg_name` and process groups say \
                         among which ranks the operation is"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         self.tally.contents.collectives += 1;
         let bytes = match size {
@@ -394,7 +395,8 @@ pub(super) fn operation_named(name: &str) -> Option<Operation> {
         ("scatter", Operation::Scatter),
         ("reduce", Operation::Reduce),
     ];
-    let plain: String = name.chars().filter(|&letter| letter != '_').map(|letter| letter.to_ascii_lowercase()).collect();
+    let plain: String =
+        name.chars().filter(|&letter| letter != '_').map(|letter| letter.to_ascii_lowercase()).collect();
     NAMES.into_iter().find(|(own, _)| plain.contains(own)).map(|(_, operation)| operation)
 }
 

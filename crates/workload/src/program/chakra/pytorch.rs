@@ -83,7 +83,8 @@ fn communicates(
     let tensors = values.first().map_or(0, bytes_of);
     let bytes = if tensors > 0 { tensors } else { counted(attributes) };
     node.attr.push(Attribute::number("comm_size", bytes));
-    let listed = || values.iter().filter_map(Value::as_array).find_map(|list| list.first().filter(|own| own.is_string()));
+    let listed =
+        || values.iter().filter_map(Value::as_array).find_map(|list| list.first().filter(|own| own.is_string()));
     let of_backend = || values.iter().filter_map(whole).find_map(|number| backends.get(&number));
     let group = attributes.get("pg_name").copied().or_else(listed).and_then(|name| attribute("pg_name", name));
     node.attr.extend(group.or_else(|| Some(Attribute::text("pg_name", of_backend()?))));

@@ -52,6 +52,8 @@ struct Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     CalculationEnds(usize),
+    /// A calculation on an accelerator ends.
+    KernelEnds(usize),
     /// A call ends that has polled and has found nothing.
     LookEnds(usize),
     /// A probe ends that has found a message.
@@ -263,6 +265,7 @@ impl Naive {
                 self.free_at[rank as usize] = free_at;
                 self.at(free_at, op, What::CalculationEnds(op));
             }
+            Action::Kernel { time } => self.at(self.now + time, op, What::KernelEnds(op)),
             Action::Send { to, bytes, context, .. } => {
                 let asks = self.asks(rank, to, bytes);
                 let what = if asks { What::Request(op) } else { What::Send(op) };
@@ -285,7 +288,7 @@ impl Naive {
 
     fn happen(&mut self, what: What) {
         match what {
-            What::CalculationEnds(op) | What::LookEnds(op) => self.end(op, None),
+            What::CalculationEnds(op) | What::KernelEnds(op) | What::LookEnds(op) => self.end(op, None),
             What::ProbeEnds(op, message) => {
                 let Message { from: source, tag, bytes, .. } = self.messages[message];
                 self.end(op, Some(Matched { source, tag, bytes }));
