@@ -97,35 +97,42 @@ fn nodes_become_calls_in_an_order_that_they_allow() {
         part.lines().map(str::trim).take_while(|line| !line.starts_with("rank")).map(str::to_owned).collect::<Vec<_>>()
     };
     let expected = [
-        "calc 15 us",
+        "start calc 15000000 ps",
+        "after 0",
         "start allreduce 4096 B by auto",
-        "calc 10 us",
+        "after 0",
+        "start calc 10000000 ps",
+        "after 1",
+        "after 2",
         "start allreduce 4096 B by auto",
+        "after 2",
         "isend 100 B to 1 tag 7",
         "irecv 100 B from 1 tag 7",
-        "wait 0",
-        "wait 1",
-        "wait 3",
-        "calc 2500 ns",
+        "after 1",
+        "after 5",
+        "start calc 0 ps",
+        "after 3",
+        "after 6",
+        "start calc 2500000 ps",
         "waitall",
     ];
-    let plain = |line: &String| line.replace("15000000 ps", "15 us");
-    assert_eq!(of(0).iter().map(plain).map(normal).collect::<Vec<_>>(), expected.map(|line| normal(line.to_owned())));
+    assert_eq!(of(0).iter().map(|line| normal(line)).collect::<Vec<_>>(), expected);
     // The receive of rank 1 needs nothing, and is before what does in its file's order of what may be next.
     assert_eq!(of(1).len(), expected.len());
     calls.check(None).unwrap();
 }
 
 /// A line with its time in picoseconds.
-fn normal(line: String) -> String {
-    let Some(time) = line.strip_prefix("calc ") else { return line };
-    let (number, unit) = time.split_once(' ').unwrap();
+fn normal(line: &str) -> String {
+    let Some((number, unit)) = line.strip_prefix("start calc ").and_then(|time| time.split_once(' ')) else {
+        return line.to_owned();
+    };
     let scale = match unit {
         "us" => 1e6,
         "ns" => 1e3,
         _ => 1.0,
     };
-    format!("calc {}", number.parse::<f64>().unwrap() * scale)
+    format!("start calc {} ps", number.parse::<f64>().unwrap() * scale)
 }
 
 #[test]
@@ -147,7 +154,6 @@ fn operations_are_of_their_groups_and_of_the_bytes_that_ranks_put_in() {
     let groups: BTreeMap<String, Vec<u32>> = groups.into_iter().map(|(name, own)| (name.to_owned(), own)).collect();
     let options = Options { groups, ops_per_second: Some(1e9), ..Options::default() };
     let written = |options: &Options| text::write(&traces(&folder.prefix(), options).unwrap().calls);
-    let whole = written(&Options { groups: BTreeMap::new(), ..options.clone() });
     let written = written(&options);
     for line in [
         "start allgather 1000 B in 2",
@@ -159,8 +165,9 @@ fn operations_are_of_their_groups_and_of_the_bytes_that_ranks_put_in() {
         assert!(written.contains(line), "{line}\n{written}");
     }
     assert!(written.contains("calc 3 ms") || written.contains("calc 3000000000 ps"), "{written}");
-    // Without groups all operations are of all ranks, and an alltoall divides by all of them.
-    assert!(whole.contains("start alltoall 250 B by"), "{whole}");
+    // A group that nothing describes is not taken for all ranks.
+    let none = Options { groups: BTreeMap::new(), ..options.clone() };
+    assert!(traces(&folder.prefix(), &none).unwrap_err().to_string().contains("there is no process group `low`"));
     let unknown = Options { groups: BTreeMap::from([("other".to_owned(), vec![0, 1])]), ..options.clone() };
     assert!(traces(&folder.prefix(), &unknown).unwrap_err().to_string().contains("there is no process group `low`"));
     let far = Options { groups: BTreeMap::from([("low".to_owned(), vec![0, 9])]), ..options };

@@ -360,7 +360,8 @@ fn a_table_chooses_by_operation_members_and_size() {
     for (text, error) in [
         ("allreduce,0,0,rings\n", ":1: `rings` is no algorithm of `allreduce`: "),
         ("allreduce,0,0,auto\n", ":1: `auto` is no algorithm of `allreduce`: "),
-        ("a,b,c,d\nallreduced,0,0,ring\n", "did you mean `allreduce`?"),
+        ("a,b,c,d\nallreduce,0,0,ring\n", ":1: `a` is no column; there are operation,"),
+        ("allreduced,0,0,ring\n", "did you mean `allreduce`?"),
         ("allreduce,0,0\n", ":1: it has 3 columns; there are operation, min_ranks, min_bytes, algorithm and, if"),
         ("allreduce,0,0,rabenseifner,8\n", ":1: `rabenseifner` of `allreduce` has no segments"),
         ("allreduce,0,0,chain,eight\n", ":1: `eight` is no size"),
@@ -372,7 +373,7 @@ fn a_table_chooses_by_operation_members_and_size() {
         assert!(found.contains(error), "{found}");
     }
     std::fs::remove_file(&path).unwrap();
-    assert!(Selection::read(&path).unwrap_err().contains("it cannot be read"));
+    assert!(Selection::read(&path).unwrap_err().contains("does not exist"));
 }
 
 #[test]

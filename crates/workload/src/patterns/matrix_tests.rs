@@ -96,7 +96,7 @@ fn bad_files_are_one_clear_error() {
         (b"a\0b", "FILE: is a binary file"),
         (b"0,1,\xff\n", "FILE: is not a text file: byte 5 is not UTF-8"),
         (b"0,1\n", "FILE:1: 2 columns; write rows `from,to,weight`, or a matrix of 8 columns"),
-        (b"0,1,1\n0,2\n", "FILE:2: 2 columns where 3 are due"),
+        (b"0,1,1\n0,2\n", "FILE:2: it has 2 columns where 3 or 4 are due"),
         (b"0,1,1\n0,8,1\n", "FILE:2: to is `8`; the tasks are 0 to 7"),
         (b"-1,1,1\n", "FILE:1: from is `-1`"),
         (b"99999999999999999999,1,1\n", "FILE:1: from is `99999999999999999999`"),
