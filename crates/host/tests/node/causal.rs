@@ -157,6 +157,8 @@ proptest! {
     #[test]
     fn a_longer_message_takes_no_less(times in times(), bytes in 1_u64..100) {
         // Would catch a fixed time that the bytes of a longer packet hide, and a last packet that is faster for being short.
+        // What several rails share, the processor that writes or a bus, serves one stripe after the other: a packet more may divide better.
+        let times = if times.rails > 1 { Times { pio: None, of_node: false, ..times } } else { times };
         let (short, long) = (times.message(bytes), times.message(bytes + 1));
         prop_assert!(short <= long, "{bytes} bytes take {short}, one more {long}");
     }

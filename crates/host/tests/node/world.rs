@@ -42,6 +42,8 @@ pub struct World {
     interface: NicParams,
     alarms: BTreeMap<u64, Vec<u16>>,
     arrivals: BTreeMap<u64, Vec<Packet>>,
+    /// Executors and sources that have something to send.
+    woken: Vec<(usize, u32)>,
     announced: BTreeMap<u64, Vec<(u32, Envelope)>>,
     /// What carries packets of groups.
     pub switch: Switch,
@@ -74,6 +76,7 @@ impl World {
             interface,
             alarms: BTreeMap::new(),
             arrivals: BTreeMap::new(),
+            woken: Vec::new(),
             announced: BTreeMap::new(),
             switch: Switch::new(Arc::clone(&groups), node_of.into(), interface.protocol.group.window),
             delay: |_, _| 0,
@@ -94,6 +97,7 @@ impl World {
         for part in 0..self.executors.len() {
             self.call(part, |executor, requests| executor.begin(0, requests));
         }
+        self.serve();
         let next = |world: &Self| {
             let times = [world.alarms.keys().next(), world.arrivals.keys().next(), world.announced.keys().next()];
             times.into_iter().flatten().copied().chain(world.switch.next()).min()
@@ -120,6 +124,7 @@ impl World {
             for part in self.alarms.remove(&now).unwrap_or_default() {
                 self.call(usize::from(part), |executor, requests| executor.alarm(now, requests));
             }
+            self.serve();
         }
     }
 
@@ -134,7 +139,12 @@ impl World {
         for announced in requests.announced {
             self.announced.entry(self.now + TRANSIT / 2).or_default().push(announced);
         }
-        for source in requests.woken {
+        self.woken.extend(requests.woken.into_iter().map(|source| (part, source)));
+    }
+
+    /// Takes the packets of the sources that executors have named in this instant, when all of it has happened, as the fabric does.
+    fn serve(&mut self) {
+        for (part, source) in std::mem::take(&mut self.woken) {
             while let Some(packet) = self.executors[part].next(source as usize, self.now) {
                 assert!(packet.bytes <= self.interface.packet && packet.generated_at >= self.now);
                 let from = if self.waits_for_release { packet.generated_at } else { self.now };
