@@ -323,9 +323,11 @@ fn allreduce_on_a_switch(units: u16, router: &str) -> u64 {
 #[test]
 fn an_allreduce_on_one_switch_takes_the_time_that_its_parts_take() {
     // Would catch a unit that does not wait for tails, that combines packets side by side, or that forgets the way back into the switch.
-    // 96 B take 76.8 ns on a link and 12 cycles of 4 ns in a unit. Up: 20 ns of link and 90 ns of router, and the tail; down: a cycle,
+    // 96 B take 76.8 ns on a link; a unit has a packet for 3 cycles of its header and 12 of its words, of 4 ns, and the root what leaves
+    // hand it for those of the words. Up: 20 ns of link and 90 ns of router, and the tail; down: a cycle,
     // 20 ns of link, and the tail.
-    let (tail, cycle, combining) = (76_800, 4_000, 12 * 4_000);
+    let (tail, cycle, words) = (76_800, 4_000, 12 * 4_000);
+    let combining = 3 * cycle + words;
     let (up, down) = (20_000 + 90_000 + tail, cycle + 20_000 + tail);
     // Virtual output queues have copies in several queues, and their crossbar takes one packet at a time from an input.
     let routers = [("output-queued", 0), ("shared-buffer", 0), ("virtual-output-queued", 7), ("input-queued", 0)];
@@ -334,7 +336,7 @@ fn an_allreduce_on_one_switch_takes_the_time_that_its_parts_take() {
         let down = down + before * tail;
         assert_eq!(allreduce_on_a_switch(1, &router), up + 8 * combining + down, "{router}");
         // Two leaves with 4 ports each, which hand over at the same time; the root then takes one after the other.
-        let leaves = 4 * combining + cycle + 2 * combining;
+        let leaves = 4 * combining + cycle + 2 * words;
         assert_eq!(allreduce_on_a_switch(3, &router), up + leaves + down, "{router}");
     }
 }

@@ -216,7 +216,7 @@ fn every_value_out_of_range_is_refused() {
 
 fn numbers(range: &str, min: Option<f64>, max: Option<f64>) -> impl Iterator<Item = f64> {
     let below = min.map(|min| if range.contains("greater") { min } else { min - 0.5 });
-    let above = max.map(|max| if range.contains("less") { max } else { max + 0.5 });
+    let above = max.map(|max| if range.contains("less") { max } else { max + (max * 1e-9).max(0.5) });
     below.into_iter().chain(above)
 }
 

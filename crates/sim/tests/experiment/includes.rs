@@ -109,11 +109,11 @@ fn what_cannot_be_included_is_refused_at_its_line() {
     let folder = folder("refused", &[("circle.toml", "include = \"main.toml\""), ("bytes.toml", "x")]);
     fs::write(folder.join("bytes.toml"), b"title = \"\xff\"").unwrap();
     for (what, file, line, message) in [
-        ("\"absent.toml\"", "main.toml", 2, "cannot read the included file `absent.toml`: No such file"),
+        ("\"absent.toml\"", "main.toml", 2, "the included file `absent.toml` does not exist"),
         ("\"main.toml\"", "main.toml", 2, "`main.toml` includes itself"),
         ("[\"circle.toml\"]", "circle.toml", 1, "`main.toml` includes itself"),
         ("\"bytes.toml\"", "main.toml", 2, "the included file `bytes.toml` is not a text file: byte 10"),
-        ("\".\"", "main.toml", 2, "cannot read the included file `.`"),
+        ("\".\"", "main.toml", 2, "the included file `.` cannot be read: Is a directory"),
         ("3", "main.toml", 2, "`include` must be the path of a file, or a list of paths, not a whole number"),
         ("[\"\"]", "main.toml", 2, "`include` names no file"),
     ] {

@@ -198,7 +198,8 @@ fn packets_that_wait_for_a_unit_are_measured() {
         (closed.program.unwrap().groups.unwrap().stall_share.unwrap(), closed.time_ns.unwrap())
     };
     let control = build(&text("")).unwrap().spec.nic.host().control().0;
-    let cycles = control.div_ceil(8) as f64;
+    // Three of the header, and one a word.
+    let cycles = 3.0 + control.div_ceil(8) as f64;
     let (stalled, time) = share(r#"combine = { kind = "word-serial", cycle = "1 us" }"#);
     // While a tail comes in, the unit takes no other packet.
     let tail = control as f64 * 0.8;

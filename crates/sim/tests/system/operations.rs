@@ -129,7 +129,7 @@ fn groups_share_the_channel_of_a_word_serial_unit_and_not_that_of_line_rate() {
     };
     let line_rate = found(r#"{ kind = "line-rate" }"#);
     assert!(!line_rate.saturated && (line_rate.accepted_load / 0.2 - 1.0).abs() < 0.03, "{}", line_rate.accepted_load);
-    let serial = found(r#"{ kind = "word-serial", words_per_cycle = 1000 }"#);
+    let serial = found(r#"{ kind = "word-serial", words_per_cycle = 1000, header_cycles = 0 }"#);
     assert!(serial.saturated && (serial.accepted_load / 0.125 - 1.0).abs() < 0.01, "{}", serial.accepted_load);
 }
 

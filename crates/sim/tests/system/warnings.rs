@@ -175,10 +175,10 @@ fn time_series_of_one_interval_and_of_intervals_of_no_packet_are_named() {
     assert_eq!(warnings(&system(&text("200 ns", end))).unwrap(), []);
     assert_eq!(warnings(&system(&text("82 ns", end))).unwrap(), []);
     let fine = of_kind(&text("81 ns", end), "fine-series").unwrap();
-    assert!(fine.message.contains("a packet of 4 KiB") && fine.message.contains("81.9 ns"), "{fine:?}");
+    assert!(fine.message.contains("a packet of 4 KiB") && fine.message.contains("81.92 ns"), "{fine:?}");
     assert_eq!(of_kind(&text("19 us", end), "coarse-series"), None);
     let coarse = of_kind(&text("21 us", end), "coarse-series").unwrap();
-    assert!(coarse.message.contains("may end after 20000.0 ns"), "{coarse:?}");
+    assert!(coarse.message.contains("may end after 20 us"), "{coarse:?}");
     assert!(of_kind(&text("1 s", ""), "coarse-series").is_some());
     let ran = |text: &str| {
         let experiment = sim::Experiment::load(text, "test.toml", std::path::Path::new("."), &[]).unwrap();
