@@ -39,6 +39,7 @@ mod program;
 mod protocols;
 mod seeds;
 mod series;
+mod shares;
 mod table;
 mod theory;
 mod timeline;
