@@ -1463,7 +1463,7 @@ class Quantities(dict[str, Any]):
 
     @property
     def credit_waits(self) -> int | None:
-        """Sends that have waited for `nic.eager_credits`."""
+        """Sends that have found no credit (`nic.eager_credits`): they have waited, or asked their receivers first."""
         value: int | None = self.get("credit_waits")
         return value
 
@@ -1740,6 +1740,14 @@ class JobResult(Quantities):
     def start_ns(self) -> float:
         """When it started."""
         value: float = self["start_ns"]
+        return value
+
+    @property
+    def counted_share(self) -> float:
+        """Share of the time in which any job is counted during which this job is counted: the sum of its shares of a
+        channel, each times this, is the share of all jobs together.
+        """
+        value: float = self["counted_share"]
         return value
 
     @property

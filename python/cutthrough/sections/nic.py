@@ -56,6 +56,8 @@ class Ideal(Section):
         eager_credits: Messages that do not ask first that a rank may have sent to another, on another node,
             before that has received them; those beyond them wait at their sender. A control message brings a
             credit back. Without it, any number. Of ranks that send and receive only (from 1 to 4294967295).
+        without_credit: Protocol of an eager message that finds no credit. Requires `eager_credits`. Default:
+            "wait".
         control_size: Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a
             packet if that is less (greater than 0).
         rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
@@ -76,6 +78,7 @@ class Ideal(Section):
     eager_limit: Size | None = None
     rendezvous: Literal["write", "read"] | None = None
     eager_credits: int | None = None
+    without_credit: Literal["wait", "rendezvous"] | None = None
     control_size: Size | None = None
     rails: Rails | None = None
     collectives: NicCollectives | None = None
@@ -110,6 +113,8 @@ class Loggp(Section):
         eager_credits: Messages that do not ask first that a rank may have sent to another, on another node,
             before that has received them; those beyond them wait at their sender. A control message brings a
             credit back. Without it, any number. Of ranks that send and receive only (from 1 to 4294967295).
+        without_credit: Protocol of an eager message that finds no credit. Requires `eager_credits`. Default:
+            "wait".
         control_size: Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a
             packet if that is less (greater than 0).
         rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
@@ -157,6 +162,7 @@ class Loggp(Section):
     eager_limit: Size | None = None
     rendezvous: Literal["write", "read"] | None = None
     eager_credits: int | None = None
+    without_credit: Literal["wait", "rendezvous"] | None = None
     control_size: Size | None = None
     rails: Rails | None = None
     collectives: NicCollectives | None = None
@@ -203,6 +209,8 @@ class Infinipath(Section):
         eager_credits: Messages that do not ask first that a rank may have sent to another, on another node,
             before that has received them; those beyond them wait at their sender. A control message brings a
             credit back. Without it, any number. Of ranks that send and receive only (from 1 to 4294967295).
+        without_credit: Protocol of an eager message that finds no credit. Requires `eager_credits`. Default:
+            "wait".
         control_size: Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a
             packet if that is less (greater than 0).
         rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
@@ -250,6 +258,7 @@ class Infinipath(Section):
     eager_limit: Size | None = None
     rendezvous: Literal["write", "read"] | None = None
     eager_credits: int | None = None
+    without_credit: Literal["wait", "rendezvous"] | None = None
     control_size: Size | None = None
     rails: Rails | None = None
     collectives: NicCollectives | None = None
@@ -296,6 +305,8 @@ class Rapidarray(Section):
         eager_credits: Messages that do not ask first that a rank may have sent to another, on another node,
             before that has received them; those beyond them wait at their sender. A control message brings a
             credit back. Without it, any number. Of ranks that send and receive only (from 1 to 4294967295).
+        without_credit: Protocol of an eager message that finds no credit. Requires `eager_credits`. Default:
+            "wait".
         control_size: Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a
             packet if that is less (greater than 0).
         rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
@@ -343,6 +354,7 @@ class Rapidarray(Section):
     eager_limit: Size | None = None
     rendezvous: Literal["write", "read"] | None = None
     eager_credits: int | None = None
+    without_credit: Literal["wait", "rendezvous"] | None = None
     control_size: Size | None = None
     rails: Rails | None = None
     collectives: NicCollectives | None = None
@@ -387,6 +399,8 @@ class Elan4(Section):
         eager_credits: Messages that do not ask first that a rank may have sent to another, on another node,
             before that has received them; those beyond them wait at their sender. A control message brings a
             credit back. Without it, any number. Of ranks that send and receive only (from 1 to 4294967295).
+        without_credit: Protocol of an eager message that finds no credit. Requires `eager_credits`. Default:
+            "wait".
         control_size: Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a
             packet if that is less (greater than 0).
         rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
@@ -434,6 +448,7 @@ class Elan4(Section):
     eager_limit: Size | None = None
     rendezvous: Literal["write", "read"] | None = None
     eager_credits: int | None = None
+    without_credit: Literal["wait", "rendezvous"] | None = None
     control_size: Size | None = None
     rails: Rails | None = None
     collectives: NicCollectives | None = None
@@ -478,6 +493,8 @@ class Infiniband(Section):
         eager_credits: Messages that do not ask first that a rank may have sent to another, on another node,
             before that has received them; those beyond them wait at their sender. A control message brings a
             credit back. Without it, any number. Of ranks that send and receive only (from 1 to 4294967295).
+        without_credit: Protocol of an eager message that finds no credit. Requires `eager_credits`. Default:
+            "wait".
         control_size: Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a
             packet if that is less (greater than 0).
         rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
@@ -525,6 +542,7 @@ class Infiniband(Section):
     eager_limit: Size | None = None
     rendezvous: Literal["write", "read"] | None = None
     eager_credits: int | None = None
+    without_credit: Literal["wait", "rendezvous"] | None = None
     control_size: Size | None = None
     rails: Rails | None = None
     collectives: NicCollectives | None = None
@@ -569,6 +587,8 @@ class Ndr(Section):
         eager_credits: Messages that do not ask first that a rank may have sent to another, on another node,
             before that has received them; those beyond them wait at their sender. A control message brings a
             credit back. Without it, any number. Of ranks that send and receive only (from 1 to 4294967295).
+        without_credit: Protocol of an eager message that finds no credit. Requires `eager_credits`. Default:
+            "wait".
         control_size: Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a
             packet if that is less (greater than 0).
         rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
@@ -616,6 +636,7 @@ class Ndr(Section):
     eager_limit: Size | None = None
     rendezvous: Literal["write", "read"] | None = None
     eager_credits: int | None = None
+    without_credit: Literal["wait", "rendezvous"] | None = None
     control_size: Size | None = None
     rails: Rails | None = None
     collectives: NicCollectives | None = None
@@ -660,6 +681,8 @@ class Slingshot(Section):
         eager_credits: Messages that do not ask first that a rank may have sent to another, on another node,
             before that has received them; those beyond them wait at their sender. A control message brings a
             credit back. Without it, any number. Of ranks that send and receive only (from 1 to 4294967295).
+        without_credit: Protocol of an eager message that finds no credit. Requires `eager_credits`. Default:
+            "wait".
         control_size: Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a
             packet if that is less (greater than 0).
         rails: By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped.
@@ -707,6 +730,7 @@ class Slingshot(Section):
     eager_limit: Size | None = None
     rendezvous: Literal["write", "read"] | None = None
     eager_credits: int | None = None
+    without_credit: Literal["wait", "rendezvous"] | None = None
     control_size: Size | None = None
     rails: Rails | None = None
     collectives: NicCollectives | None = None

@@ -187,10 +187,15 @@ class Pio(Section):
         bandwidth: Rate at which the processor writes, and is occupied. The interface sends what has been written
             meanwhile (greater than 0; required, or swept).
         limit: Messages of more bytes are read by `[nic.dma]`; without it, all are written by the processor.
+        buffer: Room of the interface for written data that have not left; all rails of a node share it. In the
+            call of a send the processor writes what fits; it writes the rest as room becomes free, when the
+            library reacts (`progress`), and the send ends when all is written. Default: no limit. Not of networks
+            of kind "flat", nor of operations that switches carry out (greater than 0).
     """
 
     bandwidth: Bandwidth | None = None
     limit: Size | None = None
+    buffer: Size | None = None
 
 
 #: What reads a table.
@@ -241,7 +246,7 @@ class Bus(Section):
     Attributes:
         bandwidth: Bandwidth, of each direction if there are two (greater than 0; required, or swept).
         directions: Whether what leaves and what arrives share the bus (default `both`).
-        per_packet: Time of each packet beyond that of its bytes (default `0 ps`).
+        per_packet: Time of each packet before its first byte crosses; the bus is kept for it (default `0 ps`).
         of: Whether each rail has a bus, or all rails of a node share one (default `rail`).
     """
 

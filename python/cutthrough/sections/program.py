@@ -19,6 +19,7 @@ __all__ = [
     "CHOICE",
     "CalledBack",
     "Calls",
+    "Chakra",
     "Collective",
     "Fft",
     "Goal",
@@ -76,6 +77,29 @@ class Trace(Section):
     file: str | None = None
     wildcards: bool | None = None
     compute_scale: float | None = None
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Chakra(Section):
+    """Execution traces in the Chakra format of MLCommons, a file for each rank.
+
+    Attributes:
+        file: The file of any rank, `PREFIX.RANK.et` or `PREFIX.RANK.json`, relative to the experiment file. Those
+            of the other ranks are beside it (required, or swept).
+        compute_scale: Factor on the durations of calculations. 0.5 is an accelerator twice as fast as the one of
+            the trace (from 0 to 1000000; default 1.0).
+        ops_per_second: Operations (`num_ops`) that a rank does in a second, for nodes without a duration (from 1
+            to 1000000000000000000000).
+        groups: Ranks of process groups by name: a JSON file, relative to the experiment file. Default:
+            `PREFIX.groups.json`, if it exists.
+    """
+
+    TAG: ClassVar[tuple[str, str] | None] = ("kind", "chakra")
+
+    file: str | None = None
+    compute_scale: float | None = None
+    ops_per_second: float | None = None
+    groups: str | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -459,7 +483,7 @@ class Lammps(Section):
 
 #: Any of the kinds.
 Kind: TypeAlias = (
-    Goal | Calls | Trace | CalledBack | Halo2d | Halo3d | Sweep | Fft | Incast | Collective | Training | Lammps
+    Goal | Calls | Trace | Chakra | CalledBack | Halo2d | Halo3d | Sweep | Fft | Incast | Collective | Training | Lammps
 )
 
 #: What reads a table.
@@ -469,6 +493,7 @@ CHOICE = Choice(
         "goal": Goal,
         "calls": Calls,
         "trace": Trace,
+        "chakra": Chakra,
         "called-back": CalledBack,
         "halo-2d": Halo2d,
         "halo-3d": Halo3d,
