@@ -32,11 +32,11 @@ pub enum QuantityError {
         /// The unit as written.
         unit: String,
         /// The quantity in known units, if the unit is another spelling of one (`400 Gbps`).
-        meant: Option<String>,
+        meant: Option<Box<str>>,
         /// The dimension, in words.
         what: &'static str,
         /// The units that are known.
-        allowed: String,
+        allowed: Box<str>,
         /// A correct value.
         example: &'static str,
     },
@@ -106,9 +106,9 @@ impl Dimension {
             return Err(QuantityError::UnknownUnit {
                 number: number.clone(),
                 unit: unit.into(),
-                meant: self.meant(&number, unit),
+                meant: self.meant(&number, unit).map(Into::into),
                 what: self.what,
-                allowed: self.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
+                allowed: self.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ").into(),
                 example: self.example,
             });
         };
@@ -454,7 +454,7 @@ fn in_packets(mut error: QuantityError) -> QuantityError {
     if let QuantityError::UnknownUnit { number, unit, meant, .. } = &mut error
         && ["p", "pk", "pkt", "pkts", "pack", "packs", "package", "packages"].contains(&&*unit.to_ascii_lowercase())
     {
-        *meant = Some(format!("{number} packets"));
+        *meant = Some(format!("{number} packets").into());
     }
     error
 }

@@ -152,13 +152,10 @@ fn build_plane(spec: &TopologySpec, base: &Path) -> Result<Arc<dyn Topology>, To
     let (name, path) = (file.path.display().to_string(), base.join(&file.path));
     let read = input::MACHINE.read_text(&path);
     let text = read.map_err(|problem| TopologyError::new("path", format!("`{name}` {problem}")))?;
-    match importer(&text) {
+    match import(&text, (&name, &path)) {
         // It says itself what is wrong.
         None => Ok(Arc::new(FileTopology::from_text(&text, &name)?)),
-        Some(import) => {
-            let found = import(&text, (&name, &path)).map_err(|error| TopologyError::new("path", error.to_string()))?;
-            Ok(found.topology)
-        }
+        Some(found) => Ok(found.map_err(|error| TopologyError::new("path", error.to_string()))?.topology),
     }
 }
 
@@ -187,18 +184,18 @@ const FORMATS: [Format; 5] = [
     }),
 ];
 
-/// What reads a text that is no edge list; its errors name the file.
-fn importer(text: &str) -> Option<impl Fn(&str, (&str, &Path)) -> Result<Found, MachineError>> {
+/// Reads a text that is no edge list; none if no reader recognizes it. Errors name the file.
+fn import(text: &str, place: (&str, &Path)) -> Option<Result<Found, MachineError>> {
     let (_, import) = FORMATS.iter().find(|(recognize, _)| recognize(text))?;
-    let in_file = |error: MachineError, name: &str| if error.file.is_none() { error.in_file(name) } else { error };
-    Some(move |text: &str, place: (&str, &Path)| import(text, place).map_err(|error| in_file(error, place.0)))
+    let in_file = |error: MachineError| if error.file.is_none() { error.in_file(place.0) } else { error };
+    Some(import(text, place).map_err(in_file))
 }
 
 /// Determines the format of a file, and reads it.
 fn from_file(name: &str, path: &Path) -> Result<Found, MachineError> {
     let text = read_text(path, name)?;
-    if let Some(import) = importer(&text) {
-        return import(&text, (name, path));
+    if let Some(found) = import(&text, (name, path)) {
+        return found;
     }
     let topology: Arc<dyn Topology> = Arc::new(FileTopology::from_text(&text, name).map_err(|error| {
         let message = format!(

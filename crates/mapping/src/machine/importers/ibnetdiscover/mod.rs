@@ -85,7 +85,7 @@ impl<'a> Fabric<'a> {
     /// Takes the wire that one of its ends lists.
     fn wire(&mut self, from: (&'a str, u32), device: &Device<'a>, wire: &Wire<'a>) -> Result<(), MachineError> {
         let (peer, peer_port) = wire.peer;
-        let Some(other) = self.dump.devices.get(peer) else { return self.to_unknown(wire) };
+        let Some(other) = self.dump.devices.get(peer) else { return self.take_unknown(wire) };
         let back = other.ports.get(&peer_port);
         if let Some(back) = back.filter(|back| back.peer != from) {
             let message = format!(
@@ -113,7 +113,7 @@ impl<'a> Fabric<'a> {
     }
 
     /// Takes a wire to a device that has no section.
-    fn to_unknown(&mut self, wire: &Wire<'a>) -> Result<(), MachineError> {
+    fn take_unknown(&mut self, wire: &Wire<'a>) -> Result<(), MachineError> {
         let peer = wire.peer.0;
         match peer.as_bytes() {
             [b'S', ..] => return Err(MachineError::at(wire.line, format!("the switch {peer} has no section"))),
