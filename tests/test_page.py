@@ -118,7 +118,7 @@ def test_what_a_user_writes_cannot_become_code(pair: tuple[Path, Path]) -> None:
 def test_a_drawing_of_the_machine_is_carried_along(pair: tuple[Path, Path]) -> None:
     """Catches a drawing whose names could clash with those of another."""
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect id="a" width="4" height="4"/></svg>'
-    data = held(page.render([page.Side("a", ct.Results.read(pair[0]), svg)]))
+    data = held(page.render([page.Side("a", ct.Results.read(pair[0]), [("one", svg)])]))
     ((_, address),) = data["results"][0]["drawings"]
     prefix, _, code = address.partition(",")
     assert (prefix, base64.b64decode(code).decode()) == ("data:image/svg+xml;base64", svg)
@@ -130,7 +130,7 @@ def test_the_command_draws_the_machine(pair: tuple[Path, Path], cutthrough: Call
     assert cutthrough("report", pair[0], "--out", path).status == 0
     ((_, drawing),) = held(path.read_text(encoding="utf-8"))["results"][0]["drawings"]
     assert b"<svg" in base64.b64decode(drawing.partition(",")[2])
-    assert page.drawn(replace(ct.Results.read(pair[0]), network=None)) == ""
+    assert list(page.drawn(replace(ct.Results.read(pair[0]), network=None))) == []
 
 
 @dataclass(frozen=True)

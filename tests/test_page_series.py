@@ -107,7 +107,7 @@ def test_jobs_stand_along_the_axis_of_the_figure_of_latency(results: ct.Results)
         found = [
             line
             for at, (own, axis) in enumerate(zip(tables, axes, strict=True))
-            for line in lines_of(at, own, axis, [])
+            for line in lines_of(at, own, axis, ([], {}))
         ]
         assert [line["x"] for line in found] == x
         if len(tables) == 1:
@@ -121,8 +121,8 @@ def test_an_interval_below_the_digits_of_its_mean_is_0() -> None:
     ci = {"latency_mean_ns": 1.1e-11, "accepted_load": 1e-3}
     point = {"offered_load": 0.3, "latency_mean_ns": 29_191.0, "accepted_load": 0.25, "ci": ci}
     table = ct.Results([ct.Point(point)])
-    (line,) = lines_of(0, table, None, list(ci))
-    (row,) = rows_of(table, list(ci))
+    (line,) = lines_of(0, table, None, (list(ci), {}))
+    (row,) = rows_of(table, list(ci), {})
     assert [line["ci"][name] for name in ci] == [[0.0], [1e-3]]
     assert row["ci"] == [0.0, 1e-3]
 

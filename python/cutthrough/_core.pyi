@@ -100,6 +100,11 @@ class Experiment:
 
         The loads are 64-bit floats: shares of the channels' own bandwidths, per unit of offered load.
         """
+    def job_loads(self, point: int) -> list[bytes]:
+        """The channel loads of each job of a point, as `analyze` has them, per unit of the load that the job offers.
+
+        Raises ExperimentError.
+        """
     def run(self, point: int, threads: int, progress: Progress) -> tuple[str, bytes]:
         """JSON: what a point measures; and how much the channels of `Topology.channel_table` were used.
 

@@ -428,7 +428,8 @@ class Network:
             return per_load * float(outcome.point["accepted_load"])
         loads = self._analyses.of_jobs(self.experiment, (outcome.index, *outcome.others))
         accepted = [float(job["accepted_load"] or 0.0) * float(job["counted_share"]) for job in jobs]
-        return np.sum([own * part for own, part in zip(loads, accepted, strict=True)], axis=0)
+        sums: Doubles = np.sum([own * part for own, part in zip(loads, accepted, strict=True)], axis=0)
+        return sums
 
     def _machine(self, place: int) -> Machine:
         key = self._key(place, lambda name: name.startswith("topology"))
