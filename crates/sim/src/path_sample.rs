@@ -31,6 +31,10 @@ pub(crate) fn packets_and_routers(system: &System, job: &Job) -> (f64, f64) {
     let senders: Vec<NodeId> = nodes.filter(|&node| load(node) > 0.0).collect();
     let total =
         f64::from(system.network.planes()) * senders.iter().map(|&node| load(node)).fold(0.0, |all, own| all + own);
+    if system.network.is_flat() {
+        // There are no routers, and destinations need not be known.
+        return (total * job.workload.destinations(), 0.0);
+    }
     // As many packets of each node of a sample, so that patterns of few nodes are sampled evenly.
     let step = senders.len().div_ceil(PACKETS as usize).max(1);
     let each = (PACKETS / (senders.len() as u32).max(1)).max(1);

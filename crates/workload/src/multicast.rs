@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Draw, NodeId, TaskId};
 
-use crate::Pattern;
+use crate::{Pattern, Shares};
 
 /// How many destinations a multicast has.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -382,20 +382,12 @@ impl Pattern for Destinations {
         TaskId(drawn + u32::from(!self.include_self && drawn >= src.0))
     }
 
-    fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)> {
+    fn shares(&self, src: TaskId) -> Shares {
         if !self.sends(src) {
-            return Vec::new();
+            return Shares::default();
         }
-        let others = (0..self.tasks).map(TaskId).filter(|&task| self.include_self || task != src);
-        let share = 1.0 / f64::from(self.tasks - u32::from(!self.include_self));
-        others.map(|task| (task, share)).collect()
-    }
-
-    fn probability(&self, src: TaskId, dst: TaskId) -> f64 {
-        if !self.sends(src) || src == dst && !self.include_self {
-            return 0.0;
-        }
-        1.0 / f64::from(self.tasks - u32::from(!self.include_self))
+        let except = Some(src).filter(|_| !self.include_self);
+        Shares::of_even(0..self.tasks, 1.0 / f64::from(self.tasks - except.map_or(0, |_| 1)), except)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The interface of traffic patterns.
 
 use std::fmt::Debug;
+use std::ops::Range;
 
 use units::{Draw, TaskId};
 
@@ -13,12 +14,11 @@ pub trait Pattern: Debug + Send + Sync {
     fn sends(&self, src: TaskId) -> bool;
     /// The destination of the source's next message, drawn from the source's stream. Called only for tasks that send.
     fn destination(&self, src: TaskId, draw: &mut dyn Draw) -> TaskId;
-    /// The exact distribution of `destination`: each task and its probability. They sum to 1, or there are none if the
-    /// task does not send.
-    fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)>;
-    /// The probability of one destination.
-    fn probability(&self, src: TaskId, dst: TaskId) -> f64 {
-        self.distribution(src).into_iter().find(|&(task, _)| task == dst).map_or(0.0, |(_, probability)| probability)
+    /// The exact probabilities of `destination`. They sum to 1, or there are none if the task does not send.
+    fn shares(&self, src: TaskId) -> Shares;
+    /// Each task to which `src` sends, in ascending order, and its probability.
+    fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)> {
+        self.shares(src).list()
     }
     /// What the reader of its file has left out, one sentence each.
     fn notes(&self) -> &[String] {
@@ -27,6 +27,45 @@ pub trait Pattern: Debug + Send + Sync {
     /// A task's share of the offered load, 1 for most patterns; a matrix may give others (at most 1).
     fn weight(&self, src: TaskId) -> f64 {
         if self.sends(src) { 1.0 } else { 0.0 }
+    }
+}
+
+/// Probabilities of a source's destinations. Patterns that send to very many tasks send to most of them alike: what is even is a range,
+/// so that analyses of many tasks need not list pairs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shares {
+    /// Tasks that are equally likely, and the probability of each.
+    pub even: Option<(Range<u32>, f64)>,
+    /// Task of the range that receives none of the even part: the source, where it does not send to itself.
+    pub except: Option<TaskId>,
+    /// Further probabilities of single tasks, in ascending order, each task once. They add to the even part.
+    pub single: Vec<(TaskId, f64)>,
+}
+
+impl Shares {
+    /// Shares of single tasks in ascending order.
+    pub fn of_single(single: Vec<(TaskId, f64)>) -> Self {
+        Self { single, ..Self::default() }
+    }
+
+    /// Shares that are equal for every task of a range but `except`.
+    pub fn of_even(tasks: Range<u32>, each: f64, except: Option<TaskId>) -> Self {
+        Self { even: Some((tasks, each)), except, single: Vec::new() }
+    }
+
+    /// Each task and its probability, in ascending order.
+    pub fn list(self) -> Vec<(TaskId, f64)> {
+        let Some((tasks, each)) = self.even else { return self.single };
+        let except = self.except;
+        let mut list: Vec<(TaskId, f64)> =
+            tasks.map(TaskId).filter(|&task| Some(task) != except).map(|task| (task, each)).collect();
+        for (task, more) in self.single {
+            match list.binary_search_by_key(&task, |own| own.0) {
+                Ok(place) => list[place].1 += more,
+                Err(place) => list.insert(place, (task, more)),
+            }
+        }
+        list
     }
 }
 

@@ -1,10 +1,12 @@
 //! Patterns over nodes: a pattern over tasks, and where the tasks run.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use units::{Draw, NodeId, TaskId};
 
-use crate::{Pattern, Placement};
+use crate::{Pattern, Placement, Shares};
 
 /// Which node sends to which. A message's task is drawn from the node's, each for the share of its messages that leave
 /// the node.
@@ -18,13 +20,17 @@ pub struct PlacedPattern {
 #[derive(Debug)]
 struct PlacedTasks {
     placement: Arc<Placement>,
-    /// By task, the weight of its messages that leave the node.
+    /// By place in the placement's list of tasks by node, the weight of the messages that leave the node: of the task there and those before
+    /// it on its node.
     leaving: Vec<f64>,
     /// No node has more than one task.
     alone: bool,
     /// The factor by which the tasks' weights are multiplied.
     scale: f64,
 }
+
+/// Draws of a destination after which it is drawn from those on other nodes alone: nearly all that the task sends stays on its node.
+const DRAWS: u32 = 1 << 10;
 
 impl PlacedPattern {
     /// The pattern of the nodes of a placement. With `full`, weights are scaled so that the node that sends most has
@@ -37,7 +43,7 @@ impl PlacedPattern {
         let most = (0..placement.nodes()).map(|node| tasks.weight(NodeId(node))).fold(0.0, f64::max);
         if full && most > 0.0 {
             tasks.scale = 1.0 / most;
-            tasks.leaving.iter_mut().for_each(|share| *share /= most);
+            tasks.leaving.iter_mut().for_each(|up_to| *up_to /= most);
         }
         Self { pattern, tasks: Some(tasks) }
     }
@@ -73,12 +79,13 @@ impl PlacedPattern {
     #[inline(never)]
     fn destination_of_task(&self, tasks: &PlacedTasks, src: NodeId, draw: &mut dyn Draw) -> NodeId {
         let task = tasks.draw(src, draw);
-        loop {
+        for _ in 0..DRAWS {
             let node = tasks.placement.node(self.pattern.destination(task, draw));
             if tasks.alone || node != src {
                 return node;
             }
         }
+        tasks.draw_elsewhere(self.pattern.distribution(task), src, draw)
     }
 
     /// The exact distribution of `destination`: each node and its probability. They sum to 1, or there are none if the
@@ -104,23 +111,46 @@ impl PlacedPattern {
 impl PlacedTasks {
     fn new(pattern: &dyn Pattern, placement: &Arc<Placement>) -> Self {
         let alone = (0..placement.nodes()).all(|node| placement.tasks(NodeId(node)).len() <= 1);
-        // Messages between tasks of a node do not enter the network. A message of a task to itself, where the pattern
-        // has such, does if the task is the only one of its node.
-        let leaving = |task: TaskId| {
-            let weight = pattern.weight(task);
-            if alone || weight == 0.0 {
-                return weight;
+        let mut tasks = Self { placement: Arc::clone(placement), leaving: Vec::new(), alone, scale: 1.0 };
+        for node in (0..placement.nodes()).map(NodeId) {
+            let mut sum = 0.0;
+            for &task in placement.tasks(node) {
+                sum += tasks.leaving_of(pattern, task, node);
+                tasks.leaving.push(sum);
             }
-            let local = placement.tasks(placement.node(task));
-            weight * (1.0 - local.iter().map(|&other| pattern.probability(task, other)).sum::<f64>())
-        };
-        let shares = (0..placement.len()).map(|task| leaving(TaskId(task)));
-        let leaving = shares.map(|share| if share < 1e-12 { 0.0 } else { share }).collect();
-        Self { placement: Arc::clone(placement), leaving, alone, scale: 1.0 }
+        }
+        tasks
+    }
+
+    /// The weight of a task's messages that leave its node. A message of a task to itself, where the pattern has such, enters the network
+    /// if the task is the only one of its node.
+    fn leaving_of(&self, pattern: &dyn Pattern, task: TaskId, node: NodeId) -> f64 {
+        let weight = pattern.weight(task);
+        if self.alone || weight == 0.0 {
+            return weight;
+        }
+        let leaving = weight * (1.0 - self.within(&pattern.shares(task), node));
+        if leaving < 1e-12 { 0.0 } else { leaving }
+    }
+
+    /// The part of a task's messages that go to the tasks of a node.
+    fn within(&self, shares: &Shares, node: NodeId) -> f64 {
+        let even = shares.even.as_ref().map_or(0.0, |(range, each)| {
+            let except = shares.except.filter(|&task| range.contains(&task.0) && self.placement.node(task) == node);
+            each * (self.count_within(node, range) - except.map_or(0, |_| 1)) as f64
+        });
+        let single = shares.single.iter().filter(|(task, _)| self.placement.node(*task) == node);
+        even + single.map(|(_, share)| share).sum::<f64>()
+    }
+
+    /// The number of a node's tasks in a range.
+    fn count_within(&self, node: NodeId, range: &Range<u32>) -> usize {
+        let tasks = self.placement.tasks(node);
+        tasks.partition_point(|task| task.0 < range.end) - tasks.partition_point(|task| task.0 < range.start)
     }
 
     fn total(&self, src: NodeId) -> f64 {
-        self.placement.tasks(src).iter().map(|&task| self.leaving[task.index()]).sum()
+        self.leaving[self.placement.places(src)].last().copied().unwrap_or(0.0)
     }
 
     fn weight(&self, src: NodeId) -> f64 {
@@ -134,28 +164,51 @@ impl PlacedTasks {
         if let [only] = tasks {
             return *only;
         }
-        let mut left = draw.unit() * self.total(src);
-        let sending = tasks.iter().copied().filter(|&task| self.leaving[task.index()] > 0.0);
-        let mut last = tasks[0];
-        for task in sending {
-            last = task;
-            left -= self.leaving[task.index()];
-            if left < 0.0 {
-                break;
-            }
-        }
-        last
+        let up_to = &self.leaving[self.placement.places(src)];
+        let drawn = draw.unit() * self.total(src);
+        // Rounding may draw the total: then the last task that sends.
+        let last = up_to.partition_point(|&up_to| up_to < self.total(src));
+        tasks[up_to.partition_point(|&up_to| up_to <= drawn).min(last)]
+    }
+
+    /// Draws a destination on another node from the shares of a task; `src` if there is none.
+    fn draw_elsewhere(&self, shares: Vec<(TaskId, f64)>, src: NodeId, draw: &mut dyn Draw) -> NodeId {
+        let nodes = shares.into_iter().map(|(task, share)| (self.placement.node(task), share));
+        let elsewhere: Vec<_> = nodes.filter(|&(node, _)| node != src).collect();
+        let mut left = draw.unit() * elsewhere.iter().map(|(_, share)| share).sum::<f64>();
+        let found = elsewhere.iter().find(|(_, share)| {
+            left -= share;
+            left < 0.0
+        });
+        found.or(elsewhere.last()).map_or(src, |&(node, _)| node)
     }
 
     fn distribution(&self, pattern: &dyn Pattern, src: NodeId) -> Vec<(NodeId, f64)> {
         let total = self.total(src);
         let mut shares: Vec<(NodeId, f64)> = Vec::new();
-        for &task in self.placement.tasks(src).iter().filter(|&&task| self.leaving[task.index()] > 0.0) {
+        // Tasks of a node mostly send evenly to one range, which is divided among nodes once.
+        let mut even: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+        let mut before = 0.0;
+        for (&task, &up_to) in self.placement.tasks(src).iter().zip(&self.leaving[self.placement.places(src)]) {
+            let sends = up_to > std::mem::replace(&mut before, up_to);
+            if !sends {
+                continue;
+            }
             let weight = pattern.weight(task) * self.scale / total;
-            let of_task = pattern.distribution(task).into_iter();
-            let there = of_task.map(|(dst, share)| (self.placement.node(dst), share * weight));
+            let of_task = pattern.shares(task);
+            let there = of_task.single.into_iter().map(|(dst, share)| (self.placement.node(dst), share * weight));
             shares.extend(there.filter(|&(node, _)| self.alone || node != src));
+            if let Some((range, each)) = of_task.even {
+                // What is left out of a range is on this node, where it counts only for a lone task.
+                let own = of_task.except.filter(|task| self.alone && range.contains(&task.0));
+                shares.extend(own.map(|task| (self.placement.node(task), -each * weight)));
+                *even.entry((range.start, range.end)).or_default() += each * weight;
+            }
         }
+        for ((start, end), each) in even {
+            self.add_range(start..end, each, &mut shares);
+        }
+        shares.retain(|&(node, _)| self.alone || node != src);
         shares.sort_by_key(|&(node, _)| node);
         shares.dedup_by(|next, sum| {
             next.0 == sum.0 && {
@@ -163,6 +216,19 @@ impl PlacedTasks {
                 true
             }
         });
+        shares.retain(|&(_, share)| share > 0.0);
         shares
+    }
+
+    /// Adds `each` for every task of a range, at its node.
+    fn add_range(&self, range: Range<u32>, each: f64, shares: &mut Vec<(NodeId, f64)>) {
+        if range.len() < self.placement.nodes() as usize {
+            shares.extend(range.map(|task| (self.placement.node(TaskId(task)), each)));
+            return;
+        }
+        for node in (0..self.placement.nodes()).map(NodeId) {
+            let tasks = self.count_within(node, &range);
+            shares.extend((tasks > 0).then_some((node, each * tasks as f64)));
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Which task runs on which node.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -241,7 +242,12 @@ impl Placement {
     /// The tasks of a node, in ascending order.
     #[inline]
     pub fn tasks(&self, node: NodeId) -> &[TaskId] {
-        &self.tasks[self.first[node.index()] as usize..self.first[node.index() + 1] as usize]
+        &self.tasks[self.places(node)]
+    }
+
+    /// Where the tasks of a node stand in the list of all tasks by node.
+    pub(crate) fn places(&self, node: NodeId) -> Range<usize> {
+        self.first[node.index()] as usize..self.first[node.index() + 1] as usize
     }
 
     /// The nodes that have a task, in ascending order.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::{Draw, TaskId};
 
 use super::groups;
-use crate::{Pattern, PatternError, Shape};
+use crate::{Pattern, PatternError, Shape, Shares};
 
 /// The name in the experiment file.
 pub const KIND: &str = "adversarial";
@@ -64,8 +64,8 @@ impl Pattern for Adversarial {
         TaskId(self.target(src) + draw.below(self.per_group))
     }
 
-    fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)> {
+    fn shares(&self, src: TaskId) -> Shares {
         let first = self.target(src);
-        (first..first + self.per_group).map(|dst| (TaskId(dst), 1.0 / f64::from(self.per_group))).collect()
+        Shares::of_even(first..first + self.per_group, 1.0 / f64::from(self.per_group), None)
     }
 }

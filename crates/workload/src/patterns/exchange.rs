@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Draw, TaskId};
 
-use crate::{Pattern, PatternError};
+use crate::{Pattern, PatternError, Shares};
 
 /// The name in the experiment file.
 pub const KIND: &str = "exchange";
@@ -150,7 +150,7 @@ impl Pattern for Exchange {
         neighbours[draw.below(neighbours.len() as u32) as usize]
     }
 
-    fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)> {
+    fn shares(&self, src: TaskId) -> Shares {
         let mut neighbours = self.of(src).to_vec();
         neighbours.sort_unstable();
         let each = 1.0 / neighbours.len().max(1) as f64;
@@ -161,7 +161,7 @@ impl Pattern for Exchange {
                 _ => shares.push((task, each)),
             }
         }
-        shares
+        Shares::of_single(shares)
     }
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use units::{Draw, TaskId};
 
 use super::uniform::other_task;
-use crate::{Pattern, PatternError};
+use crate::{Pattern, PatternError, Shares};
 
 /// The name in the experiment file.
 pub const KIND: &str = "hotspot";
@@ -100,15 +100,16 @@ impl Pattern for Hotspot {
         TaskId(self.hot[place + usize::from(own.is_some_and(|own| place >= own))])
     }
 
-    fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)> {
+    fn shares(&self, src: TaskId) -> Shares {
         let (choices, _) = self.choice(src);
         let hot_part = if choices == 0 { 0.0 } else { self.fraction };
         let rest = (1.0 - hot_part) / f64::from(self.tasks - 1);
-        let share = |dst: u32| match self.hot.binary_search(&dst) {
-            Ok(_) => rest + hot_part / f64::from(choices),
-            Err(_) => rest,
-        };
-        let others = (0..self.tasks).filter(|&dst| dst != src.0);
-        others.map(|dst| (TaskId(dst), share(dst))).filter(|&(_, part)| part > 0.0).collect()
+        let each_hot = hot_part / f64::from(choices.max(1));
+        let hot = self.hot.iter().filter(|&&dst| dst != src.0 && each_hot > 0.0);
+        Shares {
+            even: (rest > 0.0).then_some((0..self.tasks, rest)),
+            except: Some(src),
+            single: hot.map(|&dst| (TaskId(dst), each_hot)).collect(),
+        }
     }
 }

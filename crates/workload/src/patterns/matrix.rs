@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use units::{Draw, TaskId};
 
 use super::matrix_file::{self, Entry};
-use crate::{Pattern, PatternError};
+use crate::{Pattern, PatternError, Shares};
 
 /// The name in the experiment file.
 pub const KIND: &str = "matrix";
@@ -133,9 +133,9 @@ impl Pattern for Matrix {
         self.destinations[row.start + place]
     }
 
-    fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)> {
+    fn shares(&self, src: TaskId) -> Shares {
         if !self.sends(src) {
-            return Vec::new();
+            return Shares::default();
         }
         let mut before = 0.0;
         let part = |place: usize| {
@@ -143,14 +143,7 @@ impl Pattern for Matrix {
             before = self.cumulative[place];
             (self.destinations[place], part)
         };
-        self.row(src).map(part).collect()
-    }
-
-    fn probability(&self, src: TaskId, dst: TaskId) -> f64 {
-        let row = self.row(src);
-        let Ok(place) = self.destinations[row.clone()].binary_search(&dst) else { return 0.0 };
-        let before = if place == 0 { 0.0 } else { self.cumulative[row.start + place - 1] };
-        self.cumulative[row.start + place] - before
+        Shares::of_single(self.row(src).map(part).collect())
     }
 
     fn weight(&self, src: TaskId) -> f64 {

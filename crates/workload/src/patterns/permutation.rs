@@ -2,7 +2,7 @@
 
 use units::{Draw, TaskId};
 
-use crate::{Pattern, PatternError};
+use crate::{Pattern, PatternError, Shares};
 
 /// One destination a task, kept as a table of 4 bytes a task. A task that is its own destination does not send.
 #[derive(Debug)]
@@ -39,7 +39,8 @@ impl Pattern for Permutation {
         TaskId(self.to[src.index()])
     }
 
-    fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)> {
-        if self.sends(src) { vec![(TaskId(self.to[src.index()]), 1.0)] } else { Vec::new() }
+    fn shares(&self, src: TaskId) -> Shares {
+        let to = self.sends(src).then(|| (TaskId(self.to[src.index()]), 1.0));
+        Shares::of_single(to.into_iter().collect())
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Draw, TaskId};
 
-use crate::{Pattern, PatternError};
+use crate::{Pattern, PatternError, Shares};
 
 /// The name in the experiment file.
 pub const KIND: &str = "uniform";
@@ -59,16 +59,8 @@ impl Pattern for Uniform {
         if self.include_self { TaskId(draw.below(self.tasks)) } else { other_task(src, self.tasks, draw) }
     }
 
-    fn probability(&self, src: TaskId, dst: TaskId) -> f64 {
-        match (self.include_self, src == dst) {
-            (true, _) => 1.0 / f64::from(self.tasks),
-            (false, true) => 0.0,
-            (false, false) => 1.0 / f64::from(self.tasks - 1),
-        }
-    }
-
-    fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)> {
-        let each = 1.0 / f64::from(if self.include_self { self.tasks } else { self.tasks - 1 });
-        (0..self.tasks).filter(|&dst| self.include_self || dst != src.0).map(|dst| (TaskId(dst), each)).collect()
+    fn shares(&self, src: TaskId) -> Shares {
+        let except = Some(src).filter(|_| !self.include_self);
+        Shares::of_even(0..self.tasks, 1.0 / f64::from(self.tasks - except.map_or(0, |_| 1)), except)
     }
 }

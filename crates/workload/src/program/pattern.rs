@@ -9,7 +9,7 @@ use units::{Draw, TaskId};
 
 use super::{Messages, Programs};
 use crate::patterns::matrix::{self, Matrix};
-use crate::{Pattern, PatternError};
+use crate::{Pattern, PatternError, Shares};
 
 /// The most pairs of a matrix: some 40 bytes each while it is built.
 const MOST_PAIRS: usize = 1 << 21;
@@ -110,18 +110,11 @@ impl Pattern for Generated {
         self.row(src).map_or(src, |row| row.destination(ALONE, draw))
     }
 
-    fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)> {
+    fn shares(&self, src: TaskId) -> Shares {
         if !self.sends(src) {
-            return Vec::new();
+            return Shares::default();
         }
-        self.row(src).map_or_else(Vec::new, |row| row.distribution(ALONE))
-    }
-
-    fn probability(&self, src: TaskId, dst: TaskId) -> f64 {
-        if !self.sends(src) {
-            return 0.0;
-        }
-        self.row(src).map_or(0.0, |row| row.probability(ALONE, dst))
+        self.row(src).map_or_else(Shares::default, |row| row.shares(ALONE))
     }
 
     fn weight(&self, src: TaskId) -> f64 {
@@ -168,7 +161,6 @@ mod tests {
             assert_eq!(generated.sends(src), matrix.sends(src));
             assert_eq!(generated.weight(src), matrix.weight(src));
             assert_eq!(generated.distribution(src), matrix.distribution(src));
-            assert_eq!(generated.probability(src, TaskId(3)), matrix.probability(src, TaskId(3)));
             for drawn in [0.0, 0.3, 0.5, 0.9].into_iter().filter(|_| matrix.sends(src)) {
                 assert_eq!(generated.destination(src, &mut Given(drawn)), matrix.destination(src, &mut Given(drawn)));
             }

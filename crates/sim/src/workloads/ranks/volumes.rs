@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use units::{Draw, TaskId};
 use workload::program::{Messages, Programs, Sizes};
-use workload::{Pattern, Placement};
+use workload::{Pattern, Placement, Shares};
 
 /// A pattern of messages that are not known one by one.
 #[derive(Debug)]
@@ -23,8 +23,8 @@ impl Pattern for Unlisted {
         src
     }
 
-    fn distribution(&self, _src: TaskId) -> Vec<(TaskId, f64)> {
-        Vec::new()
+    fn shares(&self, _src: TaskId) -> Shares {
+        Shares::default()
     }
 }
 

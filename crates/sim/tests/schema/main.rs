@@ -1,0 +1,33 @@
+//! Experiments over the whole schema: every pair of kinds, sections and counts that go together, on any number of threads; and random ones that
+//! nobody would write.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "the helpers of tests may panic")]
+
+mod cover;
+mod fuzz;
+mod generate;
+mod shape;
+mod threads;
+mod values;
+
+use std::path::{Path, PathBuf};
+
+use sim::{Experiment, System, SystemError};
+use toml::Table;
+
+/// The folder that the paths in experiments start from.
+fn base() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+}
+
+/// The system of an experiment's first point, or why there is none: a key and a message.
+fn build(file: &Table) -> Result<System, SystemError> {
+    let experiment = Experiment::load(&file.to_string(), "drawn.toml", &base(), &[])
+        .map_err(|error| SystemError { key: error.key.clone(), message: error.message.clone() })?;
+    System::build(&experiment.points()[0].spec, &base())
+}
+
+/// The seed of random inputs: fixed in `make test`, another one in `make test-long`.
+fn seed() -> u64 {
+    std::env::var("CUTTHROUGH_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(2026)
+}
