@@ -190,23 +190,66 @@ def test_orders_exceed_their_intervals() -> None:
     assert not Expect.stated(0.93, 0.005, 0.002).holds(0.9371)
 
 
-def quotes(paper: Paper) -> Iterator[str]:
-    """The quotes in the source of a paper's claims: literals of arguments `quote`, and of names that end in QUOTES."""
-    for path in paper.directory.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.keyword) and node.arg == "quote":
-                yield from literals(node.value)
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).endswith("QUOTES"):
-                yield from (text for value in getattr(node.value, "values", []) for text in literals(value))
+class Quotes(ast.NodeVisitor):
+    """The quotes of a module of claims: what is literal of the second argument of each call of `claim`."""
 
+    def __init__(self, source: str) -> None:
+        self.bound: dict[str, list[ast.expr]] = {}
+        self.calls: list[ast.Call] = []
+        self.visit(ast.parse(source))
 
-def literals(node: ast.AST) -> Iterator[str]:
-    """The texts of an expression that stand outside of subscripts and calls."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield node.value
-    elif isinstance(node, (ast.IfExp, ast.Tuple)):
-        parts = [node.body, node.orelse] if isinstance(node, ast.IfExp) else node.elts
-        yield from (text for part in parts for text in literals(part))
+    def visit_Call(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Name) and node.func.id == "claim":
+            self.calls.append(node)
+        self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self._bind(node.targets[0], [node.value])
+        self.generic_visit(node)
+
+    def visit_For(self, node: ast.For) -> None:
+        self._bind(node.target, self._elements(node.iter))
+        self.generic_visit(node)
+
+    def visit_comprehension(self, node: ast.comprehension) -> None:
+        self._bind(node.target, self._elements(node.iter))
+        self.generic_visit(node)
+
+    def _bind(self, target: ast.expr, values: list[ast.expr]) -> None:
+        """Binds names to expressions, those of a tuple one by one."""
+        if isinstance(target, ast.Name):
+            self.bound.setdefault(target.id, []).extend(values)
+        elif isinstance(target, ast.Tuple):
+            rows = [value.elts for value in values if isinstance(value, (ast.Tuple, ast.List))]
+            for place, name in enumerate(target.elts):
+                self._bind(name, [row[place] for row in rows if len(row) == len(target.elts)])
+
+    def _elements(self, iterable: ast.expr) -> list[ast.expr]:
+        """What a loop goes through, as far as it is literal: a sequence, or the items of a dictionary."""
+        if isinstance(iterable, (ast.Tuple, ast.List)):
+            return iterable.elts
+        if isinstance(iterable, ast.Name):
+            return [one for value in self.bound.get(iterable.id, []) for one in self._elements(value)]
+        if isinstance(iterable, ast.Call) and ast.unparse(iterable.func).endswith(".items"):
+            held = [
+                value for value in self.bound.get(ast.unparse(iterable.func)[:-6], []) if isinstance(value, ast.Dict)
+            ]
+            pairs = [(key, value) for one in held for key, value in zip(one.keys, one.values, strict=True) if key]
+            return [ast.Tuple(list(pair), ast.Load()) for pair in pairs]
+        return []
+
+    def texts(self, node: ast.expr) -> Iterator[str]:
+        """The texts that an expression may be."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.Name):
+            yield from (text for value in self.bound.get(node.id, []) for text in self.texts(value))
+        elif isinstance(node, ast.Subscript):
+            yield from self.texts(node.value)
+        else:
+            parts = [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
+            parts += node.values if isinstance(node, ast.Dict) else node.elts if isinstance(node, ast.Tuple) else []
+            yield from (text for part in parts for text in self.texts(part))
 
 
 def words(text: str) -> str:
@@ -216,13 +259,16 @@ def words(text: str) -> str:
 
 @pytest.mark.parametrize("paper_", find([]), ids=lambda paper: paper.name)
 def test_quotes_stand_in_the_papers(paper_: Paper) -> None:
-    """Catches a quote that the paper does not have. Needs the texts of the papers."""
+    """Catches a claim without a quote, and a quote that the paper does not have. The latter needs the texts."""
+    modules = [Quotes(path.read_text(encoding="utf-8")) for path in paper_.directory.rglob("*.py")]
+    found = {ast.unparse(call.args[0]): list(module.texts(call.args[1])) for module in modules for call in module.calls}
+    assert found
+    assert not [name for name, texts in found.items() if not texts]
     text = TEXTS / f"{paper_.name}.txt"
     if not text.exists():
         pytest.skip("the texts of the papers are not here")
     whole = words(text.read_text(encoding="utf-8"))
-    missing = [quote for quote in quotes(paper_) if words(quote).strip() not in whole]
-    assert not missing
+    assert not {name: quote for name, texts in found.items() for quote in texts if words(quote).strip() not in whole}
 
 
 @pytest.mark.parametrize(

@@ -92,9 +92,13 @@ def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
     names = {13: "switch", 14: "two senders", 15: "tree"}
     drawn |= {f"figure-{number}": results[name].plot("latency") for number, name in names.items()}
     with style.context(STYLE):
-        return drawn | draw_molecules(results) | {
-            "figure-16": draw_reductions(results),
-            "rivals": draw_rivals(results),
-            "input-buffers": draw_buffers(results),
-            "daemon": draw_daemons(results),
-        }
+        return (
+            drawn
+            | draw_molecules(results)
+            | {
+                "figure-16": draw_reductions(results),
+                "rivals": draw_rivals(results),
+                "input-buffers": draw_buffers(results),
+                "daemon": draw_daemons(results),
+            }
+        )

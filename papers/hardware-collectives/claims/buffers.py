@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cutthrough.reproduce import Expect, Planned
-
-from .statements import claim
+from cutthrough.reproduce import Expect, Planned, claim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,13 +86,24 @@ def buffer_claims(results: Mapping[str, Results]) -> list[Claim]:
         for kind in ("FIFO", "queues")
     }
     return [
-        claim("input-buffers (5)", "an input buffer will reduce total buffer space",
-               "round trip of 15 packets: space for 95 % of the bandwidth without input buffers over that with them", "> 1",
-               least["crosspoints only"] / queues, Expect.above(1)),
-        claim("input-buffers-fifo (2)", "suffer from head of line blocking which restricts their throughput",
-               "a FIFO an input before crosspoints of a packet, against queues (load lost)", "> 0",
-               most["queues"] - most["FIFO"], Expect.above(0, 0.01), unit="load"),
-    ]  # fmt: skip
+        claim(
+            "input-buffers (5)",
+            "an input buffer will reduce total buffer space",
+            "round trip of 15 packets: space for 95 % of the bandwidth without input buffers over that with them",
+            "> 1",
+            least["crosspoints only"] / queues,
+            Expect.above(1),
+        ),
+        claim(
+            "input-buffers-fifo (2)",
+            "suffer from head of line blocking which restricts their throughput",
+            "a FIFO an input before crosspoints of a packet, against queues (load lost)",
+            "> 0",
+            most["queues"] - most["FIFO"],
+            Expect.above(0, 0.01),
+            unit="load",
+        ),
+    ]
 
 
 def draw_buffers(results: Mapping[str, Results]) -> Figure:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cutthrough.reproduce import Expect, Planned
-
-from .statements import claim
+from cutthrough.reproduce import Expect, Planned, claim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

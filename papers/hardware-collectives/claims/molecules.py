@@ -5,9 +5,7 @@ from __future__ import annotations
 from statistics import mean, stdev
 from typing import TYPE_CHECKING
 
-from cutthrough.reproduce import Expect, Planned
-
-from .statements import claim
+from cutthrough.reproduce import Expect, Planned, claim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,14 +48,28 @@ def molecule_claims(results: Mapping[str, Results]) -> list[Claim]:
     for ports, (figure, _) in NETWORKS.items():
         here, interval = _mean(saved[ports])
         made.append(
-            claim(f"md-{ports}-port {figure}", "clearly show the advantage of hardware multicast",
-                   f"{ports}-port: time of the last copy that hardware multicast saves", "> 0", here,
-                   Expect.above(0, interval), unit="ns", interval=interval)  # fmt: skip
+            claim(
+                f"md-{ports}-port {figure}",
+                "clearly show the advantage of hardware multicast",
+                f"{ports}-port: time of the last copy that hardware multicast saves",
+                "> 0",
+                here,
+                Expect.above(0, interval),
+                unit="ns",
+                interval=interval,
+            )
         )
     ratio, interval = _mean([narrow / wide for narrow, wide in zip(saved[8], saved[32], strict=True)])
     made.append(
-        claim("md-more-on-8-port 17, 18", "hardware multicast has more performance gains",
-               "time saved with 8 ports over that with 32", "> 1", ratio, Expect.above(1, interval), interval=interval)  # fmt: skip
+        claim(
+            "md-more-on-8-port 17, 18",
+            "hardware multicast has more performance gains",
+            "time saved with 8 ports over that with 32",
+            "> 1",
+            ratio,
+            Expect.above(1, interval),
+            interval=interval,
+        )
     )
     return made
 

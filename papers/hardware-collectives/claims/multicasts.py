@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cutthrough.reproduce import Expect, Planned
+from cutthrough.reproduce import Expect, Planned, claim, over
 
-from .statements import HUNDREDTH, TENTH, accepted, claim, over
+from .statements import HUNDREDTH, TENTH, accepted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,9 +47,9 @@ def multicast_claims(results: Mapping[str, Results]) -> list[Claim]:
     eight, two, tree = (accepted(results[f"{name} saturated"][0]) for name in ("switch", "two senders", "tree"))
     alone = "the sender is not among its destinations (`workload.include_self`)"
     made = [
-        claim("multicast-8x8 13", "saturates at a load factor close to 0.25", "8x8 switch, fanout 4: accepted, saturated",
+        claim("multicast-8x8 13", "saturates at a load factor close to 0.25", "8x8 switch, fanout 4: saturated",
                "0.25", eight[0], Expect.stated(0.25, HUNDREDTH, eight[1]), unit="load", interval=eight[1]),
-        claim("multicast-2x8 14", "saturates at a load factor of 0.8", "2x8 switch, fanout 4: accepted, saturated",
+        claim("multicast-2x8 14", "saturates at a load factor of 0.8", "2x8 switch, fanout 4: saturated",
                "0.8", two[0], Expect.stated(0.8, TENTH, two[1]), unit="load", interval=two[1], fitted=alone),
         *(
             claim(f"multicast-{switch}-rival {figure}", "better than the performance of virtual output-queued routers",
@@ -63,12 +63,27 @@ def multicast_claims(results: Mapping[str, Results]) -> list[Claim]:
     for load in (0.10, 0.12):
         share, interval = over(accepted(points[load]), (load, 0.0))
         made.append(
-            claim(f"multicast-tree-{load:.2f} 15", quote, f"256 nodes, fanout 8, load {load}: share that is accepted",
-                   "1", share, Expect.stated(1.0, HUNDREDTH, interval), interval=interval)  # fmt: skip
+            claim(
+                f"multicast-tree-{load:.2f} 15",
+                quote,
+                f"256 nodes, fanout 8, load {load}: share that is accepted",
+                "1",
+                share,
+                Expect.stated(1.0, HUNDREDTH, interval),
+                interval=interval,
+            )
         )
     limit = Expect(low=STABLE - ROUNDING - tree[1])
     made.append(
-        claim("multicast-limit 15", quote, "256 nodes, fanout 8: accepted past saturation", ">= 0.125", tree[0], limit,
-               unit="load", interval=tree[1])  # fmt: skip
+        claim(
+            "multicast-limit 15",
+            quote,
+            "256 nodes, fanout 8: accepted past saturation",
+            ">= 0.125",
+            tree[0],
+            limit,
+            unit="load",
+            interval=tree[1],
+        )
     )
     return made

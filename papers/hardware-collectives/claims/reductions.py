@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cutthrough.reproduce import Expect, Planned
-
-from .statements import claim
+from cutthrough.reproduce import Expect, Planned, claim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,9 +64,9 @@ def _crossing(slow: Mapping[int, float], fast: Mapping[int, float]) -> int:
 
 
 def _effective_units(one: Mapping[int, float], several: Mapping[int, float]) -> int:
-    """The units of a switch of 32 ports that combine anything, by what a word more costs with several units and with one.
+    """The units of a switch of 32 ports that combine anything, by the cost of a word with several units and with one.
 
-    One unit combines the packets of 16 ports. With L leaves at work, a leaf combines 16 / L of them and the root L parts.
+    One unit combines the packets of 16 ports. With L leaves at work, a leaf combines 16 / L of them, the root L parts.
     """
     share = (several[16] - several[8]) / (one[16] - one[8])
     return 1 + min((1, 2, 4), key=lambda leaves: abs((16 / leaves + leaves) / 16 - share))
@@ -79,7 +77,7 @@ def reduction_claims(results: Mapping[str, Results]) -> list[Claim]:
     narrow, wide, mended = (_times(results, network) for network in NETWORKS)
     lost = {name: times[PACKET] - times[8] for name, times in (("one", wide), ("narrow", narrow), ("five", mended))}
     return [
-        claim("reduction-crossing 16", "better than a network with 32 port switches for message sizes greater than 64 bytes",
+        claim("reduction-crossing 16", "with 32 port switches for message sizes greater than 64 bytes",
                "one unit: largest size up to which 32-port switches are as fast as 8-port ones (in words of 8 B)", "64",
                _crossing(narrow, wide), Expect.stated(64, 0), unit="B"),
         claim("reduction-degrades 16", "performance degrades with increasing message size because of the stalls",

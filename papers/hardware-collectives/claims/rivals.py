@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cutthrough.reproduce import Expect, Planned
+from cutthrough.reproduce import Expect, Planned, claim, less, over
 
-from .statements import HUNDREDTH, accepted, claim, less, over
+from .statements import HUNDREDTH, accepted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ SWITCHES: dict[str, dict[str, int]] = {"8x8": {}, "2x8": {"workload.senders": 2}
 CITED = {"8x8": (0.22, "switch saturated", "13"), "2x8": (0.65, "two senders saturated", "14")}
 #: What the paper says of the cited switches.
 QUOTES = {"8x8": "for an 8X8 switch it is 0.22", "2x8": "for a 2X8 switch is 0.65"}
-#: The load that is carried when all outputs (8x8) or both inputs (2x8, whose nodes are not their own destinations) are busy.
+#: The load when all outputs (8x8) or both inputs (2x8, whose nodes are not their own destinations) are busy.
 BOUNDS = {"8x8": 0.25, "2x8": 0.875}
 #: The rival that would take a queue for each of 2^K - 1 sets of outputs.
 IDEAL = "VOQ, queue-per-set"
@@ -67,21 +67,47 @@ def rival_claims(results: Mapping[str, Results]) -> list[Claim]:
         ahead = less(accepted(results[own][0]), best)
         ideal = over(found[IDEAL], (BOUNDS[switch], 0.0))
         made += [
-            claim(f"multicast-{switch}-fifo {figure}", QUOTES[switch],
-                   f"{switch}: what a FIFO an input with fanout splitting carries, by the cited WBA", f"{cited:g}",
-                   fifo[0], Expect.stated(cited, HUNDREDTH, fifo[1]), unit="load", interval=fifo[1]),
-            claim(f"multicast-{switch}-measured {figure}", "results are better than the performance",
-                   f"{switch}: output queues carry more than every rival that can be built, measured (difference)", "> 0",
-                   ahead[0], Expect.above(0, ahead[1]), unit="load", interval=ahead[1]),
-            claim(f"multicast-{switch}-ideal 2", "VOQ can achieve full utilization for multicast",
-                   f"{switch}: share of the bound that a queue for each set of outputs carries", "1", ideal[0],
-                   Expect.stated(1, HUNDREDTH, ideal[1]), interval=ideal[1]),
-        ]  # fmt: skip
+            claim(
+                f"multicast-{switch}-fifo {figure}",
+                QUOTES[switch],
+                f"{switch}: what a FIFO an input with fanout splitting carries, by the cited WBA",
+                f"{cited:g}",
+                fifo[0],
+                Expect.stated(cited, HUNDREDTH, fifo[1]),
+                unit="load",
+                interval=fifo[1],
+            ),
+            claim(
+                f"multicast-{switch}-measured {figure}",
+                "results are better than the performance",
+                f"{switch}: output queues carry more than every rival that can be built, measured (difference)",
+                "> 0",
+                ahead[0],
+                Expect.above(0, ahead[1]),
+                unit="load",
+                interval=ahead[1],
+            ),
+            claim(
+                f"multicast-{switch}-ideal 2",
+                "VOQ can achieve full utilization for multicast",
+                f"{switch}: share of the bound that a queue for each set of outputs carries",
+                "1",
+                ideal[0],
+                Expect.stated(1, HUNDREDTH, ideal[1]),
+                interval=ideal[1],
+            ),
+        ]
     share = over(*(accepted(results[name][0]) for name in ("2x8 consecutive", CITED["2x8"][1])))
     made.append(
-        claim("multicast-2x8-consecutive 1", "in Quadrics QsNet only consecutive ports can be multicast to",
-               "2x8: what is carried to consecutive ports only, as a share of that to any ports", "< 1", share[0],
-               Expect.below(1, share[1]), interval=share[1])  # fmt: skip
+        claim(
+            "multicast-2x8-consecutive 1",
+            "in Quadrics QsNet only consecutive ports can be multicast to",
+            "2x8: what is carried to consecutive ports only, as a share of that to any ports",
+            "< 1",
+            share[0],
+            Expect.below(1, share[1]),
+            interval=share[1],
+        )
     )
     return made
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from cutthrough.reproduce import Expect, Planned
-
-from .statements import claim
+from cutthrough.reproduce import Expect, Planned, claim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +35,10 @@ def spanning_plan() -> dict[str, Planned]:
         for operation, size in zip(OPERATIONS, ({}, {"size": "256 B"}, {"size": "8 B"}), strict=True)
     }
     parts = {
-        f"{operation}, in switches": {**one, "workload.program": {"kind": "collective", "operation": operation, "size": "256 B"}}
+        f"{operation}, in switches": {
+            **one,
+            "workload.program": {"kind": "collective", "operation": operation, "size": "256 B"},
+        }
         for operation in ("reduce", "broadcast")
     }
     gather = {"kind": "collective", "operation": "allgather", "size": "8 B"}
@@ -57,14 +59,26 @@ def spanning_claims(results: Mapping[str, Results]) -> list[Claim]:
 def _broadcasts(results: Mapping[str, Results]) -> list[Claim]:
     roots = [float(point["time_ns"]) for point in results["broadcast, by root"]]
     levels = [float(point["time_ns"]) for point in results["broadcast, by levels"]]
-    steps = [after - before for before, after in zip(levels, levels[1:], strict=False)]
+    steps = [after - before for before, after in pairwise(levels)]
     quote = "independent of which leaf has sent the broadcast message"
     return [
-        claim("broadcast-root 2.1", quote, "broadcast by 8-port switches: slowest root over fastest", "1",
-               max(roots) / min(roots), Expect.stated(1, 0)),
-        claim("broadcast-log 2.1", "time to do a broadcast would be", "each fourfold of the nodes adds as much (ratio)", "1",
-               max(steps) / min(steps), Expect.stated(1, 0)),
-    ]  # fmt: skip
+        claim(
+            "broadcast-root 2.1",
+            quote,
+            "broadcast by 8-port switches: slowest root over fastest",
+            "1",
+            max(roots) / min(roots),
+            Expect.stated(1, 0),
+        ),
+        claim(
+            "broadcast-log 2.1",
+            "time to do a broadcast would be",
+            "each fourfold of the nodes adds as much (ratio)",
+            "1",
+            max(steps) / min(steps),
+            Expect.stated(1, 0),
+        ),
+    ]
 
 
 def _operations(results: Mapping[str, Results]) -> list[Claim]:
@@ -76,26 +90,28 @@ def _operations(results: Mapping[str, Results]) -> list[Claim]:
                            "> 1", times["software"] / times["hardware"], Expect.above(1)))  # fmt: skip
     parts = sum(results[f"{name}, in switches"][0]["time_ns"] for name in ("reduce", "broadcast"))
     whole = next(
-        point["time_ns"]
-        for point in results["allreduce, by carrier"]
-        if point["workload.collectives"] == "hardware"
+        point["time_ns"] for point in results["allreduce, by carrier"] if point["workload.collectives"] == "hardware"
     )
-    made.append(claim("allreduce-parts 1", "as a reduce followed by a broadcast",
-                       "allreduce by switches over a reduce and a broadcast", "<= 1", whole / parts, Expect(high=1)))  # fmt: skip
+    made.append(
+        claim(
+            "allreduce-parts 1",
+            "as a reduce followed by a broadcast",
+            "allreduce by switches over a reduce and a broadcast",
+            "<= 1",
+            whole / parts,
+            Expect(high=1),
+        )
+    )
     return made
 
 
 def _trees(results: Mapping[str, Results]) -> list[Claim]:
-    entries = {
-        point["in_switch.directed"]: point["table_entries_max"] for point in results["trees, directed or not"]
-    }
+    entries = {point["in_switch.directed"]: point["table_entries_max"] for point in results["trees, directed or not"]}
     memory = {point["in_switch.trees.kind"]: point["table_entries_max"] for point in results["trees, by parents"]}
-    bound = {
-        point["in_switch.trees.kind"]: point["throughput_bound"] for point in results["trees, by parents, exact"]
-    }
+    bound = {point["in_switch.trees.kind"]: point["throughput_bound"] for point in results["trees, by parents, exact"]}
     fixed, least = "fixed-up-port", "least-loaded-parent"
     return [
-        claim("trees-directed 2.1", "With directed trees each sender would require a separate tree",
+        claim("trees-directed 2.1", "each sender would require a separate tree",
                "allgather of 256 nodes: table entries of a switch with directed trees over undirected", "256",
                entries[True] / entries[False], Expect.stated(256, 0)),
         claim("build-tree-memory 2.2", "load-balances the routing memory required",

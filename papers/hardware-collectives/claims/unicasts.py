@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cutthrough import FatTree
-from cutthrough.reproduce import Expect, Planned
+from cutthrough.reproduce import Expect, Planned, claim, less
 
-from .statements import HUNDREDTH, accepted, claim, less
+from .statements import HUNDREDTH, accepted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,9 @@ def unicasts_plan(quick: dict[str, object], varies: frozenset[str], *, whole: bo
         loads = {"sweep.workload.load": [0.05, 0.4, 0.7, BEFORE, BEYOND, 1.0], **quick} if quick else {}
         plans = {name: Planned(name, loads, varies) for name in FIGURES}
     else:
-        plans = {"ports32-buffer4": Planned("ports32-buffer4", {"sweep.workload.load": [BEFORE, BEYOND], **quick}, varies)}
+        plans = {
+            "ports32-buffer4": Planned("ports32-buffer4", {"sweep.workload.load": [BEFORE, BEYOND], **quick}, varies)
+        }
     plans |= {f"{name} full": Planned(name, FULL | quick, varies) for name in FIGURES}
     return plans | {f"{name} full": Planned(file, FULL | quick, varies=False) for name, file in RIVALS.items()}
 
@@ -66,11 +68,27 @@ def _levels() -> list[Claim]:
     """The shape of the network of 32-port switches."""
     tree = FatTree(16, 2)
     return [
-        claim("switches 11", "fat-tree has 32 switches organized in two levels", "16-ary 2-tree: its switches", "32",
-               tree.routers, Expect.stated(32, 0), unit="", set_up="topology"),
-        claim("contention-points 11", "two levels or 3 points of contention", "16-ary 2-tree: switches on its longest path",
-               "3", tree.diameter + 1, Expect.stated(3, 0), unit="", set_up="topology"),
-    ]  # fmt: skip
+        claim(
+            "switches 11",
+            "fat-tree has 32 switches organized in two levels",
+            "16-ary 2-tree: its switches",
+            "32",
+            tree.routers,
+            Expect.stated(32, 0),
+            unit="",
+            set_up="topology",
+        ),
+        claim(
+            "contention-points 11",
+            "two levels or 3 points of contention",
+            "16-ary 2-tree: switches on its longest path",
+            "3",
+            tree.diameter + 1,
+            Expect.stated(3, 0),
+            unit="",
+            set_up="topology",
+        ),
+    ]
 
 
 def _best(best: Mapping[str, tuple[float, float]]) -> list[Claim]:
@@ -98,12 +116,33 @@ def _least(
 
 def _orders(full: Mapping[str, Mapping[str, tuple[float, float]]]) -> list[Claim]:
     """Which network is better, at every pattern that contends."""
-    quote_best, quote_levels = "Performance is best with 32 ports and 4 packets", "fewer levels which minimizes contention"
+    quote_best, quote_levels = (
+        "Performance is best with 32 ports and 4 packets",
+        "fewer levels which minimizes contention",
+    )
     pairs = (
-        ("buffers-32-port 9, 11", quote_best, "32-port: 4 packets carry more than 2", "ports32-buffer4", "ports32-buffer2"),
+        (
+            "buffers-32-port 9, 11",
+            quote_best,
+            "32-port: 4 packets carry more than 2",
+            "ports32-buffer4",
+            "ports32-buffer2",
+        ),
         ("buffers-8-port 5, 7", quote_best, "8-port: 4 packets carry more than 2", "ports8-buffer4", "ports8-buffer2"),
-        ("ports-4-packets 7, 11", quote_best, "4 packets: 32 ports carry more than 8", "ports32-buffer4", "ports8-buffer4"),
-        ("ports-2-packets 5, 9", quote_levels, "2 packets: 32 ports carry more than 8", "ports32-buffer2", "ports8-buffer2"),
+        (
+            "ports-4-packets 7, 11",
+            quote_best,
+            "4 packets: 32 ports carry more than 8",
+            "ports32-buffer4",
+            "ports8-buffer4",
+        ),
+        (
+            "ports-2-packets 5, 9",
+            quote_levels,
+            "2 packets: 32 ports carry more than 8",
+            "ports32-buffer2",
+            "ports8-buffer2",
+        ),
     )
     made = []
     for name, quote, text, better, worse in pairs:
@@ -131,7 +170,10 @@ def _rivals(full: Mapping[str, Mapping[str, tuple[float, float]]]) -> list[Claim
 
 def _response_times(found: Results) -> list[Claim]:
     """Figure 12: what blows up, and beyond which load."""
-    quotes = ("good for Complement and Uniform", "only blow up for Transpose and Reversal for load factors greater than 0.9")
+    quotes = (
+        "good for Complement and Uniform",
+        "only blow up for Transpose and Reversal for load factors greater than 0.9",
+    )
     points = {(point["workload.pattern"], round(point["workload.load"], 4)): point for point in found}
     beyond = {pattern: _over_idle(points[pattern, BEYOND]) for pattern in (COMPLEMENT, *CONTENDING)}
     good = [(pattern, BEYOND, quotes[0]) for pattern in (COMPLEMENT, UNIFORM)]
@@ -142,16 +184,28 @@ def _response_times(found: Results) -> list[Claim]:
         made.append(claim(f"{tag} 12", quote, f"{pattern}, load {load}: response time over that of an idle network",
                            f"< {BLOWN_UP:g}", here, Expect.below(BLOWN_UP, interval), interval=interval))  # fmt: skip
     made += [
-        claim(f"{pattern}-blows-up 12", quotes[1], f"{pattern}, load {BEYOND}: response time over that of an idle network",
-               f"> {BLOWN_UP:g}", beyond[pattern][0], Expect.above(BLOWN_UP, beyond[pattern][1]),
-               interval=beyond[pattern][1])  # fmt: skip
+        claim(
+            f"{pattern}-blows-up 12",
+            quotes[1],
+            f"{pattern}, load {BEYOND}: response time over that of an idle network",
+            f"> {BLOWN_UP:g}",
+            beyond[pattern][0],
+            Expect.above(BLOWN_UP, beyond[pattern][1]),
+            interval=beyond[pattern][1],
+        )
         for pattern in MEETING
     ]
     order = min(beyond[pattern][0] for pattern in MEETING) / max(beyond[COMPLEMENT][0], beyond[UNIFORM][0])
     return [
         *made,
-        claim("blow-up-order 12", quotes[1], f"load {BEYOND}: transpose and reversal above complement and uniform (ratio)",
-               "> 1", order, Expect.above(1)),  # fmt: skip
+        claim(
+            "blow-up-order 12",
+            quotes[1],
+            f"load {BEYOND}: transpose and reversal above complement and uniform (ratio)",
+            "> 1",
+            order,
+            Expect.above(1),
+        ),
     ]
 
 

@@ -7,18 +7,23 @@ that the paper leaves open may be varied (`VARIANTS`) and what to draw (`figures
 
 from cutthrough.reproduce.claims import Basis, Claim, Expect, Tally
 from cutthrough.reproduce.papers import Paper, catalogue, find
+from cutthrough.reproduce.statements import Measured, claim, less, over
 from cutthrough.reproduce.study import Planned, Study, reproduce
 
 __all__ = [
     "Basis",
     "Claim",
     "Expect",
+    "Measured",
     "Paper",
     "Planned",
     "Study",
     "Tally",
     "catalogue",
+    "claim",
     "find",
+    "less",
+    "over",
     "papers",
     "reproduce",
 ]

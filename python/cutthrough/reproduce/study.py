@@ -216,4 +216,3 @@ def _recall(store: Path | None, name: str) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return point
-
