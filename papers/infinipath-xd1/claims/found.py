@@ -84,9 +84,9 @@ class Found:
         times = self.times(name, network)
         return math.log(times[high] / times[low]) / math.log(high / low)
 
-    def availability(self, network: str) -> float:
-        """That of the processor at the shortest time between polls."""
-        share: float = self.rows("comb", network)[0]["availability"]
+    def availability(self, network: str, row: int = 0) -> float:
+        """That of the processor at a time between polls: the shortest one, or that of a row."""
+        share: float = self.rows("comb", network)[row]["availability"]
         return share
 
     def messages_a_poll(self, network: str) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from cutthrough.reproduce import Planned
@@ -19,6 +19,13 @@ MACHINES: dict[str, dict[str, Any]] = {
     ELAN: {"link.bandwidth": "1.066 GB/s"},
     IB: {},
 }
+
+#: Of each network, what differs among 32 nodes: the XD1's chassis of six nodes.
+CLUSTERS: dict[str, dict[str, Any]] = {XD1: {"topology": {"kind": "file", "path": "xd1.edges", "planes": 2}}}
+#: Time to combine a byte: two are read and one is written, at table 1's 6.4 GB/s (Elan-4: 5.33 GB/s).
+REDUCTION = {INFINIPATH: "469 ps", XD1: "469 ps", ELAN: "563 ps", IB: "469 ps"}
+#: Elan-4's library is MPICH 1.2.4 (table 1), which has one algorithm for each operation. The others are newer.
+SOFTWARE = {ELAN: {"bcast": "binomial", "allreduce": "binomial", "alltoall": "linear"}}
 
 #: The largest message between two nodes, and among 32; the latter are fewer bytes with `--quick`.
 LARGEST, LARGEST_QUICK = 1 << 22, 1 << 22
@@ -44,6 +51,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "Stouch twice as long": {"workload.program.atom_time": "8400 ns", "workload.program.rebuild_time": "14800 ns"},
     "Stouch half as long": {"workload.program.atom_time": "2100 ns", "workload.program.rebuild_time": "3700 ns"},
     "Xeons as Opterons": {"node.speeds": [1.0]},
+    "XD1 of one switch": {"topology": {"kind": "single-switch", "ports": 32, "planes": 2}},
+    "Elan-4 with MPICH 1.2.6": {"workload.benchmark.algorithm": "auto"},
 }
 OF_ALL = frozenset({"path 420 ns", "packets of 1 KiB"})
 OF_ELAN = OF_ALL | {"rendezvous by write"}
@@ -66,15 +75,21 @@ class Run:
     file: str
     benchmark: dict[str, Any]
     sizes: tuple[int, ...] = ()
-    more: dict[str, Any] = field(default_factory=dict)
 
     def on(self, network: str) -> Planned:
         """On one of them."""
-        keys: dict[str, Any] = {"nic.kind": network, **MACHINES[network], **self.more}
-        benchmark = dict(self.benchmark)
+        keys: dict[str, Any] = {"nic.kind": network, **MACHINES[network]}
+        benchmark, varied = dict(self.benchmark), VARIED[network]
+        if self.file == "cluster" and network in CLUSTERS:
+            keys, varied = {"nic.kind": network, **CLUSTERS[network]}, varied | {"XD1 of one switch"}
+        kind = str(benchmark["kind"])
+        if algorithm := SOFTWARE.get(network, {}).get(kind):
+            benchmark["algorithm"], varied = algorithm, varied | {"Elan-4 with MPICH 1.2.6"}
+        if kind == "allreduce":
+            benchmark["reduction_time"] = REDUCTION[network]
         if self.sizes:
             benchmark["sizes"] = [f"{size} B" for size in self.sizes]
-        return Planned(self.file, {**keys, "workload.benchmark": benchmark}, VARIED[network])
+        return Planned(self.file, {**keys, "workload.benchmark": benchmark}, varied)
 
 
 def powers(largest: int, first: int = 1) -> tuple[int, ...]:
