@@ -220,9 +220,17 @@ class Quotes(ast.NodeVisitor):
         if isinstance(target, ast.Name):
             self.bound.setdefault(target.id, []).extend(values)
         elif isinstance(target, ast.Tuple):
-            rows = [value.elts for value in values if isinstance(value, (ast.Tuple, ast.List))]
+            held = [one for value in values for one in self._entries(value)]
+            rows = [value.elts for value in held if isinstance(value, (ast.Tuple, ast.List))]
             for place, name in enumerate(target.elts):
                 self._bind(name, [row[place] for row in rows if len(row) == len(target.elts)])
+
+    def _entries(self, value: ast.expr) -> list[ast.expr]:
+        """What an expression may be: any entry of a dictionary, or itself."""
+        if not isinstance(value, ast.Subscript):
+            return [value]
+        held = self.bound.get(ast.unparse(value.value), [])
+        return [entry for one in held if isinstance(one, ast.Dict) for entry in one.values]
 
     def _elements(self, iterable: ast.expr) -> list[ast.expr]:
         """What a loop goes through, as far as it is literal: a sequence, or the items of a dictionary."""

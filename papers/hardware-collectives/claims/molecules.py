@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from statistics import mean, stdev
 from typing import TYPE_CHECKING
 
-from cutthrough.reproduce import Expect, Planned, claim
+from cutthrough.reproduce import Expect, Planned, average, claim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 
 #: Networks by ports, and the figure of each.
 NETWORKS = {8: (17, {"topology.k": 4, "topology.n": 4}), 32: (18, {})}
-#: Student's t of a 95 % interval, by numbers of draws of senders and destinations.
-STUDENT = {5: 2.776}
 
 
 def molecules_plan(varies: frozenset[str]) -> dict[str, Planned]:
@@ -33,11 +30,6 @@ def _times(results: Mapping[str, Results], ports: int) -> dict[str, list[float]]
     return times
 
 
-def _mean(values: list[float]) -> tuple[float, float]:
-    """A mean over draws with half of its 95 % interval."""
-    return mean(values), STUDENT[len(values)] * stdev(values) / len(values) ** 0.5
-
-
 def molecule_claims(results: Mapping[str, Results]) -> list[Claim]:
     """What section 4 states of both networks."""
     saved = {}
@@ -46,7 +38,7 @@ def molecule_claims(results: Mapping[str, Results]) -> list[Claim]:
         saved[ports] = [software - hardware for hardware, software in zip(*times.values(), strict=True)]
     made = []
     for ports, (figure, _) in NETWORKS.items():
-        here, interval = _mean(saved[ports])
+        here, interval = average(saved[ports])
         made.append(
             claim(
                 f"md-{ports}-port {figure}",
@@ -59,7 +51,7 @@ def molecule_claims(results: Mapping[str, Results]) -> list[Claim]:
                 interval=interval,
             )
         )
-    ratio, interval = _mean([narrow / wide for narrow, wide in zip(saved[8], saved[32], strict=True)])
+    ratio, interval = average([narrow / wide for narrow, wide in zip(saved[8], saved[32], strict=True)])
     made.append(
         claim(
             "md-more-on-8-port 17, 18",

@@ -7,7 +7,7 @@ that the paper leaves open may be varied (`VARIANTS`) and what to draw (`figures
 
 from cutthrough.reproduce.claims import Basis, Claim, Expect, Tally
 from cutthrough.reproduce.papers import Paper, catalogue, find
-from cutthrough.reproduce.statements import Measured, claim, less, over
+from cutthrough.reproduce.statements import Measured, average, claim, less, over
 from cutthrough.reproduce.study import Planned, Study, reproduce
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Planned",
     "Study",
     "Tally",
+    "average",
     "catalogue",
     "claim",
     "find",

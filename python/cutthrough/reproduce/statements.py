@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from statistics import mean, stdev
+from typing import TYPE_CHECKING, Any
 
 from cutthrough.reproduce.claims import Basis, Claim, Expect
 
-__all__ = ["Measured", "claim", "less", "over"]
+__all__ = ["Measured", "average", "claim", "less", "over"]
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 #: A measured quantity, and half of its 95 % interval.
 Measured = tuple[float, float]
@@ -23,6 +27,13 @@ def claim(name: str, quote: str, text: str, paper: str, here: float, expect: Exp
     return Claim(
         id=identifier, figure=figure, text=text, paper=paper, here=here, unit=unit, expect=expect, quote=quote, **more
     )
+
+
+def average(values: Sequence[float]) -> Measured:
+    """The mean of values of equal distribution, at least two, with half of its 95 % interval by Student's t."""
+    from scipy.stats import t
+
+    return mean(values), float(t.ppf(0.975, len(values) - 1)) * stdev(values) / len(values) ** 0.5
 
 
 def less(one: Measured, other: Measured) -> Measured:
