@@ -7,6 +7,7 @@ of the parts of `[nic]`, by running the simulator's own benchmarks between nodes
 from cutthrough.calibrate.fitting import calibrate
 from cutthrough.calibrate.outcome import Fit
 from cutthrough.calibrate.parts import Part
-from cutthrough.calibrate.tables import Row, Table, read
+from cutthrough.calibrate.reading import read
+from cutthrough.calibrate.tables import Row, Table
 
 __all__ = ["Fit", "Part", "Row", "Table", "calibrate", "read"]

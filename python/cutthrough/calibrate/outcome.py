@@ -98,6 +98,11 @@ class Fit:
         """The largest of them, whatever its sign."""
         return max(abs(error) for error in self.errors)
 
+    @property
+    def notes(self) -> list[str]:
+        """What the readers of the tables have left out or assumed, each once."""
+        return list(dict.fromkeys(note for fitted in self.tables for note in fitted.table.notes))
+
     def nic(self) -> dict[str, Any]:
         """`[nic]`: the kind, and what was fitted."""
         return section_of(
@@ -137,6 +142,7 @@ class Fit:
             "rms_error": self.rms_error,
             "max_error": self.max_error,
             "runs": self.runs,
+            "notes": self.notes,
         }
 
 

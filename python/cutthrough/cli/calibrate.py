@@ -85,6 +85,8 @@ def calibrate(
     if json_output:
         print_json({"version": _core.__version__, **fit.to_dict()})
         return
+    for note in fit.notes:
+        err.print(f"note: {note}", markup=False, highlight=False, soft_wrap=True)
     for fitted in fit.tables:
         out.print(written.rows_table(fitted))
         out.print()
