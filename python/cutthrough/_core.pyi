@@ -9,6 +9,9 @@ __version__: str
 #: Keys of the experiment file whose values may name a file.
 FILE_KEYS: list[str]
 
+#: Kinds of files that are read: name, the most bytes, and the names of their formats.
+INPUTS: list[tuple[str, int, list[str]]]
+
 class ExperimentError(ValueError):
     """The experiment is wrong; `str()` is the whole message, with the line, the key and what is allowed."""
 
@@ -191,7 +194,11 @@ class Program:
     def of_chakra(
         prefix: str, compute_scale: float, ops_per_second: float | None, groups: dict[str, list[int]]
     ) -> Program:
-        """From execution traces of Chakra, `PREFIX.RANK.et`. Raises ExperimentError."""
+        """From execution traces of Chakra, given their prefix or the file of a rank. Raises ExperimentError."""
+    def contents(self) -> dict[str, int] | None:
+        """Counts of what traces of Chakra have; None of another program."""
+    def notes(self) -> list[str]:
+        """What of the files is left out, or carried out otherwise than it is written."""
     @property
     def ranks(self) -> int: ...
     def messages(self) -> dict[str, bytes]:
@@ -288,6 +295,8 @@ class Machine:
         """The number of each place's node in the topology."""
     def names(self) -> list[str]:
         """The name of each place's node."""
+    def homes(self) -> list[tuple[str | None, int]]:
+        """The host of each place's node, if it is known, and the number of the node among those of the host."""
     def topology(self) -> Topology:
         """The topology of the whole machine."""
     def topology_spec(self) -> str:

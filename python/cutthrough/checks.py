@@ -15,7 +15,7 @@ from cutthrough.units import plain_number, shown, unit_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["check_table", "checks_table", "cost_line", "warnings_of"]
+__all__ = ["check_table", "checks_table", "cost_line", "notes_of", "warnings_of"]
 
 #: Nanoseconds of a picosecond.
 PICOSECONDS = 1e-3
@@ -71,6 +71,11 @@ def cost_line(points: Sequence[Mapping[str, Any]]) -> str:
         f"{about} {least:,.1f} s on one core ({hops:,.3g} packet-hops, {messages:,.3g} messages; a core makes "
         f"{' or '.join(rates)} a second), {closed}and up to {memory:,.1f} MB a point that runs at a time.{why}"
     )
+
+
+def notes_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What readers of files have left out or assumed, each once."""
+    return list(dict.fromkeys(note for point in points for note in point.get("notes", ())))
 
 
 def warnings_of(points: Sequence[Mapping[str, Any]]) -> list[str]:

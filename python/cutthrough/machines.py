@@ -205,6 +205,13 @@ class Machine(Topology):
         """The names of the allocated nodes: hosts where the machine's file has them, else numbers."""
         return self._core.names()
 
+    def node_homes(self) -> list[tuple[str | None, int]]:
+        """By allocated node, its host (None if the machine's file does not say it) and its number among the host's.
+
+        A node is an adapter of a host in a dump of InfiniBand, and a core in hwloc's XML; elsewhere it is a host.
+        """
+        return self._core.homes()
+
     def node_numbers(self) -> list[int]:
         """The numbers of the allocated nodes in the topology."""
         return self._core.nodes()

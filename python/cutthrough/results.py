@@ -16,6 +16,7 @@ import cutthrough.benchmarks as benchmarks
 import cutthrough.details as details
 import cutthrough.keep.atomic as atomic
 import cutthrough.keep.inputs as inputs
+import cutthrough.reading as reading
 from cutthrough.channels import ENDS, Stored
 from cutthrough.faults import no_point
 from cutthrough.joining import joined
@@ -435,10 +436,13 @@ class Results:
         path = Path(directory)
         path = path / "results.json" if path.is_dir() else path
         try:
-            stored: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            stored: Mapping[str, Any] = json.loads(reading.content(path, "file of results"))
             names = ("points", "axes", "title", "seed", "version", "complete")
             held = {name: stored[name] for name in names}
             results = cls(**held, replicas=stored.get("replicas", []), settings=stored.get("settings", {}))
+        except reading.TooLargeError as error:
+            message = f"{path} {error}"
+            raise ValueError(message) from None
         except (ValueError, KeyError, TypeError) as error:
             message = f"{path} does not hold results of `cutthrough run`"
             raise ValueError(message) from error

@@ -1,6 +1,6 @@
 //! An experiment, as Python handles it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyIndexError;
@@ -14,7 +14,7 @@ use crate::mapping::numbers;
 use crate::programs::{Program, Runs};
 use crate::progress::Progress;
 use crate::topology::{Topology, doubles};
-use crate::watched::watched;
+use crate::watched::{self, watched};
 
 /// A checked experiment: one point, or the points of a sweep.
 #[pyclass(frozen, module = "cutthrough._core")]
@@ -72,14 +72,17 @@ impl Experiment {
         base_dir: PathBuf,
         overrides: Vec<(String, String)>,
     ) -> PyResult<Self> {
-        let inner = sim::Experiment::load(text, name, &base_dir, &overrides).map_err(|error| wrong(&error))?;
+        let (text, name, own) = (text.to_owned(), name.to_owned(), overrides.clone());
+        let loaded = watched::read(py, move || sim::Experiment::load(&text, &name, &base_dir, &own))?;
+        let inner = loaded.map_err(|error| wrong(&error))?;
         Self::of(py, inner, overrides)
     }
 
     /// Reads a file; paths in it start from its folder.
     #[staticmethod]
     fn read(py: Python<'_>, path: PathBuf, overrides: Vec<(String, String)>) -> PyResult<Self> {
-        let inner = sim::Experiment::read(Path::new(&path), &overrides).map_err(|error| wrong(&error))?;
+        let own = overrides.clone();
+        let inner = watched::read(py, move || sim::Experiment::read(&path, &own))?.map_err(|error| wrong(&error))?;
         Self::of(py, inner, overrides)
     }
 

@@ -38,6 +38,8 @@ mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::errors::set_defaults(module.py())?;
         module.add("FILE_KEYS", sim::FILE_KEYS)?;
+        let inputs = units::input::INPUTS.map(|input| (input.name, input.most_bytes, input.formats));
+        module.add("INPUTS", inputs)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -56,6 +56,11 @@ pub fn watched<T: Send + 'static>(
     }
 }
 
+/// Reads files with the interpreter free: Ctrl-C ends the wait for a pipe that nobody writes to.
+pub fn read<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
+    watched(py, &sim::Progress::new(), work)
+}
+
 fn cancelled() -> PyErr {
     Cancelled::new_err(sim::RunError::Cancelled.to_string())
 }

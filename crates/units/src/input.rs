@@ -1,7 +1,7 @@
 //! Files that are read: every kind with the most bytes that are read of it, and the only way to open them.
 //!
 //! `INPUTS` is the list from which the documentation's table of limits and the tests of readers are drawn. A new reader names its
-//! kind here, since nothing else under `crates/` opens files.
+//! kind here: nothing else under `crates/` opens files, and Python takes its limits from this list.
 
 use std::fs::File;
 use std::io::{Error, Read};
@@ -53,12 +53,20 @@ pub const ROUTING_TABLE: Input =
 pub const TRACE: Input = Input { name: "trace", most_bytes: u64::MAX, formats: &["trace", "trace-parts"] };
 /// An execution trace of Chakra: read message by message, so that its length is not limited.
 pub const CHAKRA: Input = Input { name: "Chakra trace", most_bytes: u64::MAX, formats: &["chakra"] };
+/// An execution trace of Chakra, or of PyTorch's host, in JSON.
+pub const CHAKRA_JSON: Input =
+    Input { name: "Chakra trace in JSON", most_bytes: 256 << 20, formats: &["chakra-json", "pytorch-json"] };
 /// Hosts of nodes, places of tasks and process groups: short tables that the command line reads.
 pub const SHORT_TABLE: Input =
     Input { name: "short table", most_bytes: 64 << 20, formats: &["hosts", "fixed", "current", "process-groups"] };
 
+/// A measured table that an interface is fitted to.
+pub const MEASURED: Input = Input { name: "measured table", most_bytes: 4 << 20, formats: &["osu", "imb", "measured-csv"] };
+/// What a run has left on disk and is read again.
+pub const RESULTS: Input = Input { name: "file of results", most_bytes: 256 << 20, formats: &["results"] };
+
 /// All kinds of files that are read.
-pub const INPUTS: [Input; 11] = [
+pub const INPUTS: [Input; 14] = [
     EXPERIMENT,
     MACHINE,
     TASK_GRAPH,
@@ -69,7 +77,10 @@ pub const INPUTS: [Input; 11] = [
     ROUTING_TABLE,
     TRACE,
     CHAKRA,
+    CHAKRA_JSON,
     SHORT_TABLE,
+    MEASURED,
+    RESULTS,
 ];
 
 /// Why a file cannot be read. The text is a predicate whose subject is the file.

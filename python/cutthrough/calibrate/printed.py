@@ -1,7 +1,7 @@
 """Text that benchmarks print: the OSU benchmarks and IMB.
 
-A file may hold several benchmarks, and lines of a shell, of `mpirun` or of a wiki around them. Such lines are left out and
-counted. A benchmark that cannot be fitted to is refused by its name.
+A file may hold several benchmarks, and lines of a shell, of `mpirun` or of a wiki around them. Such lines are left out
+and counted. A benchmark that cannot be fitted to is refused by its name.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from pathlib import Path
@@ -25,6 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 
+#: The ends of the names of Chakra traces.
+CHAKRA = (".et", ".json")
+
+
 def register(app: typer.Typer) -> None:
     """Adds the commands of this module."""
     app.command()(convert)
@@ -35,8 +38,8 @@ def convert(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A trace; or the `.et` file of a rank of Chakra traces, a `.goal` or `.calls` file, an experiment "
-            "file with a program, or the folder of ranks that a recording has left which was killed.",
+            help="A trace; or the `.et` or `.json` file of a rank of Chakra traces, a `.goal` or `.calls` file, an "
+            "experiment file with a program, or the folder of ranks that a recording has left which was killed.",
             show_default=False,
         ),
     ],
@@ -82,10 +85,15 @@ def convert(
             else:
                 _writer_of(target, is_folder=file.is_dir())(held, target)
     summary = {**programs.summary_of(held), "name": file.stem}
+    if contents := held.contents:
+        summary |= {"contents": contents}
+    summary["notes"] = held.notes
     if json_output:
         print_json({"version": _core.__version__, **summary, "written": [str(target) for target in targets]})
         return
     out.print(checks.check_table(summary))
+    for note in held.notes:
+        out.print(f"Note: {note}", markup=False, soft_wrap=True)
     for target in targets:
         out.print(f"Written: {target}", markup=False, soft_wrap=True)
 
@@ -98,10 +106,10 @@ def _join(folder: Path, trace: Path) -> None:
 
 def _read(source: Path, set_: list[str], *, wildcards: bool, compute_scale: float) -> Program:
     """The program of a file."""
-    if source.suffix == ".et":
+    if source.suffix in CHAKRA:
         if set_ or wildcards:
             raise refuse("--set" if set_ else "--wildcards", f"{source} is a trace of Chakra, which has no such thing")
-        return _chakra(source, compute_scale)
+        return Program.from_chakra(source, compute_scale=compute_scale)
     if source.suffix != ".trace":
         if wildcards or compute_scale != 1:
             raise refuse("--wildcards" if wildcards else "--compute-scale", f"{source} is no trace")
@@ -109,31 +117,6 @@ def _read(source: Path, set_: list[str], *, wildcards: bool, compute_scale: floa
     if set_:
         raise refuse("--set", f"{source} is no experiment file, whose keys could be replaced")
     return Program.from_trace(source, wildcards=wildcards, compute_scale=compute_scale)
-
-
-def _chakra(source: Path, compute_scale: float) -> Program:
-    """The program of all ranks of which one file is given."""
-    prefix, _, rank = source.with_suffix("").name.rpartition(".")
-    if not prefix or not rank.isdigit():
-        raise refuse("file", f"{source}: traces of Chakra are named PREFIX.RANK.et")
-    beside = source.with_name(f"{prefix}.groups.json")
-    groups = _groups(beside) if beside.exists() else None
-    return Program.from_chakra(source.with_name(prefix), compute_scale=compute_scale, groups=groups)
-
-
-def _groups(path: Path) -> dict[str, list[int]]:
-    """The ranks of process groups by their names, from a JSON file."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise refuse("groups", f"{path} cannot be read: {error}", file=str(path)) from None
-    groups: dict[str, list[int]] = found if isinstance(found, dict) else {"": [-1]}
-    if not all(
-        isinstance(ranks, list) and all(type(rank) is int and 0 <= rank < 1 << 32 for rank in ranks)
-        for ranks in groups.values()
-    ):
-        raise refuse("groups", f"{path}: it is an object with a list of ranks for each process group", file=str(path))
-    return groups
 
 
 def _graph(held: Program, target: Path) -> None:

@@ -79,6 +79,7 @@ def check(
         out.print()
         out.print(checks.checks_table(points, json.loads(experiment.axes())))
     out.print(checks.cost_line(points), markup=False)
+    _print_notes(points)
     for warning in checks.warnings_of(points):
         complain(warning)
 
@@ -117,8 +118,14 @@ def analyze(
         return
     for analysis in analyses:
         _print_analysis(analysis)
+    _print_notes(analyses)
     for path in paths:
         out.print(f"Plot: {path}", markup=False, soft_wrap=True)
+
+
+def _print_notes(points: Sequence[Mapping[str, Any]]) -> None:
+    for note in checks.notes_of(points):
+        out.print(f"Note: {note}", markup=False, soft_wrap=True)
 
 
 def _save(analyses: Sequence[api.Analysis], directory: Path, pictures: Pictures) -> list[Path]:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough.experiments as experiments
+import cutthrough.reading as reading
 from cutthrough.errors import ExperimentError
 from cutthrough.faults import refuse
 from cutthrough.mapping import Machine, TaskGraph
+from cutthrough.mapping.exports import is_one_host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,12 +82,25 @@ def _swept(experiment: Any) -> list[str]:
 
 
 def hosts_of(path: Path, machine: Machine) -> list[str]:
-    """The hosts of the machine's allocated nodes: the first words of the lines of a file."""
-    found = [words[0] for _, words in _rows(path, "hosts")]
+    """The hosts of the machine's allocated nodes: a word a line.
+
+    A host is given once, unless the machine has nodes that are parts of a host. Of a machine that is one host, a line
+    suffices.
+    """
+    found = []
+    for number, words in _rows(path, "hosts"):
+        if len(words) > 1:
+            raise refuse(
+                "--hosts", f"{path}:{number}: expected the name of one host, not {len(words)} words", file=str(path)
+            )
+        found.append(words[0])
+    homes = machine.node_homes()
+    if len(found) == 1 and is_one_host(homes):
+        return found
     if len(found) != machine.nodes:
         message = f"{path}: {len(found)} hosts are given for {machine.nodes} nodes, in their order, a line each"
         raise refuse("--hosts", message, file=str(path))
-    if len(set(found)) < len(found):
+    if len(set(found)) < len(found) and all(host is not None and slot == 0 for host, slot in homes):
         twice = next(host for number, host in enumerate(found) if host in found[:number])
         raise refuse("--hosts", f"{path}: the host {twice} is given twice", file=str(path))
     return found
@@ -107,13 +122,7 @@ def pairs_of(path: Path, option: str, width: int) -> list[tuple[int, ...]]:
 
 def _rows(path: Path, option: str) -> list[tuple[int, list[str]]]:
     """The words of the lines of a file that have any, with the lines' numbers; `#` starts a comment."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except OSError as error:
-        raise refuse(f"--{option}", f"{path} cannot be read: {error.strerror}", file=str(path)) from None
-    except UnicodeDecodeError as error:
-        message = f"{path} is not a text file: byte {error.start + 1} is not UTF-8"
-        raise refuse(f"--{option}", message, file=str(path)) from None
+    lines = reading.given(path, "short table", f"--{option}").splitlines()
     rows = [(number, line.split("#", 1)[0].replace(",", " ").split()) for number, line in enumerate(lines, 1)]
     return [(number, words) for number, words in rows if words]
 

@@ -279,7 +279,7 @@ def map_(
             best.save(output, form, names)
     if json_output:
         shown = points if evaluate else points[: len(search.found)]
-        print_json({"version": _core.__version__, "points": shown, "kept": best.strategy, "warnings": warnings})
+        _print_json(best, shown, warnings)
     else:
         _print(best, points, output, "step" if placed is None else "program")
     if search.interrupted:
@@ -322,6 +322,11 @@ def _unrepeatable(mapping: MappingResult) -> str:
     return f"the time limit of {mapping.time_limit_s:g} s ended the search; another run may find another mapping"
 
 
+def _print_json(best: MappingResult, points: list[dict[str, Any]], warnings: list[str]) -> None:
+    about = {"kept": best.strategy, "warnings": warnings, "notes": _notes(best)}
+    print_json({"version": _core.__version__, "points": points, **about})
+
+
 def _print(best: MappingResult, points: list[dict[str, Any]], output: Path | None, simulated: str) -> None:
     graph, machine = best.graph, best.machine
     cores = machine.nodes * machine.cores_per_node
@@ -337,12 +342,17 @@ def _print(best: MappingResult, points: list[dict[str, Any]], output: Path | Non
             where, used = hottest[0]["channel"], hottest[0]["utilization"]
             line = f"Hottest channel of {point['strategy']}: {where}, used {used:.0%} of the {simulated}"
             out.print(line, markup=False, soft_wrap=True)
-    for note in (*graph.about["assumed"], *machine.about["notes"]):
-        out.print(f"Assumed: {note}", markup=False, soft_wrap=True)
+    for note in _notes(best):
+        out.print(f"Note: {note}", markup=False, soft_wrap=True)
     if len(points) > 1:
         out.print(f"Kept: {best.strategy}", markup=False, soft_wrap=True)
     if output is not None:
         out.print(f"Mapping: {output}", markup=False, soft_wrap=True)
+
+
+def _notes(best: MappingResult) -> list[str]:
+    """What the readers of the graph and of the machine have left out or assumed, each once."""
+    return list(dict.fromkeys((*best.graph.about["notes"], *best.machine.about["notes"])))
 
 
 def _check_options(links: Links, output: Path | None, pictures: Path | None, *, evaluate: bool) -> None:

@@ -6,8 +6,8 @@ order of their numbers.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, TypeAlias
 
 from cutthrough.faults import nearest, refuse
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "HOSTED", "check", "has_hosts", "write"]
 
 
+#: The host of each node, if it is known, and the number of the node among those of the host.
+Homes: TypeAlias = "Sequence[tuple[str | None, int]]"
 #: The formats that name hosts.
 HOSTED = ("openmpi-rankfile", "slurm-hostfile")
 
@@ -35,11 +37,22 @@ def write(mapping: Mapped, form: str, hosts: Sequence[str] | None = None) -> str
         ExperimentError: There is no such format, or the mapping cannot be written in it.
     """
     check(form)
-    names = mapping.machine.node_names() if hosts is None else list(hosts)
-    if len(names) < mapping.machine.nodes:
-        message = f"{len(names)} hosts are given for {mapping.machine.nodes} nodes"
+    machine = mapping.machine
+    if hosts is None:
+        return FORMATS[form](mapping, machine.node_names(), machine.node_homes())
+    names = list(hosts)
+    own = machine.node_homes()
+    if len(names) == 1 and is_one_host(own):
+        return FORMATS[form](mapping, names * machine.nodes, [(names[0], slot) for _, slot in own])
+    if len(names) < machine.nodes:
+        message = f"{len(names)} hosts are given for {machine.nodes} nodes"
         raise refuse("hosts", message)
-    return FORMATS[form](mapping, names)
+    seen: Counter[str] = Counter()
+    homes = []
+    for name in names[: machine.nodes]:
+        homes.append((name, seen[name]))
+        seen[name] += 1
+    return FORMATS[form](mapping, names, homes)
 
 
 def check(form: str) -> None:
@@ -55,6 +68,11 @@ def check(form: str) -> None:
 def has_hosts(mapping: Mapped) -> bool:
     """Whether the machine names its nodes, by more than their numbers."""
     return not all(name.isdigit() for name in mapping.machine.node_names())
+
+
+def is_one_host(homes: Homes) -> bool:
+    """Whether all nodes are slots of one host."""
+    return len({host for host, _ in homes}) == 1 and len({slot for _, slot in homes}) == len(homes)
 
 
 def _lines(lines: list[str]) -> str:
@@ -85,19 +103,25 @@ def _own_cores(mapping: Mapped, form: str) -> list[int]:
     return found
 
 
-def nodes(mapping: Mapped, _names: Sequence[str]) -> str:
+def nodes(mapping: Mapped, _names: Sequence[str], _homes: Homes) -> str:
     """Line i is the number of the node of task i."""
     return _lines([str(node) for node in mapping.nodes.tolist()])
 
 
-def openmpi_rankfile(mapping: Mapped, names: Sequence[str]) -> str:
-    """Open MPI's rankfile: `mpirun --rankfile FILE` (`--map-by rankfile:file=FILE` from version 5 on)."""
-    slots = _own_cores(mapping, "openmpi-rankfile")
-    tasks = enumerate(zip(mapping.places.tolist(), slots, strict=True))
-    return _lines([f"rank {rank}={_host(names[place])} slot={slot}" for rank, (place, slot) in tasks])
+def openmpi_rankfile(mapping: Mapped, names: Sequence[str], homes: Homes) -> str:
+    """Open MPI's rankfile: `mpirun --rankfile FILE` (`--map-by rankfile:file=FILE` from version 5 on).
+
+    Of several nodes of one host, each has cores of its own: those of the second follow those of the first.
+    """
+    own, per_node = _own_cores(mapping, "openmpi-rankfile"), mapping.machine.cores_per_node
+    hosts = _hosts(mapping, names, homes)
+    found = []
+    for rank, (place, core) in enumerate(zip(mapping.places.tolist(), own, strict=True)):
+        found.append(f"rank {rank}={hosts[place]} slot={homes[place][1] * per_node + core}")
+    return _lines(found)
 
 
-def cray_rank_order(mapping: Mapped, names: Sequence[str]) -> str:
+def cray_rank_order(mapping: Mapped, names: Sequence[str], _homes: Homes) -> str:
     """Cray MPICH's MPICH_RANK_ORDER, for MPICH_RANK_REORDER_METHOD=3: the ranks in the order in which nodes are filled.
 
     Raises:
@@ -124,12 +148,13 @@ def cray_rank_order(mapping: Mapped, names: Sequence[str]) -> str:
     return _lines([",".join(map(str, on_node[place])) for place in sorted(on_node)])
 
 
-def slurm_hostfile(mapping: Mapped, names: Sequence[str]) -> str:
+def slurm_hostfile(mapping: Mapped, names: Sequence[str], homes: Homes) -> str:
     """Slurm's arbitrary distribution: `SLURM_HOSTFILE=FILE srun --distribution=arbitrary`: a host for each rank."""
-    return _lines([_host(names[place]) for place in mapping.places.tolist()])
+    hosts = _hosts(mapping, names, homes)
+    return _lines([hosts[place] for place in mapping.places.tolist()])
 
 
-def charm_map(mapping: Mapped, _names: Sequence[str]) -> str:
+def charm_map(mapping: Mapped, _names: Sequence[str], _homes: Homes) -> str:
     """A line for each object: its index and its processor, numbered as the machine's ranks."""
     machine = mapping.machine
     count, per_node, places = machine.ranks, machine.cores_per_node, machine.nodes
@@ -143,20 +168,30 @@ def charm_map(mapping: Mapped, _names: Sequence[str]) -> str:
     return _lines(found)
 
 
-def csv(mapping: Mapped, names: Sequence[str]) -> str:
+def csv(mapping: Mapped, names: Sequence[str], _homes: Homes) -> str:
     """A table: task, node, its name, and the core."""
     rows = zip(mapping.places.tolist(), mapping.nodes.tolist(), cores(mapping), strict=True)
     table = [f"{task},{node},{names[place]},{core}" for task, (place, node, core) in enumerate(rows)]
     return _lines(["task,node,name,core", *table])
 
 
-def _host(name: str) -> str:
-    """The host of a node's name: an adapter's description begins with it."""
-    return name.split(" ", 1)[0]
+def _hosts(mapping: Mapped, names: Sequence[str], homes: Homes) -> dict[int, str]:
+    """The host of each node that has tasks.
+
+    Raises:
+        ExperimentError: The machine's file does not say on which host a node is.
+    """
+    used = sorted(set(mapping.places.tolist()))
+    lost = [place for place in used if homes[place][0] is None]
+    if lost:
+        are = "node is on a host" if len(lost) == 1 else "nodes are on hosts"
+        message = f"{len(lost)} {are} that the machine's file does not name (the first: {names[lost[0]]})"
+        raise refuse("hosts", message, help="`--hosts FILE` has the host of each node, a line each")
+    return {place: homes[place][0] or "" for place in used}
 
 
 #: The formats by name.
-FORMATS: dict[str, Callable[[Mapped, Sequence[str]], str]] = {
+FORMATS: dict[str, Callable[[Mapped, Sequence[str], Homes], str]] = {
     "nodes": nodes,
     "openmpi-rankfile": openmpi_rankfile,
     "cray-rank-order": cray_rank_order,

@@ -139,7 +139,7 @@ class TaskGraph:
 
     @property
     def about(self) -> dict[str, Any]:
-        """The name, the phases, the application's arrays, and what is assumed."""
+        """The name, the phases, the application's arrays, and notes on what is assumed or left out."""
         about: dict[str, Any] = json.loads(self._core.about())
         return about
 

@@ -12,6 +12,7 @@ import cutthrough._core as _core
 import cutthrough.files as files
 import cutthrough.keep.atomic as atomic
 import cutthrough.programs.living as living
+import cutthrough.reading as reading
 from cutthrough.arrays import whole_number
 from cutthrough.errors import ExperimentError
 from cutthrough.faults import refuse
@@ -136,14 +137,16 @@ class WrittenProgram:
         ops_per_second: float | None = None,
         groups: Mapping[str, Sequence[int]] | None = None,
     ) -> Self:
-        """Execution traces in the Chakra format of MLCommons, a file `PREFIX.RANK.et` for each rank from 0 on.
+        """Execution traces in the Chakra format of MLCommons: a file `PREFIX.RANK.et` or `PREFIX.RANK.json` a rank.
+
+        `contents` is what they have, `notes` what of it is carried out otherwise than it is written.
 
         Args:
-            prefix: What the names of the files begin with.
-            compute_scale: What durations are multiplied by.
-            ops_per_second: How many operations a rank does in a second, for nodes with `num_ops` and no duration.
-            groups: The ranks of process groups, by the names that nodes have in `pg_name`; without it, all operations
-                are of all ranks.
+            prefix: The prefix of the names of the files, or the file of any rank.
+            compute_scale: Factor on durations.
+            ops_per_second: Operations that a rank does in a second, for nodes with `num_ops` and no duration.
+            groups: The ranks of process groups, by the names that nodes have in `pg_name`. Default: those of
+                `PREFIX.groups.json`, if it exists, and those that the traces describe.
 
         Raises:
             ExperimentError: They cannot be read; the message has the file, and the byte or the node.
@@ -153,6 +156,16 @@ class WrittenProgram:
             raise refuse("groups", "ranks are counted from 0")
         core = _core.Program.of_chakra(str(prefix), float(compute_scale), ops_per_second, own)
         return cls._of(core, Path(prefix).name)
+
+    @property
+    def contents(self) -> dict[str, int] | None:
+        """Counts of what traces of Chakra have: nodes, dependencies, operations, bytes. None of another program."""
+        return None if self._core is None else self._core.contents()
+
+    @property
+    def notes(self) -> list[str]:
+        """What of the files is left out, or carried out otherwise than it is written, counted."""
+        return [] if self._core is None else self._core.notes()
 
     @property
     def recording(self) -> dict[str, Any] | None:
@@ -286,13 +299,7 @@ def _read(source: str | Path, make: Callable[[str], _core.Program]) -> tuple[_co
     if isinstance(source, str) and "\n" in source:
         return make(source), "text"
     path = Path(source)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise refuse("program", f"{path} cannot be read: {error.strerror}", file=str(path)) from None
-    except UnicodeDecodeError as error:
-        message = f"{path} is not a text file: byte {error.start + 1} is not UTF-8"
-        raise refuse("program", message, file=str(path)) from None
+    text = reading.given(path, "program", "program")
     try:
         return make(text), path.stem
     except ExperimentError as error:

@@ -1,6 +1,6 @@
 //! Task graphs.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -9,6 +9,7 @@ use workload::tasks::{self, ArcList, GraphError, GraphSpec};
 
 use super::{numbers, wrong, wrong_in};
 use crate::topology::words;
+use crate::watched;
 
 /// What the tasks of an application send to one another in a step.
 #[pyclass(frozen, module = "cutthrough._core")]
@@ -29,7 +30,9 @@ impl TaskGraph {
     /// From a shorthand or a file.
     #[staticmethod]
     fn read(py: Python<'_>, graph: &str, base_dir: &str, seed: u64) -> PyResult<Self> {
-        let made = py.detach(|| graph.parse::<GraphSpec>().and_then(|spec| spec.build(Path::new(base_dir), seed)));
+        let (graph, folder) = (graph.to_owned(), PathBuf::from(base_dir));
+        let read = move || graph.parse::<GraphSpec>().and_then(|spec| spec.build(&folder, seed));
+        let made = watched::read(py, read)?;
         made.map(|inner| Self { inner }).map_err(|error| raise(&error))
     }
 

@@ -1,6 +1,6 @@
 //! Machines and the Topology Manager.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mapping::{MachineError, MachineSource, RankOrder};
 use pyo3::exceptions::PyIndexError;
@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::{wrong_at, wrong_in};
 use crate::topology::{Topology, for_pairs};
+use crate::watched;
 
 /// A topology with cores and an allocation.
 #[pyclass(frozen, module = "cutthrough._core")]
@@ -66,7 +67,8 @@ impl Machine {
         base_dir: &str,
     ) -> PyResult<Self> {
         let source = source(machine, cores, rank_order, allocation, node)?;
-        let read = py.detach(|| source.read(Path::new(base_dir)));
+        let folder = PathBuf::from(base_dir);
+        let read = watched::read(py, move || source.read(&folder))?;
         read.map(|inner| Self { inner }).map_err(|error| raise(&error))
     }
 
@@ -83,7 +85,7 @@ impl Machine {
     ) -> PyResult<Self> {
         let source = source(name, cores, rank_order, allocation, node)?;
         let (shape, spec) = (topology.inner.clone(), topology.spec.clone());
-        let made = py.detach(|| source.of_topology(shape, spec, Path::new(".")));
+        let made = watched::read(py, move || source.of_topology(shape, spec, Path::new(".")))?;
         made.map(|inner| Self { inner }).map_err(|error| raise(&error))
     }
 
@@ -131,6 +133,12 @@ impl Machine {
     /// The name of each place's node.
     fn names(&self) -> Vec<String> {
         (0..self.inner.places()).map(|place| self.inner.place_name(place)).collect()
+    }
+
+    /// The host of each place's node, if it is known, and the number of the node among those of the host.
+    fn homes(&self) -> Vec<(Option<String>, u32)> {
+        let homes = (0..self.inner.places()).map(|place| self.inner.place_home(place));
+        homes.map(|home| (home.host, home.slot)).collect()
     }
 
     /// The topology of the whole machine.

@@ -6,7 +6,7 @@ mod table;
 mod trace;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -18,6 +18,7 @@ use workload::schedule::{Schedule, goal};
 
 use crate::errors::Parts;
 use crate::mapping::numbers;
+use crate::watched;
 
 pub use called::Runs;
 
@@ -97,7 +98,8 @@ impl Program {
     /// From a trace, whose wildcard receives are such again or not, and whose calculations take so many times their time.
     #[staticmethod]
     fn of_trace(py: Python<'_>, path: &str, wildcards: bool, compute_scale: f64) -> PyResult<Self> {
-        let opened = py.detach(|| trace::open(path, wildcards, compute_scale));
+        let path = path.to_owned();
+        let opened = watched::read(py, move || trace::open(&path, wildcards, compute_scale))?;
         let trace = opened.map_err(|message| wrong(&message))?;
         Ok(Self::from(Written::Trace(Arc::new(trace))))
     }
@@ -112,7 +114,8 @@ impl Program {
         ops_per_second: Option<f64>,
         groups: BTreeMap<String, Vec<u32>>,
     ) -> PyResult<Self> {
-        let read = py.detach(|| chakra::open(path, compute_scale, ops_per_second, groups));
+        let path = path.to_owned();
+        let read = watched::read(py, move || chakra::open(&path, compute_scale, ops_per_second, groups))?;
         let (calls, facts) = read.map_err(|message| wrong(&message))?;
         Ok(Self { traces: Some(facts), ..Self::of(calls)? })
     }
@@ -221,7 +224,8 @@ pub fn collective_names() -> (Vec<(&'static str, Vec<&'static str>)>, Vec<&'stat
 /// Makes one trace of the files of ranks in a folder; returns what is in it.
 #[pyfunction]
 pub fn join_trace<'py>(py: Python<'py>, folder: &str, path: &str) -> PyResult<Bound<'py, PyDict>> {
-    let joined = py.detach(|| join(Path::new(folder), Path::new(path)));
+    let (from, path) = (PathBuf::from(folder), PathBuf::from(path));
+    let joined = watched::read(py, move || join(&from, &path))?;
     trace::joined(py, &joined.map_err(|error| wrong(&format!("{folder}: {error}")))?)
 }
 

@@ -8,9 +8,6 @@ use super::error::ChakraError;
 use super::pytorch;
 use super::schema::{Attribute, Node, NodeType, Values};
 
-/// The largest file in bytes.
-const LARGEST: u64 = 1 << 28;
-
 /// What a file says beside its nodes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Head {
@@ -29,7 +26,7 @@ pub(super) type Visit<'a> = dyn FnMut(Node, f64) -> Result<(), ChakraError> + 'a
 /// Text that is no JSON of a trace, and what `visit` refuses.
 pub(super) fn read(path: &Path, visit: &mut Visit<'_>) -> Result<Head, ChakraError> {
     let wrong = |reason: String| ChakraError::Json { file: path.display().to_string(), reason };
-    let text = super::text_of(path, LARGEST)?;
+    let text = super::text_of(path, units::input::CHAKRA_JSON)?;
     let mut head = Head::default();
     let mut is_empty = true;
     for value in serde_json::Deserializer::from_str(&text).into_iter::<Value>() {

@@ -21,8 +21,9 @@ mod pytorch;
 pub mod schema;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use units::input::{Input, InputError};
 
 use super::calls::{Calls, CallsBuilder};
 use super::{Action, Context, Request, Step};
@@ -89,17 +90,10 @@ pub fn read(files: &[PathBuf], options: &Options) -> Result<Traces, ChakraError>
     Ok(Traces { calls: calls.build(), contents: tally.contents, notes: tally.notes() })
 }
 
-/// The text of a file of at most so many bytes.
-fn text_of(path: &Path, most: u64) -> Result<String, ChakraError> {
-    let cannot = |reason: String| ChakraError::Unreadable { file: path.display().to_string(), reason };
-    let opened = std::fs::File::open(path).map_err(|error| cannot(units::reason(&error)))?;
-    let mut text = String::new();
-    let read = opened.take(most + 1).read_to_string(&mut text);
-    read.map_err(|error| cannot(units::reason(&error)))?;
-    if text.len() as u64 > most {
-        return Err(cannot(format!("it is larger than {} MiB", most >> 20)));
-    }
-    Ok(text)
+/// The text of a file of a kind.
+fn text_of(path: &Path, kind: Input) -> Result<String, ChakraError> {
+    let cannot = |error: InputError| ChakraError::Json { file: path.display().to_string(), reason: format!("it {error}") };
+    kind.read_text(path).map_err(cannot)
 }
 
 /// Refuses traces of another number of ranks than there are files. Of a file that is alone, that is noted.

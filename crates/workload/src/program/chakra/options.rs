@@ -5,9 +5,6 @@ use std::path::Path;
 
 use super::error::ChakraError;
 
-/// The largest file of process groups in bytes.
-const LARGEST: u64 = 1 << 26;
-
 /// How nodes become calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -50,7 +47,7 @@ impl Options {
 /// A file that cannot be read, or has something else.
 pub fn read_groups(path: &Path) -> Result<BTreeMap<String, Vec<u32>>, ChakraError> {
     let file = path.display().to_string();
-    let text = super::text_of(path, LARGEST)?;
+    let text = super::text_of(path, units::input::SHORT_TABLE)?;
     serde_json::from_str(&text).map_err(|error| {
         let reason = format!("{error}: it is an object with a list of ranks for each process group");
         ChakraError::Json { file, reason }

@@ -1,0 +1,66 @@
+"""Files that Python reads, each within the limit of its kind (`_core.INPUTS`)."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import cutthrough._core as _core
+from cutthrough.faults import refuse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["LIMITS", "TooLargeError", "content", "given", "text"]
+
+#: The most bytes that are read of a file, by its kind.
+LIMITS = {name: most for name, most, _ in _core.INPUTS}
+
+
+class TooLargeError(ValueError):
+    """A file is larger than what is read of its kind. The text is a predicate whose subject is the file."""
+
+
+def content(path: Path, kind: str) -> bytes:
+    """The bytes of a file; no more than the limit is read. Ctrl-C ends the wait for the writer of a pipe.
+
+    Raises:
+        OSError: It cannot be read.
+        TooLargeError: It is larger than what is read of its kind.
+    """
+    limit = LIMITS[kind]
+    with path.open("rb") as file:
+        # That of a pipe is 0.
+        size = os.fstat(file.fileno()).st_size
+        found = file.read(limit + 1) if size <= limit else b""
+    if max(len(found), size) > limit:
+        message = f"is larger than {limit >> 20} MiB, the most that is read of a {kind}"
+        raise TooLargeError(message)
+    return found
+
+
+def text(path: Path, kind: str) -> str:
+    """The text of a file, without a mark of the order of bytes.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is too large, or not UTF-8.
+    """
+    return content(path, kind).decode("utf-8-sig")
+
+
+def given(path: Path, kind: str, key: str) -> str:
+    """The text of a file that a user names.
+
+    Raises:
+        ExperimentError: It cannot be read, is too large or no text; `key` is what names it.
+    """
+    try:
+        return text(path, kind)
+    except OSError as error:
+        raise refuse(key, f"{path} cannot be read: {error.strerror or error}", file=str(path)) from None
+    except UnicodeDecodeError as error:
+        message = f"{path} is not a text file: byte {error.start + 1} is not UTF-8"
+        raise refuse(key, message, file=str(path)) from None
+    except TooLargeError as error:
+        raise refuse(key, f"{path} {error}", file=str(path)) from None
