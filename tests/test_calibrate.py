@@ -192,7 +192,17 @@ def test_tables_are_read_as_they_are_printed(tmp_path: Path) -> None:
         (b"# OSU MPI Latency Test\n1 two\n", "line 2: `two` is no number"),
         (b"# OSU MPI Latency Test\n1 nan\n", "line 2: `nan` is no number"),
         (b"# OSU MPI Latency Test\n1 0.0\n", "line 2: `0.0` is no measured value"),
-        (b"# OSU MPI Latency Test\n4 1\n2 1\n", "line 3: 2 comes after 4"),
+        (b"# OSU MPI Latency Test\n4 1\n4 1\n", "line 3: the size 4 is there already, in line 2"),
+        (b"64 1.9\n# OSU MPI Latency Test\n128 2\n", "line 1: it is a row of numbers before the title"),
+        (b"# OSU MPI Latency Test\n# Size Latency (us)\n1 2 3\n", "line 3: 3 columns, where the heading has 2"),
+        (b"# OSU MPI Latency Test\n1 2\n# Size Latency (us)\n", "line 2: it is a row of numbers before the heading"),
+        (b"# OSU MPI Latency Test v7.5\n# Size Avg Latency(us) Validation\n1 2 Fail\n", "line 3: the validation"),
+        (b"# nThread 1 nGpus 8 minBytes 8\n8 2 float sum -1 17.3\n", "line 1: tables of nccl-tests cannot be fitted to"),
+        (b"  RDMA_Write BW Test\n 65536 5000 2700\n", "line 1: tables of perftest cannot be fitted to"),
+        (b"benchmark,ranks,size_B,latency_us\nosu_latency,1e999,64,1.9\n", "line 2: ranks = 1e999 is out of range"),
+        (b"benchmark,window,size_B,latency_us\nosu_bw,1e999,64,1.9\n", "line 2: window = 1e999 is out of range"),
+        (b"size_B,bytes,time_us\n1,2,3\n", "line 1: the columns `size_B` and `bytes`"),
+        (b"size_B,time_us,latency_us\n1,2,3\n", "line 1: the columns `time_us` and `latency_us`"),
         (b"# OSU MPI Latency Test\n99999999999 1\n", "line 2: `99999999999` is no number that can be here"),
         (b"# OSU MPI Latency Test\n1 \xff\n", "line 2: it is no text"),
         (b"# OSU MPI Latency Test\n# [ pairs: 999999 ]\n1 1\n", "line 2: pairs = 999999 is out of range"),
@@ -224,6 +234,65 @@ def test_what_is_wrong_with_a_table_has_its_line(tmp_path: Path, text: bytes, wr
         calibrate.read(path)
     assert wrong in str(caught.value)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Allreduce Latency Test v5.6.2",
+        "All-to-All Personalized Exchange Latency Test v5.6.2",
+        "Broadcast Latency Test v7.0",
+        "Multi Latency Test",
+        "Multi-threaded Latency Test v7.4",
+        "Non-blocking Allreduce Latency Test v7.5",
+        "_Put Latency Test v5.6.2",
+        "_Put Bi-directional Bandwidth Test v5.6.2",
+        "_Get Bandwidth Test",
+        "-CUDA Reduce_scatter Latency Test v7.5",
+    ],
+)
+def test_benchmarks_of_the_family_are_refused_by_name(tmp_path: Path, title: str) -> None:
+    """Catches a collective or one-sided benchmark that is fitted as if two ranks sent messages."""
+    path = tmp_path / "table.txt"
+    written = f"OSU MPI{title}" if title[0] in "_-" else f"OSU MPI {title}"
+    path.write_text(f"# {written}\n# Size       Avg Latency(us)\n1   8.00\n64   8.03\n")
+    with pytest.raises(ct.ExperimentError) as caught:
+        calibrate.read(path)
+    assert f"line 1: `{written}` cannot be fitted to" in str(caught.value)
+
+
+@pytest.mark.parametrize("title", ["MPI Latency Test v3.1.1", "MPI-CUDA Latency Test v7.5", "MPI Latency Test (Version 2.0)"])
+def test_lines_around_a_table_are_left_out_and_counted(tmp_path: Path, title: str) -> None:
+    """Catches a line of mpirun, a prompt or a fence that is taken for a row, or left out without a word."""
+    path = tmp_path / "table.txt"
+    table = f"# OSU {title}\n# Size          Latency (us)\n0                       1.82\n1024                       3.0\n"
+    path.write_text(table)
+    (bare,) = calibrate.read(path)
+    assert bare.notes == []
+    noise = "[login01:12345] mca_base: unable to open mca_pnet_opa\n```\n$ mpirun -n 2 ./osu_latency\n"
+    path.write_text(f"{noise}{table}```\n[cn01:999] 1 more process has sent help message\n")
+    (found,) = calibrate.read(path)
+    assert [(row.size, row.value) for row in found.rows] == [(0, 1820.0), (1024, 3000.0)]
+    assert found.notes == ["5 lines that are no rows are left out (the first: line 1)"]
+    path.write_text(table.replace("# Size          Latency (us)", "# Latency (us)  Size").replace("0   ", "1.82 ", 1))
+    with pytest.raises(ct.ExperimentError):
+        calibrate.read(path)
+    path.write_text(f"# OSU {title}\n# Latency (us)     Size\n1.82    0\n3.0   1024\n")
+    (turned,) = calibrate.read(path)
+    assert [(row.size, row.value) for row in turned.rows] == [(0, 1820.0), (1024, 3000.0)]
+
+
+def test_what_imb_could_not_measure_is_counted(tmp_path: Path) -> None:
+    """Catches a row of a table without a value that ends the reading, and benchmarks of two programs in one file."""
+    path = tmp_path / "table.txt"
+    path.write_text(
+        printed("PingPong")
+        + '  67108864   10  ... out-of-mem.; needed X=   0.126 GB; use flag "-mem 0.128"\n'
+        + printed("osu-latency")
+    )
+    tables = calibrate.read(path)
+    assert [table.kind for table in tables] == ["osu-latency", "ping-pong"]
+    assert tables[0].notes == ["1 row without a value is left out: IMB had no memory or no time for it"]
 
 
 def test_the_command_answers_a_garbled_table_in_one_error(cutthrough: Callable[..., Any], tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 use crate::MachineError;
 
-/// The most hosts of a list.
-pub(crate) const MAX_HOSTS: usize = 1 << 22;
+/// The most hosts of a list, and of all lists of a file: a machine that is read from a file has no more ports.
+pub(crate) const MAX_HOSTS: usize = 1 << 20;
 
 /// The hosts of a list, in its order, leading zeros kept.
 ///
@@ -18,7 +18,7 @@ pub(crate) fn expand(list: &str) -> Result<Vec<String>, MachineError> {
         }
         hosts.extend(expand_one(item, list)?);
         if hosts.len() > MAX_HOSTS {
-            return Err(wrong(list, "names more than 4,194,304 hosts"));
+            return Err(wrong(list, "names more than 1,048,576 hosts"));
         }
     }
     Ok(hosts)
@@ -60,7 +60,7 @@ fn expand_one(item: &str, list: &str) -> Result<Vec<String>, MachineError> {
         let Some((inside, behind)) = after.split_once(']') else { return Err(wrong(list, "does not close a bracket")) };
         let numbers = numbers(inside, list)?;
         if names.len().saturating_mul(numbers.len()) > MAX_HOSTS {
-            return Err(wrong(list, "names more than 4,194,304 hosts"));
+            return Err(wrong(list, "names more than 1,048,576 hosts"));
         }
         names =
             names.iter().flat_map(|name| numbers.iter().map(move |number| format!("{name}{before}{number}"))).collect();
@@ -84,7 +84,7 @@ fn numbers(inside: &str, list: &str) -> Result<Vec<String>, MachineError> {
             return Err(wrong(list, "has a range that ends before it begins"));
         }
         if last - first >= MAX_HOSTS as u64 || found.len() > MAX_HOSTS {
-            return Err(wrong(list, "names more than 4,194,304 hosts"));
+            return Err(wrong(list, "names more than 1,048,576 hosts"));
         }
         let width = from.len();
         found.extend((first..=last).map(|number| format!("{number:0width$}")));

@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 
 use super::Wiring;
-use super::hostlist::expand;
+use super::hostlist::{MAX_HOSTS, expand};
 use super::wiring::natural;
 use crate::MachineError;
 
@@ -57,7 +57,7 @@ pub(crate) fn recognize(text: &str) -> bool {
 /// # Errors
 /// At the line of an unknown key, of a switch or node that is named twice or below itself, or of a child without a line.
 pub(crate) fn read(text: &str, include: Include<'_>) -> Result<Wiring, MachineError> {
-    let mut reader = Reader { include, files: 1, switches: Vec::new(), speeds: 0, sizes: 0 };
+    let mut reader = Reader { include, files: 1, switches: Vec::new(), names: 0, speeds: 0, sizes: 0 };
     reader.file(text, None)?;
     let mut wiring = tree(reader.switches)?;
     let (is, rest) = (["is", "are"], "left out: Slurm gives it no unit");
@@ -70,6 +70,8 @@ struct Reader<'a> {
     include: Include<'a>,
     files: usize,
     switches: Vec<Switch>,
+    /// Names in the lists of all lines.
+    names: usize,
     speeds: u64,
     sizes: u64,
 }
@@ -125,6 +127,10 @@ impl Reader<'_> {
         }
         if switch.name.is_empty() {
             return Err(wrong("the line has no SwitchName or BlockName".to_owned()));
+        }
+        self.names += switch.nodes.len() + switch.switches.len();
+        if self.names > MAX_HOSTS {
+            return Err(wrong(format!("the file names more than {MAX_HOSTS} switches and nodes")));
         }
         self.switches.push(switch);
         Ok(())

@@ -16,7 +16,7 @@
 use serde::Deserialize;
 
 use super::Wiring;
-use super::hostlist::expand;
+use super::hostlist::{MAX_HOSTS, expand};
 use super::slurm::{Switch, tree};
 use crate::MachineError;
 
@@ -92,8 +92,8 @@ pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
         return Err(MachineError::new(message));
     }
     let switches = match (&entry.tree, &entry.block) {
-        (Some(tree), _) => tree.switches.iter().map(of_tree).collect::<Result<Vec<_>, _>>()?,
-        (None, Some(blocks)) => blocks.blocks.iter().map(of_block).collect::<Result<Vec<_>, _>>()?,
+        (Some(tree), _) => within(tree.switches.iter().map(of_tree))?,
+        (None, Some(blocks)) => within(blocks.blocks.iter().map(of_block))?,
         (None, None) => {
             let what = if entry.flat.unwrap_or(false) { "is flat" } else { "has neither `tree` nor `block`" };
             let message = format!("the topology {} {what}, so that it says nothing of distances", entry.topology);
@@ -109,10 +109,15 @@ pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
     Ok(wiring)
 }
 
-/// Refuses brackets that are nested deeper than any of these files: the time to read them grows with the square of the depth.
+/// Refuses lists that are nested deeper than any of these files, in brackets or by indicators in one line (`- - -`): the time to read
+/// them grows with the square of the depth.
 fn check_depth(text: &str) -> Result<(), MachineError> {
     let mut depth = 0_u32;
     for (number, line) in (1..).zip(text.lines()) {
+        let indicators = line.split_whitespace().take_while(|word| matches!(*word, "-" | "?"));
+        if indicators.count() > MAX_DEPTH as usize {
+            return Err(MachineError::at(number, format!("lists are nested deeper than {MAX_DEPTH}")));
+        }
         for byte in line.bytes() {
             match byte {
                 b'[' | b'{' => depth += 1,
@@ -125,6 +130,20 @@ fn check_depth(text: &str) -> Result<(), MachineError> {
         }
     }
     Ok(())
+}
+
+/// The switches of a file, whose lists are not too long together.
+fn within(switches: impl Iterator<Item = Result<Switch, MachineError>>) -> Result<Vec<Switch>, MachineError> {
+    let (mut found, mut names) = (Vec::new(), 0);
+    for switch in switches {
+        let switch = switch?;
+        names += switch.nodes.len() + switch.switches.len();
+        if names > MAX_HOSTS {
+            return Err(MachineError::new(format!("it names more than {MAX_HOSTS} switches and nodes")));
+        }
+        found.push(switch);
+    }
+    Ok(found)
 }
 
 fn list(text: Option<&String>) -> Result<Vec<String>, MachineError> {

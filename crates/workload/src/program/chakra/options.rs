@@ -1,7 +1,11 @@
 //! How traces are read.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
+
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use super::error::ChakraError;
 
@@ -41,6 +45,35 @@ impl Options {
     }
 }
 
+/// Process groups as a file has them: each name once.
+struct Written(BTreeMap<String, Vec<u32>>);
+
+impl<'de> Deserialize<'de> for Written {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        source.deserialize_map(GroupsVisitor).map(Self)
+    }
+}
+
+struct GroupsVisitor;
+
+impl<'de> Visitor<'de> for GroupsVisitor {
+    type Value = BTreeMap<String, Vec<u32>>;
+
+    fn expecting(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        let mut found = BTreeMap::new();
+        while let Some((name, ranks)) = entries.next_entry::<String, Vec<u32>>()? {
+            if found.insert(name.clone(), ranks).is_some() {
+                return Err(A::Error::custom(format!("the group `{}` is there twice", name.escape_debug())));
+            }
+        }
+        Ok(found)
+    }
+}
+
 /// Reads the process groups of a file: an object with a list of ranks for each name, as ASTRA-sim's.
 ///
 /// # Errors
@@ -48,7 +81,7 @@ impl Options {
 pub fn read_groups(path: &Path) -> Result<BTreeMap<String, Vec<u32>>, ChakraError> {
     let file = path.display().to_string();
     let text = super::text_of(path, units::input::SHORT_TABLE)?;
-    serde_json::from_str(&text).map_err(|error| {
+    serde_json::from_str(&text).map(|Written(groups)| groups).map_err(|error| {
         let reason = format!("{error}: it is an object with a list of ranks for each process group");
         ChakraError::Json { file, reason }
     })

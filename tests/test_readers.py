@@ -1,0 +1,150 @@
+"""Readers account for all of their input: properties and mutated files, over every format that the code lists."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import cutthrough as ct
+import pytest
+from cutthrough import _core
+
+from . import fuzz_readers as fuzz
+from .readers import FORMATS, SAMPLES, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SEED = int(os.environ.get("CUTTHROUGH_TEST_SEED", "7"))
+TEXTS = [sample for sample in SAMPLES if any(isinstance(part, list | tuple) for part in sample.parts)]
+
+
+def named(sample: Sample) -> str:
+    """The name of a case."""
+    return f"{sample.format}-{sample.name}"
+
+
+def outcome(sample: Sample, folder: Path, content: bytes) -> Any:
+    """What a reader finds, or the error that refuses the file."""
+    try:
+        return sample.read(sample.write(folder, content))
+    except (ct.ExperimentError, ValueError) as error:
+        return f"refused: {error}"
+
+
+def test_every_format_has_a_sample() -> None:
+    """Catches a new reader that no test knows, and a format of which the list has lost the reader."""
+    assert sorted({sample.format for sample in SAMPLES}) == sorted(FORMATS)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=named)
+def test_samples_are_read(sample: Sample, tmp_path: Path) -> None:
+    """Catches a sample that is refused, so that the properties below would hold for nothing."""
+    assert not str(outcome(sample, tmp_path, sample.content)).startswith("refused")
+
+
+@pytest.mark.parametrize("sample", TEXTS, ids=named)
+def test_the_order_of_rows_lines_and_sections_says_nothing(sample: Sample, tmp_path: Path) -> None:
+    """Catches numbers that are given in the order of the file, and a heading or a section that has to come first."""
+    draw = random.Random(SEED)
+    whole = sample.read(sample.write(tmp_path))
+
+    def orders(units: list[str]) -> list[list[str]]:
+        return [units[::-1], *(draw.sample(units, len(units)) for _ in range(4))]
+
+    for content in sample.changed(orders, ordered=False):
+        assert outcome(sample, tmp_path, content) == whole, content.decode()
+
+
+@pytest.mark.parametrize("sample", TEXTS, ids=named)
+@pytest.mark.parametrize("times", [0, 2], ids=["dropped", "doubled"])
+def test_what_is_dropped_or_doubled_is_seen(sample: Sample, tmp_path: Path, times: int) -> None:
+    """Catches a row, a line or a section whose loss or repetition changes nothing that is shown."""
+    whole = sample.read(sample.write(tmp_path))
+
+    def changes(units: list[str]) -> list[list[str]]:
+        return [[*units[:at], *units[at : at + 1] * times, *units[at + 1 :]] for at in range(len(units))]
+
+    for content in sample.changed(changes, ordered=True):
+        assert outcome(sample, tmp_path, content) != whole, content.decode()
+
+
+def test_mutated_files_are_read_or_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a panic, a traceback, a reader that takes all memory or many seconds: the short form of `fuzz_readers`."""
+    report = fuzz.in_process(3000, SEED, workers=1)
+    with capsys.disabled():
+        print(report.text)  # noqa: T201
+    assert not report.faults
+    assert report.accepted_share >= fuzz.LEAST_ACCEPTED
+
+
+def test_commands_answer_mutated_files(tmp_path: Path) -> None:
+    """Catches another exit status than 0 and 2, and a traceback."""
+    report = fuzz.by_command(6, SEED, tmp_path)
+    assert not report.faults
+
+
+@pytest.mark.long
+def test_many_mutated_files_are_read_or_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As above: 100,000 files in processes of 2 GB, 1,000 commands."""
+    reports = [fuzz.in_process(100_000, SEED, workers=2), fuzz.by_command(1000, SEED, tmp_path)]
+    with capsys.disabled():
+        for report in reports:
+            print(report.text)  # noqa: T201
+    assert not [fault for report in reports for fault in report.faults]
+    assert all(report.accepted_share >= fuzz.LEAST_ACCEPTED for report in reports)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=named)
+def test_what_has_no_end_is_refused_at_its_limit(sample: Sample, tmp_path: Path) -> None:
+    """Catches a reader that takes all memory for a file that has grown too large. The file is sparse."""
+    limit = next(most for _, most, formats in _core.INPUTS if sample.format in formats)
+    if limit > 1 << 40:
+        pytest.skip("its reader keeps a window of the file")
+    path = sample.write(tmp_path)
+    with path.open("r+b") as file:
+        file.truncate(limit + 1)
+    with pytest.raises((ct.ExperimentError, ValueError), match="larger than"):
+        sample.read(path)
+
+
+WAITING = """
+import sys, cutthrough as ct
+from cutthrough.cli import main
+sys.argv = ["cutthrough", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("arguments", [("check", "{}"), ("check", "e.toml"), ("map", "-g", "stencil:4", "-m", "{}")])
+def test_ctrl_c_ends_the_wait_for_a_pipe(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """Catches a wait that swallows the signal, for an experiment, a file that it includes, and a machine."""
+    import signal
+    import time
+
+    pipe = tmp_path / "pipe.toml"
+    os.mkfifo(pipe)
+    (tmp_path / "e.toml").write_text('include = "pipe.toml"\n')
+    words = [sys.executable, "-c", WAITING, *(str(pipe) if word == "{}" else word for word in arguments)]
+    ran = subprocess.Popen(
+        words,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    time.sleep(2.0)
+    assert ran.poll() is None
+    ran.send_signal(signal.SIGINT)
+    try:
+        _, error = ran.communicate(timeout=20)
+    finally:
+        ran.kill()
+    assert ran.returncode in {1, 130, -2}, error
+    assert "Traceback" not in error
