@@ -8,7 +8,6 @@
 //! Places are indices into the machine's allocation. A torus or mesh answers from coordinates, everything else from a table
 //! of the hops between the routers that have allocated nodes.
 
-use rayon::prelude::*;
 use routing::PathLengths;
 use topology::Topology;
 use units::{NodeId, RouterId};
@@ -318,7 +317,7 @@ fn table(topology: &dyn Topology, home: &[RouterId]) -> Result<TableHops, Machin
     if let Some(&first) = routers.first() {
         fits(routers.len(), row(first).width())?;
     }
-    let rows: Vec<Cells> = routers.par_iter().map(|&from| row(from)).collect();
+    let rows = workers::map(&routers, |&from| row(from));
     fits(routers.len(), rows.iter().map(Cells::width).max().unwrap_or(1))?;
     let row_of = |router: &RouterId| routers.partition_point(|other| other < router) as u32;
     let of_place = home.iter().map(row_of).collect();

@@ -177,10 +177,9 @@ proptest! {
         let graph = random_graph(90, 3, seed);
         for strategy in [StrategyName::Auto, StrategyName::Hierarchical, StrategyName::Multilevel] {
             let on = |threads: usize| {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
-                pool.install(|| solve(&graph, &machine, &MapSpec { seed, ..spec(strategy) }, &[]).expect("a mapping"))
+                workers::limited(threads, || solve(&graph, &machine, &MapSpec { seed, ..spec(strategy) }, &[]))
             };
-            prop_assert_eq!(on(1), on(3));
+            prop_assert_eq!(on(1).expect("a mapping"), on(3).expect("a mapping"));
         }
     }
 }

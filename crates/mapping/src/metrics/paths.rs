@@ -1,6 +1,5 @@
 //! The channels that a flow between two places uses, pair by pair: what searches by channel load add and take away.
 
-use rayon::prelude::*;
 use routing::{PairPaths, PathFollower, RoutingContractError, RoutingSpec, Shares};
 use topology::Channels;
 use units::NodeId;
@@ -127,11 +126,9 @@ impl All<'_> {
             return Ok(None);
         }
         let (kind_of, copies) = kinds(&self.signatures(channels)?);
-        let found: Result<Vec<Compressed>, RoutingContractError> = (0..rows)
-            .into_par_iter()
-            .map_init(|| self.paths.follower(), |follower, dst| self.compressed(follower, dst, &kind_of))
-            .collect();
-        let found = found?;
+        let compressed = |follower: &mut PathFollower<'_>, dst| self.compressed(follower, dst, &kind_of);
+        let found = workers::map_with(0..rows, 1, || self.paths.follower(), compressed);
+        let found: Vec<Compressed> = found.into_iter().collect::<Result<_, _>>()?;
         if found.iter().map(|row| row.entries.len()).sum::<usize>() > MOST_KEPT {
             return Ok(None);
         }
@@ -160,11 +157,17 @@ impl All<'_> {
     fn signatures(&self, channels: usize) -> Result<Vec<Signature>, RoutingContractError> {
         let empty = || vec![Signature::default(); channels];
         let add = |state, dst| self.sign(state, dst);
-        let sums = (0..self.nodes.len()).into_par_iter().try_fold(|| (self.paths.follower(), empty()), add);
-        sums.map(|done| done.map(|(_, sums)| sums)).try_reduce(empty, |mut one, other| {
-            one.iter_mut().zip(other).for_each(|(sum, other)| merge(sum, other));
-            Ok(one)
-        })
+        let (_, sums) = workers::try_fold(
+            0..self.nodes.len(),
+            || (self.paths.follower(), empty()),
+            add,
+            |one, other| {
+                let (follower, mut sums) = one;
+                sums.iter_mut().zip(other.1).for_each(|(sum, other)| merge(sum, other));
+                (follower, sums)
+            },
+        )?;
+        Ok(sums)
     }
 
     /// Adds the paths of all rows to one to the signatures of their channels.

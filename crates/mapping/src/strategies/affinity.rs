@@ -1,6 +1,5 @@
 //! The weights between pairs of tasks: the form of the graph that strategies use.
 
-use rayon::prelude::*;
 use workload::tasks::{Phase, TaskGraph};
 
 /// One end of an edge.
@@ -53,7 +52,7 @@ impl Affinity {
             pieces.push(row);
             rest = others;
         }
-        let kept: Vec<u32> = pieces.into_par_iter().map(merge_row).collect();
+        let kept = workers::map(pieces, merge_row);
         let mut first = Vec::with_capacity(tasks + 1);
         let mut edges = Vec::with_capacity(kept.iter().map(|&kept| kept as usize).sum());
         first.push(0);

@@ -6,8 +6,6 @@
 //! depend on threads. With an objective that counts the most loaded channel, the best by the objective and the best by
 //! hop-bytes are searched further by channel loads, and the best of all mappings by the objective is chosen.
 
-use rayon::prelude::*;
-
 use super::affinity::Affinity;
 use super::annealing::{Schedule, anneal, steps_for};
 use super::applications::namd::{self, Scheme};
@@ -18,7 +16,7 @@ use super::{bisection, embedding, geometric, greedy, grids, parts, simple};
 use crate::{ChannelUse, Mapping, MappingError, Objective, Problem, Room, channel_use};
 
 /// Bisections that are tried where they are quick.
-const BISECTIONS: u64 = 8;
+const BISECTIONS: u32 = 8;
 /// Edge ends of a graph above which only one bisection is tried.
 const MANY: usize = 400_000;
 /// Tasks up to which a graph is searched as a whole.
@@ -128,9 +126,9 @@ impl<'a> Work<'a> {
 
     fn bisections(&self) -> Result<Vec<Mapping>, MappingError> {
         let tries = if self.affinity.ends() > MANY { 1 } else { BISECTIONS };
-        let seed = |number: u64| self.problem.spec.seed.wrapping_add(number << 20);
-        let bisect = |number: u64| bisection::bisect_both(self.problem, &self.affinity, self.room, seed(number));
-        (0..tries).into_par_iter().map(bisect).collect()
+        let seed = |number: u32| self.problem.spec.seed.wrapping_add(u64::from(number) << 20);
+        let bisect = |number| bisection::bisect_both(self.problem, &self.affinity, self.room, seed(number));
+        workers::map(0..tries, bisect).into_iter().collect()
     }
 
     /// The best candidates refined with a share of the budget: as wholes, or the best one part by part if the graph is
@@ -151,10 +149,11 @@ impl<'a> Work<'a> {
     fn refine_wholes(&self, ranked: &[(f64, Mapping)], share: f64) -> Result<Vec<Mapping>, MappingError> {
         let refined = ranked.len().min(REFINED);
         let steps = (steps_for(self.annealing / refined as f64, &self.affinity) as f64 * share) as u64;
-        let anneal = |(number, (_, start)): (usize, &(f64, Mapping))| {
-            anneal(self.problem, &self.affinity, self.room, start, self.schedule(steps, number as u64))
+        let anneal = |number: usize| {
+            let schedule = self.schedule(steps, number as u64);
+            anneal(self.problem, &self.affinity, self.room, &ranked[number].1, schedule)
         };
-        ranked[..refined].par_iter().enumerate().map(anneal).collect()
+        workers::map(0..refined, anneal).into_iter().collect()
     }
 
     /// The schedule of a search with good starts, of several the one with a number.
@@ -195,8 +194,7 @@ impl<'a> Work<'a> {
     fn by_objective(&self, ranked: &[(f64, Mapping)]) -> Result<(Vec<usize>, bool), MappingError> {
         let Problem { graph, machine, spec, .. } = self.problem;
         let used = |(_, mapping): &(f64, Mapping)| channel_use(graph, machine, mapping);
-        let used: Result<Vec<ChannelUse>, MappingError> = ranked.par_iter().map(used).collect();
-        let used = used?;
+        let used: Vec<ChannelUse> = workers::map(ranked, used).into_iter().collect::<Result<_, _>>()?;
         let value = |at: usize| used[at].max * if spec.objective == Objective::Both { ranked[at].0 } else { 1.0 };
         let mut order: Vec<usize> = (0..ranked.len()).collect();
         order.sort_by(|&a, &b| value(a).total_cmp(&value(b)).then(a.cmp(&b)));

@@ -9,8 +9,6 @@
 
 use std::collections::BTreeSet;
 
-use rayon::prelude::*;
-
 use super::affinity::Affinity;
 use super::domains::{halve, middle};
 use super::pace::is_over;
@@ -127,8 +125,8 @@ impl<'a> State<'a> {
                 self.settle(halves, &mut open);
             }
         } else {
-            let cut = |(number, part)| self.cut(part, number as u32, depth);
-            let halves: Vec<[Part; 2]> = parts.into_par_iter().enumerate().map(cut).collect();
+            let numbered: Vec<(u32, Part)> = (0..).zip(parts).collect();
+            let halves = workers::map(numbered, |(number, part)| self.cut(part, number, depth));
             halves.into_iter().for_each(|halves| self.settle(halves, &mut open));
         }
         open

@@ -5,7 +5,6 @@
 //! one of its partners, or exchanges it with one there. A change that raises the value by less than a threshold is kept too
 //! (threshold accepting, Dueck and Scheuer 1990); the threshold falls to nothing. The result is judged by the exact largest load.
 
-use rayon::prelude::*;
 use units::Draw;
 
 use super::affinity::Affinity;
@@ -61,7 +60,7 @@ impl Lowering<'_> {
         let lower = |start: &Mapping| Mapping {
             place_of: with_metric(self.problem.machine.hops(), From { work: self, start: &start.place_of, paths }),
         };
-        starts.par_iter().map(lower).collect()
+        workers::map(starts, lower)
     }
 }
 

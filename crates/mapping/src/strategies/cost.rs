@@ -1,7 +1,5 @@
 //! The figure by which strategies compare mappings.
 
-use rayon::prelude::*;
-
 use super::affinity::{Affinity, Edge};
 use crate::{Mapping, Problem};
 
@@ -14,6 +12,5 @@ pub(crate) fn cost(problem: &Problem<'_>, affinity: &Affinity, mapping: &Mapping
             |edge: &Edge| f64::from(edge.weight) * f64::from(hops.hops(here, mapping.place_of[edge.target as usize]));
         affinity.of(task).iter().map(pay).sum::<f64>()
     };
-    let sums: Vec<f64> = (0..affinity.tasks()).into_par_iter().map(row).collect();
-    sums.iter().sum::<f64>() / 2.0
+    workers::map(0..affinity.tasks(), row).iter().sum::<f64>() / 2.0
 }

@@ -4,8 +4,6 @@
 //! halves' places. Positions are the graph's, or the coordinates of an array that covers all tasks. Every reflection of the
 //! space is tried and the best by hop-bytes kept. Cost: O(tasks log tasks log places).
 
-use rayon::prelude::*;
-
 use super::affinity::Affinity;
 use super::cost::cost;
 use super::domains::halve;
@@ -24,7 +22,7 @@ pub(crate) fn geometric(problem: &Problem<'_>) -> Result<Mapping, MappingError> 
         let mapping = place(problem, &space, signs, room);
         (cost(problem, &affinity, &mapping), mapping)
     };
-    let tried: Vec<(f64, Mapping)> = (0..1 << space.dims.min(3)).into_par_iter().map(reflect).collect();
+    let tried = workers::map(0..1 << space.dims.min(3), reflect);
     let best = tried.into_iter().reduce(|kept, next| if next.0 < kept.0 { next } else { kept });
     best.map(|(_, mapping)| mapping).ok_or(MappingError::Cancelled)
 }

@@ -1,7 +1,5 @@
 //! Which places are near which, for local search.
 
-use rayon::prelude::*;
-
 use super::layout::Near;
 use crate::{GridHops, Hops, Machine, TableHops};
 
@@ -36,7 +34,7 @@ fn by_row(table: &TableHops, count: u32) -> Near {
         near.insert(0, one);
         near
     };
-    let near: Vec<Vec<u32>> = (0..rows).into_par_iter().map(nearest).collect();
+    let near = workers::map(0..rows, nearest);
     Near::Rows { row, near, places }
 }
 

@@ -5,8 +5,6 @@
 //! another. Every part has a random stream of its own, so the result does not depend on the threads. The next round cuts
 //! elsewhere, so that tasks at a border come to be inside a part.
 
-use rayon::prelude::*;
-
 use super::affinity::Affinity;
 use super::annealing::{Schedule, anneal_site};
 use super::domains::halve_at;
@@ -49,7 +47,8 @@ pub(crate) fn anneal_parts(
             tasks_of[part_of[place as usize] as usize].push(task);
         }
         let steps = schedule.steps as f64 / rounds as f64;
-        let work = |(number, (places, own)): (usize, (&Vec<u32>, &Vec<u32>))| {
+        let work = |number: usize| {
+            let (places, own) = (&parts[number], &tasks_of[number]);
             let share = Schedule {
                 steps: (steps * own.len() as f64 / tasks as f64) as u64,
                 // Later rounds improve the borders and keep the rest.
@@ -59,9 +58,8 @@ pub(crate) fn anneal_parts(
             };
             anneal_part(problem, affinity, room, &mapping, (places, own), share)
         };
-        let moved: Result<Vec<Vec<u32>>, MappingError> =
-            parts.par_iter().zip(&tasks_of).enumerate().map(work).collect();
-        for (own, places) in tasks_of.iter().zip(moved?) {
+        for (own, places) in tasks_of.iter().zip(workers::map(0..parts.len(), work)) {
+            let places = places?;
             own.iter().zip(places).for_each(|(&task, place)| mapping.place_of[task as usize] = place);
         }
     }

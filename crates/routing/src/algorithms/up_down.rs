@@ -8,7 +8,6 @@
 //!
 //! This is the rule of `adaptive-up-down` and its kin without the fat-tree.
 
-use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
@@ -87,9 +86,9 @@ impl UpDownSpec {
 
 /// The router whose farthest router is nearest; of several the first.
 pub(crate) fn center(topology: &dyn Topology) -> RouterId {
-    let farthest = |&root: &u32| distances(topology, RouterId(root), |_, _, _| true).into_iter().max();
-    let ranked = (0..topology.routers()).into_par_iter().map(|root| (farthest(&root), root));
-    RouterId(ranked.min().map_or(0, |(_, root)| root))
+    let farthest = |root: u32| distances(topology, RouterId(root), |_, _, _| true).into_iter().max();
+    let farthest = workers::map(0..topology.routers(), farthest);
+    RouterId((0..).zip(farthest).min_by_key(|&(_, hops)| hops).map_or(0, |(root, _)| root))
 }
 
 /// Which direction is up.

@@ -1,6 +1,5 @@
 //! The dependencies of routings without waypoints: destination by destination, or by representatives.
 
-use rayon::prelude::*;
 use topology::{Endpoint, Topology};
 use units::{NodeId, PortId, RouterId, VcClass};
 
@@ -91,8 +90,7 @@ fn visit_destinations(
         if graph.vertices > 0 { visit(walk, masks) } else { Ok(()) }
     };
     let start = || (Walk::new(graph.wiring, routing), Vec::new());
-    let results = nodes.par_iter().with_min_len(LEAST).map_init(start, follow);
-    results.find_map_first(Result::err).map_or(Ok(()), Err)
+    workers::try_each(nodes, LEAST, start, follow)
 }
 
 /// Adds the dependencies of the packets that stand for all, if the routing states them.
@@ -101,12 +99,12 @@ pub(super) fn add_representatives(
     routing: &dyn Routing,
 ) -> Result<(), RoutingContractError> {
     let routers = graph.wiring.ports.len() as u32;
-    let add = |router: u32| {
+    let add = |(): &mut (), router: u32| {
         graph.check_stopped()?;
         let packets = routing.representatives(RouterId(router)).unwrap_or_default();
         packets.into_iter().try_for_each(|packet| TwoHops { graph, routing }.add(RouterId(router), packet))
     };
-    (0..routers).into_par_iter().map(add).find_map_first(Result::err).map_or(Ok(()), Err)
+    workers::try_each(0..routers, 1, || (), add)
 }
 
 /// What a packet does at its next two hops.

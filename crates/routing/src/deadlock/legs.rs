@@ -8,7 +8,6 @@
 //! may wait for whatever anyone at the joint may wait for. That is more than what can happen (a waypoint may be excluded
 //! for a pair of source and destination), which makes the check stricter, never laxer.
 
-use rayon::prelude::*;
 use topology::{Endpoint, Topology};
 use units::{NodeId, PortId, RouterId};
 
@@ -163,8 +162,7 @@ impl<'a> Joints<'a> {
             let follow = |(walk, masks): &mut (Walk<'_>, Vec<u64>), &goal: &Goal| {
                 self.follow(graph, (walk, masks), joints, goal)
             };
-            let ends: Vec<_> = some.par_iter().with_min_len(4).map_init(start, follow).collect();
-            for ends in ends {
+            for ends in workers::map_with(some, 4, start, follow) {
                 self.note(&ends?);
             }
         }

@@ -5,7 +5,6 @@
 //! "for a given traffic matrix, the bottlenecks ... can be computed exactly"). Each leg is then a traffic between routers
 //! that goes directly.
 
-use rayon::prelude::*;
 use topology::{Channels, Topology};
 use units::RouterId;
 
@@ -36,25 +35,18 @@ fn spread(paths: &DirectPaths, flows: &Flows<'_>) -> Vec<f64> {
     let routers = paths.topology.routers() as usize;
     let channels = Channels::new(&paths.topology);
     let block = routers.div_ceil(BLOCKS).max(1);
-    let loads: Vec<Vec<f64>> = (0..routers.div_ceil(block))
-        .into_par_iter()
-        .map(|number| {
-            let mut load = vec![0.0; channels.ports() as usize];
-            for from in number * block..routers.min((number + 1) * block) {
-                flows(from, &mut |to, flow| {
-                    if flow > 0.0 {
-                        go(
-                            paths,
-                            &channels,
-                            &mut load,
-                            Leg { at: RouterId(from as u32), to, memory: Memory::default(), flow },
-                        );
-                    }
-                });
-            }
-            load
-        })
-        .collect();
+    let loads = workers::map(0..routers.div_ceil(block), |number| {
+        let mut load = vec![0.0; channels.ports() as usize];
+        for from in number * block..routers.min((number + 1) * block) {
+            flows(from, &mut |to, flow| {
+                if flow > 0.0 {
+                    let leg = Leg { at: RouterId(from as u32), to, memory: Memory::default(), flow };
+                    go(paths, &channels, &mut load, leg);
+                }
+            });
+        }
+        load
+    });
     let mut sum = vec![0.0; channels.ports() as usize];
     for load in loads {
         add(&mut sum, &load);
@@ -200,7 +192,7 @@ impl<'a> Parted<'a> {
         match self.detours.rule.waypoints {
             Waypoints::Routers => {
                 // All routers of a group are as likely as any, so that a row a group is enough.
-                let rows: Vec<Vec<f64>> = (0..self.groups).into_par_iter().map(|by| self.received_by(by)).collect();
+                let rows = workers::map(0..self.groups, |by| self.received_by(by));
                 spread(paths, &|waypoint, visit| {
                     for (to, flow) in rows[waypoint / a].iter().enumerate() {
                         visit(RouterId(to as u32), flow / a as f64);

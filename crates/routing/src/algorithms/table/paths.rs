@@ -1,6 +1,5 @@
 //! The paths of a table: whether every packet arrives, and by how many hops.
 
-use rayon::prelude::*;
 use topology::{Endpoint, Topology};
 use units::{PortId, RouterId};
 
@@ -51,10 +50,8 @@ pub(super) fn follow(
     starts: usize,
 ) -> Result<Paths, RoutingError> {
     let start = || Search::new(draft, compiled, topology, wiring);
-    let columns = (0..compiled.targets.len()).into_par_iter().with_min_len(LEAST);
-    let results: Vec<Result<Paths, (usize, Lost)>> = columns
-        .map_init(start, |search, column| search.column(column, starts).map_err(|lost| (column, lost)))
-        .collect();
+    let search = |search: &mut Search<'_>, column| search.column(column, starts).map_err(|lost| (column, lost));
+    let results = workers::map_with(0..compiled.targets.len(), LEAST, start, search);
     results.into_iter().try_fold(Paths::default(), |all, found| match found {
         Ok(found) => Ok(all.and(&found)),
         Err((column, lost)) => Err(describe(draft, compiled, column, &lost)),

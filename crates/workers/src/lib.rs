@@ -1,0 +1,182 @@
+//! Threads that share out independent pieces of work. The only crate that uses rayon outside tests.
+//!
+//! Rayon's global pool is never used: a child made by `fork` inherits the pool's queues without its threads, and waits for them for
+//! ever. The pools here belong to a process: a child starts pools of its own. [`limited`] sets the number of threads of one piece of
+//! work; without it there are as many as processors. Results are in the order of the items, whatever the number of threads.
+
+use std::cell::Cell;
+use std::process;
+use std::sync::{Arc, Mutex};
+
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// A pool with its process and its number of threads; 0 stands for as many as processors.
+struct Owned {
+    process: u32,
+    threads: usize,
+    pool: Arc<ThreadPool>,
+}
+
+/// The pools of this process, and in a child those of its parent, which are neither used nor dropped there.
+static POOLS: Mutex<Vec<Owned>> = Mutex::new(Vec::new());
+
+thread_local! {
+    /// The most threads that work of this thread uses; 0 for as many as processors.
+    static LIMIT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Does some work, whose parallel parts use at most `threads` threads.
+pub fn limited<T>(threads: usize, work: impl FnOnce() -> T) -> T {
+    /// Restores the limit, after a panic too.
+    struct Before(usize);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            LIMIT.set(self.0);
+        }
+    }
+    let _before = Before(LIMIT.replace(threads));
+    work()
+}
+
+/// The pool of this process with a number of threads; none if its threads cannot be started.
+fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
+    let build = || ThreadPoolBuilder::new().num_threads(threads).build().ok().map(Arc::new);
+    // A fork may leave the lock taken for ever. Whoever finds it taken has a pool for this call.
+    let Ok(mut pools) = POOLS.try_lock() else { return build() };
+    let process = process::id();
+    if let Some(own) = pools.iter().find(|own| own.process == process && own.threads == threads) {
+        return Some(Arc::clone(&own.pool));
+    }
+    let pool = build()?;
+    pools.push(Owned { process, threads, pool: Arc::clone(&pool) });
+    Some(pool)
+}
+
+/// Does work either in parallel, on threads of a pool, or alone, in this thread.
+fn share<W: Send, T: Send>(work: W, parallel: impl FnOnce(W) -> T + Send, alone: impl FnOnce(W) -> T) -> T {
+    let threads = LIMIT.get();
+    if threads == 1 {
+        return alone(work);
+    }
+    if rayon::current_thread_index().is_some() {
+        return parallel(work);
+    }
+    match pool(threads) {
+        Some(pool) => pool.install(|| parallel(work)),
+        None => alone(work),
+    }
+}
+
+/// What `of` makes of each item, in order.
+pub fn map<I: Send, T: Send>(items: impl IntoItems<I>, of: impl Fn(I) -> T + Sync) -> Vec<T> {
+    map_with(items, 1, || (), |(), item| of(item))
+}
+
+/// What `of` makes of each item, in order. A thread takes at least `least` consecutive items, with a state that `start` makes.
+pub fn map_with<I: Send, S, T: Send>(
+    items: impl IntoItems<I>,
+    least: usize,
+    start: impl Fn() -> S + Sync,
+    of: impl Fn(&mut S, I) -> T + Sync,
+) -> Vec<T> {
+    share(
+        items,
+        |items| items.into_par_iter().with_min_len(least).map_init(&start, &of).collect(),
+        |items| {
+            let mut state = start();
+            items.into_iter().map(|item| of(&mut state, item)).collect()
+        },
+    )
+}
+
+/// Does something with each item; a thread takes at least `least` consecutive ones, with a state that `start` makes.
+///
+/// # Errors
+/// That of the first item, in order, that has one.
+pub fn try_each<I: Send, S, E: Send>(
+    items: impl IntoItems<I>,
+    least: usize,
+    start: impl Fn() -> S + Sync,
+    of: impl Fn(&mut S, I) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    share(
+        items,
+        |items| {
+            let results = items.into_par_iter().with_min_len(least).map_init(&start, &of);
+            results.find_map_first(Result::err).map_or(Ok(()), Err)
+        },
+        |items| {
+            let mut state = start();
+            items.into_iter().try_for_each(|item| of(&mut state, item))
+        },
+    )
+}
+
+/// Folds items into states that `start` makes, one or several a thread, and merges these. The result depends on the threads unless
+/// `merge` is exact, associative and commutative.
+///
+/// # Errors
+/// That of one of the items.
+pub fn try_fold<I: Send, S: Send, E: Send>(
+    items: impl IntoItems<I>,
+    start: impl Fn() -> S + Sync,
+    add: impl Fn(S, I) -> Result<S, E> + Sync,
+    merge: impl Fn(S, S) -> S + Sync,
+) -> Result<S, E> {
+    share(
+        items,
+        |items| items.into_par_iter().try_fold(&start, &add).try_reduce(&start, |one, other| Ok(merge(one, other))),
+        |items| items.into_iter().try_fold(start(), &add),
+    )
+}
+
+/// Items that can be taken in parallel and in order: ranges, vectors and slices.
+pub trait IntoItems<I: Send>:
+    IntoParallelIterator<Item = I, Iter: IndexedParallelIterator> + IntoIterator<Item = I> + Send
+{
+}
+
+impl<I: Send, T> IntoItems<I> for T where
+    T: IntoParallelIterator<Item = I, Iter: IndexedParallelIterator> + IntoIterator<Item = I> + Send
+{
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_of_threads_gives_the_same_in_order() {
+        // Would catch items out of order, an error that is not the first one's, and a limit that outlives its work.
+        for threads in [0, 1, 2, 3] {
+            limited(threads, || {
+                assert_eq!(map(0..100_u32, |item| item * 2), (0..100).map(|item| item * 2).collect::<Vec<_>>());
+                let refused = |(): &mut (), item: u32| if item % 40 == 39 { Err(item) } else { Ok(()) };
+                assert_eq!(try_each(0..100_u32, 1, || (), refused), Err(39));
+                let sum = try_fold(0..100_u32, || 0, |sum, item| Ok::<_, ()>(sum + item), |one, other| one + other);
+                assert_eq!(sum, Ok(4950));
+                let nested = map(0..4_u32, |item| map(0..item, |inner| inner).len());
+                assert_eq!(nested, [0, 1, 2, 3]);
+            });
+        }
+        assert_eq!(LIMIT.get(), 0);
+    }
+
+    #[test]
+    fn one_thread_is_the_caller() {
+        // Would catch work that takes a second processor where one was allowed.
+        let here = std::thread::current().id();
+        limited(1, || assert!(map(0..50_u32, |_| std::thread::current().id()).iter().all(|&id| id == here)));
+    }
+
+    #[test]
+    fn pools_are_kept_unless_their_lock_is_taken() {
+        // A child of a fork may find the lock taken for ever: it would wait without the second way.
+        let one = pool(2).unwrap();
+        assert!(Arc::ptr_eq(&one, &pool(2).unwrap()));
+        let taken = POOLS.lock().unwrap();
+        assert!(!Arc::ptr_eq(&one, &pool(2).unwrap()));
+        drop(taken);
+    }
+}
