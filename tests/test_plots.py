@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -191,6 +192,44 @@ def test_a_long_title_is_broken() -> None:
     title = plots.figure(found, "latency").axes[0].get_title(loc="left")
     assert max(map(len, title.splitlines())) < 70
     assert title.replace("\n", " ").endswith("many words : latency")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a $$x$$ b",
+        "$\\href{x}$",
+        "$a_b$",
+        "<b> & ]]>",
+        "_c",
+        "\x01\x1b[31m",
+        "\u65e5\u672c",
+        "{x} %s",
+        "x" * 5000,
+        "x y " * 900,
+    ],
+)
+def test_text_is_text(text: str, tmp_path: Path) -> None:
+    """Catches names that are taken for formulas or markup, hide their lines, or break the figure or its file."""
+    of = [point(load, a=a, b=text) for a in (text, "other") for load in (0.2, 0.6)]
+    found = Results(points=[Point(own) for own in of], axes=["a", "workload.load"], title=text)
+    drawn = [plots.figure(found, "latency"), plots.faceted(found, "latency", "a"), plots.figure(found, "throughput")]
+    drawn.append(plots.surface(found, "latency_mean_ns", ("workload.load", "a")))
+    for number, figure in enumerate(drawn):
+        for path in plots.write(figure, tmp_path / str(number), ["svg", "png", "pdf"]):
+            if path.suffix == ".svg":
+                # Escapes are undone here; anything that is not XML is an error.
+                words = "".join(ET.parse(path).getroot().itertext())  # noqa: S314
+                assert len(text) > 20 or not text.isprintable() or text in words
+        assert max(figure.get_size_inches()) < 20
+    assert len(legend_of(drawn[0])) == 2
+
+
+def test_marks_of_axes_are_no_formulas() -> None:
+    """Catches logarithmic axes that would show the source of a formula."""
+    rows = [point(0.2, message_size_B=size, latency_mean_ns=size) for size in (1, 100, 10_000, 1_000_000)]
+    axes = plots.figure(results(["message_size_B"], rows), "latency").axes[0]
+    assert not any("$" in str(text.get_text()) for text in [*axes.get_xticklabels(), *axes.get_yticklabels()])
 
 
 def test_labels_of_tables() -> None:

@@ -6,8 +6,6 @@ import base64
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from matplotlib import style
-
 import cutthrough.plots as plots
 from cutthrough.activity import PARTS, has_breakdown, path_parts
 from cutthrough.page.lines import brief
@@ -79,6 +77,6 @@ def _path(point: Mapping[str, Any]) -> tuple[list[list[Any]], str]:
 def _picture(results: Results, name: str) -> str:
     """A figure as an address that holds it."""
     held = BytesIO()
-    with style.context(plots.STYLE):
+    with plots.looks():
         plots.figure(results, name).savefig(held, format="png", dpi=SHARPNESS)
     return f"data:image/png;base64,{base64.b64encode(held.getvalue()).decode('ascii')}"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from matplotlib import style
-
 import cutthrough.keep.atomic as atomic
 from cutthrough.activity import has_breakdown, has_timeline
 from cutthrough.benchmarks import has_table
@@ -13,7 +11,7 @@ from cutthrough.channels import Stored
 from cutthrough.plots import activity, bars, curves, details, heat, surfaces, tables
 from cutthrough.plots import measures as program_times
 from cutthrough.plots import messages as message_times
-from cutthrough.plots.theme import STYLE
+from cutthrough.plots.theme import STYLE, looks
 from cutthrough.points import MANY_PHASES, has_operations, phase_times
 from cutthrough.series import label_of, name_of
 
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from cutthrough.channels import ChannelLoads
     from cutthrough.points import PointTable
 
-__all__ = ["STYLE", "channels", "faceted", "figure", "heat_maps", "save", "surface", "write"]
+__all__ = ["STYLE", "channels", "faceted", "figure", "heat_maps", "looks", "save", "surface", "write"]
 
 #: The figures that can have a panel for each value of a key.
 CURVES: dict[str, Callable[[PointTable, str], Figure]] = {
@@ -72,7 +70,7 @@ def figure(results: PointTable, quantity: str = "latency") -> Figure:
         message = f"no figure of {quantity!r}; there are {', '.join(FIGURES)} and channels"
         raise ValueError(message)
     _check_points(results)
-    with style.context(STYLE):
+    with looks():
         return FIGURES[quantity](results)
 
 
@@ -91,7 +89,7 @@ def faceted(results: PointTable, quantity: str, facets: str) -> Figure:
         message = f"facets are of {', '.join(CURVES)}, and of heat maps; {quantity!r} has none"
         raise ValueError(message)
     _check_points(results)
-    with style.context(STYLE):
+    with looks():
         return CURVES[quantity](results, facets)
 
 
@@ -102,7 +100,7 @@ def surface(results: PointTable, quantity: str, keys: tuple[str | None, str], fa
         ValueError: There is no such key or quantity, no point to draw, or more keys are swept than the figure has.
     """
     _check_points(results)
-    with style.context(STYLE):
+    with looks():
         return surfaces.surface(results, quantity, keys, facets)
 
 
@@ -125,7 +123,7 @@ def channels(results: PointTable, place: int | None = None) -> Figure:
 
 def heat_maps(loads: ChannelLoads, title: str = "") -> Figure:
     """Heat maps of a table of channels."""
-    with style.context(STYLE):
+    with looks():
         return heat.heat_maps(loads, title)
 
 
@@ -204,7 +202,7 @@ def write(drawn: Figure, stem: Path, formats: Sequence[str] = ("png",)) -> list[
         Unwritable: A file cannot be written.
     """
     paths = [stem.with_name(f"{stem.name}.{extension}") for extension in formats]
-    with style.context(STYLE):
+    with looks():
         # Laid out once: a format's resolution would move things a little, and with them what is written next.
         drawn.draw_without_rendering()
         drawn.set_layout_engine("none")

@@ -14,6 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from cutthrough.activity import PARTS, has_breakdown, has_timeline, path_parts
 from cutthrough.plots.legends import below, title_of
+from cutthrough.plots.theme import in_lines
 from cutthrough.series import brief_labels, label_of, name_of
 from cutthrough.units import time_unit
 
@@ -72,7 +73,7 @@ def breakdown(results: PointTable) -> Figure:
     for axes, (label, point) in zip(_rows(figure, len(held)), held, strict=True):
         _bars(axes, point["breakdown"]["ranks"], scale, used)
         axes.set_ylabel(f"Time ({unit})")
-        axes.set_title(label, fontsize="medium", loc="left")
+        axes.set_title(in_lines(label), fontsize="medium", loc="left")
     axes.set_xlabel("Rank")
     below(figure, [Patch(color=COLOURS[name]) for name in used], list(used))
     _title(figure, title_of(figure, results.title, "time of ranks"))
@@ -164,7 +165,7 @@ def timeline(results: PointTable) -> Figure:
         _path(axes, line, scale)
         axes.set_xlim(scale * line["start_ns"], scale * line["end_ns"])
         axes.set_ylabel("Rank" if line["every"] == 1 else f"Rank (every {ordinal(line['every'])})")
-        axes.set_title(label, fontsize="medium", loc="left")
+        axes.set_title(in_lines(label), fontsize="medium", loc="left")
         axes.grid(visible=False)
     axes.set_xlabel(f"Simulated time ({unit})")
     handles: list[Any] = [Patch(color=COLOURS[name]) for name in used]

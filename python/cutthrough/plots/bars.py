@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from cutthrough.plots.curves import LOG_RATIO, log_scale
 from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.strokes import COLOURS, Stroke
+from cutthrough.plots.theme import shown
 from cutthrough.points import MANY_PHASES, half_width, phase_times
 from cutthrough.series import brief_labels, label_of, name_of
 from cutthrough.units import plain_number, time_unit
@@ -115,7 +116,7 @@ def phases(results: PointTable) -> Figure:
         few = max(1, len(values) // 25)
         style = {"color": stroke.colour, "marker": stroke.marker, "linestyle": stroke.dashes, "linewidth": 1.2}
         label = names[results.points.index(point)] or "time of the phase"
-        axes.plot(range(len(values)), values, **style, markevery=few, markersize=3.5, label=label)
+        axes.plot(range(len(values)), values, **style, markevery=few, markersize=3.5, label=shown(label))
     axes.set_ylim(bottom=0)
     axes.set_xlabel("Phase")
     axes.set_ylabel(f"Time of the phase ({unit})")
@@ -142,7 +143,7 @@ def _few_phases(axes: Axes, results: PointTable, times: Sequence[Sequence[float]
         heights = [own[number] if number < len(own) else 0.0 for own in times]
         dimensions = {phase["dimension"] for phase in held} - {None}
         named = f"phase {number}" + (f", dimension {dimensions.pop()}" if len(dimensions) == 1 else "")
-        axes.bar(range(len(times)), heights, bottom=bottom, color=f"C{number}", width=WIDTH, label=named)
+        axes.bar(range(len(times)), heights, bottom=bottom, color=f"C{number}", width=WIDTH, label=shown(named))
         bottom = [low + height for low, height in zip(bottom, heights, strict=True)]
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from cutthrough.calibrate.tables import LEFT
 from cutthrough.calibrate.written import COLUMNS
 from cutthrough.plots.messages import size_text
 from cutthrough.plots.strokes import Stroke
+from cutthrough.plots.theme import plain_marks, shown
+from cutthrough.units import plain_number
 
 if TYPE_CHECKING:
     from cutthrough.calibrate.outcome import Fit
@@ -35,12 +36,20 @@ def calibration(fit: Fit) -> Figure:
             stroke = Stroke.of(place)
             measured = [row.value * factor for row, _ in held]
             axes.plot(sizes, measured, linestyle="none", marker="o", markersize=4, color=stroke.colour)
-            axes.plot(sizes, [value * factor for _, value in held], color=stroke.colour, label=fitted.table.name)
+            axes.plot(sizes, [value * factor for _, value in held], color=stroke.colour, label=shown(fitted.table.name))
         axes.set_xscale("log", base=10 if measure == LEFT else 2)
+        plain_marks(
+            axes.xaxis, plain_number if measure == LEFT else lambda size: size_text(round(size)) if size >= 1 else ""
+        )
         if measure != LEFT:
             axes.set_yscale("log")
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(round(size)) if size >= 1 else ""))
+            plain_marks(axes.yaxis)
         axes.set_xlabel("Time between polls (µs)" if measure == LEFT else "Message")
         axes.set_ylabel(label[0].upper() + label[1:].replace("(us)", "(µs)"))
         axes.legend(fontsize="small", title="points: measured, lines: fitted", title_fontsize="small")
     return figure
+
+
+def _bytes(size: float) -> str:
+    """The mark of a size."""
+    return size_text(round(size)) if size >= 1 else ""

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import LogLocator, NullLocator
 
 from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.strokes import Stroke, mark_points, mark_words
+from cutthrough.plots.theme import in_lines, plain_marks, shown
 from cutthrough.series import facets_of, pick_axis, split
 from cutthrough.units import plain_number, time_unit
 
@@ -231,7 +232,7 @@ def _draw(panel: Panel, line: Series, data: tuple[list[float], list[float]], num
     # A marker on the edge of the axes is drawn whole.
     style: dict[str, Any] = {"color": stroke.colour, "marker": stroke.marker, "linestyle": dashes, "clip_on": False}
     every = 1 if panel.axis.names else _every(len(x))
-    panel.axes.plot(x, y, **style, markevery=every, label=line.label or "mean")
+    panel.axes.plot(x, y, **style, markevery=every, label=shown(line.label or "mean"))
     mark_points(panel.axes, line.points, data, stroke)
     _write_value(panel.axes, x, y, stroke.colour)
     return stroke.colour
@@ -258,7 +259,7 @@ def log_scale(axes: Axes) -> None:
     """A logarithmic y axis with plain numbers at 1, 2 and 5."""
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
+    plain_marks(axes.yaxis)
     axes.yaxis.set_minor_locator(NullLocator())
 
 
@@ -278,4 +279,4 @@ def _finish(figure: Figure, panels: Sequence[Panel], results: PointTable, what: 
         return
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     for panel in panels:
-        panel.axes.set_title(panel.name, fontweight="normal", fontsize=10)
+        panel.axes.set_title(in_lines(panel.name), fontweight="normal", fontsize=10)

@@ -14,6 +14,7 @@ from cutthrough.plots.curves import log_scale
 from cutthrough.plots.legends import below, legend_beside, title_of
 from cutthrough.plots.messages import size_axis
 from cutthrough.plots.strokes import GREY, Stroke
+from cutthrough.plots.theme import shown
 from cutthrough.points import has_series, is_saturated
 from cutthrough.series import brief_labels, label_of, name_of
 from cutthrough.units import time_unit
@@ -57,7 +58,7 @@ def message_sizes(results: PointTable) -> Figure:
         sizes |= set(x)
         stroke = Stroke.of(number)
         look: dict[str, Any] = {"color": stroke.colour, "marker": stroke.marker, "markersize": 4}
-        axes.plot(x, _numbers(own, "slowdown_p50", "slowdown_mean"), **look, label=label or "median")
+        axes.plot(x, _numbers(own, "slowdown_p50", "slowdown_mean"), **look, label=shown(label or "median"))
         axes.plot(x, _numbers(own, "slowdown_p99"), **look, **TAIL)
     size_axis(axes, sorted(sizes))
     if len(sizes) > 1:
@@ -85,7 +86,9 @@ def distribution(results: PointTable) -> Figure:
         label = _marked(name, point)
         spread, stroke = _spread(point), Stroke.of(number)
         x = [_nines(part) for part in spread["part"]]
-        axes.plot(x, spread["slowdown"], color=stroke.colour, linestyle=stroke.dashes, label=label or "all messages")
+        axes.plot(
+            x, spread["slowdown"], color=stroke.colour, linestyle=stroke.dashes, label=shown(label or "all messages")
+        )
     axes.xaxis.set_major_locator(FixedLocator([*map(_nines, PARTS), LAST]))
     names = {round(_nines(part), 6): f"{100 * part:g} %" for part in PARTS} | {LAST: "all"}
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: names.get(round(value, 6), "")))
@@ -130,7 +133,9 @@ def time_series(results: PointTable) -> Figure:
     for line in lines:
         series = line.point["series"]
         x = [scale * time for time in series["time_ns"]]
-        load.step(_edges(x), _led(series["accepted_load"]), where="pre", label=line.label or "all nodes", **line.look())
+        load.step(
+            _edges(x), _led(series["accepted_load"]), where="pre", label=shown(line.label or "all nodes"), **line.look()
+        )
         wait.plot(x, [scale * value for value in series["source_wait_max_ns"]], **line.look())
     _draw_queues(queue, whole, scale)
     load.set_ylabel("Accepted load")
@@ -195,7 +200,7 @@ def _draw_queues(axes: Axes, lines: Sequence[Line], scale: float) -> None:
             for place, own in enumerate(series["queues"]):
                 look = Stroke.of(place)
                 y = [value / 1024 for value in own["max_B"]]
-                axes.plot(x, y, color=look.colour, linestyle=look.dashes, label=own["class"])
+                axes.plot(x, y, color=look.colour, linestyle=look.dashes, label=shown(own["class"]))
             continue
         inner = [own["max_B"] for own in series["queues"] if own["class"] not in ENDS]
         most = [

@@ -18,6 +18,7 @@ from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, MaxNLoc
 from cutthrough.plots.panels import panels
 from cutthrough.plots.scales import HEAT, NOTHING, ink_on, scale_of
 from cutthrough.plots.strokes import Stroke
+from cutthrough.plots.theme import in_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,7 +105,7 @@ def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: s
             extent = (-0.5, ends[0], ends[1], -0.5)
             axes.imshow(cells, cmap=colours, norm=scale, aspect="auto", interpolation="nearest", extent=extent)
             _write(axes, cells, scale, height)
-    figure.suptitle(fill(title, round(TITLE * width)), x=0.01, ha="left", fontweight="bold")
+    figure.suptitle(in_lines(title, round(TITLE * width)), x=0.01, ha="left", fontweight="bold")
     image = ScalarMappable(scale, colours)
     bar = above.colorbar(image, ax=list(grid.flat), label=fill(what, 34), fraction=0.04, aspect=36)
     if shares and (scale.vmax or 0.0) > 1.0:

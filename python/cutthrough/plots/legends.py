@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from textwrap import wrap
+from textwrap import fill
 from typing import TYPE_CHECKING
+
+from cutthrough.plots.theme import LONGEST_NAME, in_lines, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +36,6 @@ GAP = 0.08
 ALONG = 10.0
 #: The height of a character of a name that stands upright, inches.
 UPRIGHT = 0.075
-#: The most characters of a name along an axis.
-LONGEST_NAME = 40
 
 
 def below(figure: Figure, handles: Sequence[Artist], labels: Sequence[str]) -> None:
@@ -43,7 +43,7 @@ def below(figure: Figure, handles: Sequence[Artist], labels: Sequence[str]) -> N
     if not labels:
         return
     room = LEGEND * figure.get_size_inches()[0]
-    texts = ["\n".join(wrap(label, max(20, round(WRAPPED * room)))) or label for label in labels]
+    texts = [in_lines(label, max(20, round(WRAPPED * room))) or label for label in labels]
     longest = max(len(line) for text in texts for line in text.splitlines() or [""])
     columns = max(1, min(MOST_COLUMNS, round(room) // (longest + HANDLE) + 1, len(texts)))
     size = FONT if len(texts) <= FEW else SMALL_FONT
@@ -63,7 +63,7 @@ def legend_beside(axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if not labels:
         return
-    texts = ["\n".join(wrap(label, BESIDE)) or label for label in labels]
+    texts = [in_lines(label, BESIDE) or label for label in labels]
     legend = axes.legend(
         handles, texts, fontsize=SMALL_FONT, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0
     )
@@ -75,7 +75,7 @@ def legend_beside(axes: Axes) -> None:
 
 def name_places(figure: Figure, axes: Axes, names: Sequence[str]) -> None:
     """Names the places 0, 1, ... of the x axis: side by side if they fit, else upright in a taller figure."""
-    short = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in names]
+    short = [shown(name, LONGEST_NAME) for name in names]
     width, height = figure.get_size_inches()
     fits = max(map(len, short), default=0) * len(short) <= ALONG * width
     axes.set_xticks(range(len(short)), short, rotation=0 if fits else 90)
@@ -85,5 +85,5 @@ def name_places(figure: Figure, axes: Axes, names: Sequence[str]) -> None:
 
 def title_of(figure: Figure, title: str, what: str) -> str:
     """The title of a figure: that of the experiment and what is shown, broken to the figure's width."""
-    text = f"{title}: {what}" if title else what.capitalize()
-    return "\n".join(wrap(text, round(TITLE * figure.get_size_inches()[0])))
+    text = f"{shown(title)}: {shown(what)}" if title else shown(what.capitalize())
+    return fill(text, round(TITLE * figure.get_size_inches()[0]))

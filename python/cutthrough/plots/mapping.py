@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib import style
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from cutthrough.channels import Machine as Channels
-from cutthrough.plots import STYLE, colours, heat
+from cutthrough.plots import colours, heat, looks
 from cutthrough.plots.legends import title_of
 from cutthrough.plots.nodes import rows_of
+from cutthrough.plots.theme import in_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,7 +52,7 @@ def figure(mapping: Mapped, what: str, before: Mapped | None = None) -> Figure:
     if what not in FIGURES:
         message = f"no picture of {what!r}; there are {', '.join(FIGURES)}"
         raise ValueError(message)
-    with style.context(STYLE):
+    with looks():
         return FIGURES[what](mapping, before)
 
 
@@ -67,11 +67,11 @@ def hops(mapping: Mapped, before: Mapped | None) -> Figure:
         share = sizes / max(sizes.sum(), 1.0)
         at = np.arange(len(share)) + (place - (len(shown) - 1) / 2) * width
         label = f"{each.strategy}: {each.measures['hops_per_byte']:.3f} hops a byte"
-        axes.bar(at, share, width, label=label)
+        axes.bar(at, share, width, label=in_lines(label))
     axes.set_xlabel("Hops")
     axes.set_ylabel("Share of bytes")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_title(f"{mapping.graph.name} on {mapping.machine.name}")
+    axes.set_title(in_lines(f"{mapping.graph.name} on {mapping.machine.name}"))
     axes.legend()
     return drawn
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib import style
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
 
 from cutthrough.faults import refuse
 from cutthrough.plots.scales import HEAT, NOTHING, scale_of
-from cutthrough.plots.theme import STYLE
+from cutthrough.plots.theme import in_lines, looks
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -45,7 +44,7 @@ def figure(program: WrittenProgram, what: str = "bytes") -> Figure:
         raise refuse("what", f"there is no `{what}`", allowed=list(SHOWN))
     name, unit = SHOWN[what]
     cells, share = cells_of(program, what)
-    with style.context(STYLE):
+    with looks():
         drawn = Figure(figsize=(5.6, 4.8))
         axes = drawn.subplots()
         sent = np.ma.masked_equal(cells, 0.0)
@@ -61,7 +60,7 @@ def figure(program: WrittenProgram, what: str = "bytes") -> Figure:
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(MaxNLocator(MOST_TICKS, integer=True))
             axis.set_major_formatter(FuncFormatter(lambda rank, _: f"{rank:,.0f}"))
-        axes.set_title(f"{program.name}: {program.ranks:,} ranks")
+        axes.set_title(in_lines(f"{program.name}: {program.ranks:,} ranks"))
         label = name if share == 1 else f"{name}, {share} x {share} ranks a cell"
         bar = drawn.colorbar(image, ax=axes, label=label, fraction=0.046)
         bar.ax.yaxis.set_major_formatter(EngFormatter(unit, sep=" " if unit else ""))

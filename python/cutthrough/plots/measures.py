@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from cutthrough.plots.bars import names_of, scale_of_bars
 from cutthrough.plots.legends import below, name_places, title_of
+from cutthrough.plots.theme import shown
 from cutthrough.units import time_unit
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def measures(results: PointTable) -> Figure:
         own = [(place + shift, point[kind]) for place, point in enumerate(held) if kind in point]
         heights = [scale * (found["span_mean_ns"] or 0.0) for _, found in own]
         drawn += heights
-        axes.bar([place for place, _ in own], heights, width=width, color=f"C{number}", label=kind)
+        axes.bar([place for place, _ in own], heights, width=width, color=f"C{number}", label=shown(kind))
         bounds += [(place, scale * found["bound_ns"]) for place, found in own if found["bound_ns"] is not None]
     _draw_bounds(figure, bounds, width)
     name_places(figure, axes, names_of(results))

@@ -10,6 +10,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from cutthrough.plots.curves import log_scale
 from cutthrough.plots.legends import below, title_of
 from cutthrough.plots.strokes import Stroke
+from cutthrough.plots.theme import shown
 from cutthrough.series import Axis, label_of, split
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _over_sizes(axes: Axes, points: list[Point], label: str, number: int) -> Non
     )
     stroke = Stroke.of(number)
     style = {"color": stroke.colour, "marker": stroke.marker, "linestyle": stroke.dashes}
-    axes.plot(x, mean, **style, label=label or "mean")
+    axes.plot(x, mean, **style, label=shown(label or "mean"))
     axes.fill_between(x, low, high, color=stroke.colour, alpha=0.15, linewidth=0)
 
 
@@ -106,7 +107,7 @@ def _over_channels(axes: Axes, point: Point, label: str, number: int) -> None:
         markersize=4,
         markerfacecolor="none",
         color=stroke.colour,
-        label=label or label_of(point["message_size_B"]),
+        label=shown(label or label_of(point["message_size_B"])),
     )
 
 

@@ -11,7 +11,7 @@ from matplotlib import colormaps
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator
 
 from cutthrough.comparison import METRICS
 from cutthrough.details import nested
@@ -19,8 +19,9 @@ from cutthrough.plots.curves import LOG_RATIO
 from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.scales import NOTHING
 from cutthrough.plots.strokes import GREY, Stroke, mark_points, mark_words
+from cutthrough.plots.theme import LONGEST_NAME, in_lines, plain_marks, shown
 from cutthrough.series import MEASURED, brief_labels, facets_of, label_of, pick_axis
-from cutthrough.units import plain_number, unit_of
+from cutthrough.units import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,8 +102,7 @@ def surface(results: PointTable, quantity: str, keys: tuple[str | None, str], fa
     if isinstance(image.norm, LogNorm):
         # Decades alone would leave a bar of less than one without a number.
         bar.ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
-        bar.ax.yaxis.set_minor_formatter(NullFormatter())
+        plain_marks(bar.ax.yaxis)
     below(figure, *mark_words(results.points))
     figure.suptitle(title_of(figure, results.title, heading), x=0.01, ha="left", fontsize=11, fontweight="bold")
     return figure
@@ -197,7 +197,7 @@ def _draw(
     name, cells = panel
     colours, scale = look
     axes.imshow(cells, cmap=colours, norm=scale, aspect="auto", interpolation="nearest", origin="lower")
-    axes.set_title(name, fontweight="normal", fontsize=10)
+    axes.set_title(in_lines(name), fontweight="normal", fontsize=10)
     axes.grid(visible=False)
     points = grid.panels[name]
     few = max(cells.shape) <= WRITTEN
@@ -214,7 +214,7 @@ def _draw(
 
 def _name(figure: Figure, every: Sequence[Axes], grid: Grid) -> None:
     """The names of columns and rows; of many, some at equal distances."""
-    columns, rows = grid.names
+    columns, rows = grid.names[0], [shown(name, LONGEST_NAME) for name in grid.names[1]]
     step = -(-len(columns) // MOST_NAMES)
     name_places(figure, every[0], [name if place % step == 0 else "" for place, name in enumerate(columns)])
     step = -(-len(rows) // MOST_NAMES)

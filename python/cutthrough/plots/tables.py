@@ -9,8 +9,11 @@ from matplotlib.figure import Figure
 from cutthrough.benchmarks import rows
 from cutthrough.plots.curves import log_scale
 from cutthrough.plots.legends import below, title_of
+from cutthrough.plots.messages import size_text
 from cutthrough.plots.strokes import Stroke
+from cutthrough.plots.theme import plain_marks, shown
 from cutthrough.series import brief_labels, label_of, name_of
+from cutthrough.units import plain_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,9 +26,9 @@ __all__ = ["benchmark", "draw"]
 
 Row = dict[str, Any]
 #: What is drawn over what: the row's keys, their factors, the labels of the axes, and whether y is logarithmic.
-BANDWIDTH = (("size_B", 1.0), ("bandwidth_B_per_s", 1e-6), ("Message (bytes)", "Bandwidth (MB/s)"), False)
-TIME = (("size_B", 1.0), ("time_max_ns", 1e-3), ("Message (bytes)", "Time (µs)"), True)
-RATE = (("size_B", 1.0), ("messages_per_s", 1e-6), ("Message (bytes)", "Messages a second (millions)"), True)
+BANDWIDTH = (("size_B", 1.0), ("bandwidth_B_per_s", 1e-6), ("Message", "Bandwidth (MB/s)"), False)
+TIME = (("size_B", 1.0), ("time_max_ns", 1e-3), ("Message", "Time (µs)"), True)
+RATE = (("size_B", 1.0), ("messages_per_s", 1e-6), ("Message", "Messages a second (millions)"), True)
 LEFT = (
     ("interval_ns", 1e-3),
     ("availability", 1.0),
@@ -81,9 +84,10 @@ def draw(axes: Axes, found: Sequence[Row], keys: Sequence[str], form: Form) -> N
             marker=stroke.marker,
             linestyle=stroke.dashes,
             markersize=4,
-            label=label or None,
+            label=shown(label) or None,
         )
     axes.set_xscale("log", base=10 if x == "interval_ns" else 2)
+    plain_marks(axes.xaxis, plain_number if x == "interval_ns" else lambda size: size_text(round(size)))
     if is_log:
         log_scale(axes)
     else:

@@ -11,7 +11,6 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib import style
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import EllipseCollection, LineCollection, PathCollection, PolyCollection
 from matplotlib.colors import to_rgba
@@ -23,7 +22,7 @@ from cutthrough.faults import refuse
 from cutthrough.plots.machine.graph import Graph, Source
 from cutthrough.plots.machine.layouts import Label, Scene, arrange, span
 from cutthrough.plots.scales import HEAT, INK, ink_on, scale_of
-from cutthrough.plots.theme import STYLE
+from cutthrough.plots.theme import in_lines, looks
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -65,7 +64,7 @@ def draw(source: Source, title: str = "", column: str | None = None) -> Figure:
     column = column or getattr(source, "quantity", None)
     whole = Graph.of(source, column)
     scene = arrange(whole)
-    with style.context(STYLE):
+    with looks():
         return _figure(scene, title or str(whole.about["kind"]), whole, column)
 
 
@@ -75,7 +74,7 @@ def svg(source: Source, title: str = "", column: str | None = None) -> str:
     The same machine gives the same text.
     """
     written = StringIO()
-    with style.context(STYLE):
+    with looks():
         draw(source, title, column).savefig(written, format="svg", metadata={"Date": None})
     text = written.getvalue()
     return text[text.index("<svg") :].replace("<svg", '<svg role="img" style="max-width: 100%; height: auto"', 1)
@@ -97,7 +96,7 @@ def _figure(scene: Scene, title: str, whole: Graph, column: str | None) -> Figur
     axes.set_axis_off()
     points = 72 * wide / width
     _fill(axes, scene, points)
-    figure.text(0.02, 1 - 0.1 / size[1], title, va="top", fontweight="bold", fontsize=11)
+    figure.text(0.02, 1 - 0.1 / size[1], in_lines(title), va="top", fontweight="bold", fontsize=11)
     figure.text(0.02, 1 - 0.36 / size[1], caption, va="top", fontsize=8.5, color=INK)
     if scene.graph.has_loads:
         _scale(figure, scene, column, size)
