@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
-from cutthrough.cli.common import WRONG_INPUT, complain, complain_of, described, replace_unencodable
+from cutthrough.cli.common import (
+    WRONG_INPUT,
+    check_arguments,
+    complain,
+    complain_of,
+    described,
+    prepare_streams,
+)
 from cutthrough.cli.complete import joined_words
 
 if TYPE_CHECKING:
@@ -112,8 +119,9 @@ def cutthrough(
 
 def main() -> None:
     """The entry point: runs a command and turns what can go wrong into one message and an exit status."""
-    replace_unencodable(sys.stdout)
+    prepare_streams()
     try:
+        check_arguments(sys.argv[1:])
         with joined_words():
             app()
     except (ValueError, RuntimeError, OSError, ImportError) as error:
@@ -122,6 +130,9 @@ def main() -> None:
 
         if isinstance(error, ExperimentError):
             complain_of(error)
+            sys.exit(WRONG_INPUT)
+        if isinstance(error, UnicodeEncodeError):
+            complain(f"error: {error.object!a} is not text in the encoding {error.encoding}")
             sys.exit(WRONG_INPUT)
         if isinstance(error, RunError | OSError | MissingPackage):
             complain(f"error: {described(error) if isinstance(error, OSError) else error}")

@@ -25,6 +25,8 @@ __all__ = ["FileArgument", "FormatOption", "JobsOption", "JsonOption", "SetOptio
 
 #: Threads up to which nothing is said of them.
 FEW_THREADS = 8
+#: The widest terminal.
+MOST_COLUMNS = 10_000
 #: Exit statuses, besides 0.
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 
@@ -91,12 +93,24 @@ class Stream(Console):
         _drop(self.file)
 
 
+def _forget_odd_sizes() -> None:
+    """Takes impossible sizes of the terminal out of the environment, where libraries read them."""
+    for name in ("COLUMNS", "LINES", "TERMINAL_WIDTH"):
+        size = os.environ.get(name)
+        if size is not None and not (size.isascii() and size.isdigit() and 0 < int(size) <= MOST_COLUMNS):
+            del os.environ[name]
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether a stream is a terminal; it is none where it was closed before the process began."""
+    return stream is not None and stream.isatty()
+
+
+_forget_odd_sizes()
 #: Progress and errors, for the terminal.
 err = Stream(stderr=True, highlight=False, emoji=False)
 #: The answer itself, as text; where there is neither a terminal nor COLUMNS, wide enough for most tables.
-out = Stream(
-    highlight=False, emoji=False, width=None if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit() else 140
-)
+out = Stream(highlight=False, emoji=False, width=None if _is_terminal(sys.stdout) or "COLUMNS" in os.environ else 140)
 
 
 def emit(text: str) -> None:
@@ -108,10 +122,35 @@ def emit(text: str) -> None:
         _drop(sys.stdout)
 
 
-def replace_unencodable(stream: TextIO) -> None:
-    """Has characters that a stream's encoding does not have written as `?`, where they would be errors."""
-    if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
-        stream.reconfigure(errors="replace")
+def prepare_streams() -> None:
+    """Makes the standard streams such that writing is no error.
+
+    A stream that was closed before the process began becomes the null device, also to libraries and child processes:
+    otherwise the next file that is opened would be the standard output. Characters that an encoding lacks become `?`.
+    """
+    while (nowhere := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(nowhere, True)
+    os.close(nowhere)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115  (as long as the process)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in {"strict", "surrogateescape"}:
+            stream.reconfigure(errors="replace")
+
+
+def check_arguments(arguments: list[str]) -> None:
+    """Refuses arguments that are not text: names of files and of what is shown go into results, which are UTF-8.
+
+    Raises:
+        ExperimentError: One has bytes that the locale's encoding does not know.
+    """
+    for argument in arguments:
+        if not argument.isascii() and any("\ud800" <= c <= "\udfff" for c in argument):
+            shown = ascii(os.fsencode(argument))[1:]
+            encoding = sys.getfilesystemencoding()
+            utf8 = None if encoding == "utf-8" else "set PYTHONUTF8=1, or a locale such as C.UTF-8"
+            raise refuse("arguments", f"{shown} is not text in the encoding {encoding}", help=utf8)
 
 
 def _drop(stream: IO[str]) -> None:
