@@ -1,6 +1,6 @@
 //! An experiment, as Python handles it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::exceptions::PyIndexError;
