@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import tarfile
+from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
 COMP, SEND, RECV, COLL = 4, 5, 6, 7
 
@@ -99,3 +101,147 @@ def test_what_is_wrong_is_said_with_its_place(cutthrough: Callable[..., Any], tm
     assert "PREFIX.RANK.et" in refused(cutthrough, str(tmp_path / "lone.et"))
     with pytest.raises(ct.ExperimentError, match="ranks are counted from 0"):
         ct.Program.from_chakra(prefix, groups={"pair": [-1]})
+
+
+#: Traces of PyTorch from Chakra's own tests, where they are at hand.
+PYTORCH = Path("/work/shared/data/ai/chakra")
+needs_traces = pytest.mark.skipif(not PYTORCH.is_dir(), reason=f"the traces of {PYTORCH} are absent")
+#: What names of collective operations contain.
+OPERATIONS = ("allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "barrier", "gather", "scatter", "reduce")
+
+
+def unpacked(archive: str, member: str, folder: Path) -> Path:
+    """A file of an archive."""
+    with tarfile.open(PYTORCH / archive) as held:
+        found = held.extractfile(member)
+        assert found is not None
+        path = folder / Path(member).name
+        path.write_bytes(found.read())
+    return path
+
+
+def fields_of(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """The fields of a protobuf message, by the wire format alone."""
+    at = 0
+
+    def number() -> int:
+        nonlocal at
+        value, shift = 0, 0
+        while True:
+            byte = message[at]
+            at, value, shift = at + 1, value | (byte & 0x7F) << shift, shift + 7
+            if byte < 0x80:
+                return value
+
+    while at < len(message):
+        key = number()
+        if key & 7 == 0:
+            yield key >> 3, number()
+            continue
+        length = {1: 8, 5: 4}[key & 7] if key & 7 != 2 else number()
+        yield key >> 3, message[at : at + length]
+        at += length
+
+
+def numbers_of(held: int | bytes) -> list[int]:
+    """The numbers of a repeated field, packed or not."""
+    if isinstance(held, int):
+        return [held]
+    found, value, shift = [], 0, 0
+    for byte in held:
+        value, shift = value | (byte & 0x7F) << shift, shift + 7
+        if byte < 0x80:
+            found, value, shift = [*found, value], 0, 0
+    return found
+
+
+def counted_in_protobuf(content: bytes) -> dict[str, int]:
+    """Nodes, dependencies, collective operations and bytes of a file, by a walk over its fields."""
+    counts: Counter[str] = Counter()
+    messages = [held for _, held in fields_of(b"".join(_tagged(content)))]
+    for message in messages[1:]:
+        assert isinstance(message, bytes)
+        counts["nodes"] += 1
+        kind, attributes = 0, {}
+        for number, held in fields_of(message):
+            if number in {4, 5}:
+                counts["control_dependencies" if number == 4 else "data_dependencies"] += len(numbers_of(held))
+            kind = held if number == 3 and isinstance(held, int) else kind
+            if number == 10 and isinstance(held, bytes):
+                own = dict(fields_of(held))
+                attributes[own.pop(1)] = next((value for key, value in own.items() if key != 2), b"")
+        # A call of the processor has no size: a kernel carries it out.
+        is_call = attributes.get(b"is_cpu_op") == 1 and not {b"comm_size", b"comm_type"} & set(attributes)
+        if kind == COLL and not is_call:
+            counts["collectives"] += 1
+            size = attributes.get(b"comm_size", 0)
+            counts["collective_bytes"] += size if isinstance(size, int) else 0
+    return counts
+
+
+def _tagged(content: bytes) -> Iterator[bytes]:
+    """The messages of a file, each behind its length, as fields 1."""
+    at = 0
+    while at < len(content):
+        begin, length, shift = at, 0, 0
+        while True:
+            byte = content[at]
+            at, length, shift = at + 1, length | (byte & 0x7F) << shift, shift + 7
+            if byte < 0x80:
+                break
+        yield b"\x0a" + content[begin : at + length]
+        at += length
+
+
+@needs_traces
+@pytest.mark.parametrize(
+    ("archive", "member"),
+    [
+        ("json_trace.tar.gz", "jsonData/chakra.0.json"),
+        ("json_trace.tar.gz", "jsonData/small_chakra.0.json"),
+        ("feeder_tests_trace.tar.gz", "tests/data/chakra.0.et"),
+    ],
+)
+def test_traces_of_pytorch_are_read_whole(archive: str, member: str, tmp_path: Path) -> None:
+    """Catches nodes, dependencies, operations or bytes that the reader loses: a count by the files alone."""
+    path = unpacked(archive, member, tmp_path)
+    program = ct.Program.from_chakra(path)
+    found = program.contents
+    assert found is not None
+    if path.suffix == ".et":
+        counts = counted_in_protobuf(path.read_bytes())
+    else:
+        nodes = json.loads(path.read_text())["workload_graph"]
+        collectives = [node for node in nodes if node["NodeType"] == COLL and not node["is_cpu_op"]]
+        counts = Counter(
+            nodes=len(nodes),
+            data_dependencies=sum(len(node.get("data_deps", [])) for node in nodes),
+            control_dependencies=sum(len(node.get("ctrlDeps", [])) for node in nodes),
+            collectives=len(collectives),
+            collective_bytes=sum(node.get("comm_size", 0) for node in collectives),
+        )
+    assert counts["nodes"] > 0
+    assert found == {name: counts[name] for name in found}
+    assert program.ranks == 1
+    assert program.notes
+
+
+@needs_traces
+def test_a_trace_of_the_host_is_read_whole(tmp_path: Path) -> None:
+    """Catches calls of the communication library that are lost, and bytes of other tensors than those that are sent."""
+    path = unpacked("1.0.2-chakra.0.0.4.tgz", "1.0.2-chakra.0.0.4.json", tmp_path)
+    nodes = json.loads(path.read_text())["nodes"]
+    counts: Counter[str] = Counter(nodes=len(nodes))
+    for node in nodes:
+        counts["control_dependencies"] += node["ctrl_deps"] != node["id"]
+        values = node["inputs"]["values"]
+        name = next((value for value in values if isinstance(value, str)), "").replace("_", "").lower()
+        if node["name"] == "record_param_comms" and any(own in name for own in OPERATIONS):
+            counts["collectives"] += 1
+            tensors = values[0] if values and isinstance(values[0], list) else []
+            counts["collective_bytes"] += sum(tensor[3] * tensor[4] for tensor in tensors if isinstance(tensor, list))
+    program = ct.Program.from_chakra(path)
+    found = program.contents
+    assert found is not None
+    assert counts["collectives"] > 0
+    assert found == {name: counts[name] for name in found}

@@ -365,7 +365,7 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
 }
 
 /// What the readers of files have left out or assumed, one sentence each: of the topology, and of what jobs send.
-fn notes(system: &System) -> Vec<String> {
+pub(crate) fn notes(system: &System) -> Vec<String> {
     let mut notes = units::Notes::default();
     let jobs = system.jobs.iter().flat_map(|job| job.workload.pattern().notes());
     system.network.topology.notes().iter().chain(jobs).for_each(|note| notes.add(note));

@@ -124,6 +124,7 @@ pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -
         all.extend(unexplained(&system, found));
         all.append(&mut found.warnings);
         found.warnings = all;
+        found.notes = analysis::notes(&system);
     }
     result.map_err(|error| ended(experiment, point, error))
 }

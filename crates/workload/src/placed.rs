@@ -15,6 +15,7 @@ pub struct PlacedPattern {
     pattern: Arc<dyn Pattern>,
     /// The tasks of the nodes; none if task i is on node i, for all nodes.
     tasks: Option<PlacedTasks>,
+    notes: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -36,8 +37,9 @@ impl PlacedPattern {
     /// The pattern of the nodes of a placement. With `full`, weights are scaled so that the node that sends most has
     /// weight 1, whatever its tasks send one another.
     pub fn new(pattern: Arc<dyn Pattern>, placement: &Arc<Placement>, full: bool) -> Self {
+        let notes = pattern.notes().to_vec();
         if placement.is_identity() {
-            return Self { pattern, tasks: None };
+            return Self { pattern, tasks: None, notes };
         }
         let mut tasks = PlacedTasks::new(&*pattern, placement);
         let most = (0..placement.nodes()).map(|node| tasks.weight(NodeId(node))).fold(0.0, f64::max);
@@ -45,7 +47,14 @@ impl PlacedPattern {
             tasks.scale = 1.0 / most;
             tasks.leaving.iter_mut().for_each(|up_to| *up_to /= most);
         }
-        Self { pattern, tasks: Some(tasks) }
+        Self { pattern, tasks: Some(tasks), notes }
+    }
+
+    /// Adds notes of the readers of programs whose messages the pattern is made of.
+    #[must_use]
+    pub fn with_notes(mut self, notes: &[String]) -> Self {
+        self.notes.extend_from_slice(notes);
+        self
     }
 
     /// The pattern's name as the experiment file writes it.
@@ -53,9 +62,9 @@ impl PlacedPattern {
         self.pattern.kind()
     }
 
-    /// What the reader of the pattern's file has left out, one sentence each.
+    /// What the readers of files have left out or assumed, one sentence each.
     pub fn notes(&self) -> &[String] {
-        self.pattern.notes()
+        &self.notes
     }
 
     /// Whether a node sends at all.

@@ -175,6 +175,8 @@ def report(
         _show_phases(results)
         _show_time(results)
         _show_channels(results)
+        for note in checks.notes_of(results.points):
+            out.print(f"Note: {note}", markup=False, soft_wrap=True)
     for warning in checks.warnings_of(results.points):
         complain(warning)
     if ended:

@@ -183,7 +183,7 @@ def _summary(side: Side) -> dict[str, Any]:
         "sections": sections,
         "sweep": [[key, _values(values)] for key, values in swept.items()],
         "experiment": results.experiment,
-        "warnings": [*_remarks(results), *checks.warnings_of(results.points)],
+        "warnings": [*_remarks(results), *checks.warnings_of(results.points), *checks.notes_of(results.points)],
         "drawings": [[name, _address(svg)] for name, svg in side.drawings],
     }
 

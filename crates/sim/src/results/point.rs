@@ -93,6 +93,9 @@ pub struct PointResult {
     /// What may mislead in the rest; left out if nothing does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
+    /// What the readers of files have left out or assumed, one sentence each. Left out if there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// By job, if there are several: in the order of the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobResult>,

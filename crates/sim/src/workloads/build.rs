@@ -417,14 +417,15 @@ fn senders(
 ) -> Result<Senders, SystemError> {
     if is_flat(&**site.topology) {
         let (sizes, volumes) = volumes(&**programs, placement);
-        let pattern = Arc::new(PlacedPattern::new(Arc::new(Unlisted), placement, true));
+        let pattern = PlacedPattern::new(Arc::new(Unlisted), placement, true).with_notes(programs.notes());
+        let pattern = Arc::new(pattern);
         return Ok(Senders { sizes: Arc::new(sizes), pattern, volumes: Some(volumes) });
     }
     let pattern = match programs.is_called_back() {
         true => PatternSpec::default().build(shape, site.seed, site.base).map_err(|error| wrong("placement", error))?,
         false => pattern_of(programs, shape.tasks).map_err(|error| wrong(key, error.message))?,
     };
-    let pattern = Arc::new(PlacedPattern::new(pattern, placement, true));
+    let pattern = Arc::new(PlacedPattern::new(pattern, placement, true).with_notes(programs.notes()));
     Ok(Senders { sizes: Arc::new(Sizes::of(&**programs)), pattern, volumes: None })
 }
 

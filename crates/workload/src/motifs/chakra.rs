@@ -55,7 +55,7 @@ impl ChakraSpec {
             }
             error => PatternError::new("file", error.to_string()),
         })?;
-        let calls: calls::Calls = traces.calls;
+        let calls: calls::Calls = traces.calls.with_notes(traces.notes);
         let calls = calls.carried_by(carrier).map_err(|error| wrong(error.to_string()))?;
         check_room(calls.ranks(), node_of.len() as u32).map_err(wrong)?;
         calls.check(None).map_err(|error| wrong(error.to_string()))?;

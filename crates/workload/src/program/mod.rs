@@ -299,6 +299,10 @@ pub trait Programs: Debug + Send + Sync {
     fn may_probe(&self) -> bool {
         true
     }
+    /// What the reader of the program's files has left out or assumed, one sentence each.
+    fn notes(&self) -> &[String] {
+        &[]
+    }
     /// Whether ranks call back into a language whose code runs in one thread, so that messages are not known beforehand.
     fn is_called_back(&self) -> bool {
         false

@@ -96,6 +96,8 @@ pub struct Calls {
     nodes: Vec<Option<Arc<NodeGroups>>>,
     /// Operations of all ranks.
     operations: u64,
+    /// What the reader of their file has left out or assumed, one sentence each.
+    notes: Vec<String>,
 }
 
 /// Calls of ranks that are being written out.
@@ -186,7 +188,7 @@ impl CallsBuilder {
             steps.extend(own);
             first.push(steps.len());
         }
-        let mut calls = Calls { first, steps, groups: self.groups, nodes: Vec::new(), operations: 0 };
+        let mut calls = Calls { first, steps, groups: self.groups, nodes: Vec::new(), operations: 0, notes: Vec::new() };
         calls.operations = calls.count();
         calls
     }
@@ -243,6 +245,12 @@ fn check_action(action: Action, ranks: u32) -> Result<(), CallError> {
 }
 
 impl Calls {
+    /// Adds notes of the reader of their file.
+    #[must_use]
+    pub fn with_notes(self, notes: Vec<String>) -> Self {
+        Self { notes, ..self }
+    }
+
     /// What a rank calls.
     pub fn of(&self, rank: u32) -> &[Step] {
         &self.steps[self.first[rank as usize]..self.first[rank as usize + 1]]
@@ -376,6 +384,10 @@ fn each_action(step: &Step, ranks: u32, visit: &mut dyn FnMut(Action)) {
 }
 
 impl Programs for Calls {
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     fn may_probe(&self) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::Do(Action::Probe { .. })))
     }
