@@ -1710,6 +1710,12 @@ class Quantities(dict[str, Any]):
         return [PointWarning(each) for each in self.get("warnings") or ()]
 
     @property
+    def notes(self) -> list[str | None]:
+        """What the readers of files have left out or assumed, one sentence each. Left out if there is nothing."""
+        value: list[str | None] = self["notes"]
+        return value
+
+    @property
     def jobs(self) -> list[JobResult]:
         """By job, if there are several: in the order of the file."""
         return [JobResult(each) for each in self.get("jobs") or ()]
