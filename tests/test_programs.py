@@ -648,7 +648,7 @@ def test_a_command_shows_what_ranks_send(cutthrough: Callable[..., Any], tmp_pat
     wrong = {
         ("program", ROOT / "examples" / "torus.toml"): "the workload has no ranks",
         ("program", tmp_path / "stencil.goal", "--set", "seed=2"): "is no experiment file",
-        ("program", halo, "--goal", tmp_path / "halo.goal"): "it is not written as the calls of its ranks",
+        ("program", halo, "--goal", tmp_path / "halo.goal"): "has no calls and no schedule to write",
         ("program", tmp_path / "absent.toml"): "cannot read the file",
     }
     for command, message in wrong.items():

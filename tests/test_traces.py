@@ -183,7 +183,8 @@ def launcher(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         (folder / f"{name}.c").write_text(text, encoding="utf-8")
         subprocess.run([mpicc, "-O1", "-o", str(folder / name), str(folder / f"{name}.c")], check=True)
     version = subprocess.run([launch, "--version"], capture_output=True, text=True, check=True).stdout
-    crowded = ["--oversubscribe"] if "Open MPI" in version or "prte" in version.lower() else []
+    is_open = any(name in version for name in ("Open MPI", "OpenRTE", "prte"))
+    crowded = ["--oversubscribe"] if is_open else []
     return lambda ranks, *words, name="halo": [launch, "-n", str(ranks), *crowded, str(folder / name), *words]
 
 
@@ -370,6 +371,8 @@ def test_switches_carry_out_the_operations_of_a_trace(tmp_path: Path) -> None:
         (("convert", "{lj}", "--out", "lj.goal", "--set", "a=b"), "is no experiment file"),
         (("convert", "absent.trace", "--out", "lj.goal"), "it cannot be read: No such file or directory"),
         (("convert", "examples/pipeline.goal", "--out", "lj.csv", "--wildcards"), "is no trace"),
+        (("convert", "examples/pipeline.goal", "-o", "p.png", "-o", "p.calls"), "cannot be written as calls (.calls)"),
+        (("map", "-g", "{lj}", "-m", "torus:2x2x2"), "makes a task graph of it"),
         (("convert", "cut.trace", "--out", "lj.csv"), "the index behind it is missing"),
         (("convert", "garbled.trace", "--out", "lj.csv"), "byte"),
         (("convert", "empty", "--out", "lj.trace"), "rank 0 of 1 has written nothing"),
@@ -393,6 +396,7 @@ def test_bad_traces_are_one_clear_error(
     assert ran.status == 2, ran.err
     assert expected in ran.err
     assert "Traceback" not in ran.err
+    assert not (tmp_path / "p.png").exists(), "nothing is written where something is refused"
 
 
 def test_an_experiment_with_a_bad_trace_names_its_key(tmp_path: Path, cutthrough: Callable[..., Any]) -> None:

@@ -78,7 +78,8 @@ def convert(
         if file.is_dir():
             _join(file, source)
         held = _read(source, set_, wildcards=wildcards, compute_scale=compute_scale)
-        for target in targets:
+        # What not every program has comes first, so that nothing is written where it is refused.
+        for target in sorted(targets, key=lambda target: target.suffix not in MAY_FAIL):
             if target.suffix == ".trace":
                 with atomic.replacing(target) as aside:
                     shutil.copyfile(source, aside)
@@ -138,6 +139,10 @@ WRITERS: dict[str, Callable[[Program, Path], object]] = {
     ".svg": _picture,
     ".pdf": _picture,
 }
+
+
+#: Forms that not every program has.
+MAY_FAIL = frozenset({".calls", ".goal"})
 
 
 def _writer_of(target: Path, *, is_folder: bool) -> Callable[[Program, Path], object]:

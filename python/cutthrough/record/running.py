@@ -65,8 +65,8 @@ def record(command: Sequence[str], trace: Path, mpicc: str | None = None, *, qui
             f"no rank has recorded anything: the command has failed with status {status} before any rank had called "
             "MPI_Init; its own message is above"
             if status
-            else "no rank has recorded anything: the program calls no MPI_Init (such as one of sessions alone), its MPI "
-            "is linked statically, or it is another than that of the compiler (--mpicc)"
+            else "no rank has recorded anything: the program calls no MPI_Init (such as one of sessions alone), its "
+            "MPI is linked statically, or it is another than that of the compiler (--mpicc)"
         )
         raise refuse("command", message)
     return {**known, "status": status}

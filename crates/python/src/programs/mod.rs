@@ -161,7 +161,11 @@ impl Program {
         match &self.written {
             Written::Calls(calls) => Ok(py.detach(|| text::write(calls))),
             Written::Trace(own) => py.detach(|| Ok(text::write(&calls_of(own)?))),
-            _ => Err(wrong("it is not written as the calls of its ranks")),
+            Written::Schedule(_) => Err(wrong(
+                "a schedule in GOAL cannot be written as calls (.calls): it does not say what ranks wait for; .goal, .csv and \
+                 pictures are possible",
+            )),
+            Written::Other(_) => Err(wrong(GENERATED)),
         }
     }
 
@@ -171,10 +175,14 @@ impl Program {
             Written::Calls(calls) => py.detach(|| goal_of(calls)),
             Written::Trace(own) => py.detach(|| goal_of(&calls_of(own)?)),
             Written::Schedule(schedule) => Ok(py.detach(|| goal::write(schedule))),
-            Written::Other(_) => Err(wrong("it is not written as the calls of its ranks, nor as a schedule")),
+            Written::Other(_) => Err(wrong(GENERATED)),
         }
     }
 }
+
+/// Why a program of an experiment has neither calls nor a schedule.
+const GENERATED: &str = "a program that the experiment generates has no calls and no schedule to write (.calls, .goal); .csv and \
+                         pictures are possible";
 
 /// What a trace's ranks call.
 fn calls_of(trace: &Trace) -> PyResult<Calls> {

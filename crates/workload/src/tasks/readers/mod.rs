@@ -62,6 +62,11 @@ pub fn read_graph(path: &Path, name: &str, format: Option<GraphFormat>) -> Resul
     let known =
         format.or_else(|| GraphFormat::of(path)).or_else(|| begins_as_dump(path).then_some(GraphFormat::CharmLb));
     let Some(format) = known else {
+        if let Some("trace" | "et" | "goal" | "calls") = path.extension().and_then(|ending| ending.to_str()) {
+            let message =
+                format!("it is a program of ranks: `cutthrough convert {name} -o FILE.csv` makes a task graph of it");
+            return Err(GraphError::new(message).in_file(name));
+        }
         let message = "its format is unknown: .graph and .metis are METIS, .mtx is Matrix Market, .csv lists edges \
                        or is a matrix, .mat, .txt and .npy are matrices, and no dump of Charm++ begins so";
         return Err(GraphError::new(message).in_file(name));
