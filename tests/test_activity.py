@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import tomllib
 from itertools import pairwise
@@ -12,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import cutthrough as ct
 import numpy as np
 import pytest
-from cutthrough import activity, perfetto
+from cutthrough import activity
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from rich.console import Console
 
 from .conftest import ROOT
+from .trace_format import read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,22 +93,17 @@ def test_the_timeline_has_no_gaps(results: ct.Results) -> None:
 
 
 def test_perfetto_gets_slices_flows_and_the_path(results: ct.Results) -> None:
-    """Catches what Perfetto does not open: times that are not microseconds, flows without an end."""
-    held = json.loads(results.perfetto(1))
-    events: list[dict[str, Any]] = held["traceEvents"]
-    assert {event["ph"] for event in events} == {"M", "X", "s", "f"}
-    slices = [event for event in events if event["ph"] == "X" and event["pid"] == perfetto.RANKS]
-    busy = sum(event["dur"] for event in slices if event["name"] == "computing")
-    assert busy == pytest.approx(8 * 2.0)
-    path = [event for event in events if event["ph"] == "X" and event["pid"] == perfetto.PATH]
+    """Catches times that are not nanoseconds, and a part of the timeline that is missing."""
+    file = read(results.perfetto(1))
+    busy = [own for rank in range(8) for own in file.on(f"rank {rank}") if own.name == "computing"]
+    assert sum(own.end - own.time for own in busy) == pytest.approx(8 * 2000)
     time_ns = results[1].time_ns
     assert time_ns is not None
-    assert sum(event["dur"] for event in path) == pytest.approx(time_ns / 1e3)
-    starts = {event["id"]: event for event in events if event["ph"] == "s"}
-    ends = {event["id"]: event for event in events if event["ph"] == "f"}
-    assert starts.keys() == ends.keys()
+    assert sum(own.end - own.time for own in file.on("critical path")) == pytest.approx(time_ns, abs=1)
+    starts = {flow: event for event in file.instants for flow in event.flows}
+    ends = {flow: event for event in file.instants for flow in event.ended_flows}
     assert len(starts) == 8 * 4 * 2
-    assert all(starts[number]["ts"] < ends[number]["ts"] for number in starts)
+    assert all(starts[flow].time < ends[flow].time for flow in starts)
 
 
 def test_a_timeline_that_is_not_there_is_refused(results: ct.Results) -> None:
@@ -191,7 +186,7 @@ def test_results_are_written_and_read_back(results: ct.Results, tmp_path: Path) 
     """Catches a table without its file, lists in the table of points, and files of results before that stay."""
     results.save(tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
-    assert {"breakdown.csv", "critical_path.csv", "timeline.parquet", "timeline-001.perfetto.json"} <= names
+    assert {"breakdown.csv", "critical_path.csv", "timeline.parquet", "timeline-001.pftrace"} <= names
     header = (tmp_path / "points.csv").read_text(encoding="utf-8").splitlines()[0]
     assert '"breakdown.late_sender_ns"' in header
     assert '"critical_path.queueing_ns"' in header
@@ -199,7 +194,7 @@ def test_results_are_written_and_read_back(results: ct.Results, tmp_path: Path) 
     back = ct.Results.read(tmp_path)
     assert back.timeline().equals(results.timeline())
     ct.Results(back.points[:1], back.axes).save(tmp_path)
-    assert not (tmp_path / "timeline-001.perfetto.json").exists()
+    assert not (tmp_path / "timeline-001.pftrace").exists()
 
 
 def test_tables_fit_80_columns(results: ct.Results) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import copy
-import json
+from math import floor
 from typing import Any
 
 import cutthrough as ct
 import pytest
+from cutthrough import _core
 
-from .trace_format import events_of
+from .trace_format import read
 
 NETWORK: dict[str, Any] = {
     "topology": {"kind": "torus", "dims": [2, 2]},
@@ -53,43 +53,49 @@ CASES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_trace_is_of_the_published_format(case: str) -> None:
-    """Catches keys that are missing, unknown or of another type, slices across others, and flows that nothing ends."""
+    """Catches fields of other numbers or types, slices of a track across others or without an end, tracks without a
+    place, and flows that nothing ends."""
     results = ct.run({"title": 'A "title"', **NETWORK, **CASES[case]})
-    events = events_of(results.perfetto(0))
-    assert sum(event["ph"] == "s" for event in events) == 8 * 4 * 2
+    file = read(results.perfetto(0))
+    assert [track["name"] for track in file.tracks.values()] == [
+        'A "title"',
+        "critical path",
+        *(f"rank {rank}" for rank in range(8)),
+    ]
+    assert {event.depth for event in file.slices} == {0}
+    assert sum(len(event.flows) for event in file.instants) == 8 * 4 * 2
+    # Every interval is there, its times rounded to nanoseconds.
+    rows = results.timeline().to_pylist()
+    for rank in range(8):
+        own = [
+            (row["state"], floor(row["begin_ns"] + 0.5), floor(row["end_ns"] + 0.5))
+            for row in rows
+            if row["rank"] == rank
+        ]
+        assert [(one.name, one.time, one.end) for one in file.on(f"rank {rank}")] == own
 
 
 def test_messages_that_take_no_time_do_not_end_before_they_begin() -> None:
-    """Catches the end of a flow that is drawn ahead of its receive, before the flow has begun."""
+    """Catches the end of a flow that is read before the flow has begun."""
     program = ct.Program(2, to_itself_and_another)
     results = ct.run(
         {**NETWORK, "workload": {"kind": "program", "program": program}, "placement": {"processes_per_node": 2}}
     )
-    events = events_of(results.perfetto(0))
-    assert sum(event["ph"] == "s" for event in events) == 4
+    file = read(results.perfetto(0))
+    assert [event.name for event in file.instants].count("send") == 4
+    assert {event.values["bytes"] for event in file.instants} == {64}
 
 
 def test_the_reader_of_the_format_refuses_what_is_not_of_it() -> None:
     """Catches a reader that accepts anything."""
-    results = ct.run({**NETWORK, **CASES["rendezvous"]})
-    held = json.loads(results.perfetto(0))
-    number = {kind: next(at for at, event in enumerate(held["traceEvents"]) if event["ph"] == kind) for kind in "MXsf"}
+    data = ct.run({**NETWORK, **CASES["rendezvous"]}).perfetto(0)
+    read(data)
+    for wrong in (data[:-1], data + b"\x0a\x00", data + b"\x12\x00", data[: len(data) // 2], b"[]"):
+        with pytest.raises((AssertionError, KeyError, ValueError)):
+            read(wrong)
 
-    first = held["traceEvents"][number["X"]]
 
-    def refused(kind: str, **changes: Any) -> None:
-        changed = copy.deepcopy(held)
-        changed["traceEvents"][number[kind]] |= changes
-        with pytest.raises((AssertionError, KeyError)):
-            events_of(json.dumps(changed))
-
-    refused("X", ts="0")
-    refused("X", dur=first["dur"] + 1e-3)
-    refused("X", colour="red")
-    refused("X", ph="B")
-    refused("s", id=10**6)
-    refused("s", tid=99)
-    refused("f", ts=0.0)
-    refused("f", bp="next")
-    refused("M", args={"name": 3})
-    refused("M", name="nothing")
+def test_what_is_no_timeline_is_an_error() -> None:
+    """Catches a panic on results that somebody has changed."""
+    with pytest.raises(ValueError, match="missing field"):
+        _core.perfetto("{}", "")

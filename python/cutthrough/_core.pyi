@@ -353,6 +353,13 @@ def mapping_catalogue() -> str:
 def catalogue() -> str:
     """JSON: for each kind of part, the variants that an experiment file can name."""
 
+def perfetto(timeline: str, title: str) -> bytes:
+    """A timeline, as JSON, as a file that Perfetto opens.
+
+    Raises:
+        ValueError: The text is no timeline.
+    """
+
 def message_latency(flit: int, bytes_per_s: int, links: int, length: int) -> tuple[float, float] | None:
     """The two terms of equation 1 of Bhatele in nanoseconds, for sizes in bytes; None if a time is too long."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
+import cutthrough._core as _core
 import cutthrough.activity as activity
 import cutthrough.benchmarks as benchmarks
 import cutthrough.details as details
@@ -231,8 +232,10 @@ class Results:
         """
         return self._table(activity.timeline_rows(self.points, self.axes))
 
-    def perfetto(self, place: int = 0, job: str | None = None) -> str:
+    def perfetto(self, place: int = 0, job: str | None = None) -> bytes:
         """The timeline of a point, or of a job of it, as a file that Perfetto opens (https://ui.perfetto.dev).
+
+        It has TrackEvent packets, with times in whole nanoseconds.
 
         Args:
             place: The point's place in these results.
@@ -241,8 +244,6 @@ class Results:
         Raises:
             ValueError: There is no such point or job, or it has no timeline.
         """
-        import cutthrough.perfetto as perfetto
-
         if not 0 <= place < len(self):
             raise ValueError(no_point(place, len(self)))
         parts: dict[str | None, Mapping[str, Any]] = {own["name"]: own for own in self.points[place].get("jobs", ())}
@@ -251,7 +252,7 @@ class Results:
             whose = f"point {place}" + (f" has no job {job!r} that" if job is not None else "")
             message = f"{whose} has no timeline (`measure.timeline`)"
             raise ValueError(message)
-        return perfetto.trace(measured["timeline"], job or self.title)
+        return _core.perfetto(json.dumps(measured["timeline"]), job or self.title)
 
     def by_job(self) -> Self:
         """The same with a point for each job of each point, `job` being a key of the sweep; itself without jobs."""
@@ -484,10 +485,10 @@ class Results:
         for place, point in enumerate(self.points):
             jobs: list[str | None] = [job["name"] for job in point.get("jobs", ()) if activity.has_timeline(job)]
             for job in jobs or ([None] if activity.has_timeline(point) else []):
-                path = directory / f"timeline-{place:03}{'' if job is None else f'-{job}'}.perfetto.json"
+                path = directory / f"timeline-{place:03}{'' if job is None else f'-{job}'}.pftrace"
                 atomic.write(path, self.perfetto(place, job))
                 written.add(path)
-        for stale in set(directory.glob("timeline-*.perfetto.json")) - written:
+        for stale in set(directory.glob("timeline-*.pftrace")) - written:
             stale.unlink()
 
     def _save_channels(self, directory: Path) -> None:

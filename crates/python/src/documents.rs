@@ -1,5 +1,8 @@
 //! What an experiment file may hold, for the command line and the documentation.
 
+use std::borrow::Cow;
+
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 use workload::collectives::{Algorithm, Operation, algorithms};
@@ -49,6 +52,16 @@ fn collectives(sections: &[sim::SectionDoc]) -> Vec<Value> {
         operation["keys"] = json!(operation["name"].as_str().map(serving));
     }
     operations
+}
+
+/// A timeline, as JSON, as a file that Perfetto opens; `title` names it.
+///
+/// # Errors
+/// `ValueError` if the text is no timeline.
+#[pyfunction]
+pub fn perfetto(timeline: &str, title: &str) -> PyResult<Cow<'static, [u8]>> {
+    let timeline = serde_json::from_str(timeline).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(sim::perfetto::trace(&timeline, title).into())
 }
 
 /// Equation 1 of Bhatele: the two terms of a message's latency, of its distance and of its length, in nanoseconds; for a message

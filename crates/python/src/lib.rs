@@ -16,7 +16,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::documents::{bits_per_second, catalogue, message_latency, reference, result_schema, schema};
+    use crate::documents::{bits_per_second, catalogue, message_latency, perfetto, reference, result_schema, schema};
     #[pymodule_export]
     use crate::errors::{Cancelled, ExperimentError, RunError, error_text};
     #[pymodule_export]

@@ -24,6 +24,7 @@ mod network;
 mod pacers;
 mod parts;
 mod path_sample;
+pub mod perfetto;
 mod point;
 mod progress;
 mod proofs;

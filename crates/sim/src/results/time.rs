@@ -1,7 +1,7 @@
 //! Where the time of ranks goes: what each rank does, the critical path, and a timeline.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What ranks do until the last of them has ended (`measure.timeline`). The parts of a rank add up to the time of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -102,7 +102,7 @@ pub struct PathClass {
 
 /// What ranks do when, and their messages (`measure.timeline`). Of many ranks every second, fourth, ... one is kept, so that there are
 /// at most 262,144 intervals, and as many messages.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineResult {
     /// When the ranks began.
     pub start_ns: f64,
@@ -127,7 +127,7 @@ pub struct TimelineResult {
 }
 
 /// The messages of a timeline.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineMessages {
     /// The rank that sends it.
     pub from: Vec<u32>,
@@ -147,7 +147,7 @@ pub struct TimelineMessages {
 }
 
 /// The steps of a critical path, in the order of time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimelinePath {
     /// What it is: 0 for computing, 1 for overhead, 2 for a message, 3 for noise.
     pub kind: Vec<u8>,
