@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from cutthrough import _core, api, plots, reference
+from cutthrough import _core, api, plots, reference, words
 from cutthrough.channels import Machine
 from cutthrough.plots import machine
 
@@ -61,6 +61,7 @@ def write(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "keys.md").write_text(keys(), encoding="utf-8")
     (directory / "catalogue.md").write_text(catalogue(), encoding="utf-8")
+    (directory / "words.md").write_text(known_words(), encoding="utf-8")
     (directory / "commands.md").write_text("\n".join(command(name) for name in COMMANDS), encoding="utf-8")
 
 
@@ -124,6 +125,16 @@ def catalogue() -> str:
         lines += [f"## {kind[0].upper()}{kind[1:]}", ""]
         lines += [f"`{entry['name']}`\n: {entry['summary']}\n" for entry in entries]
     return "\n".join(lines)
+
+
+def known_words() -> str:
+    """The words of other tools and of vendors, those that are not modelled first."""
+    lines = ["| word | here |", "|---|---|"]
+    for word in sorted(words.WORDS, key=lambda word: word.is_modelled):
+        keys = "; ".join(f"`{key}`" for key in word.keys)
+        here = f"{keys}. {word.doc}" if keys else f"Not modelled. {word.doc}"
+        lines.append(f"| {cell(', '.join(word.names))} | {cell(here)} |")
+    return "\n".join(lines) + "\n"
 
 
 def command(name: str) -> str:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
-from cutthrough import reference, starts
+from cutthrough import reference, starts, words
 from cutthrough.cli.progress import Lines
+
+from .conftest import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,6 +145,52 @@ def test_explain_names_the_nearest(cutthrough: Callable[..., Any], wrong: str, r
     ran = cutthrough("explain", wrong)
     assert (ran.status, ran.out) == (2, "")
     assert right in ran.err
+
+
+@pytest.mark.parametrize("word", words.WORDS, ids=lambda word: word.names[0])
+def test_words_of_the_field_are_needed(word: words.Word, cutthrough: Callable[..., Any]) -> None:
+    """Catches a word that is still said to be missing, or to stand for others, when a key, a kind or a value of its
+    name has appeared: take its entry out of `cutthrough.words` then. Catches an entry whose keys are not there."""
+    held = {words.plain(part) for path in reference.topics() for part in path.split(".")}
+    values = {words.plain(value) for section in reference.sections() for key in section.keys for value, _ in key.words}
+    # A value, such as of `ties`, is not explained by its name: the entry of a word that is modelled stays useful.
+    taken = {words.plain(name) for name in word.names} & (held if word.is_modelled else held | values)
+    assert not taken, f"{taken} are names of the experiment file now"
+    for key in word.keys:
+        assert reference.has(key), key
+    ran = cutthrough("explain", word.names[-1])
+    assert ran.status == 0
+    assert ("not modelled" in ran.out) is not word.is_modelled
+    assert (words.PAGE in ran.out) is not word.is_modelled
+    (known,) = json.loads(cutthrough("explain", word.names[0].upper(), "--json").out)["words"]
+    assert known["names"] == list(word.names)
+
+
+def test_words_of_the_field_are_one_each() -> None:
+    """Catches a word that stands in two entries, and a list that lacks what people try."""
+    names = [words.plain(name) for word in words.WORDS for name in word.names]
+    assert len(names) == len(set(names))
+    tried = (
+        "ECN ECMP DCQCN PFC RoCEv2 SHARP NVLink NVSwitch rail spray HyperX Megafly SlimFly topology.xgft dragonfly+ "
+        "Jellyfish QoS priority link-failure packet_loss flowlets NCCL"
+    )
+    for word in tried.split():
+        assert words.find(word), word
+    assert (ROOT / words.PAGE).is_file()
+
+
+def test_unknown_kinds_name_the_way_round_them(cutthrough: Callable[..., Any]) -> None:
+    """Catches suggestions of keys that have nothing to do with what was asked for."""
+    for asked, way in (
+        ("topology.foldedcube", 'kind = "file"'),
+        ("routing.omniwar", 'kind = "table"'),
+        ("workload.pattern.zipf", 'kind = "matrix"'),
+        ("workload.program.otf2", "cutthrough record"),
+        ("topology.tours", "did you mean `topology.torus`"),
+    ):
+        ran = cutthrough("explain", asked)
+        assert (ran.status, ran.out) == (2, "")
+        assert way in ran.err
 
 
 def test_lists_are_complete() -> None:

@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
+import cutthrough.words as words
 from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ __all__ = [
     "Topic",
     "catalogue",
     "explain",
+    "has",
     "sections",
     "settable",
     "summary",
@@ -137,6 +139,7 @@ class Section:
         is_list: Whether it is a list of tables (`[[job]]`).
         doc: What it is.
         example: Lines of TOML that hold it; None where its keys are examples enough.
+        otherwise: What to do where no kind fits; None if it has no kinds.
         keys: Its keys.
     """
 
@@ -145,6 +148,7 @@ class Section:
     is_list: bool
     doc: str
     example: str | None
+    otherwise: str | None
     keys: tuple[Key, ...]
 
     @property
@@ -177,6 +181,7 @@ def sections() -> tuple[Section, ...]:
             described["list"],
             described["doc"],
             described["example"],
+            described["otherwise"],
             tuple(Key.of(key) for key in described["keys"]),
         )
         for described in json.loads(_core.reference())
@@ -211,13 +216,32 @@ def topics() -> dict[str, Topic]:
     return held
 
 
+def has(name: str) -> bool:
+    """Whether a section, a kind or a key has a name."""
+    return bool(_found(_asked(name)))
+
+
 def explain(name: str) -> list[Topic]:
     """The topics of a name: dotted from the top of the file, or any end of that, such as `dragonfly.h` or `precision`.
 
     Raises:
         ExperimentError: There is none; the message has the nearest.
     """
-    asked = name.strip().strip("[]").replace('"', "")
+    asked = _asked(name)
+    found = _found(asked)
+    if found:
+        return found
+    path, _, last = asked.rpartition(".")
+    has_kinds = any(section.path == path and section.tag for section in sections())
+    raise _unknown_kind(path, last) if has_kinds else _unknown(asked)
+
+
+def _asked(name: str) -> str:
+    return name.strip().strip("[]").replace('"', "")
+
+
+def _found(asked: str) -> list[Topic]:
+    """The topics of a name; none if nothing is called so."""
     held = topics()
     for candidate in _readings(asked):
         if candidate in held:
@@ -232,9 +256,7 @@ def explain(name: str) -> list[Topic]:
     for topic in sorted(ends, key=lambda topic: -len(topic.sections)):
         if not any(topic.key == held.key and set(topic.sections) <= set(held.sections) for held in whole):
             whole.append(topic)
-    if whole:
-        return whole
-    raise _unknown(asked)
+    return whole
 
 
 def _readings(asked: str) -> list[str]:
@@ -252,11 +274,21 @@ def _unknown(asked: str) -> _core.ExperimentError:
     near = difflib.get_close_matches(asked, names, MOST_NEAR, 0.5)
     ends = {path.rsplit(".", asked.count(".") + 1)[-1] if asked.count(".") == 0 else path: path for path in names}
     near += [ends[end] for end in difflib.get_close_matches(asked, ends, MOST_NEAR, 0.7)]
-    near = list(dict.fromkeys(near))[:MOST_NEAR]
+    near = list(dict.fromkeys([*near, *words.near(asked, 1)]))[:MOST_NEAR]
     hint = f"did you mean {' or '.join(f'`{found}`' for found in near)}?" if near else None
     top = list(dict.fromkeys((section.path or TOP).split(".")[0] for section in sections()))
     message = f"nothing is called `{asked}`: neither a section, nor a kind, nor a key"
     return refuse("", message, allowed=top, help=hint)
+
+
+def _unknown_kind(path: str, asked: str) -> _core.ExperimentError:
+    """The error for a kind that a section does not have."""
+    alike = [section for section in sections() if section.path == path and section.tag]
+    kinds = [section.tag[1] for section in alike if section.tag]
+    keys = {key.name for section in alike for key in section.keys}
+    near = difflib.get_close_matches(asked, [*kinds, *sorted(keys)], MOST_NEAR, 0.6)
+    hint = f"did you mean {' or '.join(f'`{path}.{found}`' for found in near)}?" if near else alike[0].otherwise
+    return refuse("", f"`{path}` has no kind and no key `{asked}`", allowed=kinds, help=hint)
 
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:

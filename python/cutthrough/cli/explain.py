@@ -14,11 +14,13 @@ import cutthrough.cli.complete as complete
 import cutthrough.keep.atomic as atomic
 import cutthrough.reference as reference
 import cutthrough.reports as reports
+import cutthrough.words as words
 from cutthrough.cli.common import JsonOption, complain, file_target, out, print_json
 from cutthrough.faults import nearest, refuse
 
 if TYPE_CHECKING:
     from cutthrough.reference import Key, Section, Topic
+    from cutthrough.words import Word
 
 __all__ = ["register"]
 
@@ -46,14 +48,19 @@ def explain(
 ) -> None:
     """Explain a section, a kind or a key of the experiment file.
 
-    Prints its meaning, unit, default, range and an example.
+    Prints its meaning, unit, default, range and an example. For other words of the field (ECN, SHARP, HyperX) it
+    names the keys that model them, or says that they are not modelled.
 
     Example: `cutthrough explain topology.dragonfly.h`
     """
-    found = reference.explain(name)
+    word = words.find(name) if not reference.has(name) else None
+    found = [] if word else reference.explain(name)
     if json_output:
-        print_json({"version": _core.__version__, "topics": [_described(topic) for topic in found]})
+        known = [_described_word(word)] if word else []
+        print_json({"version": _core.__version__, "topics": [_described(topic) for topic in found], "words": known})
         return
+    if word:
+        _show_word(word)
     for place, topic in enumerate(found):
         if place:
             out.print()
@@ -134,6 +141,22 @@ def new(
             out.print(f"{beside}: a small network, to be replaced by yours", markup=False, soft_wrap=True)
     atomic.write_alone(path, text)
     out.print(f"{path}: `cutthrough run {path}` simulates it", markup=False, soft_wrap=True)
+
+
+def _described_word(word: Word) -> dict[str, Any]:
+    """A word that the file does not have, as JSON."""
+    return {"names": list(word.names), "modelled": word.is_modelled, "keys": list(word.keys), "doc": word.doc}
+
+
+def _show_word(word: Word) -> None:
+    """A word that the file does not have, for the terminal."""
+    modelled = "modelled by other names" if word.is_modelled else "not modelled"
+    out.print(f"{word.names[0]}: {modelled}", style="bold", markup=False)
+    out.print(word.doc, markup=False)
+    for key in word.keys:
+        out.print(f"`cutthrough explain {key}`", markup=False)
+    if not word.is_modelled:
+        out.print(f"{words.PAGE} has all that is not modelled.", markup=False)
 
 
 def _described(topic: Topic) -> dict[str, Any]:

@@ -1,0 +1,240 @@
+"""Words of other tools and of vendors: what stands for them here, or that they are not modelled."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from functools import cache
+
+__all__ = ["PAGE", "WORDS", "Word", "find", "near", "plain"]
+
+#: The page that lists what is not modelled.
+PAGE = "docs/not-modelled.md"
+#: A network of any shape.
+EDGE_LIST = 'Write its wires as an edge list for kind = "file".'
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word that the experiment file does not have.
+
+    Attributes:
+        names: The word and its other spellings.
+        keys: Dotted names that model it, as `cutthrough explain` takes them; empty if it is not modelled.
+        doc: What models it, or the nearest thing that is modelled.
+    """
+
+    names: tuple[str, ...]
+    keys: tuple[str, ...]
+    doc: str
+
+    @property
+    def is_modelled(self) -> bool:
+        """Whether a key stands for it."""
+        return bool(self.keys)
+
+
+#: Every word, those that keys stand for first.
+WORDS = (
+    Word(
+        ("SHARP", "in-network computing", "in-network reduction", "NVLink SHARP"),
+        ("in_switch", "workload.program.collective.algorithm"),
+        'Collective operations in switches: `algorithm = "in-switch"`, with the limits of switches in `[in_switch]`. '
+        "One plane only.",
+    ),
+    Word(
+        ("NVLink", "NVSwitch", "NVLink domain", "scale-up network", "xGMI", "Infinity Fabric", "UALink"),
+        ("node.memory", "placement.contiguous.processes_per_node"),
+        "Links between the GPUs of a server: `[node.memory]` is one bandwidth that the ranks of a node share. A "
+        "network "
+        "whose routers are GPUs and switches is a topology of kind `file`.",
+    ),
+    Word(
+        ("rail", "rail-optimized", "multi-rail"),
+        ("topology.planes", "nic.rails"),
+        "A node's interface into one of several equal networks: `planes` copies the topology, `[nic.rails]` chooses "
+        "the rail "
+        "of a message.",
+    ),
+    Word(
+        ("spray", "spraying", "packet spraying", "adaptive spraying", "per-packet load balancing"),
+        ("routing.shortest-path.ties", "routing.random-up-down"),
+        'Packets of a flow on several paths: `ties = "random"` or `"least-loaded"`, and on trees `random-up-down` or '
+        "`adaptive-up-down`. Messages are delivered whole; reordering costs nothing.",
+    ),
+    Word(
+        ("adaptive routing", "AR"),
+        ("routing.adaptive-up-down", "routing.minimal-adaptive", "routing.ugal-l", "routing.shortest-path.ties"),
+        'Trees, tori and dragonflies have adaptive routings; on any network `ties = "least-loaded"` chooses among '
+        "shortest paths.",
+    ),
+    Word(
+        ("Clos", "folded Clos", "leaf-spine", "spine-leaf"),
+        ("topology.fat-tree", "topology.file"),
+        "`fat-tree` is a k-ary n-tree of full bisection bandwidth. Tapered and other trees are edge lists "
+        '(`kind = "file"`).',
+    ),
+    Word(
+        ("hypercube",),
+        ("topology.mesh",),
+        "A mesh with two routers in each dimension: `dims = [2, 2, 2, 2]`.",
+    ),
+    Word(
+        ("NCCL", "RCCL", "collective communication", "all-to-all traffic"),
+        ("workload.program.collective", "workload.collectives"),
+        '`kind = "collective"` with the algorithm by name, as in `algorithm = "ring"`; `cutthrough list collectives` '
+        "has them. NCCL's double binary trees and its rings over GPUs are not among them.",
+    ),
+    Word(
+        ("data parallel", "tensor parallel", "pipeline parallel", "expert parallel", "FSDP", "ZeRO", "LLM"),
+        ("workload.program.training",),
+        "A training step with tensor, pipeline, expert and data parallelism. Sharded optimizers are recorded or Chakra "
+        "programs.",
+    ),
+    Word(
+        ("PCIe", "PCI Express"),
+        ("nic.bus",),
+        "The bus between a node's memory and its interface.",
+    ),
+    Word(
+        ("GPU", "GPUs", "accelerator"),
+        ("placement.contiguous.processes_per_node", "node.memory"),
+        "A rank stands for a GPU: `processes_per_node` of them share a node, whose memory is `[node.memory]`.",
+    ),
+    Word(
+        ("flow control", "lossless", "backpressure"),
+        ("router.buffer",),
+        "Credits for each virtual channel; `[router] buffer` is the room that they stand for.",
+    ),
+    Word(
+        ("oversubscription", "taper", "tapering", "oversubscribed"),
+        ("topology.file", "link.NAME"),
+        "A topology of kind `file` with fewer wires up than down, or slower ones: a class of wires has its own "
+        "bandwidth.",
+    ),
+    Word(
+        ("congestion control", "DCQCN", "HPCC", "TIMELY", "Swift", "DCTCP", "TCP", "CNP", "rate limiting"),
+        (),
+        'Laws of rates are not modelled. `pacer = { kind = "window" }` limits the bytes of a flow in the network.',
+    ),
+    Word(
+        ("ECN", "explicit congestion notification", "marking", "RED", "FECN", "BECN", "CSIG"),
+        (),
+        'Switches mark no packets. `pacer = { kind = "window" }` limits the bytes of a flow in the network.',
+    ),
+    Word(
+        ("PFC", "priority flow control", "pause frame", "pause frames", "headroom", "watchdog"),
+        (),
+        "Switches grant credits instead of sending pause frames; no packet is lost in either. `router.buffer` and "
+        "the kind "
+        "`shared-buffer` are the room of switches.",
+    ),
+    Word(
+        ("ECMP", "flow hashing", "per-flow hashing", "flowlet", "flowlets", "WCMP", "PLB"),
+        (),
+        'Flows are not hashed to paths. `d-mod-k` and `ties = "first"` give a pair one fixed path, kind `table` any '
+        'path that you choose, and `ties = "random"` spreads packets.',
+    ),
+    Word(
+        ("RoCE", "RoCEv2", "Ultra Ethernet", "UEC", "UET", "iWARP"),
+        (),
+        "A lossless Ethernet is a network with credits here: give `[link]` its bandwidth and `[nic]` its interface. "
+        "Headers, "
+        "priorities, marking, rates and retransmission are not modelled.",
+    ),
+    Word(
+        ("RDMA", "verbs", "GPUDirect"),
+        (),
+        "Interfaces read and write memory by themselves where `[nic.dma]` or `[nic.rendezvous]` says so; one-sided "
+        "calls "
+        "of programs (MPI_Put, MPI_Get) are not replayed.",
+    ),
+    Word(
+        (
+            "packet loss",
+            "loss",
+            "drop",
+            "drops",
+            "retransmission",
+            "go-back-N",
+            "selective repeat",
+            "lossy",
+            "BER",
+            "FEC",
+        ),
+        (),
+        "Links and routers lose no packet, and nothing is sent again.",
+    ),
+    Word(
+        ("failure", "failures", "fault", "faults", "link failure", "link flap", "outage", "degraded link"),
+        (),
+        "Every wire and router works for all of a run. A network without some wires, or with slower ones, is an "
+        "edge list "
+        '(`kind = "file"`).',
+    ),
+    Word(
+        ("QoS", "priority", "priorities", "traffic class", "service level", "DSCP", "WRR", "strict priority"),
+        (),
+        "All packets have one class of service. Jobs share links by arbitration alone.",
+    ),
+    Word(("HyperX", "Hamming graph"), (), EDGE_LIST + " Its routing is minimal, or a table."),
+    Word(
+        ("Slim Fly", "PolarFly", "PolarStar", "Bundlefly", "MMS graph"),
+        (),
+        EDGE_LIST + " Its routing is minimal, or a table.",
+    ),
+    Word(
+        ("dragonfly+", "dragonflyplus", "Megafly"),
+        (),
+        EDGE_LIST + " Its routing is minimal, or a table. `dragonfly` has groups whose routers are all connected.",
+    ),
+    Word(("Jellyfish", "random regular graph", "Xpander", "expander"), (), EDGE_LIST),
+    Word(("XGFT", "PGFT", "tapered tree", "tapered fat-tree", "SlimTree"), (), EDGE_LIST + " `fat-tree` is full."),
+    Word(("BCube", "DCell", "FatClique", "hypermesh"), (), EDGE_LIST),
+    Word(
+        ("OCS", "optical circuit switch", "circuit switching", "reconfigurable network", "TopoOpt"),
+        (),
+        "Wires do not change during a run. Several networks in turn are points of a sweep.",
+    ),
+    Word(
+        ("wormhole", "flit", "flits"),
+        (),
+        "Packets are switched whole by virtual cut-through, and buffers hold whole packets.",
+    ),
+    Word(
+        ("power", "energy", "cost", "price"),
+        (),
+        "Neither is computed; `analyze` counts routers and wires.",
+    ),
+    Word(
+        ("CXL", "cache coherence", "shared memory"), (), "Nodes exchange messages; loads and stores are not modelled."
+    ),
+    Word(
+        ("scheduler", "queueing of jobs", "backfilling"),
+        (),
+        "Jobs have fixed nodes and times. `[[job]]` places several on one machine.",
+    ),
+)
+
+
+def plain(text: str) -> str:
+    """A spelling without case, blanks, hyphens and underscores."""
+    return re.sub(r"[\s_-]+", "", text.casefold())
+
+
+@cache
+def _by_name() -> dict[str, Word]:
+    return {plain(name): word for word in WORDS for name in word.names}
+
+
+def find(text: str) -> Word | None:
+    """The word of a spelling: of the whole text, or of its last part (`topology.hyperx`)."""
+    held = _by_name()
+    return held.get(plain(text)) or held.get(plain(text.rpartition(".")[2]))
+
+
+def near(text: str, most: int) -> list[str]:
+    """Words that are spelled almost so."""
+    names = {plain(name): name for word in WORDS for name in word.names}
+    return [names[name] for name in difflib.get_close_matches(plain(text), names, most, 0.8)]
