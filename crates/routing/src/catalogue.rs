@@ -23,6 +23,7 @@ use crate::{Routing, RoutingError};
 /// Which paths packets take.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[schemars(extend("x-otherwise" = "any other routing is kind = \"table\" with the ports of each destination"))]
 pub enum RoutingSpec {
     /// Fat-trees: up to a nearest common ancestor by the least congested port, then down.
     AdaptiveUpDown(AdaptiveUpDownSpec),
@@ -86,7 +87,12 @@ impl RoutingSpec {
     /// The routing of a topology whose experiment names none. On a file it spreads packets over all shortest paths: with one fixed path
     /// for each pair most of a folded Clos network would lie idle.
     pub fn default_for(topology: &dyn Topology) -> Self {
-        match topology.kind() {
+        Self::default_of(topology.kind())
+    }
+
+    /// The same, of a kind of topology.
+    pub fn default_of(kind: &str) -> Self {
+        match kind {
             "fat-tree" => Self::AdaptiveUpDown(AdaptiveUpDownSpec::default()),
             "dragonfly" => Self::Minimal(MinimalSpec::default()),
             "torus" | "mesh" => Self::DimensionOrder(DimensionOrderSpec::default()),
@@ -203,16 +209,34 @@ impl RoutingSpec {
         })
     }
 
+    /// What takes the same paths on any topology, or the nearest, for the end of a message.
+    fn instead(&self, kind: &str) -> &'static str {
+        if kind != "file" {
+            return "";
+        }
+        match self {
+            Self::AdaptiveUpDown(_) => {
+                "; on a tree \"shortest-path\" with ties = \"least-loaded\" and vc_rule = \"single\" takes the same paths"
+            }
+            Self::RandomUpDown(_) => {
+                "; on a tree \"shortest-path\" with ties = \"random\" and vc_rule = \"single\" takes the same paths"
+            }
+            Self::DModK(_) => "; one path for each destination is a table (kind = \"table\")",
+            _ => "; any other routing is a table (kind = \"table\"), which does not look at queues",
+        }
+    }
+
     fn misfit(&self, topology: &dyn Topology) -> RoutingError {
         let fitting: Vec<String> =
             Self::all().iter().filter(|spec| spec.fits(topology)).map(|spec| format!("\"{}\"", spec.kind())).collect();
         let message = format!(
-            "routing \"{}\" is for topologies of kind {}, not {}; for {}: {}",
+            "routing \"{}\" is for topologies of kind {}, not {}; for {}: {}{}",
             self.kind(),
             self.families().join(" and "),
             topology.kind(),
             topology.kind(),
-            fitting.join(", ")
+            fitting.join(", "),
+            self.instead(topology.kind()),
         );
         RoutingError::new("kind", message)
     }

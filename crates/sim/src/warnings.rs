@@ -1,5 +1,5 @@
-//! What will mislead in a result although nothing is wrong with the experiment: small buffers, routers that block, runs that are
-//! too short, time series of a single interval, sources that starve.
+//! What will mislead in a result although nothing is wrong with the experiment: links that are too fast to be meant, small buffers,
+//! routers that block, runs that are too short, time series of a single interval, sources that starve.
 
 use fabric::MOST_TRANSMISSIONS;
 use fabric::catalogue::{Arbitration, HeadOfLine};
@@ -17,6 +17,9 @@ use crate::system::System;
 
 /// Buffer memory of a router above which a warning is due, in bytes: more than the largest switches have.
 const MUCH_MEMORY: u64 = 256 << 20;
+
+/// Bandwidth of a link above which a warning is due, in b/s: twice that of the fastest ports.
+const FAST_LINK: u64 = 3_200_000_000_000;
 
 /// Messages that the measured interval should generate.
 const FEWEST_MESSAGES: f64 = 200.0;
@@ -36,9 +39,10 @@ const NO_TIMELINE: &str = "no-timeline";
 /// If the routing breaks its contract.
 pub fn warnings(system: &System) -> Result<Vec<Warning>, SystemError> {
     if system.network.is_flat() {
-        return Ok(cut_short(system).into_iter().collect());
+        return Ok(fast_link(system).into_iter().chain(cut_short(system)).collect());
     }
-    let mut found: Vec<Warning> = credits(system);
+    let mut found: Vec<Warning> = fast_link(system).into_iter().collect();
+    found.extend(credits(system));
     found.extend(unproven(system));
     found.extend(memory(system));
     found.extend(head_of_line(system));
@@ -48,6 +52,23 @@ pub fn warnings(system: &System) -> Result<Vec<Warning>, SystemError> {
     found.extend(fine_series(system));
     found.extend(starving(system)?);
     Ok(found)
+}
+
+/// A link so fast that bytes may have been written for bits.
+fn fast_link(system: &System) -> Option<Warning> {
+    let link = &system.spec.link;
+    let of_classes =
+        link.classes.iter().filter_map(|(name, class)| Some((format!("link.{name}.bandwidth"), class.bandwidth?)));
+    let all = std::iter::once(("link.bandwidth".to_owned(), link.bandwidth)).chain(of_classes);
+    let (key, fastest) = all.max_by_key(|(_, bandwidth)| bandwidth.0)?;
+    (fastest.0 >= FAST_LINK).then(|| Warning {
+        kind: "fast-link",
+        key: "link.bandwidth",
+        message: format!(
+            "`{key}` is {fastest}, {} GB/s, at least twice the fastest ports: in a unit, B is byte and b is bit",
+            fastest.0 / 8_000_000_000
+        ),
+    })
 }
 
 /// Classes of channels whose credits do not cover the round trip.

@@ -20,6 +20,7 @@ use crate::shorthand::{Settings, short};
 /// The shape of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[schemars(extend("x-otherwise" = "any other network is kind = \"file\" with an edge list of its wires"))]
 pub enum TopologySpec {
     /// One switch, with a node on every port.
     SingleSwitch(SingleSwitchSpec),

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize, Serializer};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(rename = "Pattern", transform = allow_bare_names)]
+#[schemars(extend("x-otherwise" = "any other pattern is kind = \"matrix\" with the bytes between nodes"))]
 pub enum PatternSpec {
     /// Every other task with the same probability.
     Uniform(uniform::UniformSpec),

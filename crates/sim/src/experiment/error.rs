@@ -67,6 +67,14 @@ impl ConfigError {
         self
     }
 
+    /// Says what to do, unless that is said already; nothing if it is empty.
+    pub fn or_help(mut self, help: &str) -> Self {
+        if self.help.is_none() && !help.is_empty() {
+            self.help = Some(help.to_owned());
+        }
+        self
+    }
+
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self

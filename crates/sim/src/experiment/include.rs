@@ -1,5 +1,5 @@
-//! Files that an experiment file includes. Their entries come first, in the order of the files; what stands in the
-//! including file is put over them.
+//! Files that an experiment file includes. Their entries come first, in the order of the files; what `exclude` names is taken
+//! out, and the entries of the including file are put over the rest.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,17 @@ use units::input::{self, InputError};
 use super::error::ConfigError;
 use super::locate::Source;
 use super::span::Place;
-use super::tree::{Entry, Node, Table, Value};
+use super::tree::{Entry, Node, Table, Value, path_of};
 use super::validate;
 
 /// The key that names included files.
 pub(super) const KEY: &str = "include";
+
+/// The key that names what does not hold of them.
+const EXCLUDE: &str = "exclude";
+
+/// The keys that are read here.
+pub(super) const KEYS: [&str; 2] = [KEY, EXCLUDE];
 
 /// The largest file, in bytes.
 pub const MAX_FILE: usize = input::EXPERIMENT.most_bytes as usize;
@@ -49,10 +55,18 @@ impl Reader<'_> {
     /// The table of a text, with what it includes.
     fn table(&mut self, source: usize, folder: &Path) -> Result<Table, ConfigError> {
         let mut table = parse(&self.files[source].text, source)?;
-        let Some(include) = table.remove(KEY) else { return Ok(table) };
+        let (include, excluded) = (table.remove(KEY), table.remove(EXCLUDE));
+        let Some(include) = include else {
+            let alone =
+                |entry: Entry| ConfigError::new(entry.key_place, EXCLUDE, format!("`{EXCLUDE}` goes with `{KEY}`"));
+            return excluded.map_or(Ok(table), |entry| Err(alone(entry)));
+        };
         let mut whole = Table::default();
         for (name, place) in names(&include)? {
             overlay_file(&mut whole, self.file(name, place, folder)?);
+        }
+        if let Some(entry) = &excluded {
+            exclude_keys(&mut whole, entry)?;
         }
         overlay_file(&mut whole, table);
         Ok(whole)
@@ -100,6 +114,27 @@ fn parse(text: &str, source: usize) -> Result<Table, ConfigError> {
 pub(super) fn too_large(size: usize) -> ConfigError {
     let (size, limit) = (validate::size(size), validate::size(MAX_FILE));
     ConfigError::new(None, "", format!("the file has {size}; an experiment has at most {limit}"))
+}
+
+/// Takes keys and sections of included files out.
+fn exclude_keys(whole: &mut Table, excluded: &Entry) -> Result<(), ConfigError> {
+    let Value::List(items) = &excluded.node.value else {
+        let message = format!("`{EXCLUDE}` must be a list of keys' paths, not {}", excluded.node.what());
+        return Err(ConfigError::new(excluded.node.place, EXCLUDE, message));
+    };
+    for item in items {
+        let fault = |message: String| ConfigError::new(item.place, EXCLUDE, message);
+        let Some(text) = item.as_text() else {
+            return Err(fault(format!("`{EXCLUDE}` must be a list of keys' paths, not of {}", item.written())));
+        };
+        let Some(path) = path_of(text) else {
+            return Err(fault(format!("`{text}` is not the path of a key, such as measure.max_time")));
+        };
+        if whole.take(&path).is_none() {
+            return Err(fault(format!("no included file has `{text}`")));
+        }
+    }
+    Ok(())
 }
 
 /// The names of included files, with their places.

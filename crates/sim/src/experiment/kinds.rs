@@ -1,12 +1,34 @@
 //! A section whose kind is not written is of the kind that it has by default, as any key that is not written: so that
 //! `--set router.buffer="2 packets"` does for a file without `[router]`.
 
+use routing::RoutingSpec;
+
 use super::schema::{Choice, Key, Shape, TableShape, file_shape};
 use super::tree::{Entry, Node, Table, Value};
 
 /// Writes the default kinds into the tables that have none.
 pub(super) fn fill(root: &mut Table) {
+    routing(root);
     table(file_shape(), root);
+}
+
+/// Writes the routing that a topology has by default into a `[routing]` without a kind.
+fn routing(root: &mut Table) {
+    let kind = match root.get("topology").map(|entry| &entry.node.value) {
+        Some(Value::Table(topology)) => topology.get("kind").and_then(|entry| entry.node.as_text()),
+        _ => None,
+    };
+    let Some(default) = kind.map(RoutingSpec::default_of) else { return };
+    let Some(entry) = root.entries.iter_mut().find(|entry| entry.key == "routing") else { return };
+    let (key_place, place) = (entry.key_place, entry.node.place);
+    let Some(written) = entry.node.as_table().filter(|written| written.get("kind").is_none()) else { return };
+    let keys = serde_json::to_value(default).ok();
+    for (key, value) in keys.iter().filter_map(serde_json::Value::as_object).flatten() {
+        if let (Some(text), None) = (value.as_str(), written.get(key)) {
+            let node = Node { place, value: Value::Text(text.to_owned()) };
+            written.entries.push(Entry { key: key.clone(), key_place, node });
+        }
+    }
 }
 
 fn table(shape: &TableShape, written: &mut Table) {

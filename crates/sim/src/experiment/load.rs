@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ::workload::motifs::ProgramSpec;
 use fabric::catalogue::Depths;
 use serde::Serialize;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 use topology::ChannelClass;
 use units::input;
 
@@ -17,7 +17,7 @@ use super::locate::{Source, Sources, find};
 use super::span::Place;
 use super::spec::ExperimentSpec;
 use super::sweep::{Axis, LABEL, SweptKey, axes, steps};
-use super::tree::{Entry, Node, Table, Value};
+use super::tree::{Entry, Node, Table, Value, path_of};
 use super::workload::{ProgramRanksSpec, WorkloadSpec};
 use super::{kinds, nic_presets, searched, seeds, validate};
 use crate::parts::{GivenPrograms, Parts};
@@ -311,8 +311,8 @@ fn points_of(tree: &Table, axes: &[Axis], settings: &[Setting]) -> Result<Vec<Po
 
 /// Refuses the path of a key that options and sweeps do not change.
 fn check_path(tree: &Table, path: &[String], place: Place) -> Result<(), ConfigError> {
-    if path.first().is_some_and(|key| key == include::KEY) {
-        let message = "`include` is read where a file begins: options and sweeps cannot change it";
+    if let Some(key) = path.first().filter(|key| include::KEYS.contains(&key.as_str())) {
+        let message = format!("`{key}` is read where a file begins: options and sweeps cannot change it");
         return Err(ConfigError::new(place, path.join("."), message));
     }
     check_quantity(tree, path, place)?;
@@ -360,20 +360,7 @@ fn check_job(tree: &Table, path: &[String], place: Place) -> Result<(), ConfigEr
 fn setting(key: &str, value: &str, source: usize) -> Result<Setting, ConfigError> {
     let place = Place::new(source, 0..0);
     let wrong = || ConfigError::new(place, key, format!("`{key}` is not the path of a key, such as workload.load"));
-    if key.contains(['\n', '\r', '=', '#', '[', ']']) {
-        return Err(wrong());
-    }
-    let line = format!("{key} = 0");
-    let parsed = DeTable::parse(&line).map_err(|_| wrong())?;
-    let mut path = Vec::new();
-    let mut table = parsed.get_ref();
-    while let Some((key, value)) = table.iter().next() {
-        path.push(key.get_ref().to_string());
-        match value.get_ref() {
-            DeValue::Table(inner) => table = inner,
-            _ => break,
-        }
-    }
+    let path = path_of(key).ok_or_else(wrong)?;
     let text = Node { place, value: Value::Text(value.to_owned()) };
     let node = match DeValue::parse(value) {
         Ok(parsed) => Node::from_toml(&parsed, source)?,

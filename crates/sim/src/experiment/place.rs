@@ -40,6 +40,7 @@ macro_rules! places {
         /// Which task runs on which node.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "strategy", rename_all = "kebab-case")]
+        #[schemars(extend("x-otherwise" = "any other placement is strategy = \"file\" with the node of each task"))]
         pub enum PlaceSpec {
             $($(#[$rule_doc])* $rule($keys),)*
             $($(#[$doc])* $strategy(MappedSpec),)*

@@ -19,6 +19,8 @@ pub struct SectionDoc {
     pub doc: String,
     /// Lines of a file that hold it, if its keys alone are no good example.
     pub example: Option<String>,
+    /// What to do where no kind fits, if it has kinds.
+    pub otherwise: Option<String>,
     /// Its keys, the one that picks the kind aside.
     pub keys: Vec<KeyDoc>,
 }
@@ -76,6 +78,7 @@ fn table(shape: &TableShape, path: &str, kind: Option<(&Choice, &Kind)>, section
         kind: kind.map(|(choice, kind)| (choice.tag.clone(), kind.name.name.clone())),
         doc: kind.map_or(&shape.doc, |(_, kind)| &kind.name.doc).clone(),
         example: given(&shape.example),
+        otherwise: kind.and_then(|(choice, _)| given(&choice.otherwise)),
         keys: shape.keys.iter().filter(scalar).map(key_doc).collect(),
     });
     for key in shape.keys.iter().filter(|key| is_section(&key.shape)) {
@@ -93,6 +96,7 @@ fn table(shape: &TableShape, path: &str, kind: Option<(&Choice, &Kind)>, section
                 kind: None,
                 doc: shape.doc.clone(),
                 example: given(&shape.example),
+                otherwise: None,
                 keys,
             });
         }

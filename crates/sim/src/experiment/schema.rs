@@ -24,6 +24,11 @@ struct FileSpec {
     #[serde(default)]
     #[schemars(extend("x-example" = "[\"machine.toml\", \"workload.toml\"]"))]
     include: Option<IncludeSpec>,
+    /// Keys and sections of included files that do not hold, by their paths, so that they have their defaults. Requires
+    /// `include`; each has to be there.
+    #[serde(default)]
+    #[schemars(extend("x-example" = "[\"measure.max_time\", \"nic\"]"))]
+    exclude: Option<Vec<String>>,
     /// How many seeds each point is run with: `seed`, `seed` + 1 and so on, as a sweep of `seed`. Results are means over
     /// the seeds, with confidence intervals.
     #[serde(default = "one")]
@@ -114,6 +119,9 @@ topology = [{ kind = "torus", dims = [6, 6] }, { kind = "dragonfly", h = 2 }]
 /// The schema's property with an example: of a key its value, of a table the lines that it is written as.
 const EXAMPLE: &str = "x-example";
 
+/// The schema's property with what to do where none of the kinds fits.
+const OTHERWISE: &str = "x-otherwise";
+
 /// The JSON Schema of an experiment file.
 pub fn schema() -> Json {
     schema_for!(FileSpec).to_value()
@@ -173,6 +181,8 @@ pub(super) struct Choice {
     /// The key that distinguishes the kinds.
     pub tag: String,
     pub kinds: Vec<Kind>,
+    /// What to do where no kind fits; empty if nothing can be done.
+    pub otherwise: String,
 }
 
 #[derive(Clone, Debug)]
@@ -360,7 +370,8 @@ impl Converter<'_> {
         }
         if let Some(tag) = tables.first().and_then(|table| tag(table)) {
             let kinds = tables.iter().map(|table| self.kind(tag, table, depth)).collect();
-            shapes.insert(0, Shape::Choice(Choice { tag: tag.to_owned(), kinds }));
+            let otherwise = text(schema.get(OTHERWISE));
+            shapes.insert(0, Shape::Choice(Choice { tag: tag.to_owned(), kinds, otherwise }));
         }
         if !words.is_empty() {
             shapes.insert(0, Shape::Names(words));

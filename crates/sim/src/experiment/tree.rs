@@ -51,6 +51,16 @@ impl Table {
         Some(self.entries.remove(index))
     }
 
+    /// Takes out what stands at a path; `None` if nothing does. A step may be the name of a table in a list.
+    pub fn take(&mut self, path: &[String]) -> Option<Node> {
+        let (key, rest) = path.split_first()?;
+        if rest.is_empty() {
+            return self.remove(key).map(|entry| entry.node);
+        }
+        let entry = self.entries.iter_mut().find(|entry| entry.key == *key)?;
+        entry.node.take(rest)
+    }
+
     /// Puts the entries of another table over these: tables table by table, and any other value as a whole. A table of
     /// another kind replaces the one below it, whose keys are not those of its kind.
     pub fn overlay(&mut self, over: Self) {
@@ -129,6 +139,18 @@ impl Node {
         let mut table = self.take_table(key_place);
         table.set(path, key_place, node);
         self.value = Value::Table(table);
+    }
+
+    /// Takes out what stands at a path below this one.
+    fn take(&mut self, path: &[String]) -> Option<Self> {
+        let (name, rest) = path.split_first()?;
+        let index = self.index_of(name);
+        match &mut self.value {
+            Value::Table(table) => table.take(path),
+            Value::List(items) if rest.is_empty() => index.map(|index| items.remove(index)),
+            Value::List(items) => items.get_mut(index?)?.take(rest),
+            _ => None,
+        }
     }
 
     /// Of a list of tables, the place of the one of a name.
@@ -220,6 +242,25 @@ impl Node {
         };
         Ok(Self { place, value })
     }
+}
+
+/// The parts of a key's path, such as `workload.load` or `sweep."workload.load"`; `None` if it is no path.
+pub(super) fn path_of(key: &str) -> Option<Vec<String>> {
+    if key.contains(['\n', '\r', '=', '#', '[', ']']) {
+        return None;
+    }
+    let line = format!("{key} = 0");
+    let parsed = DeTable::parse(&line).ok()?;
+    let mut path = Vec::new();
+    let mut table = parsed.get_ref();
+    while let Some((key, value)) = table.iter().next() {
+        path.push(key.get_ref().to_string());
+        match value.get_ref() {
+            DeValue::Table(inner) => table = inner,
+            _ => break,
+        }
+    }
+    Some(path)
 }
 
 impl Table {

@@ -111,7 +111,11 @@ impl Validator {
         if matches!(node.value, Value::List(_)) && !path.contains('[') {
             message += &format!("; several values, a point for each, are the value of `sweep.\"{path}\"`");
         }
-        self.fault(ConfigError::new(node.place, path, message));
+        let fault = ConfigError::new(node.place, path, message);
+        self.fault(match node.as_text().and_then(number_in) {
+            Some(number) => fault.with_help(format!("did you mean {number}, without quotes?")),
+            None => fault,
+        });
     }
 
     fn table(&mut self, shape: &TableShape, table: &Table, context: &Context<'_>) {
@@ -192,7 +196,8 @@ impl Validator {
         };
         let Some(kind) = choice.kinds.iter().find(|kind| kind.name.is(written)) else {
             let message = format!("unknown {} `{written}` in [{path}]", choice.tag);
-            return self.fault(ConfigError::new(node.place, tag_path, message).allowing(written, names()));
+            let fault = ConfigError::new(node.place, tag_path, message).allowing(written, names());
+            return self.fault(fault.or_help(&choice.otherwise));
         };
         let kind_name = Some((choice.tag.as_str(), kind.name.name.as_str()));
         self.table(&kind.table, table, &Context { path, place: Some(place), kind: kind_name, home: Some(choice) });
@@ -216,7 +221,13 @@ impl Validator {
             }
         };
         match (quantity.parse)(&number) {
-            Err(error) => self.fault(ConfigError::new(node.place, path, format!("`{path}`: {error}"))),
+            Err(error) => {
+                let fault = ConfigError::new(node.place, path, format!("`{path}`: {error}"));
+                self.fault(match error.meant() {
+                    Some(meant) => fault.with_help(format!("did you mean \"{meant}\"?")),
+                    None => fault,
+                });
+            }
             Ok(_) if node.as_text().is_none() => {}
             Ok(value) if quantity.bounds.allow(value) => {}
             Ok(_) => {
@@ -263,6 +274,7 @@ impl Validator {
 
     fn either_text(&mut self, shapes: &[Shape], text: &str, node: &Node, path: &str) {
         let mut names = Vec::new();
+        let mut otherwise = "";
         for shape in shapes {
             match shape {
                 Shape::Names(own) if own.iter().any(|name| name.is(text)) => return,
@@ -270,7 +282,10 @@ impl Validator {
                 Shape::Choice(choice) if choice.kinds.iter().any(|kind| kind.name.is(text)) => {
                     return self.bare_kind(choice, text, node, path);
                 }
-                Shape::Choice(choice) => names.extend(choice.kinds.iter().map(|kind| &kind.name)),
+                Shape::Choice(choice) => {
+                    names.extend(choice.kinds.iter().map(|kind| &kind.name));
+                    otherwise = &choice.otherwise;
+                }
                 Shape::Text => return,
                 Shape::Quantity(quantity) if text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit()) => {
                     return self.quantity(quantity, node, path);
@@ -289,7 +304,7 @@ impl Validator {
                 allowed.push(&name.name);
             }
         }
-        let mut fault = ConfigError::new(node.place, path, message).allowing(text, allowed);
+        let mut fault = ConfigError::new(node.place, path, message).allowing(text, allowed).or_help(otherwise);
         fault.allowed.extend(quantity.map(expected));
         self.fault(fault);
     }
@@ -305,6 +320,19 @@ impl Validator {
             let message = format!("`{path}` needs the key `{first}` for {} \"{name}\"", choice.tag);
             self.fault(ConfigError::new(node.place, path, message).with_help(help));
         }
+    }
+}
+
+/// The number that a text stands for: `0.5` in quotes, or `50%`.
+fn number_in(text: &str) -> Option<String> {
+    let text = text.trim();
+    match text.strip_suffix('%') {
+        Some(percent) => percent.trim_end().parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| {
+            // Whole thousandths of a percent have no digits of rounding.
+            let share = (number * 1000.0).round() / 100_000.0;
+            share.to_string()
+        }),
+        None => text.parse::<f64>().ok().filter(|number| number.is_finite()).map(|_| text.to_owned()),
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Something that will mislead in a result although nothing is wrong with the experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Warning {
-    /// What it is of: `credits`, `memory`, `head-of-line`, `short-run`, `coarse-series`, `fine-series`, `no-timeline`,
+    /// What it is of: `fast-link`, `credits`, `memory`, `head-of-line`, `short-run`, `coarse-series`, `fine-series`, `no-timeline`,
     /// `starvation`, `not-monotone` or `unreceived`.
     pub kind: &'static str,
     /// The key of the experiment that changes it.

@@ -34,7 +34,7 @@ error: unknown section [lnk]
 8 | [lnk]
   |  ^^^
   |
-  = allowed: title, seed, topology, link, router, routing, nic, node, in_switch, workload, placement, job, measure, include, seeds, sweep
+  = allowed: title, seed, topology, link, router, routing, nic, node, in_switch, workload, placement, job, measure, include, exclude, seeds, sweep
   = help: did you mean `link`?"#,
     );
 }
@@ -101,8 +101,57 @@ error: `link.delay`: unknown unit `nsec` for a time; allowed: s, ms, us, ns, ps 
   --> fat_tree.toml:10:9
    |
 10 | delay = "20 nsec"
-   |         ^^^^^^^^^"#,
+   |         ^^^^^^^^^
+   |
+   = help: did you mean "20 ns"?"#,
     );
+}
+
+#[test]
+fn a_number_in_quotes_or_in_percent_shows_the_number() {
+    // Would catch `50%` that is refused without a word of 0.5, and a text that is no number taken for one.
+    for (written, meant) in [("50%", "0.5"), ("12.5 %", "0.125"), ("0.3", "0.3"), ("30%", "0.3")] {
+        let error = error_of(&changed("0.5", &format!("\"{written}\"")));
+        assert_eq!(error.help.as_deref(), Some(&*format!("did you mean {meant}, without quotes?")), "{written}");
+        let option = load_with(BASE, &[("workload.load", written)]);
+        assert_eq!(option.is_ok(), !written.contains('%'), "{written}");
+    }
+    assert_eq!(error_of(&changed("0.5", "\"half\"")).help, None);
+}
+
+#[test]
+fn unknown_kinds_name_the_way_round_them() {
+    // Would catch a kind that people try, for which nothing says that a file has what it stands for.
+    let help = |text: &str| error_of(text).help.unwrap_or_default();
+    assert!(help(&changed("\"fat-tree\"", "\"hyperx\"")).contains("kind = \"file\""));
+    assert!(help(&changed("[workload]", "[routing]\nkind = \"ecmp\"\n[workload]")).contains("kind = \"table\""));
+    assert!(help(&changed("load = 0.5", "load = 0.5\npattern = \"zipf\"")).contains("kind = \"matrix\""));
+    let program = "kind = \"program\"\nprogram = { kind = \"otf2\" }";
+    let text = BASE.replace("kind = \"traffic\"\nload = 0.5", program);
+    assert!(help(&text).contains("cutthrough record"), "{}", error_of(&text));
+    let placed = changed("[workload]", "[placement]\nstrategy = \"slurm\"\n[workload]");
+    assert!(help(&placed).contains("strategy = \"file\""));
+    // What is nearly written is more likely to be meant.
+    assert_eq!(help(&changed("\"fat-tree\"", "\"fattree\"")), "did you mean `fat-tree`?");
+}
+
+#[test]
+fn a_routing_without_a_kind_is_that_of_the_topology() {
+    // Would catch `--set routing.ties=...` that asks for a kind which `check` prints, and defaults of a file that are lost.
+    let kind = |text: &str, options: &[(&str, &str)]| {
+        let experiment = load_with(text, options).unwrap();
+        serde_json::to_value(&experiment.points()[0].spec.routing).unwrap()
+    };
+    let torus = changed("kind = \"fat-tree\"\nk = 4\nn = 2", "kind = \"torus\"\ndims = [4, 4]");
+    let routing = kind(&torus, &[("routing.ties", "positive")]);
+    assert_eq!((&routing["kind"], &routing["ties"]), (&"dimension-order".into(), &"positive".into()));
+    let file = changed("kind = \"fat-tree\"\nk = 4\nn = 2", "kind = \"file\"\npath = \"ring.edges\"");
+    let routing = kind(&file, &[("routing.vc_rule", "single")]);
+    assert_eq!((&routing["kind"], &routing["ties"]), (&"shortest-path".into(), &"random".into()));
+    assert_eq!(kind(&file, &[("routing.ties", "least-loaded")])["ties"], "least-loaded");
+    // A key that the default does not have is refused by name.
+    let error = load_with(BASE, &[("routing.ties", "random")]).unwrap_err();
+    assert!(error.message.contains("unknown key `ties` in [routing] of kind \"adaptive-up-down\""), "{error}");
 }
 
 #[test]

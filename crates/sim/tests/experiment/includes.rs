@@ -50,6 +50,37 @@ fn what_a_file_leaves_out_is_what_it_includes() {
 }
 
 #[test]
+fn a_file_can_exclude_what_it_includes() {
+    // Would catch a key that cannot be taken back, a name that is dropped though nothing has it, and one that comes back.
+    let base =
+        format!("{BASE}[measure]\nmax_time = \"8 us\"\nseries = \"1 us\"\n[sweep]\n\"workload.load\" = [0.1, 0.2]\n");
+    let jobs = "[[job]]\nname = \"a\"\nworkload = { kind = \"traffic\", load = 0.1 }\n[[job]]\nname = \"b\"\n\
+                workload = { kind = \"traffic\", load = 0.2 }\n";
+    let main = "include = [\"base.toml\", \"jobs.toml\"]\n\
+                exclude = [\"measure.max_time\", 'sweep.\"workload.load\"', \"workload\", \"job.a\", \"job.b.workload.load\"]\n\
+                [measure]\nseries = \"2 us\"\n";
+    let folder = folder("dropped", &[("main.toml", main), ("base.toml", &base), ("jobs.toml", jobs)]);
+    let experiment = read(&folder, &[("job.b.workload.load", "0.3")]).unwrap();
+    let resolved = experiment.resolved(&experiment.points()[0]);
+    assert_eq!(experiment.points().len(), 1);
+    assert!(!resolved.contains("max_time") && resolved.contains("series = \"2 us\""), "{resolved}");
+    assert!(!resolved.contains("\"a\"") && resolved.contains("load = 0.3"), "{resolved}");
+    for (written, expected) in [
+        ("[\"measure.precision\"]", "no included file has `measure.precision`"),
+        ("[\"a b\"]", "`a b` is not the path of a key, such as measure.max_time"),
+        ("\"measure.max_time\"", "`exclude` must be a list of keys' paths, not a string"),
+        ("[1]", "`exclude` must be a list of keys' paths, not of 1"),
+    ] {
+        fs::write(folder.join("main.toml"), format!("include = \"base.toml\"\nexclude = {written}\n")).unwrap();
+        assert_eq!(fault(&folder, &[]), ("main.toml".into(), Some(2), expected.into()));
+    }
+    fs::write(folder.join("main.toml"), format!("exclude = [\"seed\"]\n{BASE}")).unwrap();
+    assert_eq!(fault(&folder, &[]), ("main.toml".into(), Some(1), "`exclude` goes with `include`".into()));
+    fs::write(folder.join("main.toml"), "include = \"base.toml\"\n").unwrap();
+    assert!(read(&folder, &[("exclude", "[]")]).unwrap_err().message.contains("options and sweeps cannot change it"));
+}
+
+#[test]
 fn later_files_win_and_other_kinds_sweeps_and_lists_are_replaced() {
     let main =
         "include = [\"base.toml\", \"later.toml\"]\n[topology]\nkind = \"torus\"\ndims = [4, 4]\n[sweep]\nseed = [7]\n";

@@ -30,6 +30,8 @@ use crate::schedule::goal;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[schemars(rename = "Program")]
+#[schemars(extend("x-otherwise" = "a program of ranks in a file is of kind calls, goal, trace or chakra, and `cutthrough record` \
+                                   makes a trace of an MPI program"))]
 pub enum ProgramSpec {
     /// A schedule in the GOAL format of LogGOPSim.
     Goal(GoalSpec),
