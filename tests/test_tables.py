@@ -109,11 +109,36 @@ def test_many_phases_have_a_table_of_their_own() -> None:
     assert "1,049.0" in text
     rows = [line.split() for line in shown(reports.phases_table(point), 80).splitlines()[1:]]
     times = {" ".join(row[:2]): row[2] for row in rows if row[0] == "phase"}
-    assert times["phase 0"] == "1,000.0"
-    assert times["phase 49"] == times["phase 99"] == "1,049.0"
+    assert times["phase 0"] == "1.000"
+    assert times["phase 49"] == times["phase 99"] == "1.049"
     assert "phase 125" in times
     assert len(times) < 10
-    assert rows[-1][:3] == ["all", "126", f"{sum(phase['time_ns'] for phase in phases):,.1f}"]
+    assert rows[-1][:3] == ["all", "126", f"{sum(phase['time_ns'] for phase in phases) / 1e3:,.3f}"]
+
+
+def test_the_parts_of_a_step_have_a_table() -> None:
+    """Catches a training step whose parts are in files only, and times in nanoseconds of seven digits."""
+    parts = {"step": (5e6, 4e6), "compute": (3e6, 3e6), "pipeline-wait": (2e3, None)}
+    held = [
+        {
+            "name": name,
+            "count": 4,
+            "time_mean_ns": 0.9 * span,
+            "time_max_ns": span,
+            "span_mean_ns": span,
+            "bound_ns": bound,
+        }
+        for name, (span, bound) in parts.items()
+    ]
+    point = Point({"measures": held, "time_ns": 5e6})
+    lines = shown(reports.measures_table([point, point], ["load 1", "load 2"]), 100).splitlines()
+    assert len(lines) == 1 + 2 * len(parts)
+    assert "bound" in lines[0]
+    assert lines[1].split()[:3] == ["load", "1", "step"]
+    assert lines[1].split()[-1] == "1.25"
+    assert lines[3].split()[-2:] == ["-", "-"]
+    alone = shown(reports.measures_table([point], [""]), 100).splitlines()
+    assert alone[0].split()[0] == "part"
 
 
 def test_phases_that_have_not_ended_are_named() -> None:

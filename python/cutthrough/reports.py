@@ -40,6 +40,7 @@ __all__ = [
     "key_table",
     "keys_table",
     "mapping_table",
+    "measures_table",
     "phases_table",
     "points_table",
     "reference_note",
@@ -57,6 +58,13 @@ SHOWN = (
     ("latency_p50_ns", "p50 ns", "{:,.0f}"),
     ("latency_p99_ns", "p99 ns", "{:,.0f}"),
     ("hops_mean", "routers", "{:.2f}"),
+)
+#: The times of a measure of programs: key, heading, rank.
+MEASURES = (
+    ("time_mean_ns", "mean of ranks", 0),
+    ("time_max_ns", "longest", 2),
+    ("span_mean_ns", "first to last", 0),
+    ("bound_ns", "bound", 0),
 )
 #: The same of operations that groups begin at a rate.
 SHOWN_OPERATIONS = (
@@ -322,6 +330,37 @@ def _phase_columns(results: PointTable) -> list[Column]:
         )
         for number in range(most)
     ]
+
+
+def measures_table(points: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Fitted:
+    """What programs measure of themselves, such as the parts of a training step: a line for each of each point.
+
+    Args:
+        points: Points, or jobs.
+        names: What each is called; empty where there is nothing to distinguish.
+    """
+    rows = [(name, own) for name, point in zip(names, points, strict=True) for own in point.get("measures", ())]
+    own = [measure for _, measure in rows]
+    columns = [
+        _column((key, heading, "{:,.1f}"), [measure.get(key) for measure in own], rank)
+        for key, heading, rank in MEASURES
+    ]
+    over = [
+        cell(measure["span_mean_ns"] / measure["bound_ns"], "{:.2f}")
+        if measure.get("span_mean_ns") and measure.get("bound_ns")
+        else "-"
+        for measure in own
+    ]
+    which = [Column("at", [name for name, _ in rows], is_text=True)] if any(names) else []
+    return Fitted(
+        [
+            *which,
+            Column("part", [measure["name"] for measure in own], is_text=True),
+            *columns,
+            Column("x bound", over, 1),
+        ],
+        elsewhere="`--json` has them.",
+    )
 
 
 def phases_table(point: Mapping[str, Any], title: str = "") -> Fitted:

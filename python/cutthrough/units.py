@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["TIME", "Unit", "cell_of", "plain_number", "shown", "time_unit", "unit_of"]
+__all__ = ["NANOSECONDS", "TIME", "Unit", "cell_of", "plain_number", "shown", "time_unit", "unit_of"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ UNITS: dict[str, tuple[Unit, ...]] = {
 }
 #: The end of the names of times.
 TIME = "_ns"
+#: The unit of times in files.
+NANOSECONDS = UNITS[TIME][-1]
 #: A unit is taken from so many of it on, if no value of a table is below the least part of it that digits show.
 MOST, LEAST = {"_ns": 10.0, "_B_per_s": 1.0}, 0.01
 #: Decimals of a value in a larger unit than that of files.

@@ -49,6 +49,8 @@ __all__ = ["register", "report"]
 
 #: Points whose tables of benchmarks are shown, at most.
 MOST_TABLES = 12
+#: Points of which the times that programs measure are shown.
+MOST_MEASURED = 8
 #: Points whose phases are printed.
 MOST_POINTS_OF_PHASES = 3
 
@@ -172,6 +174,7 @@ def report(
     elif results.points:
         out.print(reports.points_table(results))
         _show_benchmarks(results)
+        _show_measures(results)
         _show_phases(results)
         _show_time(results)
         _show_channels(results)
@@ -224,6 +227,19 @@ def _show_benchmarks(results: Results) -> None:
         out.print(results.benchmark_text(), markup=False, highlight=False, soft_wrap=True, end="")
     else:
         out.print("The tables of the benchmarks: benchmarks.txt", markup=False)
+
+
+def _show_measures(results: Results) -> None:
+    """The parts that programs measure beside a whole, at the points that took longest."""
+    points = results.by_job()
+    known = [place for place, point in enumerate(points) if len(point.get("measures", ())) > 1]
+    slowest = sorted(sorted(known, key=lambda place: -(points[place].get("time_ns") or math.inf))[:MOST_MEASURED])
+    if slowest:
+        out.print("\nTimes that programs measure", style="bold", markup=False)
+        names = [_where(points, place).removeprefix(" at ") for place in slowest]
+        out.print(reports.measures_table([points[place] for place in slowest], names))
+        if len(known) > len(slowest):
+            out.print(f"Of {len(known)} points those that took longest; `--json` has all.", style="dim", markup=False)
 
 
 def _show_phases(results: Results) -> None:
