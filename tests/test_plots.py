@@ -280,7 +280,7 @@ def test_closed_workloads_show_their_phases(tmp_path: Path) -> None:
 def test_what_ranks_take_is_a_bar_and_orders_of_magnitude_are_told_apart() -> None:
     """Catches a figure without bars where a program has no phases, and short times that vanish beside long ones."""
 
-    def drawn(quantity: str, *times: float) -> tuple[str, list[float]]:
+    def drawn(quantity: str, *times: float) -> tuple[str, list[float], list[float]]:
         measured = [
             {
                 "measures": [{"name": "allreduce", "span_mean_ns": time, "bound_ns": time / 2}],
@@ -291,11 +291,24 @@ def test_what_ranks_take_is_a_bar_and_orders_of_magnitude_are_told_apart() -> No
         ]
         points = [dict(own, size=number) for number, own in enumerate(measured)]
         axes = plots.figure(results(["size"], points), quantity).axes[0]
-        return axes.get_yscale(), [patch.get_height() for patch in axes.patches if isinstance(patch, Rectangle)]
+        heights = [patch.get_height() for patch in axes.patches if isinstance(patch, Rectangle)]
+        return axes.get_yscale(), heights, [float(y) for line in axes.lines for y in np.asarray(line.get_ydata())]
 
     for quantity in ("completion", "measures"):
-        assert drawn(quantity, 1000.0, 3000.0) == ("linear", [1000.0, 3000.0])
-        assert drawn(quantity, 1000.0, 9e6) == ("log", [1.0, 9000.0])
+        assert drawn(quantity, 1000.0, 3000.0) == ("linear", [1000.0, 3000.0], [])
+        # A logarithmic axis has no 0 for bars to begin at.
+        assert drawn(quantity, 1000.0, 9e6) == ("log", [], [1.0, 9000.0])
+
+
+def test_parts_of_a_step_that_are_orders_apart_have_axes_each() -> None:
+    """Catches bars on a logarithmic axis, and a part that vanishes beside the whole."""
+    names = {"step": 5e6, "compute": 3e6, "tensor-allreduce": 2e3}
+    held = [{"name": name, "span_mean_ns": time, "bound_ns": time / 2} for name, time in names.items()]
+    figure = plots.figure(results([], [{"measures": held, "phases": [], "time_ns": 5e6}]), "measures")
+    assert [axes.get_yscale() for axes in figure.axes] == ["linear"] * 3
+    assert [axes.get_title(loc="left") for axes in figure.axes] == list(names)
+    assert [axes.get_ylabel() for axes in figure.axes] == ["Time (µs)", "Time (µs)", "Time (ns)"]
+    assert legend_of(figure) == ["lower bound"]
 
 
 def test_forty_long_names_leave_the_axes_their_size() -> None:
@@ -444,7 +457,8 @@ def test_a_quantity_over_two_keys_is_a_heat_map() -> None:
     assert np.asarray(marks.get_xdata()).tolist() == [2.0, 2.0]
     assert legend_of(drawn) == ["saturated"]
     turned = grid().plot("latency_p99_ns", x="buffer", y="workload.load")
-    assert cells_of(turned)[0][1] == [point(0.6)["latency_p99_ns"]] * 2
+    # 3.3 us, which the colour bar has in us.
+    assert cells_of(turned)[0][1] == pytest.approx([point(0.6)["latency_p99_ns"] / 1e3] * 2)
     assert isinstance(turned.axes[0].images[0].norm, LogNorm)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cutthrough.points import Point, PointTable
 
-__all__ = ["completion", "names_of", "phases", "scale_of_bars"]
+__all__ = ["completion", "names_of", "orders_apart", "phases"]
 
 #: The width of a bar, of the distance between two.
 WIDTH = 0.6
@@ -35,6 +35,8 @@ MOST_LINES = 16
 
 def completion(results: PointTable) -> Figure:
     """The time of each point, phase upon phase. A phase that has not ended is left out.
+
+    Times that are orders of magnitude apart are points on a logarithmic axis, where they have no phases.
 
     Few phases have a colour each; of many, the bar shows their boundaries, and the slowest has a colour.
     """
@@ -55,7 +57,11 @@ def completion(results: PointTable) -> Figure:
     whole = [
         0.0 if known else scale * (point.get("time_ns") or 0.0) for point, known in zip(results, apart, strict=True)
     ]
-    if any(whole):
+    is_wide = not any(apart) and orders_apart(whole)
+    if is_wide:
+        axes.plot(range(len(results)), [time or math.nan for time in whole], "o", color="C0")
+        log_scale(axes)
+    elif any(whole):
         axes.bar(range(len(results)), whole, color="C0", width=WIDTH)
     times = [[scale * (time or 0.0) for time in phase_times(point)] for point in results]
     if max(map(len, times), default=0) > MANY_PHASES:
@@ -67,8 +73,8 @@ def completion(results: PointTable) -> Figure:
     axes.margins(x=0.05 if len(results) > 1 else 1.0)
     axes.grid(visible=False, axis="x")
     axes.set_ylabel(f"Time to the last arrival ({unit})")
-    if not any(apart):
-        scale_of_bars(axes, whole)
+    if not any(apart) and not is_wide:
+        axes.set_ylim(bottom=0)
     axes.set_title(title_of(figure, results.title, "completion"))
     if len(results) <= COLOURS:
         for place, point in enumerate(results):
@@ -82,14 +88,10 @@ def completion(results: PointTable) -> Figure:
     return figure
 
 
-def scale_of_bars(axes: Axes, heights: Iterable[float]) -> None:
-    """Has bars begin at 0; of orders of magnitude apart, on a logarithmic axis, below the shortest."""
+def orders_apart(heights: Iterable[float]) -> bool:
+    """Whether values are too far apart for bars: those begin at 0, which a logarithmic axis does not have."""
     known = [height for height in heights if height > 0.0]
-    if known and max(known) > LOG_RATIO * min(known):
-        log_scale(axes)
-        axes.set_ylim(bottom=min(known) / 2)
-    else:
-        axes.set_ylim(bottom=0)
+    return bool(known) and max(known) > LOG_RATIO * min(known)
 
 
 def phases(results: PointTable) -> Figure:

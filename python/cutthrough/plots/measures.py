@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import nan
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
-from cutthrough.plots.bars import names_of, scale_of_bars
+from cutthrough.plots.bars import names_of, orders_apart
+from cutthrough.plots.curves import log_scale
 from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.theme import shown
 from cutthrough.units import time_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
 
     from cutthrough.points import PointTable
 
@@ -20,12 +24,18 @@ __all__ = ["measures"]
 
 #: The width of the bars of a point, of the distance between two.
 WIDTH = 0.8
+#: The height of the axes of one name, inches.
+PANEL = 1.5
+#: What the line of a bound is called.
+BOUND = "lower bound"
 
 
 def measures(results: PointTable) -> Figure:
     """The times that programs measure, a bar for each, and a line where its lower bound is.
 
-    A bar is the mean over repetitions of the time from the first rank's begin to the last one's end.
+    A bar is the mean over repetitions of the time from the first rank's begin to the last one's end. All bars begin at
+    0: where times are orders of magnitude apart, each name has axes; where those of a name are, they are points on a
+    logarithmic axis.
 
     Raises:
         ValueError: No point has any.
@@ -35,35 +45,50 @@ def measures(results: PointTable) -> Figure:
     if not kinds:
         message = "no point has a program that measures times"
         raise ValueError(message)
-    unit, scale = time_unit(own["span_mean_ns"] for point in held for own in point.values())
+    known = [own for point in held for own in point.values()]
+    apart = orders_apart(own[key] or 0.0 for own in known for key in ("span_mean_ns", "bound_ns"))
+    groups = [[kind] for kind in kinds] if apart else [kinds]
     figure = Figure()
-    axes = figure.add_subplot()
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height if len(groups) == 1 else 1.0 + PANEL * len(groups))
+    every = figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
+    for number, (axes, group) in enumerate(zip(every, groups, strict=True)):
+        _bars(axes, group, held, number)
+        if len(groups) > 1:
+            axes.set_title(group[0], fontsize="medium", loc="left")
+    name_places(figure, every[-1], names_of(results))
+    figure.suptitle(title_of(figure, results.title, "measured times, first begin to last end, and lower bounds"))
+    handles = {label: handle for axes in every for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    shown = handles if len(groups) == 1 else {label: handle for label, handle in handles.items() if label == BOUND}
+    below(figure, list(shown.values()), list(shown))
+    return figure
+
+
+def _bars(axes: Axes, kinds: Sequence[str], held: Sequence[Mapping[str, Any]], colour: int) -> None:
+    """The bars or points of some names, beside one another at each point of the results, and their bounds."""
+    unit, scale = time_unit(point[kind]["span_mean_ns"] for point in held for kind in kinds if kind in point)
     width = WIDTH / len(kinds)
     bounds: list[tuple[float, float]] = []
-    drawn: list[float] = []
+    known = [point[kind] for point in held for kind in kinds if kind in point]
+    is_wide = orders_apart(own[key] or 0.0 for own in known for key in ("span_mean_ns", "bound_ns"))
     for number, kind in enumerate(kinds):
         shift = (number - (len(kinds) - 1) / 2) * width
         own = [(place + shift, point[kind]) for place, point in enumerate(held) if kind in point]
         heights = [scale * (found["span_mean_ns"] or 0.0) for _, found in own]
-        drawn += heights
-        axes.bar([place for place, _ in own], heights, width=width, color=f"C{number}", label=shown(kind))
+        places = [place for place, _ in own]
+        if is_wide:
+            axes.plot(places, [height or nan for height in heights], "o", color=f"C{number + colour}", label=shown(kind))
+        else:
+            axes.bar(places, heights, width=width, color=f"C{number + colour}", label=shown(kind))
         bounds += [(place, scale * found["bound_ns"]) for place, found in own if found["bound_ns"] is not None]
-    _draw_bounds(figure, bounds, width)
-    name_places(figure, axes, names_of(results))
+    if bounds:
+        places, heights = zip(*bounds, strict=True)
+        starts, ends = ([place + side * width / 2 for place in places] for side in (-1, 1))
+        axes.hlines(heights, starts, ends, colors="black", linewidth=1.6, label=BOUND)
     axes.margins(x=0.05 if len(held) > 1 else 0.5)
-    scale_of_bars(axes, [*drawn, *(height for _, height in bounds)])
+    if is_wide:
+        log_scale(axes)
+    else:
+        axes.set_ylim(bottom=0)
     axes.grid(visible=False, axis="x")
-    axes.set_ylabel(f"Time, first begin to last end ({unit})")
-    axes.set_title(title_of(figure, results.title, "measured times and lower bounds"))
-    below(figure, *axes.get_legend_handles_labels())
-    return figure
-
-
-def _draw_bounds(figure: Figure, bounds: Sequence[tuple[float, float]], width: float) -> None:
-    """A line over each bar at its lower bound."""
-    (axes,) = figure.axes
-    if not bounds:
-        return
-    places, heights = zip(*bounds, strict=True)
-    starts, ends = ([place + side * width / 2 for place in places] for side in (-1, 1))
-    axes.hlines(heights, starts, ends, colors="black", linewidth=1.6, label="lower bound")
+    axes.set_ylabel(f"Time ({unit})")
