@@ -1058,7 +1058,7 @@ class PointWarning(dict[str, Any]):
 
     @property
     def kind(self) -> str:
-        """What it is of: `credits`, `memory`, `head-of-line`, `short-run`, `coarse-series`, `fine-series`,
+        """What it is of: `fast-link`, `credits`, `memory`, `head-of-line`, `short-run`, `coarse-series`, `fine-series`,
         `no-timeline`, `starvation`, `not-monotone` or `unreceived`.
         """
         value: str = self["kind"]

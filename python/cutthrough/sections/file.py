@@ -58,7 +58,7 @@ class File(Section):
         include: A file, or several, that this one starts from, relative to its folder: their entries hold where
             this file has none of its own. A later file wins over an earlier one, table by table; lists, `[sweep]`
             and tables of another kind are replaced.
-        drop: Keys and sections of included files that do not hold, by their paths, so that they have their
+        exclude: Keys and sections of included files that do not hold, by their paths, so that they have their
             defaults. Requires `include`; each has to be there.
         seeds: How many seeds each point is run with: `seed`, `seed` + 1 and so on, as a sweep of `seed`. Results
             are means over the seeds, with confidence intervals (from 1 to 10000; default 1).
@@ -94,6 +94,6 @@ class File(Section):
     job: list[Job] = field(default_factory=list)
     measure: Measure | None = None
     include: str | Sequence[str] | None = None
-    drop: Sequence[str] | None = None
+    exclude: Sequence[str] | None = None
     seeds: int | None = None
     sweep: dict[str, Sequence[Any] | Range] = field(default_factory=dict)
