@@ -1,15 +1,18 @@
 """Mutated files through every reader: in processes of limited memory, and through the command.
 
-    python -m tests.fuzz_readers --count 100000 --workers 2
-    python -m tests.fuzz_readers --commands 1000
+python -m tests.fuzz_readers --count 100000 --workers 2
+python -m tests.fuzz_readers --commands 1000
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import multiprocessing
 import os
+import queue
 import random
+import re
 import resource
 import shutil
 import subprocess
@@ -82,7 +85,9 @@ class Report:
 def mutated(content: bytes, draw: random.Random) -> bytes:
     """The content with one to four changes: of bytes, of lines, or of words."""
     for _ in range(draw.choice([1, 1, 1, 2, 4])):
-        content = draw.choice([_byte, _slice, _line, _line, _line, _word, _word, _digit, _digit, _blank, _blank])(content, draw)
+        content = draw.choice([_byte, _slice, _line, _line, _line, _word, _word, _digit, _digit, _blank, _blank])(
+            content, draw
+        )
     return content
 
 
@@ -116,9 +121,10 @@ def _line(content: bytes, draw: random.Random) -> bytes:
 
 
 def _spans(content: bytes, kind: str) -> list[tuple[int, int]]:
-    import re
-
-    return [found.span() for found in re.finditer({"word": rb"[\w.+-]+", "digit": rb"[0-9]", "blank": rb"[ \t]+"}[kind], content)]
+    return [
+        found.span()
+        for found in re.finditer({"word": rb"[\w.+-]+", "digit": rb"[0-9]", "blank": rb"[ \t]+"}[kind], content)
+    ]
 
 
 def _word(content: bytes, draw: random.Random) -> bytes:
@@ -152,7 +158,7 @@ def _cases(seed: int, first: int, count: int) -> Any:
     from tests.readers import SAMPLES
 
     for number in range(first, first + count):
-        draw = random.Random(f"{seed}-{number}")
+        draw = random.Random(f"{seed}-{number}")  # noqa: S311
         sample = SAMPLES[number % len(SAMPLES)]
         yield sample, mutated(sample.content, draw)
 
@@ -180,9 +186,9 @@ def _read_batch(job: tuple[int, int, int]) -> Report:
                 # Results are refused so, by a sentence that names the file.
                 if not (name == "results" and str(here) in str(error)):
                     report.faults.append(_fault(name, content, traceback.format_exc()))
-            except (Exception, BaseException) as error:
-                if isinstance(error, KeyboardInterrupt | SystemExit):
-                    raise
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException:
                 report.faults.append(_fault(name, content, traceback.format_exc()))
             took = time.perf_counter() - begin
             report.slowest[name] = max(took, report.slowest.get(name, 0.0))
@@ -223,14 +229,14 @@ def in_process(count: int, seed: int, workers: int, batch: int = BATCH) -> Repor
             process = context.Process(target=_batch_apart, args=(job, answers), daemon=True)
             process.start()
             open_[process] = job
-        try:
+        with contextlib.suppress(queue.Empty):
             report.add(answers.get(timeout=0.2))
-        except Exception:  # noqa: BLE001  (queue.Empty of the context)
-            pass
         for process in [process for process in open_ if not process.is_alive()]:
             job = open_.pop(process)
             if process.exitcode:
-                report.faults.append(f"files {job[1]} to {job[1] + job[2] - 1}: the process ended with {process.exitcode}")
+                report.faults.append(
+                    f"files {job[1]} to {job[1] + job[2] - 1}: the process ended with {process.exitcode}"
+                )
     while not answers.empty():
         report.add(answers.get())
     return report
@@ -243,7 +249,7 @@ def by_command(count: int, seed: int, folder: Path) -> Report:
     report = Report("readers, by command", seed)
     samples = [sample for sample in SAMPLES if sample.command]
     for number in range(count):
-        draw = random.Random(f"{seed}-command-{number}")
+        draw = random.Random(f"{seed}-command-{number}")  # noqa: S311
         sample = samples[(number * 7 + number // len(samples)) % len(samples)]
         content = mutated(sample.content, draw)
         here = folder / f"case-{number}"
@@ -254,7 +260,7 @@ def by_command(count: int, seed: int, folder: Path) -> Report:
         begin = time.perf_counter()
         report.files[sample.format] += 1
         try:
-            ran = subprocess.run(  # noqa: S603
+            ran = subprocess.run(
                 command, cwd=here, capture_output=True, timeout=6 * LONGEST_S, check=False, preexec_fn=_limit_command
             )
         except subprocess.TimeoutExpired:
@@ -264,7 +270,9 @@ def by_command(count: int, seed: int, folder: Path) -> Report:
         report.slowest[sample.format] = max(took, report.slowest.get(sample.format, 0.0))
         report.accepted[sample.format] += ran.returncode == 0
         if ran.returncode not in {0, 2} or b"Traceback" in ran.stderr or b"panicked" in ran.stderr:
-            report.faults.append(_fault(sample.format, content, f"status {ran.returncode}: {ran.stderr.decode()[-800:]}"))
+            report.faults.append(
+                _fault(sample.format, content, f"status {ran.returncode}: {ran.stderr.decode()[-800:]}")
+            )
         shutil.rmtree(here)
     return report
 

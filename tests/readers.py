@@ -1,7 +1,7 @@
 """A sample of every format that is read, and what reads it: the list that tests of readers draw from.
 
-`SAMPLES` has each format of `cutthrough._core.INPUTS`, which a test compares, so that a new reader has to join. What a reader has
-found is a value that two files share if, and only if, they mean the same.
+`SAMPLES` has each format of `cutthrough._core.INPUTS`, which a test compares, so that a new reader has to join. What a
+reader has found is a value that two files share if, and only if, they mean the same.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def loads(path: Path) -> Any:
 
 
 def time(path: Path) -> Any:
-    """The time of the experiment beside a file."""
-    return ct.run(path.with_name("experiment.toml"))[0]["time_ns"]
+    """The times of the experiment beside a file."""
+    return [point["time_ns"] for point in ct.run(path.with_name("experiment.toml"))]
 
 
 def program(read: Callable[[str], ct.Program]) -> Callable[[Path], Any]:
@@ -134,7 +134,9 @@ def parts(path: Path) -> Any:
 def measured(path: Path) -> Any:
     """The rows of measured tables, without their lines, and notes."""
     tables = calibrate.read(path)
-    rows = [[own.kind, own.measure, own.ranks, own.window, [(row.size, row.value) for row in own.rows]] for own in tables]
+    rows = [
+        [own.kind, own.measure, own.ranks, own.window, [(row.size, row.value) for row in own.rows]] for own in tables
+    ]
     return [rows, sorted(tables[0].notes)]
 
 
@@ -153,6 +155,17 @@ topology = { kind = "flat", nodes = 4 }
 link = { bandwidth = "10 Gb/s", delay = "20 ns" }
 """
 TRAFFIC = 'workload = { kind = "traffic", load = 0.1, pattern = { kind = "matrix", path = "%s" } }\n'
+SELECTED = """
+[workload]
+kind = "program"
+program = { kind = "collective", operation = "allreduce", size = "4 KiB", selection = "rules.csv" }
+[sweep]
+"workload.program.size" = ["64 B", "4 KiB"]
+"""
+PLACED = """
+workload = { kind = "application", graph = "stencil:3" }
+placement = { strategy = "file", path = "nodes.txt" }
+"""
 ANALYZE = ("analyze", "experiment.toml", "--json")
 MAP = ("map", "-g", "stencil:4", "-m", "{}", "--strategy", "identity", "--json")
 MAP_GRAPH = ("map", "-g", "{}", "-m", "torus:16", "--strategy", "identity", "--json")
@@ -173,7 +186,9 @@ SWITCH_2 = [
 
 
 def _adapter(guid: str, to: str, port: int, name: str) -> str:
-    return f'caguid=0x{guid}\nCa 1 "H-{guid}" # "{name}"\n[1]({guid}) "{to}"[{port}] # lid 4 lmc 0 "leaf" lid 2 4xNDR\n\n'
+    return (
+        f'caguid=0x{guid}\nCa 1 "H-{guid}" # "{name}"\n[1]({guid}) "{to}"[{port}] # lid 4 lmc 0 "leaf" lid 2 4xNDR\n\n'
+    )
 
 
 ADAPTERS = [
@@ -182,7 +197,10 @@ ADAPTERS = [
     _adapter("a3", "S-02", 1, "cn2 mlx5_0"),
     _adapter("b1", "S-01", 65, "Mellanox Technologies Aggregation Node"),
 ]
-CORE = '<object type="Core" os_index="{0}" cpuset="0x{1:08x}"><object type="PU" os_index="{0}" cpuset="0x{1:08x}"/></object>\n'
+CORE = (
+    '<object type="Core" os_index="{0}" cpuset="0x{1:08x}">'
+    '<object type="PU" os_index="{0}" cpuset="0x{1:08x}"/></object>\n'
+)
 CRAY = [
     "c0-0c0s0a0l00(0:0:0) green -> c0-0c0s1a0l00(0:0:1)\n",
     "c0-0c0s1a0l00(0:0:1) green -> c0-0c0s0a0l00(0:0:0)\n",
@@ -210,19 +228,25 @@ def _node(number: int, kind: int, needs: tuple[int, ...] = (), **attributes: int
     body = _field(1, number) + _field(2, b"a node") + _field(3, kind)
     body += b"".join(_field(5, other) for other in needs) + _field(7, 10)
     for name, value in attributes.items():
-        body += _field(10, _field(1, name.encode()) + _field(*((9, value) if isinstance(value, int) else (29, value.encode()))))
+        body += _field(
+            10, _field(1, name.encode()) + _field(*((9, value) if isinstance(value, int) else (29, value.encode())))
+        )
     return _varint(len(body)) + body
 
 
 def chakra(rank: int) -> bytes:
     """A step: a calculation, a message to the next of two ranks, one from it, a collective operation of a group."""
-    return b"\x05" + _field(1, b"0.1") + b"".join(
-        [
-            _node(1, 4),
-            _node(2, 5, (1,), comm_dst=1 - rank, comm_size=1000, comm_tag=3),
-            _node(3, 6, comm_src=1 - rank, comm_size=1000, comm_tag=3),
-            _node(4, 7, (3,), comm_type=0, comm_size=4096, pg_name="tp0"),
-        ]
+    return (
+        b"\x05"
+        + _field(1, b"0.1")
+        + b"".join(
+            [
+                _node(1, 4),
+                _node(2, 5, (1,), comm_dst=1 - rank, comm_size=1000, comm_tag=3),
+                _node(3, 6, comm_src=1 - rank, comm_size=1000, comm_tag=3),
+                _node(4, 7, (3,), comm_type=0, comm_size=4096, pg_name="tp0"),
+            ]
+        )
     )
 
 
@@ -255,10 +279,13 @@ def _listed(before: str, entries: list[dict[str, Any]], after: str) -> tuple[str
 
 @cache
 def _archive(form: str) -> bytes:
-    table = np.array([[-1, 0, 0, 1], [1, -1, 0, 0], [1, 1, -1, 0], [0, 1, 1, -1]])
+    """An array of NumPy: bytes between ranks, or the ports of a mesh of four routers in a row (0 up, 1 down)."""
+    table = np.array([[-1, 0, 0, 0], [1, -1, 0, 0], [1, 1, -1, 0], [1, 1, 1, -1]])
     written = io.BytesIO()
-    if form == "npz":
-        np.savez(written, ports=table, classes=np.array([[0, 0, 1, 1]] * 4))
+    if form == "graph":
+        np.save(written, np.array([[0, 10, 0, 5], [10, 0, 20, 0], [0, 20, 0, 7], [5, 0, 7, 0]]))
+    elif form == "npz":
+        np.savez(written, ports=table, classes=np.array([[0, 0, 0, 0], [0, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0]]))
     else:
         np.save(written, table)
     return written.getvalue()
@@ -276,8 +303,9 @@ workload = {{ kind = "traffic", load = 0.1 }}
     }
 
 
+#: The file of a rank that is alone: the communicator of all ranks, two polls, the end.
+RANK = b"CTRANK\0\x01\x00\x01\x00" + b"\x08\x01\x01\x00\x01" + b"\x04\x04" + b"\x09\x88\x27\x00\x00"
 CALLS = ct.Program.from_arrays(2, [0, 1, 0], [1, 0, 1], [100, 50, 9]).to_text()
-#: Ports of a router of a mesh of four in a row: 0 to the next, 1 to the one before (router 0 has 0, router 3 has 0).
 OSU = "# OSU MPI Latency Test v7.5\n# Datatype: MPI_CHAR.\n# Size          Latency (us)\n"
 IMB = (
     "#---\n# Benchmarking Sendrecv\n# #processes = 4\n#---\n"
@@ -302,7 +330,7 @@ SAMPLES = [
                 '[topology]\nkind = "torus"\ndims = [4, 4]\n',
                 '[link]\nbandwidth = "10 Gb/s"\ndelay = "20 ns"\n',
                 '[workload]\nkind = "traffic"\nload = 0.2\npattern = "uniform"\n',
-                '[measure]\nprecision = 0.1\n',
+                "[measure]\nprecision = 0.1\n",
             ],
         ),
         experiment,
@@ -311,7 +339,10 @@ SAMPLES = [
     Sample(
         "edge-list",
         "m.edges",
-        (["link 0 1\n", "link 1 2\n", "link 2 3 x2\n", "link 3 0 global\n"], ("node 0\n", "node 1\n", "node 2\n", "node 3\n")),
+        (
+            ["link 0 1\n", "link 1 2\n", "link 2 3 x2\n", "link 3 0 global\n"],
+            ("node 0\n", "node 1\n", "node 2\n", "node 3\n"),
+        ),
         machine,
         command=MAP,
     ),
@@ -385,11 +416,20 @@ SAMPLES = [
         machine,
         command=MAP,
     ),
-    Sample("metis", "g.graph", ("4 4 001\n", ("2 5 4 7\n", "1 5 3 6\n", "2 6 4 8\n", "1 7 3 8\n")), graph, command=MAP_GRAPH),
+    Sample(
+        "metis",
+        "g.graph",
+        ("4 4 001\n", ("2 5 4 7\n", "1 5 3 6\n", "2 6 4 8\n", "1 7 3 8\n")),
+        graph,
+        command=MAP_GRAPH,
+    ),
     Sample(
         "matrix-market",
         "g.mtx",
-        ("%%MatrixMarket matrix coordinate integer general\n4 4 4\n", ["1 2 100\n", "2 3 200\n", "3 4 300\n", "4 1 400\n"]),
+        (
+            "%%MatrixMarket matrix coordinate integer general\n4 4 4\n",
+            ["1 2 100\n", "2 3 200\n", "3 4 300\n", "4 1 400\n"],
+        ),
         graph,
         command=MAP_GRAPH,
     ),
@@ -401,9 +441,13 @@ SAMPLES = [
         command=MAP_GRAPH,
     ),
     Sample("matrix", "g.mat", (("0 10 0 5\n", "10 0 20 0\n", "0 20 0 7\n", "5 0 7 0\n"),), graph, command=MAP_GRAPH),
-    Sample("npy", "g.npy", (_archive("npy"),), graph, command=MAP_GRAPH),
+    Sample("npy", "g.npy", (_archive("graph"),), graph, command=MAP_GRAPH),
     Sample(
-        "charm-lb", "lb.dat", ((ROOT / "crates/workload/tests/data/ring.lbdump").read_bytes(),), graph, command=MAP_GRAPH
+        "charm-lb",
+        "lb.dat",
+        ((ROOT / "crates/workload/tests/data/ring.lbdump").read_bytes(),),
+        graph,
+        command=MAP_GRAPH,
     ),
     Sample(
         "traffic-list",
@@ -429,10 +473,7 @@ SAMPLES = [
             ["ring,0,allreduce,2\n", "recursive-doubling,1024,allreduce,2\n"],
         ),
         time,
-        {
-            "experiment.toml": FLAT
-            + 'workload = { kind = "collective", operation = "allreduce", size = "4 KiB", algorithm = "auto", selection = "rules.csv" }\n'
-        },
+        {"experiment.toml": FLAT + SELECTED},
         ("run", "experiment.toml", "--json", "--plots", "none"),
     ),
     Sample(
@@ -440,10 +481,7 @@ SAMPLES = [
         "nodes.txt",
         (("3\n", "1\n", "0\n"),),
         loads,
-        {
-            "experiment.toml": EXPERIMENT
-            + 'workload = { kind = "application", graph = "stencil:3" }\nplacement = { strategy = "file", path = "nodes.txt" }\n'
-        },
+        {"experiment.toml": EXPERIMENT + PLACED},
         ANALYZE,
     ),
     Sample(
@@ -456,7 +494,7 @@ SAMPLES = [
                 "rank 1 {\nl1: recv 64b from 0 tag 3\n}\n",
             ],
         ),
-        program(ct.Program.from_goal),
+        lambda path: ct.Program.from_goal(path).to_goal(),
         command=("convert", "{}", "-o", "out.csv", "--json"),
     ),
     Sample(
@@ -469,15 +507,21 @@ SAMPLES = [
     Sample(
         "routing-text",
         "r.routes",
-        (["0 * 0\n", "1 0 1\n", "1 2 0\n", "1 3 0\n", "2 3 0\n", "2 0 1\n", "2 1 1\n", "3 * 0\n"],),
+        (["0 * 0\n", "1 0 1\n", "1 2 0\n", "1 3 0\n", "2 3 0\n", "2 0 1\n", "2 1 1\n", "3 * 1\n"],),
         loads,
         _table("r.routes"),
         ANALYZE,
     ),
     Sample("routing-npy", "r.npy", (_archive("npy"),), loads, _table("r.npy"), ANALYZE),
     Sample("routing-npz", "r.npz", (_archive("npz"),), loads, _table("r.npz"), ANALYZE),
-    Sample("trace", "lj.trace", ((ROOT / "examples/lj.trace").read_bytes(),), program(ct.Program.from_trace), command=CONVERT),
-    Sample("trace-parts", "ranks/rank-0", (b"CTRANK\0\x01\x00\x01\x00",), parts),
+    Sample(
+        "trace",
+        "lj.trace",
+        ((ROOT / "examples/lj.trace").read_bytes(),),
+        program(ct.Program.from_trace),
+        command=CONVERT,
+    ),
+    Sample("trace-parts", "ranks/rank-0", (RANK,), parts),
     Sample(
         "chakra",
         "step.0.et",
@@ -487,7 +531,12 @@ SAMPLES = [
         CONVERT,
     ),
     Sample(
-        "chakra-json", "step.0.json", _listed('{"workload_graph": [\n', FEEDER, "]}"), program(ct.Program.from_chakra), {}, CONVERT
+        "chakra-json",
+        "step.0.json",
+        _listed('{"workload_graph": [\n', FEEDER, "]}"),
+        program(ct.Program.from_chakra),
+        {},
+        CONVERT,
     ),
     Sample(
         "pytorch-json",

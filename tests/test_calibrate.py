@@ -197,7 +197,10 @@ def test_tables_are_read_as_they_are_printed(tmp_path: Path) -> None:
         (b"# OSU MPI Latency Test\n# Size Latency (us)\n1 2 3\n", "line 3: 3 columns, where the heading has 2"),
         (b"# OSU MPI Latency Test\n1 2\n# Size Latency (us)\n", "line 2: it is a row of numbers before the heading"),
         (b"# OSU MPI Latency Test v7.5\n# Size Avg Latency(us) Validation\n1 2 Fail\n", "line 3: the validation"),
-        (b"# nThread 1 nGpus 8 minBytes 8\n8 2 float sum -1 17.3\n", "line 1: tables of nccl-tests cannot be fitted to"),
+        (
+            b"# nThread 1 nGpus 8 minBytes 8\n8 2 float sum -1 17.3\n",
+            "line 1: tables of nccl-tests cannot be fitted to",
+        ),
         (b"  RDMA_Write BW Test\n 65536 5000 2700\n", "line 1: tables of perftest cannot be fitted to"),
         (b"benchmark,ranks,size_B,latency_us\nosu_latency,1e999,64,1.9\n", "line 2: ranks = 1e999 is out of range"),
         (b"benchmark,window,size_B,latency_us\nosu_bw,1e999,64,1.9\n", "line 2: window = 1e999 is out of range"),
@@ -261,11 +264,15 @@ def test_benchmarks_of_the_family_are_refused_by_name(tmp_path: Path, title: str
     assert f"line 1: `{written}` cannot be fitted to" in str(caught.value)
 
 
-@pytest.mark.parametrize("title", ["MPI Latency Test v3.1.1", "MPI-CUDA Latency Test v7.5", "MPI Latency Test (Version 2.0)"])
+@pytest.mark.parametrize(
+    "title", ["MPI Latency Test v3.1.1", "MPI-CUDA Latency Test v7.5", "MPI Latency Test (Version 2.0)"]
+)
 def test_lines_around_a_table_are_left_out_and_counted(tmp_path: Path, title: str) -> None:
     """Catches a line of mpirun, a prompt or a fence that is taken for a row, or left out without a word."""
     path = tmp_path / "table.txt"
-    table = f"# OSU {title}\n# Size          Latency (us)\n0                       1.82\n1024                       3.0\n"
+    table = (
+        f"# OSU {title}\n# Size          Latency (us)\n0                       1.82\n1024                       3.0\n"
+    )
     path.write_text(table)
     (bare,) = calibrate.read(path)
     assert bare.notes == []

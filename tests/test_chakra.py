@@ -107,7 +107,17 @@ def test_what_is_wrong_is_said_with_its_place(cutthrough: Callable[..., Any], tm
 PYTORCH = Path("/work/shared/data/ai/chakra")
 needs_traces = pytest.mark.skipif(not PYTORCH.is_dir(), reason=f"the traces of {PYTORCH} are absent")
 #: What names of collective operations contain.
-OPERATIONS = ("allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "barrier", "gather", "scatter", "reduce")
+OPERATIONS = (
+    "allreduce",
+    "allgather",
+    "reducescatter",
+    "alltoall",
+    "broadcast",
+    "barrier",
+    "gather",
+    "scatter",
+    "reduce",
+)
 
 
 def unpacked(archive: str, member: str, folder: Path) -> Path:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
@@ -16,7 +18,6 @@ from . import fuzz_readers as fuzz
 from .readers import FORMATS, SAMPLES, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 SEED = int(os.environ.get("CUTTHROUGH_TEST_SEED", "7"))
@@ -50,7 +51,7 @@ def test_samples_are_read(sample: Sample, tmp_path: Path) -> None:
 @pytest.mark.parametrize("sample", TEXTS, ids=named)
 def test_the_order_of_rows_lines_and_sections_says_nothing(sample: Sample, tmp_path: Path) -> None:
     """Catches numbers that are given in the order of the file, and a heading or a section that has to come first."""
-    draw = random.Random(SEED)
+    draw = random.Random(SEED)  # noqa: S311
     whole = sample.read(sample.write(tmp_path))
 
     def orders(units: list[str]) -> list[list[str]]:
@@ -74,7 +75,7 @@ def test_what_is_dropped_or_doubled_is_seen(sample: Sample, tmp_path: Path, time
 
 
 def test_mutated_files_are_read_or_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """Catches a panic, a traceback, a reader that takes all memory or many seconds: the short form of `fuzz_readers`."""
+    """Catches a panic, a traceback, a reader that takes all memory or many seconds: `fuzz_readers` in short."""
     report = fuzz.in_process(3000, SEED, workers=1)
     with capsys.disabled():
         print(report.text)  # noqa: T201
@@ -112,9 +113,11 @@ def test_what_has_no_end_is_refused_at_its_limit(sample: Sample, tmp_path: Path)
         sample.read(path)
 
 
+#: The command, with Ctrl-C: a shell has it ignored where tests run in the background.
 WAITING = """
-import sys, cutthrough as ct
+import signal, sys
 from cutthrough.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.argv = ["cutthrough", *sys.argv[1:]]
 main()
 """
@@ -124,22 +127,12 @@ main()
 @pytest.mark.parametrize("arguments", [("check", "{}"), ("check", "e.toml"), ("map", "-g", "stencil:4", "-m", "{}")])
 def test_ctrl_c_ends_the_wait_for_a_pipe(arguments: tuple[str, ...], tmp_path: Path) -> None:
     """Catches a wait that swallows the signal, for an experiment, a file that it includes, and a machine."""
-    import signal
-    import time
-
     pipe = tmp_path / "pipe.toml"
     os.mkfifo(pipe)
     (tmp_path / "e.toml").write_text('include = "pipe.toml"\n')
     words = [sys.executable, "-c", WAITING, *(str(pipe) if word == "{}" else word for word in arguments)]
-    ran = subprocess.Popen(
-        words,
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-    time.sleep(2.0)
+    ran = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(3.0)
     assert ran.poll() is None
     ran.send_signal(signal.SIGINT)
     try:

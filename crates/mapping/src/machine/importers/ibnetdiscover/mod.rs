@@ -57,6 +57,8 @@ pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
 #[derive(Default)]
 struct LeftOut<'a> {
     aggregation: BTreeSet<&'a str>,
+    /// Those of them that have no section.
+    aggregation_listed: BTreeSet<&'a str>,
     /// Adapters that switches list and that have no section.
     without_section: BTreeSet<&'a str>,
     without_switch: u64,
@@ -118,7 +120,10 @@ impl<'a> Fabric<'a> {
         match peer.as_bytes() {
             [b'S', ..] => return Err(MachineError::at(wire.line, format!("the switch {peer} has no section"))),
             [b'R', ..] => self.left.routers.insert(peer),
-            _ if is_aggregation(wire.description) => self.left.aggregation.insert(peer),
+            _ if is_aggregation(wire.description) => {
+                self.left.aggregation_listed.insert(peer);
+                self.left.aggregation.insert(peer)
+            }
             _ => self.left.without_section.insert(peer),
         };
         Ok(())
@@ -174,6 +179,8 @@ impl<'a> Fabric<'a> {
         count(left.routers.len() as u64, ["router to another subnet", "routers to other subnets"]);
         count(left.loops / 2, ["cable from a switch to itself", "cables from a switch to itself"]);
         count(left.further_ports, ["further port of an adapter", "further ports of adapters"]);
+        let listed = left.aggregation_listed.len() as u64;
+        notes.count(listed, ["aggregation node", "aggregation nodes"], ["has", "have"], "no section");
         notes.count(left.one_ended, ["wire", "wires"], is, "listed by one end only");
         let unnamed = wiring.nodes.iter().filter(|node| node.host.is_none()).count() as u64;
         let verbs = ["does not name its host", "do not name their hosts"];
