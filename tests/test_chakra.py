@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tarfile
 from collections import Counter
 from pathlib import Path
@@ -81,10 +82,12 @@ def test_a_trace_takes_the_time_of_what_its_nodes_do(tmp_path: Path) -> None:
 def test_convert_writes_calls_and_takes_groups_from_beside(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
     """Catches a prefix that is taken for a file, a rank's file that is read alone, and groups that are ignored."""
     prefix = write(tmp_path, 2)
+    assert "there is no process group `pair`" in refused(cutthrough, f"{prefix}.1.et")
+    groups = tmp_path / "step.groups.json"
+    groups.write_text(json.dumps({"pair": [0, 1]}))
     ran = cutthrough("convert", f"{prefix}.1.et", "--out", str(tmp_path / "step.calls"))
     assert ran.status == 0, ran.err
     assert "isend 1000 B to 1 tag 3" in (tmp_path / "step.calls").read_text()
-    groups = tmp_path / "step.groups.json"
     groups.write_text(json.dumps({"other": [0, 1]}))
     assert "there is no process group `pair`" in refused(cutthrough, f"{prefix}.0.et")
     groups.write_text('{"pair": "all"}')
@@ -94,6 +97,7 @@ def test_convert_writes_calls_and_takes_groups_from_beside(cutthrough: Callable[
 def test_what_is_wrong_is_said_with_its_place(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
     """Catches a traceback for files that are cut off, or are none, and for names without a rank."""
     prefix = write(tmp_path, 2)
+    (tmp_path / "step.groups.json").write_text(json.dumps({"pair": [0, 1]}))
     part = tmp_path / "step.1.et"
     part.write_bytes(part.read_bytes()[:-4])
     assert "ends within a message" in refused(cutthrough, str(part))
@@ -104,7 +108,7 @@ def test_what_is_wrong_is_said_with_its_place(cutthrough: Callable[..., Any], tm
 
 
 #: Traces of PyTorch from Chakra's own tests, where they are at hand.
-PYTORCH = Path("/work/shared/data/ai/chakra")
+PYTORCH = Path(os.environ.get("CUTTHROUGH_DATA", Path(__file__).parents[2] / "shared" / "data")) / "ai" / "chakra"
 needs_traces = pytest.mark.skipif(not PYTORCH.is_dir(), reason=f"the traces of {PYTORCH} are absent")
 #: What names of collective operations contain.
 OPERATIONS = (

@@ -69,7 +69,8 @@ def test_the_series_adds_up_to_the_accepted_load(results: ct.Results) -> None:
         end = point["warm_up_ns"] + point["measured_ns"]
         own = [row for row in table if row["point"] == number and point["warm_up_ns"] < row["time_ns"] <= end]
         assert {row["workload.load"] for row in own} == {point["workload.load"]}
-        assert sum(row["accepted_load"] for row in own) / len(own) == pytest.approx(point["accepted_load"])
+        # Packets that an end of the measured time cuts are in the series by their part.
+        assert sum(row["accepted_load"] for row in own) / len(own) == pytest.approx(point["accepted_load"], rel=2e-3)
         assert all(row["queue_mean_B.dim0"] <= row["queue_max_B.dim0"] for row in own)
         assert all(row["source_wait_mean_ns"] <= row["source_wait_max_ns"] for row in own)
 

@@ -41,7 +41,7 @@ GRID = ("map", "-g", "stencil:4x4", "-m", "torus:4x4")
         (("--shuffle", 2**63), "9223372036854775807"),
         (("--fixed", "FILE"), "--fixed: FILE:1: expected `task place`"),
         (("--current", "FILE"), "--current: FILE:1: expected a place"),
-        (("--hosts", "FILE"), "--hosts: FILE: 1 hosts are given for 16 nodes"),
+        (("--hosts", "FILE"), "--hosts: FILE:1: expected the name of a host, and `slots=` at most, not `b`"),
         (("--hosts", "none"), "--hosts: none cannot be read: No such file or directory"),
         (("-f", "slurm"), "--format: there is no file to write; --out FILE says"),
         (("-o", "none/x"), "--out: none/x cannot be written: there is no folder none"),
@@ -128,7 +128,7 @@ def test_alike_warnings_are_one() -> None:
     ]
     points += [warned("a buffer of 1,024 B covers 7 % of dim1", "b"), {}]
     assert warnings_of(points) == [
-        "warning: 2 points (numbers of point 0): a buffer of 4 KiB covers 3.5 % of dim0 (`router.buffer`)",
+        "warning: 2 points (first: point 0): a buffer of 4 KiB covers 3.5 % of dim0 (`router.buffer`)",
         "warning: 3 of 4 points: b (`router.buffer`)",
         "warning: 1 of 4 points: a buffer of 1,024 B covers 7 % of dim1 (`router.buffer`)",
     ]
@@ -169,8 +169,11 @@ def test_results_say_which_points_there_are(cutthrough: Callable[..., Any], smal
 
 def test_what_other_results_name_is_left_out(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
     """Catches `label = null` of points without labels, and columns without a name among those left out."""
+    names = ("offered_load", "nic_overhead_ns", "packets", "packet_hops", "warm_up_ns", "measured_ns", "sim_time_ns")
+    measured = dict.fromkeys((*names, "accepted_load", "wall_s"), 0.5)
+    measured |= dict.fromkeys(("saturated", "steady", "converged", "drained"), False)
     for name, axes, point in (("a", ["label"], {"label": "x"}), ("b", ["seed"], {"seed": 4})):
-        results = ct.Results(points=[ct.Point({**point, "accepted_load": 0.5})], axes=axes, experiment="[topology]\n")
+        results = ct.Results(points=[ct.Point({**point, **measured})], axes=axes, experiment="[topology]\n")
         results.save(tmp_path / name)
     ran = cutthrough("compare", tmp_path / "a", tmp_path / "b")
     assert "only in b: seed = 4\n" in ran.out

@@ -649,7 +649,7 @@ def test_a_command_shows_what_ranks_send(cutthrough: Callable[..., Any], tmp_pat
         ("program", ROOT / "examples" / "torus.toml"): "the workload has no ranks",
         ("program", tmp_path / "stencil.goal", "--set", "seed=2"): "is no experiment file",
         ("program", halo, "--goal", tmp_path / "halo.goal"): "has no calls and no schedule to write",
-        ("program", tmp_path / "absent.toml"): "cannot read the file",
+        ("program", tmp_path / "absent.toml"): "the file does not exist",
     }
     for command, message in wrong.items():
         ran = cutthrough(*command)

@@ -12,6 +12,9 @@ FILE_KEYS: list[str]
 #: Kinds of files that are read: name, the most bytes, and the names of their formats.
 INPUTS: list[tuple[str, int, list[str]]]
 
+def read_together(path: str | PathLike[str]) -> list[Path]:
+    """The files that are read where one is named: of a trace of Chakra, those of all ranks and of their process groups."""
+
 class ExperimentError(ValueError):
     """The experiment is wrong; `str()` is the whole message, with the line, the key and what is allowed."""
 
@@ -192,7 +195,7 @@ class Program:
         """From a trace of a real program. Raises ExperimentError."""
     @staticmethod
     def of_chakra(
-        prefix: str, compute_scale: float, ops_per_second: float | None, groups: dict[str, list[int]]
+        path: str, compute_scale: float, ops_per_second: float | None, groups: dict[str, list[int]]
     ) -> Program:
         """From execution traces of Chakra, given their prefix or the file of a rank. Raises ExperimentError."""
     def contents(self) -> dict[str, int] | None:

@@ -15,6 +15,7 @@ import numpy as np
 
 import cutthrough._core as _core
 import cutthrough.keep.atomic as atomic
+from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -280,10 +281,32 @@ class ChannelLoads:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Reads back what `save` wrote."""
+        """Reads back what `save` wrote.
+
+        Raises:
+            ExperimentError: The file is not there, or holds something else.
+        """
+        import pyarrow as pa
         from pyarrow import parquet
 
-        return cls(parquet.read_table(path))
+        try:
+            table = parquet.read_table(path)
+            held = json.loads((table.schema.metadata or {})[ABOUT])
+            named = [
+                f"{end}_{name}"
+                for end in ("source", "target")
+                for name in ("router", "port", "node", *held["coordinates"])
+            ]
+            whole = pa.schema([("channel", pa.int32()), ("class", pa.dictionary(pa.int32(), pa.string()))])
+            table.select([*whole.names, *named]).select(whole.names).cast(whole)
+            if not {"kind", "classes", "grid", "groups"} <= held.keys() or not {"utilization", "load"} & {
+                *table.column_names
+            }:
+                message = "columns or properties are missing"
+                raise ValueError(message)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
+            raise refuse("", f"{path} does not hold channels of `cutthrough run`: {error}", file=str(path)) from None
+        return cls(table)
 
 
 def mean_loads(tables: Sequence[ChannelLoads], weights: Sequence[int]) -> ChannelLoads:
@@ -485,13 +508,12 @@ class Stored:
     @property
     def places(self) -> list[int]:
         """The points whose channels are known."""
-        return sorted(int(path.stem.removeprefix("channels-")) for path in self.directory.glob("channels-*.parquet"))
+        numbers = (path.stem.removeprefix("channels-") for path in self.directory.glob("channels-*.parquet"))
+        return sorted(int(number) for number in numbers if number.isascii() and number.isdigit())
 
     def rows(self) -> int:
         """The rows of all tables together."""
-        from pyarrow import parquet
-
-        return sum(parquet.read_metadata(self.path(self.directory, place)).num_rows for place in self.places)
+        return sum(self.loads(place).table.num_rows for place in self.places)
 
     def loads(self, place: int) -> ChannelLoads:
         """The channels of a point."""

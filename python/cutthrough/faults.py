@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cutthrough._core as _core
@@ -11,7 +13,7 @@ from cutthrough._core import ExperimentError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["nearest", "no_point", "refuse", "refuse_called_back"]
+__all__ = ["nearest", "no_point", "path_of", "refuse", "refuse_called_back"]
 
 
 def refuse(
@@ -31,6 +33,17 @@ def refuse(
     error.key, error.message, error.allowed = key, message, tuple(allowed)
     error.help, error.file, error.coloured = help, file, coloured
     return error
+
+
+def path_of(key: str, path: object) -> Path:
+    """The path that an argument names.
+
+    Raises:
+        ExperimentError: It is none, or holds a zero byte.
+    """
+    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+        raise refuse(key, f"{path!r} is not a path: give a string or a `pathlib.Path`")
+    return Path(path)
 
 
 def no_point(point: int, count: int) -> str:

@@ -17,7 +17,7 @@ import cutthrough.benchmarks as benchmarks
 import cutthrough.details as details
 import cutthrough.keep.atomic as atomic
 import cutthrough.keep.inputs as inputs
-import cutthrough.reading as reading
+import cutthrough.keep.stored as kept
 from cutthrough.channels import ENDS, Stored
 from cutthrough.faults import no_point
 from cutthrough.joining import joined
@@ -431,24 +431,14 @@ class Results:
         """Reads back what `save` wrote.
 
         Raises:
-            FileNotFoundError: There are no results in the directory.
-            ValueError: The file of results is not one.
+            ExperimentError: There are no results in the directory, or a file is not what `save` wrote; `key` is the
+                path of what is wrong in it.
         """
-        path = Path(directory)
-        path = path / "results.json" if path.is_dir() else path
-        try:
-            stored: Mapping[str, Any] = json.loads(reading.content(path, "file of results"))
-            names = ("points", "axes", "title", "seed", "version", "complete")
-            held = {name: stored[name] for name in names}
-            results = cls(**held, replicas=stored.get("replicas", []), settings=stored.get("settings", {}))
-        except reading.TooLargeError as error:
-            message = f"{path} {error}"
-            raise ValueError(message) from None
-        except (ValueError, KeyError, TypeError) as error:
-            message = f"{path} does not hold results of `cutthrough run`"
-            raise ValueError(message) from error
-        toml = path.with_name("experiment.toml")
-        experiment = toml.read_text(encoding="utf-8") if toml.exists() else ""
+        path, stored = kept.read(directory)
+        names = ("points", "axes", "title", "seed", "version", "complete")
+        held = {name: stored[name] for name in names}
+        results = cls(**held, replicas=stored.get("replicas", []), settings=stored.get("settings", {}))
+        experiment = kept.read_experiment(path.with_name("experiment.toml"))
         copies = sorted(path.parent.glob(f"{inputs.FOLDER}/*"))
         files = {f"{inputs.FOLDER}/{copy.name}": copy for copy in copies}
         network = Stored(path.parent)
@@ -555,7 +545,7 @@ def _column(values: list[Any]) -> pa.Array[Any]:
     if not any(isinstance(value, dict | list) for value in values):
         try:
             return cast("pa.Array[Any]", pa.array(values))
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
             pass
     # A key that is swept over values of several types has one textual column.
     texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]

@@ -26,6 +26,8 @@ mod _core {
         Machine, MapProgress, TaskGraph, default_budget, map_tasks, mapping_catalogue, measure_mapping,
     };
     #[pymodule_export]
+    use crate::programs::read_together;
+    #[pymodule_export]
     use crate::programs::{Program, bytes_of, collective_names, join_trace, picoseconds};
     #[pymodule_export]
     use crate::progress::Progress;

@@ -61,7 +61,8 @@ pub const SHORT_TABLE: Input =
     Input { name: "short table", most_bytes: 64 << 20, formats: &["hosts", "fixed", "current", "process-groups"] };
 
 /// A measured table that an interface is fitted to.
-pub const MEASURED: Input = Input { name: "measured table", most_bytes: 4 << 20, formats: &["osu", "imb", "measured-csv"] };
+pub const MEASURED: Input =
+    Input { name: "measured table", most_bytes: 4 << 20, formats: &["osu", "imb", "measured-csv"] };
 /// What a run has left on disk and is read again.
 pub const RESULTS: Input = Input { name: "file of results", most_bytes: 256 << 20, formats: &["results"] };
 

@@ -73,14 +73,8 @@ def compare_results(
 
 
 def read(directory: Path) -> Results:
-    """The results in a folder or a file; ends the command with a message where there are none."""
-    try:
-        return Results.read(directory)
-    except FileNotFoundError:
-        complain(f"error: no results in {directory}: `cutthrough run FILE --out {directory}` writes them")
-    except ValueError as error:
-        complain(f"error: {error}")
-    raise typer.Exit(WRONG_INPUT) from None
+    """The results in a folder or a file."""
+    return Results.read(directory)
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:

@@ -77,7 +77,7 @@ def draw(
     folder_target(stem.parent)
     try:
         source, title = _source(what, parse_sets(set_), loads, point)
-    except (FileNotFoundError, IndexError) as error:
+    except IndexError as error:
         complain(f"error: {error}")
         raise typer.Exit(WRONG_INPUT) from None
     import cutthrough.plots as plots
@@ -135,11 +135,7 @@ def _of_experiment(experiment: _core.Experiment, loads: bool, point: int) -> Mac
 def _of_results(directory: Path, point: int | None) -> tuple[ChannelLoads, str]:
     from cutthrough.results import Results
 
-    try:
-        results = Results.read(directory)
-    except FileNotFoundError:
-        message = f"no results in {directory}: `cutthrough run FILE --out {directory}` writes them"
-        raise FileNotFoundError(message) from None
+    results = Results.read(directory)
     place = results.hottest_place() if point is None else point
     try:
         return results.channel_loads(place), results.title

@@ -82,17 +82,18 @@ def _swept(experiment: Any) -> list[str]:
 
 
 def hosts_of(path: Path, machine: Machine) -> list[str]:
-    """The hosts of the machine's allocated nodes: a word a line.
+    """The hosts of the machine's allocated nodes, one a line.
 
-    A host is given once, unless the machine has nodes that are parts of a host. Of a machine that is one host, a line
+    Numbers of slots behind a host are left out: the machine has cores. A host is given once, unless the machine has nodes that are parts of a host. Of a machine that is one host, a line
     suffices.
     """
     found = []
     for number, words in _rows(path, "hosts"):
-        if len(words) > 1:
-            raise refuse(
-                "--hosts", f"{path}:{number}: expected the name of one host, not {len(words)} words", file=str(path)
-            )
+        # Open MPI's host files have numbers of slots, which a machine has itself.
+        behind = [word for word in words[1:] if not word.startswith(("slots=", "max_slots=", "max-slots="))]
+        if behind:
+            message = f"{path}:{number}: expected the name of a host, and `slots=` at most, not `{behind[0]}`"
+            raise refuse("--hosts", message, file=str(path))
         found.append(words[0])
     homes = machine.node_homes()
     if len(found) == 1 and is_one_host(homes):

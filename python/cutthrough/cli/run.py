@@ -35,7 +35,7 @@ from cutthrough.cli.common import (
 from cutthrough.cli.keeping import DaskOption, FreshOption, PointsOption, Signals, folder_of, hold, workers
 from cutthrough.cli.pictures import Pictures, Plots, PlotsOption
 from cutthrough.cli.progress import Bar
-from cutthrough.errors import Interrupted
+from cutthrough.errors import ExperimentError, Interrupted
 from cutthrough.keep.shares import points_of, ranges
 from cutthrough.points import MANY_PHASES, is_unconverged, phase_times
 from cutthrough.results import Results
@@ -153,9 +153,8 @@ def plot(
         folder_target(out_directory)
     try:
         paths = Pictures(plots, formats).draw(Results.read(directory), out_directory or directory, points)
-    except FileNotFoundError:
-        complain(f"error: no results in {directory}: `cutthrough run FILE --out {directory}` writes them")
-        raise typer.Exit(WRONG_INPUT) from None
+    except ExperimentError:
+        raise
     except ValueError as error:
         complain(f"error: {error}")
         raise typer.Exit(WRONG_INPUT) from None

@@ -22,6 +22,7 @@ import cutthrough._core as _core
 import cutthrough.keep.atomic as atomic
 import cutthrough.keep.identity as identity
 import cutthrough.keep.inputs as inputs
+import cutthrough.keep.stored as stored
 from cutthrough.channels import Outcome
 from cutthrough.faults import refuse_called_back
 from cutthrough.keep.bundles import bundle
@@ -182,6 +183,7 @@ def recall(directory: Path, manifest: Manifest, index: int) -> Outcome | None:
     path = directory / POINTS / name
     try:
         measured = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["measured"]
+        stored.check_measured(measured)
         used = np.load(path.with_suffix(".npy"), allow_pickle=False)
         return Outcome({**keys, **measured}, index, keys, used)
     except (OSError, ValueError, KeyError, TypeError):

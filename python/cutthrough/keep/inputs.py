@@ -80,22 +80,40 @@ class Inputs:
         return prefix + change(path, text) if path.is_file() else value
 
     def _copied(self, path: Path, _text: str) -> str:
-        """The path of a file's copy."""
+        """The path of a file's copy. Files that are read together have copies that stand together."""
         digest = self._digest(path)
-        name = f"{FOLDER}/{_stem(path, digest)}-{digest[:12]}{path.suffix}"
-        self.copies[name] = path
-        return name
+        named = ""
+        for own in _core.read_together(path):
+            stem, suffix = _parts(own)
+            name = f"{FOLDER}/{stem.removesuffix(f'-{digest[:12]}')}-{digest[:12]}{suffix}"
+            self.copies[name] = own
+            if own == path:
+                named = name
+        return named
 
     def _digest(self, path: Path) -> str:
+        """The hash of a file's contents, and of those that are read with it."""
         if path not in self._digests:
-            with path.open("rb") as file:
-                self._digests[path] = hashlib.file_digest(file, "sha256").hexdigest()
+            together = _core.read_together(path)
+            if together == [path]:
+                with path.open("rb") as file:
+                    self._digests[path] = hashlib.file_digest(file, "sha256").hexdigest()
+            else:
+                whole = hashlib.sha256()
+                for own in together:
+                    whole.update(_parts(own)[1].encode())
+                    with own.open("rb") as file:
+                        whole.update(hashlib.file_digest(file, "sha256").digest())
+                self._digests.update(dict.fromkeys(together, whole.hexdigest()))
         return self._digests[path]
 
 
-def _stem(path: Path, digest: str) -> str:
-    """A file's name without extension, nor the hash that it has if it is a copy itself."""
-    return path.stem.removesuffix(f"-{digest[:12]}")
+def _parts(path: Path) -> tuple[str, str]:
+    """A file's name before and from its extension on. That of a trace of Chakra has the rank: `.0.et`; of groups, `.groups.json`."""
+    match path.name.rsplit(".", 2):
+        case [stem, middle, ("et" | "json") as last] if middle.isdigit() or middle == "groups":
+            return stem, f".{middle}.{last}"
+    return path.stem, path.suffix
 
 
 def copy(files: Mapping[str, Path], directory: Path) -> None:

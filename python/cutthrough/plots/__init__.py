@@ -178,7 +178,7 @@ def _main_names(results: PointTable) -> list[str]:
     if "phases" in keys:
         many = any(len(phase_times(point)) > MANY_PHASES for point in results)
         if any(map(has_table, results)):
-            return ["benchmark"] if any(point["benchmark_kind"] != "connection-memory" for point in results) else []
+            return ["benchmark"] if any(point.get("benchmark_kind") != "connection-memory" for point in results) else []
         measured = ["measures"] if any(point.get("measures") for point in results) else []
         return ["completion", *(["phases"] if many else []), *measured]
     if any(map(has_operations, results)):

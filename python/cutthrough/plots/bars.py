@@ -131,7 +131,7 @@ def phases(results: PointTable) -> Figure:
 
 def _draw_intervals(axes: Axes, results: PointTable, scale: float) -> None:
     """The confidence intervals of the times over several seeds."""
-    held = [(place, point["time_ns"], half_width(point, "time_ns")) for place, point in enumerate(results)]
+    held = [(place, point.get("time_ns"), half_width(point, "time_ns")) for place, point in enumerate(results)]
     known = [(place, scale * time, scale * half) for place, time, half in held if time is not None and half]
     if known:
         places, times, halves = zip(*known, strict=True)

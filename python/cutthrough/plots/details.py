@@ -136,7 +136,8 @@ def time_series(results: PointTable) -> Figure:
         load.step(
             _edges(x), _led(series["accepted_load"]), where="pre", label=shown(line.label or "all nodes"), **line.look()
         )
-        wait.plot(x, [scale * value for value in series["source_wait_max_ns"]], **line.look())
+        if (waits := series.get("source_wait_max_ns")) is not None:
+            wait.plot(x, [scale * value for value in waits], **line.look())
     _draw_queues(queue, whole, scale)
     load.set_ylabel("Accepted load")
     wait.set_ylabel(f"Longest wait\nat a source ({unit})")
@@ -197,16 +198,15 @@ def _draw_queues(axes: Axes, lines: Sequence[Line], scale: float) -> None:
         series = line.point["series"]
         x = [scale * time for time in series["time_ns"]]
         if len(lines) == 1:
-            for place, own in enumerate(series["queues"]):
+            for place, own in enumerate(series.get("queues", ())):
                 look = Stroke.of(place)
                 y = [value / 1024 for value in own["max_B"]]
                 axes.plot(x, y, color=look.colour, linestyle=look.dashes, label=shown(own["class"]))
             continue
-        inner = [own["max_B"] for own in series["queues"] if own["class"] not in ENDS]
-        most = [
-            max(values) / 1024 for values in zip(*(inner or [own["max_B"] for own in series["queues"]]), strict=True)
-        ]
-        axes.plot(x, most, **line.look())
+        queues = series.get("queues", ())
+        inner = [own["max_B"] for own in queues if own["class"] not in ENDS]
+        most = [max(values) / 1024 for values in zip(*(inner or [own["max_B"] for own in queues]), strict=True)]
+        axes.plot(x[: len(most)], most, **line.look())
     axes.set_ylabel("Longest queue\nfor a channel (KiB)")
 
 

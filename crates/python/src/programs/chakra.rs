@@ -1,7 +1,7 @@
 //! Execution traces of Chakra, as Python reads them.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -31,6 +31,12 @@ impl Facts {
         }
         Ok(found)
     }
+}
+
+/// The files that are read where one is named: of a trace of Chakra, those of all ranks and of their process groups.
+#[pyfunction]
+pub fn read_together(path: PathBuf) -> Vec<PathBuf> {
+    workload::program::chakra::read_together(&path)
 }
 
 /// What the ranks of the files with a prefix, or beside a file, call.

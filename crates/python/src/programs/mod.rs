@@ -2,6 +2,8 @@
 
 mod called;
 mod chakra;
+
+pub use chakra::read_together;
 mod table;
 mod trace;
 

@@ -28,7 +28,7 @@ pub const MAX_FILE: usize = input::EXPERIMENT.most_bytes as usize;
 const MAX_FILES: usize = 64;
 
 /// Keys whose values may name files.
-pub const FILE_KEYS: [&str; 5] = ["path", "file", "graph", "next_graphs", "selection"];
+pub const FILE_KEYS: [&str; 6] = ["path", "file", "graph", "next_graphs", "selection", "groups"];
 
 /// What may stand before the name of a graph's file.
 const FILE_PREFIX: &str = "file:";

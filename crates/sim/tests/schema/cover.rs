@@ -84,10 +84,7 @@ pub struct Design {
 }
 
 /// The needs of two features together: by choice the kinds that both need; none if they contradict one another.
-fn needs_of(
-    factors: &BTreeMap<String, Factor>,
-    pair: [&Feature; 2],
-) -> Option<BTreeMap<String, BTreeSet<String>>> {
+fn needs_of(factors: &BTreeMap<String, Factor>, pair: [&Feature; 2]) -> Option<BTreeMap<String, BTreeSet<String>>> {
     let mut needs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (path, level) in pair {
         let besides = NEEDS.iter().filter(|need| is_any_of(&(path.clone(), level.clone()), need.0));
@@ -152,8 +149,7 @@ pub fn design(file: &[Key], seed: u64, most: usize) -> Design {
     let (refused, allowed): (BTreeSet<_>, BTreeSet<_>) = pairs(&factors).into_iter().partition(is_refused);
     let mut generator = Generator::new(file, seed, SHORT);
     let mut open: Vec<(Feature, Feature)> = allowed.iter().cloned().collect();
-    let mut design =
-        Design { files: Vec::new(), allowed, covered: BTreeSet::new(), wrongly_refused: BTreeSet::new() };
+    let mut design = Design { files: Vec::new(), allowed, covered: BTreeSet::new(), wrongly_refused: BTreeSet::new() };
     let mut tries: BTreeMap<(Feature, Feature), u32> = BTreeMap::new();
     while !open.is_empty() && design.files.len() < most {
         let place = generator.random.below(open.len());
@@ -166,7 +162,10 @@ pub fn design(file: &[Key], seed: u64, most: usize) -> Design {
         let found = match accepted(&mut generator) {
             Ok(found) => found,
             Err(error) => {
-                println!("FAIL {}={} {}={} :: {}: {}", pair.0.0, pair.0.1, pair.1.0, pair.1.1, error.key, error.message);
+                println!(
+                    "FAIL {}={} {}={} :: {}: {}",
+                    pair.0.0, pair.0.1, pair.1.0, pair.1.1, error.key, error.message
+                );
                 if is_hopeless {
                     open.swap_remove(place);
                 }

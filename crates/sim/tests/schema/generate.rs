@@ -159,7 +159,11 @@ impl<'a> Generator<'a> {
                 let tables: Vec<_> =
                     shapes.iter().filter(|own| matches!(own, Shape::Table(_) | Shape::Choice(..))).collect();
                 let drawn = self.random.below(shapes.len());
-                let shape = if self.is_needed(path) { tables.first().copied().unwrap_or(&shapes[drawn]) } else { &shapes[drawn] };
+                let shape = if self.is_needed(path) {
+                    tables.first().copied().unwrap_or(&shapes[drawn])
+                } else {
+                    &shapes[drawn]
+                };
                 self.value(shape, path)
             }
             Shape::List(items, least, most) => {

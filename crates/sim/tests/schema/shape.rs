@@ -60,8 +60,7 @@ fn resolved(root: &Json, schema: &Json) -> Json {
 }
 
 fn keys(root: &Json, schema: &Json, depth: usize) -> Vec<Key> {
-    let required: Vec<&str> =
-        schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
     let properties = schema["properties"].as_object().into_iter().flatten();
     let key = |(name, own): (&String, &Json)| Key {
         name: name.clone(),
@@ -69,7 +68,9 @@ fn keys(root: &Json, schema: &Json, depth: usize) -> Vec<Key> {
         required: required.contains(&name.as_str()),
     };
     let others = schema.get("additionalProperties").filter(|others| others.is_object());
-    let other = |name: &&str| others.map(|own| Key { name: (*name).to_owned(), shape: shape(root, own, depth + 1), required: false });
+    let other = |name: &&str| {
+        others.map(|own| Key { name: (*name).to_owned(), shape: shape(root, own, depth + 1), required: false })
+    };
     properties.map(key).chain(CLASSES.iter().filter_map(other)).collect()
 }
 
@@ -117,7 +118,9 @@ fn shape(root: &Json, schema: &Json, depth: usize) -> Shape {
             let items = schema.get("items").map_or(Shape::Any, |items| shape(root, items, depth + 1));
             Shape::List(Box::new(items), length("minItems", 0), length("maxItems", 8))
         }
-        "string" if ["a time", "a size", "a bandwidth", "a depth"].contains(&format) => Shape::Quantity(format.to_owned()),
+        "string" if ["a time", "a size", "a bandwidth", "a depth"].contains(&format) => {
+            Shape::Quantity(format.to_owned())
+        }
         "string" => Shape::Text,
         "integer" => {
             let least = if format.starts_with('u') { 0 } else { -1000 };
@@ -167,11 +170,8 @@ pub struct Factor {
 pub const THERE: &str = "there";
 
 /// Numbers that are factors beside kinds and sections, with their levels.
-pub const COUNTS: &[(&str, &[i64])] = &[
-    ("topology.planes", &[2, 3]),
-    ("topology.nodes_per_router", &[2]),
-    ("placement.processes_per_node", &[2, 4]),
-];
+pub const COUNTS: &[(&str, &[i64])] =
+    &[("topology.planes", &[2, 3]), ("topology.nodes_per_router", &[2]), ("placement.processes_per_node", &[2, 4])];
 
 /// The factors of a design by path: all kinds of all choices, optional sections and some counts. What jobs have besides has the paths of the file.
 pub fn factors(file: &[Key]) -> BTreeMap<String, Factor> {

@@ -50,7 +50,10 @@ const VALUES: &[(&str, &[&str])] = &[
     ("workload.dims", &["[4, 4]", "[2, 4]", "[4]"]),
     ("workload.phases", &["[0]", "[0, 1]", "[1]"]),
     ("workload.load", &["0.05", "0.3", "0.9", "1.0"]),
-    ("workload.graph", &["'random:4,bytes=600'", "'stencil:2x2,bytes=3000'", "'stencil:4x4,bytes=600'", "'random:16,bytes=100'"]),
+    (
+        "workload.graph",
+        &["'random:4,bytes=600'", "'stencil:2x2,bytes=3000'", "'stencil:4x4,bytes=600'", "'random:16,bytes=100'"],
+    ),
     ("workload.next_graphs", &["['random:4,bytes=70']"]),
     ("workload.volume", &["'600 B'", "'2 KiB'"]),
     ("workload.packet_size", &["'256 B'", "'64 B'", "'1 KiB'"]),

@@ -188,7 +188,8 @@ impl CallsBuilder {
             steps.extend(own);
             first.push(steps.len());
         }
-        let mut calls = Calls { first, steps, groups: self.groups, nodes: Vec::new(), operations: 0, notes: Vec::new() };
+        let mut calls =
+            Calls { first, steps, groups: self.groups, nodes: Vec::new(), operations: 0, notes: Vec::new() };
         calls.operations = calls.count();
         calls
     }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use units::input::{Input, InputError};
+
 use super::error::ChakraError;
 use crate::program::calls::MOST_RANKS;
 
@@ -76,6 +78,25 @@ pub fn file_of(prefix: &Path, rank: u32, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// The files that are read where one of them is named: those of all ranks and of process groups. A file that is no rank's is alone.
+pub fn read_together(path: &Path) -> Vec<PathBuf> {
+    let Some(Name { prefix, rank: Some(_), ending }) = Name::of(path) else { return vec![path.to_owned()] };
+    let groups = groups_of(&prefix);
+    let ranks = beside(&prefix, ending).unwrap_or_default();
+    let mut found: Vec<PathBuf> = ranks.into_values().chain(groups.is_file().then_some(groups)).collect();
+    if found.is_empty() {
+        found.push(path.to_owned());
+    }
+    found
+}
+
+/// The file of the process groups of traces with a prefix.
+pub(super) fn groups_of(prefix: &Path) -> PathBuf {
+    let mut name = prefix.as_os_str().to_owned();
+    name.push(".groups.json");
+    PathBuf::from(name)
+}
+
 /// The files with a prefix and an ending, by their ranks.
 fn beside(prefix: &Path, ending: &str) -> Result<BTreeMap<u32, PathBuf>, ChakraError> {
     let folder = prefix.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -106,4 +127,11 @@ fn complete(prefix: &Path, ending: &str, found: BTreeMap<u32, PathBuf>) -> Resul
         return Err(ChakraError::Missing { file: file_of(prefix, rank, ending).display().to_string(), why });
     }
     Ok(found.into_values().collect())
+}
+
+/// The text of a file of a kind.
+pub(super) fn text_of(path: &Path, kind: Input) -> Result<String, ChakraError> {
+    let cannot =
+        |error: InputError| ChakraError::Json { file: path.display().to_string(), reason: format!("it {error}") };
+    kind.read_text(path).map_err(cannot)
 }

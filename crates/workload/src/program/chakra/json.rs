@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::error::ChakraError;
 use super::pytorch;
 use super::schema::{Attribute, Node, NodeType, Values};
+use super::values::{Visit, attribute, numbers, text, whole};
 
 /// What a file says beside its nodes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,16 +18,13 @@ pub(super) struct Head {
     pub of_host: bool,
 }
 
-/// Takes a node, and its duration in microseconds.
-pub(super) type Visit<'a> = dyn FnMut(Node, f64) -> Result<(), ChakraError> + 'a;
-
 /// Visits the nodes of a file.
 ///
 /// # Errors
 /// Text that is no JSON of a trace, and what `visit` refuses.
 pub(super) fn read(path: &Path, visit: &mut Visit<'_>) -> Result<Head, ChakraError> {
     let wrong = |reason: String| ChakraError::Json { file: path.display().to_string(), reason };
-    let text = super::text_of(path, units::input::CHAKRA_JSON)?;
+    let text = super::files::text_of(path, units::input::CHAKRA_JSON)?;
     let mut head = Head::default();
     let mut is_empty = true;
     for value in serde_json::Deserializer::from_str(&text).into_iter::<Value>() {
@@ -118,24 +116,6 @@ fn named(entry: &Value) -> Option<Attribute> {
     }
 }
 
-/// A value as an attribute; none of those that no attribute that is read has.
-pub(super) fn attribute(name: &str, value: &Value) -> Option<Attribute> {
-    match value {
-        Value::Bool(flag) => Some(Attribute::flag(name, *flag)),
-        Value::String(text) => Some(Attribute::text(name, text)),
-        Value::Number(number) => Some(match (number.as_u64(), number.as_i64()) {
-            (Some(whole), _) => Attribute::number(name, whole),
-            (_, Some(whole)) => Attribute::signed(name, whole),
-            _ => Attribute::real(name, number.as_f64()?),
-        }),
-        Value::Array(values) if !values.is_empty() => {
-            let flags: Option<Vec<bool>> = values.iter().map(Value::as_bool).collect();
-            flags.map(|flags| Attribute::flags(name, flags))
-        }
-        _ => None,
-    }
-}
-
 /// A key with words in lower case, parted by underscores.
 fn snake(key: &str) -> String {
     let mut found = String::new();
@@ -150,27 +130,8 @@ fn snake(key: &str) -> String {
     found
 }
 
-/// A whole number from 0 on, which protobuf writes as text.
-pub(super) fn whole(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| value.as_str()?.parse().ok())
-}
-
 fn real(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.parse().ok())
-}
-
-/// Numbers of nodes: a list, or one of them.
-pub(super) fn numbers(value: &Value) -> Option<Vec<u64>> {
-    match value {
-        Value::Array(values) => values.iter().map(whole).collect(),
-        Value::Null => Some(Vec::new()),
-        one => Some(vec![whole(one)?]),
-    }
-}
-
-/// Text as it is, and anything else as it is written in JSON.
-pub(super) fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// A type by its number or its name.

@@ -15,21 +15,21 @@ mod groups;
 mod json;
 mod nodes;
 mod notes;
+mod operations;
 mod options;
 mod order;
 mod pytorch;
 pub mod schema;
+mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-use units::input::{Input, InputError};
 
 use super::calls::{Calls, CallsBuilder};
 use super::{Action, Context, Request, Step};
 use crate::collectives::{Algorithm, Collective, Operation};
 pub use error::ChakraError;
-pub use files::files;
+pub use files::{files, read_together};
 use groups::Described;
 use nodes::{File, Kind, Unit, Work};
 pub use notes::Contents;
@@ -55,9 +55,7 @@ pub struct Traces {
 pub fn open(path: &Path, mut options: Options) -> Result<Traces, ChakraError> {
     options.check()?;
     let (prefix, files) = files(path)?;
-    let mut beside = prefix.into_os_string();
-    beside.push(".groups.json");
-    let beside = PathBuf::from(beside);
+    let beside = files::groups_of(&prefix);
     if options.groups.is_empty() && beside.is_file() {
         options.groups = read_groups(&beside)?;
     }
@@ -88,12 +86,6 @@ pub fn read(files: &[PathBuf], options: &Options) -> Result<Traces, ChakraError>
             .call_all(&order)?;
     }
     Ok(Traces { calls: calls.build(), contents: tally.contents, notes: tally.notes() })
-}
-
-/// The text of a file of a kind.
-fn text_of(path: &Path, kind: Input) -> Result<String, ChakraError> {
-    let cannot = |error: InputError| ChakraError::Json { file: path.display().to_string(), reason: format!("it {error}") };
-    kind.read_text(path).map_err(cannot)
 }
 
 /// Refuses traces of another number of ranks than there are files. Of a file that is alone, that is noted.

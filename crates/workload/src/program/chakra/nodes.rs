@@ -9,8 +9,10 @@ use prost::Message;
 use super::error::ChakraError;
 use super::groups::{self, Described};
 use super::notes::Tally;
+use super::operations::{operation_named, operation_of};
 use super::options::Options;
 use super::schema::{GlobalMetadata, Node, NodeType};
+use super::values::Visit;
 use super::{json, pytorch};
 use crate::collectives::Operation;
 
@@ -158,7 +160,7 @@ impl File {
 }
 
 /// Visits the nodes of a file of protobuf messages.
-fn protobuf(path: &Path, visit: &mut json::Visit<'_>) -> Result<(), ChakraError> {
+fn protobuf(path: &Path, visit: &mut Visit<'_>) -> Result<(), ChakraError> {
     let name = path.display().to_string();
     let cannot = |error: std::io::Error| ChakraError::Unreadable { file: name.clone(), reason: units::reason(&error) };
     let mut messages =
@@ -362,42 +364,6 @@ impl Reading<'_> {
         };
         Ok((time * self.options.compute_scale).round() as u64)
     }
-}
-
-/// The operation by its number in the schema.
-fn operation_of(number: u64) -> Result<Operation, String> {
-    Ok(match number {
-        0 => Operation::Allreduce,
-        1 => Operation::Reduce,
-        2 => Operation::Allgather,
-        3 => Operation::Gather,
-        4 => Operation::Scatter,
-        5 => Operation::Broadcast,
-        6 => Operation::Alltoall,
-        7 | 8 => Operation::ReduceScatter,
-        9 => Operation::Barrier,
-        _ => return Err(format!("`comm_type` is {number}, which is unknown: 0 to 9 are allowed")),
-    })
-}
-
-/// The operation that the name of a kernel or of a call has, as `ncclDevKernel_AllReduce_Sum_f32_RING_LL` or `_allgather_base`.
-pub(super) fn operation_named(name: &str) -> Option<Operation> {
-    // A name comes before those that are part of it.
-    const NAMES: [(&str, Operation); 10] = [
-        ("allreduce", Operation::Allreduce),
-        ("allgather", Operation::Allgather),
-        ("reducescatter", Operation::ReduceScatter),
-        ("alltoall", Operation::Alltoall),
-        ("broadcast", Operation::Broadcast),
-        ("bcast", Operation::Broadcast),
-        ("barrier", Operation::Barrier),
-        ("gather", Operation::Gather),
-        ("scatter", Operation::Scatter),
-        ("reduce", Operation::Reduce),
-    ];
-    let plain: String =
-        name.chars().filter(|&letter| letter != '_').map(|letter| letter.to_ascii_lowercase()).collect();
-    NAMES.into_iter().find(|(own, _)| plain.contains(own)).map(|(_, operation)| operation)
 }
 
 #[cfg(test)]

@@ -80,7 +80,7 @@ impl<'de> Visitor<'de> for GroupsVisitor {
 /// A file that cannot be read, or has something else.
 pub fn read_groups(path: &Path) -> Result<BTreeMap<String, Vec<u32>>, ChakraError> {
     let file = path.display().to_string();
-    let text = super::text_of(path, units::input::SHORT_TABLE)?;
+    let text = super::files::text_of(path, units::input::SHORT_TABLE)?;
     serde_json::from_str(&text).map(|Written(groups)| groups).map_err(|error| {
         let reason = format!("{error}: it is an object with a list of ranks for each process group");
         ChakraError::Json { file, reason }

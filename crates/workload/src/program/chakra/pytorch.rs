@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 use super::error::ChakraError;
 use super::groups;
-use super::json::{Visit, attribute, numbers, text, whole};
-use super::nodes::operation_named;
+use super::operations::operation_named;
 use super::schema::{Attribute, Node, NodeType, Values};
+use super::values::{Visit, attribute, numbers, text, whole};
 
 /// The name of the calls that are operations of the communication library.
 const COMMUNICATION: &str = "record_param_comms";

@@ -1,0 +1,46 @@
+//! Values of JSON as traces have them.
+
+use serde_json::Value;
+
+use super::error::ChakraError;
+use super::schema::{Attribute, Node};
+
+/// Takes a node, and its duration in microseconds.
+pub(super) type Visit<'a> = dyn FnMut(Node, f64) -> Result<(), ChakraError> + 'a;
+
+/// A value as an attribute; none of those that no attribute that is read has.
+pub(super) fn attribute(name: &str, value: &Value) -> Option<Attribute> {
+    match value {
+        Value::Bool(flag) => Some(Attribute::flag(name, *flag)),
+        Value::String(text) => Some(Attribute::text(name, text)),
+        Value::Number(number) => Some(match (number.as_u64(), number.as_i64()) {
+            (Some(whole), _) => Attribute::number(name, whole),
+            (_, Some(whole)) => Attribute::signed(name, whole),
+            _ => Attribute::real(name, number.as_f64()?),
+        }),
+        Value::Array(values) if !values.is_empty() => {
+            let flags: Option<Vec<bool>> = values.iter().map(Value::as_bool).collect();
+            flags.map(|flags| Attribute::flags(name, flags))
+        }
+        _ => None,
+    }
+}
+
+/// A whole number from 0 on, which protobuf writes as text.
+pub(super) fn whole(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// Numbers of nodes: a list, or one of them.
+pub(super) fn numbers(value: &Value) -> Option<Vec<u64>> {
+    match value {
+        Value::Array(values) => values.iter().map(whole).collect(),
+        Value::Null => Some(Vec::new()),
+        one => Some(vec![whole(one)?]),
+    }
+}
+
+/// Text as it is, and anything else as it is written in JSON.
+pub(super) fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

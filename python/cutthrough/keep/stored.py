@@ -1,0 +1,250 @@
+"""What a results file holds, checked by the schema of results, so that whatever reads it need not."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from functools import cache
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import cutthrough._core as _core
+import cutthrough.reading as reading
+from cutthrough.faults import path_of, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+__all__ = ["check_measured", "read", "read_experiment"]
+
+#: Numbers of results are within this: their sums and squares are numbers too.
+LARGEST, LARGEST_WHOLE = 1e100, (1 << 64) - 1
+#: Levels of nesting of what no schema describes, such as the value of a key that is swept.
+DEEPEST = 16
+#: What a point has besides its quantities and the keys of its sweep: names, and the schema of each.
+BESIDES: dict[str, dict[str, Any]] = {
+    "seed": {"type": "whole", "minimum": 0},
+    "seeds": {"type": "whole", "minimum": 1},
+    "seeds_saturated": {"type": "whole", "minimum": 0},
+    "seeds_converged": {"type": "whole", "minimum": 0},
+    "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+    "ci": {"type": "object", "additionalProperties": {"type": ["number", "null"]}},
+    "workload.load": {"type": "number", "minimum": 0},
+    "measure.confidence": {"type": "number", "minimum": 0, "maximum": 1},
+}
+#: What channels and classes have besides, which no simulation measures.
+EXACT = {name: {"type": ["number", "null"]} for name in ("exact", "exact_mean", "exact_max")}
+HEAD: dict[str, Any] = {
+    "type": "object",
+    "required": ["title", "version", "seed", "axes", "complete"],
+    "properties": {
+        "title": {"type": "string"},
+        "version": {"type": "string"},
+        "seed": {"type": "whole", "minimum": 0},
+        "axes": {"type": "array", "items": {"type": "string"}},
+        "complete": {"type": "boolean"},
+        "points": {"type": "array", "items": {"$ref": "#/point"}},
+        "replicas": {"type": "array", "items": {"$ref": "#/point"}},
+        "settings": {"type": "object"},
+    },
+}
+
+
+def read(named: str | Path) -> tuple[Path, dict[str, Any]]:
+    """The path and the content of a results file, given this or its folder.
+
+    Raises:
+        ExperimentError: It is not there, or does not hold results; `key` is the path of what is wrong in it.
+    """
+    path = path_of("directory", named)
+    try:
+        path = path / "results.json" if path.is_dir() else path
+        held: Any = json.loads(reading.text(path, "file of results"))
+    except FileNotFoundError:
+        message = f"no results in {named}: `cutthrough run FILE --out {named}` writes them"
+        raise refuse("", message, file=str(path)) from None
+    except OSError as error:
+        raise refuse("", f"{path} cannot be read: {error.strerror}", file=str(path)) from None
+    except reading.TooLargeError as error:
+        raise refuse("", f"{path} {error}", file=str(path)) from None
+    except (ValueError, RecursionError) as error:
+        raise refuse("", f"{path} does not hold results of `cutthrough run`: {error}", file=str(path)) from None
+    try:
+        _check(held, HEAD, "")
+        if "points" not in held:
+            _wrong("points", "the key is missing")
+    except _Wrong as wrong:
+        message = f"{path} does not hold results of `cutthrough run`: {wrong.message}"
+        raise refuse(wrong.key, message, file=str(path)) from None
+    return path, held
+
+
+def read_experiment(path: Path) -> str:
+    """The text of the experiment beside results; empty where there is none.
+
+    Raises:
+        ExperimentError: It cannot be read, or is not TOML.
+    """
+    try:
+        text = reading.text(path, "experiment")
+        tomllib.loads(text)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise refuse("", f"{path} cannot be read: {error.strerror}", file=str(path)) from None
+    except reading.TooLargeError as error:
+        raise refuse("", f"{path} {error}", file=str(path)) from None
+    except (ValueError, RecursionError) as error:
+        raise refuse("", f"{path} is not TOML: {error}", file=str(path)) from None
+    return text
+
+
+def check_measured(point: Mapping[str, Any]) -> None:
+    """Checks what a point measured.
+
+    Raises:
+        ValueError: It is not what the schema of results says.
+    """
+    _check(point, _schemas()["#/point"], "")
+
+
+class _Wrong(ValueError):
+    """What is wrong, and the path of its key."""
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(f"{key}: {message}")
+        self.key, self.message = key, message
+
+
+@cache
+def _schemas() -> dict[str, dict[str, Any]]:
+    """The schema of a point and those of its parts, by their references."""
+    point: dict[str, Any] = json.loads(_core.result_schema())
+    parts = {f"#/$defs/{name}": part for name, part in point.pop("$defs").items()}
+    for reference, part in parts.items():
+        if reference != "#/$defs/JobResult":
+            part["null"] = [
+                name for name, own in part["properties"].items() if set(own.get("type", ())) == {"number", "null"}
+            ]
+        part["properties"] |= EXACT
+    # The channels that are hottest with one seed are others than those with another: what differs is not known.
+    parts["#/$defs/ChannelUtilization"]["properties"] |= {
+        key: {"type": ["string", "null"]} for key in ("channel", "class")
+    }
+    point["properties"] |= BESIDES
+    return {"#/point": point, **parts}
+
+
+def _wrong(path: str, message: str) -> NoReturn:
+    raise _Wrong(path.removeprefix("."), message)
+
+
+def _check(value: Any, schema: Mapping[str, Any], path: str) -> None:
+    """Checks a value by the part of JSON Schema that the schema of results uses."""
+    if "$ref" in schema:
+        schema = _schemas()[schema["$ref"]]
+    if "anyOf" in schema:
+        # One of the two is null.
+        other = next(choice for choice in schema["anyOf"] if choice != {"type": "null"})
+        if value is not None:
+            _check(value, other, path)
+        return
+    kinds = schema.get("type", ())
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    kind = next((kind for kind in kinds if TYPES[kind][0](value)), None)
+    if kinds and kind is None:
+        _wrong(path, f"must be {' or '.join(TYPES[kind][1] for kind in kinds)}, not {_shown(value)}")
+    if kind in {"integer", "number", "whole"}:
+        _check_range(value, schema, path)
+    elif kind == "array":
+        _check_items(value, schema, path)
+    elif kind == "object":
+        _check_keys(value, schema, path)
+    elif not kinds:
+        _check_free(value, path, DEEPEST)
+
+
+def _check_range(value: float, schema: Mapping[str, Any], path: str) -> None:
+    least, most = schema.get("minimum", -LARGEST), schema.get("maximum", LARGEST)
+    if not least <= value <= most:
+        _wrong(path, f"must be from {least:g} to {most:g}, not {_shown(value)}")
+
+
+def _check_items(value: list[Any], schema: Mapping[str, Any], path: str) -> None:
+    if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
+        _wrong(path, f"must have {schema['minItems']} items, not {len(value)}")
+    first = schema.get("prefixItems", [])
+    for place, item in enumerate(value):
+        _check(item, first[place] if place < len(first) else schema.get("items") or {}, f"{path}[{place}]")
+
+
+def _check_keys(value: dict[str, Any], schema: Mapping[str, Any], path: str) -> None:
+    known = schema.get("properties", {})
+    for name in schema.get("required", ()):
+        # A list of tables without any is left out.
+        if name not in value and "$ref" not in known.get(name, {}).get("items", {}):
+            _wrong(f"{path}.{name}", "the key is missing")
+    for name, item in value.items():
+        _check(item, known.get(name, schema.get("additionalProperties", {})), f"{path}.{name}")
+    for name in schema.get("null", ()):
+        # What is not known may be left out.
+        value.setdefault(name, None)
+    # Lists of numbers in one table are its columns.
+    columns = [name for name in value if _is_column(known.get(name, {}))]
+    for name in columns[1:]:
+        if len(value[name]) != len(value[columns[0]]):
+            _wrong(f"{path}.{name}", f"has {len(value[name])} numbers, and `{columns[0]}` {len(value[columns[0]])}")
+    if "states" in value and "state" in columns and any(state >= len(value["states"]) for state in value["state"]):
+        _wrong(f"{path}.state", f"has a number that is none of the {len(value['states'])} states")
+
+
+def _is_column(schema: Mapping[str, Any]) -> bool:
+    """Whether a list has numbers, any number of them."""
+    items = schema.get("items")
+    if "array" not in schema.get("type", ()) or not isinstance(items, dict):
+        return False
+    kinds = items.get("type", ())
+    return "number" in kinds or "integer" in kinds
+
+
+def _check_free(value: Any, path: str, depth: int) -> None:
+    """Checks what no schema describes: its numbers are finite, and it is not nested without end."""
+    if isinstance(value, dict | list) and depth == 0:
+        _wrong(path, "is nested too deeply")
+    if isinstance(value, dict):
+        for name, item in value.items():
+            _check_free(item, f"{path}.{name}", depth - 1)
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            _check_free(item, f"{path}[{place}]", depth - 1)
+    elif isinstance(value, int | float) and not isinstance(value, bool) and not _is_number(value):
+        _wrong(path, f"must be a finite number, not {_shown(value)}")
+
+
+def _is_number(value: object) -> bool:
+    most = LARGEST if isinstance(value, float) else LARGEST_WHOLE
+    return isinstance(value, int | float) and not isinstance(value, bool) and -most <= value <= most
+
+
+#: By the name of a type, whether a value is of it, and how it is called.
+TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "null": (lambda value: value is None, "null"),
+    "boolean": (lambda value: isinstance(value, bool), "true or false"),
+    # The mean over seeds of a whole number is none.
+    "integer": (_is_number, "a number"),
+    "number": (_is_number, "a number"),
+    "whole": (lambda value: isinstance(value, int) and _is_number(value), "a whole number"),
+    "string": (lambda value: isinstance(value, str), "a string"),
+    "array": (lambda value: isinstance(value, list), "a list"),
+    "object": (lambda value: isinstance(value, dict), "a table"),
+}
+
+
+def _shown(value: object) -> str:
+    """A value in a message."""
+    if isinstance(value, dict | list):
+        return "a table" if isinstance(value, dict) else "a list"
+    if isinstance(value, int) and abs(value) > LARGEST:
+        return "a number of more than 100 digits"
+    text = "null" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 40 else f"{text[:39]}…"
