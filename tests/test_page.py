@@ -371,3 +371,17 @@ def test_every_window_and_theme(html: Path, viewport: dict[str, int], scheme: st
         tab.select_option("#place", "3")
         wait_until(tab, f"{drawn} === 4")
         assert tab.locator("#classes tbody tr").count() == 4
+
+
+def test_every_machine_of_a_sweep_is_drawn(tmp_path: Path) -> None:
+    """Catches one drawing for several machines, also where they have a label, which is then the axis."""
+    zipped = {"label": ["ring", "line"], "topology": [{"kind": "torus", "dims": [4]}, {"kind": "mesh", "dims": [4]}]}
+    for sweep in ({"zip": [zipped]}, {"topology": zipped["topology"]}):
+        results = ct.run(
+            topology=zipped["topology"][0],
+            link={"bandwidth": "100 Gb/s", "delay": "20 ns"},
+            workload={"kind": "exchange", "volume": "8 KiB"},
+            sweep=sweep,
+            directory=tmp_path / ("zipped" if "zip" in sweep else "plain"),
+        )
+        assert [name.split()[0] for name, _ in page.drawn(results)] == ["torus", "mesh"]

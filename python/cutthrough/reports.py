@@ -342,7 +342,7 @@ def measures_table(points: Sequence[Mapping[str, Any]], names: Sequence[str]) ->
     rows = [(name, own) for name, point in zip(names, points, strict=True) for own in point.get("measures", ())]
     own = [measure for _, measure in rows]
     columns = [
-        _column((key, heading, "{:,.1f}"), [measure.get(key) for measure in own], rank)
+        _column((key, heading, "{:,.1f}"), [measure.get(key) or None for measure in own], rank)
         for key, heading, rank in MEASURES
     ]
     over = [

@@ -25,7 +25,7 @@ def drawn(results: Results) -> list[tuple[str, str]]:
     import cutthrough.plots.machine as machine
 
     hottest: dict[str, int] = {}
-    for place in results.shown_places():
+    for place in results.network.places if results.network else ():
         name = _machine_of(results, place)
         if name not in hottest or _heat(results, place) > _heat(results, hottest[name]):
             hottest[name] = place
@@ -34,10 +34,12 @@ def drawn(results: Results) -> list[tuple[str, str]]:
 
 
 def _machine_of(results: Results, place: int) -> str:
-    """What distinguishes the machine of a point; empty if the sweep has only one."""
+    """What distinguishes the machine of a point; empty if the sweep has only one.
+
+    Keys that move together stand in points beside their label, which is the axis.
+    """
     point = results.points[place]
-    keys = [axis for axis in results.axes if axis.split(".")[0] == "topology" and axis in point]
-    return ", ".join(label_of(point[key]) for key in keys)
+    return ", ".join(label_of(point[key]) for key in point if key.split(".")[0] == "topology")
 
 
 def _heat(results: Results, place: int) -> float:
