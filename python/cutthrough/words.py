@@ -12,7 +12,7 @@ __all__ = ["PAGE", "WORDS", "Word", "find", "near", "plain"]
 #: The page that lists what is not modelled.
 PAGE = "docs/not-modelled.md"
 #: A network of any shape.
-EDGE_LIST = 'Write its wires as an edge list for kind = "file".'
+EDGE_LIST = 'There is no generator: write its wires as an edge list for kind = "file".'
 
 
 @dataclass(frozen=True)
@@ -178,20 +178,30 @@ WORDS = (
         (),
         "All packets have one class of service. Jobs share links by arbitration alone.",
     ),
-    Word(("HyperX", "Hamming graph"), (), EDGE_LIST + " Its routing is minimal, or a table."),
+    Word(
+        ("HyperX", "Hamming graph"),
+        ("topology.file", "routing.table"),
+        EDGE_LIST + " Its routing is minimal or a table; adaptive detours are absent.",
+    ),
     Word(
         ("Slim Fly", "PolarFly", "PolarStar", "Bundlefly", "MMS graph"),
-        (),
-        EDGE_LIST + " Its routing is minimal, or a table.",
+        ("topology.file", "routing.table"),
+        EDGE_LIST + " Its routing is minimal or a table; adaptive detours are absent.",
     ),
     Word(
         ("dragonfly+", "dragonflyplus", "Megafly"),
-        (),
-        EDGE_LIST + " Its routing is minimal, or a table. `dragonfly` has groups whose routers are all connected.",
+        ("topology.file", "routing.table"),
+        EDGE_LIST
+        + " Its routing is minimal or a table; adaptive detours are absent. `dragonfly` has groups whose routers are "
+        "all connected.",
     ),
-    Word(("Jellyfish", "random regular graph", "Xpander", "expander"), (), EDGE_LIST),
-    Word(("XGFT", "PGFT", "tapered tree", "tapered fat-tree", "SlimTree"), (), EDGE_LIST + " `fat-tree` is full."),
-    Word(("BCube", "DCell", "FatClique", "hypermesh"), (), EDGE_LIST),
+    Word(("Jellyfish", "random regular graph", "Xpander", "expander"), ("topology.file",), EDGE_LIST),
+    Word(
+        ("XGFT", "PGFT", "tapered tree", "tapered fat-tree", "SlimTree"),
+        ("topology.file",),
+        EDGE_LIST + " `fat-tree` is full.",
+    ),
+    Word(("BCube", "DCell", "FatClique", "hypermesh"), ("topology.file",), EDGE_LIST),
     Word(
         ("OCS", "optical circuit switch", "circuit switching", "reconfigurable network", "TopoOpt"),
         (),

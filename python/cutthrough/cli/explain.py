@@ -150,7 +150,7 @@ def _described_word(word: Word) -> dict[str, Any]:
 
 def _show_word(word: Word) -> None:
     """A word that the file does not have, for the terminal."""
-    modelled = "modelled by other names" if word.is_modelled else "not modelled"
+    modelled = "modelled by other keys" if word.is_modelled else "not modelled"
     out.print(f"{word.names[0]}: {modelled}", style="bold", markup=False)
     out.print(word.doc, markup=False)
     for key in word.keys:
