@@ -181,8 +181,13 @@ def _check_items(value: list[Any], schema: Mapping[str, Any], path: str) -> None
 def _check_keys(value: dict[str, Any], schema: Mapping[str, Any], path: str) -> None:
     known = schema.get("properties", {})
     for name in schema.get("required", ()):
-        # A list of tables without any is left out.
-        if name not in value and "$ref" not in known.get(name, {}).get("items", {}):
+        if name in value:
+            continue
+        # What is not known, and a list of tables without any, may be left out: results of an older version lack keys.
+        own = known.get(name, {})
+        if "null" in own.get("type", ()) or {"type": "null"} in own.get("anyOf", ()):
+            value[name] = None
+        elif "$ref" not in own.get("items", {}):
             _wrong(f"{path}.{name}", "the key is missing")
     for name, item in value.items():
         _check(item, known.get(name, schema.get("additionalProperties", {})), f"{path}.{name}")

@@ -29,5 +29,7 @@ pub use warning::Warning;
 
 /// The JSON Schema of a point's result: what it measures, with units in the names.
 pub fn result_schema() -> serde_json::Value {
-    schemars::schema_for!(PointResult).to_value()
+    // As results are written: what is left out where there is nothing need not be there.
+    let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
+    generator.into_root_schema_for::<PointResult>().to_value()
 }
