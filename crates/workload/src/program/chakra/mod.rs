@@ -9,6 +9,7 @@
 //! those that are ready the one with the lowest number. Communication goes on beside them. `comm_size` is what the rank puts in, as ASTRA-sim
 //! has it: one part of an allgather or a gather, all parts of an alltoall, a scatter or a reduce-scatter.
 
+mod components;
 mod error;
 mod files;
 mod groups;

@@ -13,7 +13,7 @@ use super::operations::{operation_named, operation_of};
 use super::options::Options;
 use super::schema::{GlobalMetadata, Node, NodeType};
 use super::values::Visit;
-use super::{json, pytorch};
+use super::{components, json, pytorch};
 use crate::collectives::Operation;
 
 /// The largest message of a file in bytes: names and attributes of a node.
@@ -132,6 +132,7 @@ impl File {
         let contents = &mut self.tally.contents;
         contents.nodes = drafts.len() as u64;
         let mut operation = None;
+        let mut control = Vec::with_capacity(drafts.len());
         for (place, draft) in (0..).zip(drafts) {
             contents.data_dependencies += draft.data.len() as u64;
             contents.control_dependencies += draft.ctrl.len() as u64;
@@ -141,21 +142,35 @@ impl File {
                 let missing = |_| wrong(draft.id, format!("it depends on node {of}, which is not there"));
                 after.push(found.map_err(missing)? as u32);
             }
-            for of in draft.ctrl {
-                match ids.binary_search(&of) {
-                    Ok(found) => after.push(found as u32),
-                    Err(_) => self.tally.absent += 1,
-                }
-            }
+            let ctrl: Vec<u32> =
+                draft.ctrl.iter().filter_map(|of| ids.binary_search(of).ok()).map(|of| of as u32).collect();
+            self.tally.absent += (draft.ctrl.len() - ctrl.len()) as u64;
+            control.push(ctrl);
             if of_host && matches!(draft.kind, Kind::Operates(..)) {
                 after.extend(operation.replace(place));
             }
-            after.sort_unstable();
-            after.dedup();
             self.nodes.push(Step { id: draft.id, kind: draft.kind, after });
         }
+        self.add_control(control);
         self.tally.host = if of_host { ids.len() as u64 } else { 0 };
         Ok(())
+    }
+
+    /// Adds control dependencies to those on data. PyTorch's have the nesting of calls, in which an operation of the processor comes after the
+    /// kernel that it starts: those between nodes that depend on one another are left out.
+    fn add_control(&mut self, control: Vec<Vec<u32>>) {
+        let with = |(node, control): (&Step, &Vec<u32>)| node.after.iter().chain(control).copied().collect();
+        let all: Vec<Vec<u32>> = self.nodes.iter().zip(&control).map(with).collect();
+        let component = components::of(&all);
+        for (place, (node, control)) in self.nodes.iter_mut().zip(control).enumerate() {
+            let of = control.len();
+            let others = control.into_iter().filter(|&other| component[other as usize] != component[place]);
+            let before = node.after.len();
+            node.after.extend(others);
+            self.tally.circular += (before + of - node.after.len()) as u64;
+            node.after.sort_unstable();
+            node.after.dedup();
+        }
     }
 }
 

@@ -27,6 +27,8 @@ pub(super) struct Tally {
     pub contents: Contents,
     /// Control dependencies on nodes that are not there.
     pub absent: u64,
+    /// Control dependencies between nodes that depend on one another.
+    pub circular: u64,
     /// Communication nodes of the processor that have no size: they call an operation.
     pub calls: u64,
     /// Communication nodes with a size that say that the processor does them.
@@ -55,6 +57,7 @@ impl Tally {
         own.messages += its.messages;
         own.message_bytes = own.message_bytes.saturating_add(its.message_bytes);
         self.absent += other.absent;
+        self.circular += other.circular;
         self.calls += other.calls;
         self.flagged += other.flagged;
         self.unsized_ += other.unsized_;
@@ -70,6 +73,7 @@ impl Tally {
     pub fn notes(&self) -> Vec<String> {
         let counted = [
             (self.absent, "control dependencies are on nodes that the trace does not have; they are left out"),
+            (self.circular, "control dependencies are between nodes that depend on one another; they are left out"),
             (
                 self.calls,
                 "communication nodes of the processor (`is_cpu_op`) have no size: each is the call of an operation, a \
