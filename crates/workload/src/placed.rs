@@ -183,7 +183,7 @@ impl PlacedTasks {
     /// Draws a destination on another node from the shares of a task; `src` if there is none.
     fn draw_elsewhere(&self, shares: Vec<(TaskId, f64)>, src: NodeId, draw: &mut dyn Draw) -> NodeId {
         let nodes = shares.into_iter().map(|(task, share)| (self.placement.node(task), share));
-        let elsewhere: Vec<_> = nodes.filter(|&(node, _)| node != src).collect();
+        let elsewhere: Vec<_> = nodes.filter(|&(node, share)| node != src && share > 0.0).collect();
         let mut left = draw.unit() * elsewhere.iter().map(|(_, share)| share).sum::<f64>();
         let found = elsewhere.iter().find(|(_, share)| {
             left -= share;

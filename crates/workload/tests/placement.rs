@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use topology::families::dragonfly::{Dragonfly, DragonflySpec};
 use topology::families::single_switch::{SingleSwitch, SingleSwitchSpec};
@@ -11,7 +12,9 @@ use units::{Draw, NodeId, TaskId};
 use workload::patterns::adversarial::AdversarialSpec;
 use workload::patterns::exchange::ExchangePatternSpec;
 use workload::patterns::shift::ShiftSpec;
-use workload::{Pattern, PatternError, PatternSpec, PlacedPattern, PlacementSpec, Shape, TasksPerNode};
+use workload::{
+    Pattern, PatternError, PatternSpec, PlacedPattern, Placement, PlacementSpec, Shape, Shares, TasksPerNode,
+};
 
 /// A weak but sufficient source of bits for these tests (SplitMix64).
 struct Bits(u64);
@@ -176,5 +179,87 @@ fn one_task_a_node_in_order_is_the_pattern_itself() {
             assert_eq!(nodes.distribution(node), shares.collect::<Vec<_>>());
         }
         assert_eq!(nodes.kind(), tasks.kind());
+    }
+}
+
+/// A pattern whose tasks send to their neighbours, and that counts what it is asked for.
+#[derive(Debug, Default)]
+struct Counted {
+    draws: AtomicU64,
+    listed: AtomicU64,
+}
+
+/// Tasks of `Counted`.
+const COUNTED: u32 = 1 << 18;
+
+impl Pattern for Counted {
+    fn kind(&self) -> &'static str {
+        "counted"
+    }
+
+    fn sends(&self, _src: TaskId) -> bool {
+        true
+    }
+
+    fn destination(&self, src: TaskId, _draw: &mut dyn Draw) -> TaskId {
+        self.draws.fetch_add(1, Relaxed);
+        TaskId((src.0 + 1) % COUNTED)
+    }
+
+    fn shares(&self, src: TaskId) -> Shares {
+        self.listed.fetch_add(1, Relaxed);
+        Shares::of_single(vec![(TaskId((src.0 + 1) % COUNTED), 1.0)])
+    }
+}
+
+#[test]
+fn many_tasks_on_a_node_cost_a_step_each() {
+    // Would catch pairs of tasks that are looked at one by one, whether few tasks send to few or all to all: both lists would have 2^33 pairs.
+    let placement = Arc::new(Placement::new((0..COUNTED).map(|task| task / (COUNTED / 8)).collect(), 8));
+    let counted = Arc::new(Counted::default());
+    let nodes = PlacedPattern::new(Arc::clone(&counted) as Arc<dyn Pattern>, &placement, true);
+    assert_eq!(nodes.distribution(NodeId(3)), [(NodeId(4), 1.0)]);
+    assert!(counted.listed.load(Relaxed) <= u64::from(COUNTED) * 5 / 4);
+    (0..1000).for_each(|_| assert_eq!(nodes.destination(NodeId(7), &mut Bits(1)), NodeId(0)));
+    // Only the last task of a node sends to another, and each draw finds it.
+    assert_eq!(counted.draws.load(Relaxed), 1000);
+    let shape = Shape { tasks: COUNTED, grid: None, groups: Some(4) };
+    for spec in ["\"uniform\"", r#"{"kind": "hotspot", "nodes": [3, 40]}"#, r#"{"kind": "adversarial", "offset": 1}"#] {
+        let spec: PatternSpec = serde_json::from_str(spec).unwrap();
+        let tasks = spec.build(&shape, 1, Path::new(".")).unwrap();
+        let nodes = PlacedPattern::new(tasks, &placement, true);
+        let sum: f64 = nodes.distribution(NodeId(1)).iter().map(|own| own.1).sum();
+        assert!((sum - 1.0).abs() < 1e-9, "{spec:?}: {sum}");
+    }
+}
+
+#[test]
+fn a_draw_ends_whatever_stays_on_the_node() {
+    // Would catch draws that are repeated until a destination is on another node where none is, or one in 10^11.
+    #[derive(Debug)]
+    struct Local(f64);
+
+    impl Pattern for Local {
+        fn kind(&self) -> &'static str {
+            "local"
+        }
+
+        fn sends(&self, _src: TaskId) -> bool {
+            true
+        }
+
+        fn destination(&self, src: TaskId, draw: &mut dyn Draw) -> TaskId {
+            if draw.unit() < self.0 { TaskId(2) } else { src }
+        }
+
+        fn shares(&self, src: TaskId) -> Shares {
+            Shares::of_single(vec![(src, 1.0 - self.0), (TaskId(2), self.0)])
+        }
+    }
+
+    let placement = Arc::new(Placement::new(vec![0, 0, 1], 2));
+    for (leaving, node) in [(1e-11, NodeId(1)), (0.0, NodeId(0))] {
+        let nodes = PlacedPattern::new(Arc::new(Local(leaving)), &placement, false);
+        assert_eq!(nodes.destination(NodeId(0), &mut Bits(3)), node);
     }
 }
