@@ -34,7 +34,7 @@ def content(path: Path, kind: str) -> bytes:
         size = os.fstat(file.fileno()).st_size
         found = file.read(limit + 1) if size <= limit else b""
     if max(len(found), size) > limit:
-        message = f"is larger than {limit >> 20} MiB, the most that is read of a {kind}"
+        message = f"is larger than {limit >> 20} MiB, the most that is read of its kind ({kind})"
         raise TooLargeError(message)
     return found
 
