@@ -183,7 +183,8 @@ def counted_in_protobuf(content: bytes) -> dict[str, int]:
             kind = held if number == 3 and isinstance(held, int) else kind
             if number == 10 and isinstance(held, bytes):
                 own = dict(fields_of(held))
-                attributes[own.pop(1)] = next((value for key, value in own.items() if key != 2), b"")
+                name = own.pop(1)
+                attributes[name] = next((value for key, value in own.items() if key != 2), b"")
         # A call of the processor has no size: a kernel carries it out.
         is_call = attributes.get(b"is_cpu_op") == 1 and not {b"comm_size", b"comm_type"} & set(attributes)
         if kind == COLL and not is_call:
