@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
+import cutthrough.reports as reports
 import pytest
 from cutthrough.cli.pictures import Pictures, Plots
 from cutthrough.cli.run import report
 from cutthrough.points import Point
 
 from .conftest import ROOT
+from .test_tables import shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +49,15 @@ def test_a_row_for_each_job_of_each_point(results: ct.Results) -> None:
     assert much is not None
     assert 1.0 <= little < much
     assert "jobs" not in results.to_arrow().column_names
+
+
+def test_a_job_that_ends_by_itself_offers_no_load(results: ct.Results) -> None:
+    """Catches `1.000` where nothing is offered, and a unit that a heading has twice."""
+    head, *rows = shown(reports.points_table(results), 200).splitlines()
+    # The first column is the load of the second job.
+    at = head.split().index("offered")
+    assert [row.split()[at] for row in rows if row.split()] == ["-", "0.100", "-", "0.600"]
+    assert not re.search(r"\b(ns|us|ms) (ns|us|ms)\b", head)
 
 
 def test_plots_have_a_line_for_each_job(results: ct.Results) -> None:

@@ -55,8 +55,8 @@ SHOWN = (
     ("accepted_load_min", "min node", "{:.4f}"),
     ("latency_mean_ns", "mean", "{:,.1f}"),
     ("latency_ci_ns", "±", "{:,.1f}"),
-    ("latency_p50_ns", "p50 ns", "{:,.0f}"),
-    ("latency_p99_ns", "p99 ns", "{:,.0f}"),
+    ("latency_p50_ns", "p50", "{:,.0f}"),
+    ("latency_p99_ns", "p99", "{:,.0f}"),
     ("hops_mean", "routers", "{:.2f}"),
 )
 #: The times of a measure of programs: key, heading, rank.
@@ -73,13 +73,13 @@ SHOWN_OPERATIONS = (
     ("accepted_load_min", "min group", "{:.4f}"),
     ("operation_time_mean_ns", "operation", "{:,.1f}"),
     ("operation_time_ci_ns", "±", "{:,.1f}"),
-    ("operation_time_p99_ns", "p99 ns", "{:,.0f}"),
+    ("operation_time_p99_ns", "p99", "{:,.0f}"),
     ("last_begin_mean_ns", "last begin", "{:,.1f}"),
 )
 #: What multicasts have besides.
 SHOWN_MULTICASTS = (
     ("operation_time_mean_ns", "last copy", "{:,.1f}"),
-    ("operation_time_p99_ns", "p99 ns", "{:,.0f}"),
+    ("operation_time_p99_ns", "p99", "{:,.0f}"),
 )
 
 #: The same of a closed workload.
@@ -111,7 +111,7 @@ SHOWN_JOB = (
     ("offered_load", "offered", "{:.3f}"),
     ("accepted_load", "accepted", "{:.4f}"),
     ("latency_mean_ns", "mean", "{:,.1f}"),
-    ("latency_p99_ns", "p99 ns", "{:,.0f}"),
+    ("latency_p99_ns", "p99", "{:,.0f}"),
     ("operation_time_mean_ns", "operation", "{:,.1f}"),
     ("hops_mean", "routers", "{:.2f}"),
     ("time_ns", "time", "{:,.1f}"),
@@ -134,7 +134,7 @@ SHOWN_TIMES = (
 #: What measured messages have besides.
 SHOWN_MESSAGES = (
     ("messages.latency_mean_ns", "message mean", "{:,.1f}"),
-    ("messages.latency_p99_ns", "message p99 ns", "{:,.0f}"),
+    ("messages.latency_p99_ns", "message p99", "{:,.0f}"),
     ("messages.slowdown_mean", "slowdown mean", "{:.3f}"),
     ("messages.slowdown_p99", "slowdown p99", "{:.3f}"),
 )
@@ -249,7 +249,9 @@ def points_table(results: PointTable) -> Fitted:
         kept.add("operation_time_mean_ns")
     for key, heading, form in _shown(results):
         rank = 0 if key in kept else _rank(key)
-        values = [nested(point, key) for point in results]
+        # A workload that ends by itself offers no load.
+        closed = "phases" if key == "offered_load" else ""
+        values = [None if closed in point else nested(point, key) for point in results]
         columns.append(_marked(_column((key, heading, form), values, rank), key, results))
         if key in BANDS and any("ci" in point for point in results):
             halves = [half_width(point, key) for point in results]
