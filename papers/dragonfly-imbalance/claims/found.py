@@ -1,0 +1,54 @@
+"""What was found, by pattern, series and size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cutthrough.reproduce import average
+
+from .runs import SIZES, Size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cutthrough.reproduce import Measured
+    from cutthrough.results import Results
+
+#: Half of a 95 % interval over half of a 99 % interval, which the points have.
+NARROWER = 1.960 / 2.576
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found, by pattern, series and size."""
+
+    results: Mapping[str, Results]
+
+    def has(self, *name: str) -> bool:
+        """Whether there is such a run."""
+        return "/".join(name) in self.results
+
+    def value(self, *name: str, quantity: str = "accepted_load") -> float:
+        """A quantity of a run, as a mean over seeds."""
+        values = self.values(*name, quantity=quantity)
+        return sum(values) / len(values)
+
+    def values(self, *name: str, quantity: str = "accepted_load") -> list[float]:
+        """A quantity of a run, for each seed."""
+        return [float(point[quantity]) for point in self.results["/".join(name)]]
+
+    def accepted(self, pattern: str, series: str, size: Size) -> Measured:
+        """Accepted load with half of its 95 % interval: over seeds, or of the only run. An exchange has none."""
+        points = self.results[f"{pattern}/{series}/{size.name}"]
+        if len(points) > 1:
+            return average(self.values(pattern, series, size.name))
+        return float(points[0]["accepted_load"]), NARROWER * float(points[0].get("accepted_load_ci") or 0.0)
+
+    def exact(self, pattern: str, series: str, size: Size) -> float:
+        """The exact bound on the throughput."""
+        return self.value("exact", pattern, series, size.name, quantity="throughput_bound")
+
+    def sizes(self, pattern: str, series: str, keep: Callable[[Size], bool] = lambda size: size.balanced) -> list[Size]:
+        """The balanced sizes that were run, or others, the smallest first."""
+        return [size for size in SIZES if self.has(pattern, series, size.name) and keep(size)]
