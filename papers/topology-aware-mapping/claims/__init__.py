@@ -8,6 +8,7 @@ from .applications import application_claims
 from .figures import figures
 from .found import Found
 from .latencies import latency_claims
+from .namd import namd_claims
 from .runs import VARIANTS, plan, sensitivity_plan
 
 if TYPE_CHECKING:
@@ -22,4 +23,4 @@ __all__ = ["VARIANTS", "claims", "figures", "plan", "sensitivity_plan"]
 def claims(results: Mapping[str, Results]) -> list[Claim]:
     """Every number and order that sections 1 and 3 state."""
     found = Found(results)
-    return [*latency_claims(found), *application_claims(found)]
+    return [*latency_claims(found), *application_claims(found), *namd_claims(found)]
