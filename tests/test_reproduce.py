@@ -36,8 +36,8 @@ def sensitivity_plan(quick):
 def claims(results):
     accepted = results["curve"].points[-1]["accepted_load"]
     return [
-        Claim("half", "1", "accepts half", "0.5", accepted, "load", Expect.within(0.5, 0.05)),
-        Claim("wrong", "1", "accepts all", "1", accepted, "load", Expect(low=0.99)),
+        Claim("half", "1", "half of the load", "accepts half", "0.5", accepted, "load", Expect.within(0.5, 0.05)),
+        Claim("wrong", "1", "all of the load", "accepts all", "1", accepted, "load", Expect(low=0.99)),
     ]
 
 def figures(results):
@@ -162,21 +162,24 @@ def test_checks_are_shown_and_not_counted(paper: Paper, cutthrough: Callable[...
     assert [(claim["basis"], claim["counted"]) for claim in found] == [("fitted", True), ("set-up", False)]
 
 
+def made(here: float, **more: Any) -> Claim:
+    """A claim that holds above one half."""
+    return Claim("x", "", **({"quote": "words"} | more), text="", paper="", here=here, unit="", expect=Expect(low=0.5))
+
+
 def test_counts_of_claims() -> None:
     """Catches a check that is counted as a claim, and a claim that differs as fitted."""
     kinds = [(Basis.PREDICTED, 1.0), (Basis.PREDICTED, 0.0), (Basis.FITTED, 0.0), (Basis.SET_UP, 1.0)]
-    found = [
-        Claim("x", "", "", "", here, "", Expect(low=0.5), basis=basis, note="" if basis == "predicted" else "a key")
-        for basis, here in kinds
-    ]
+    found = [made(here, basis=basis, note="" if basis == "predicted" else "a key") for basis, here in kinds]
     assert Tally.of(found) == Tally(counted=3, hold=1, fitted=0, checks=1, passed=1)
 
 
 def test_claims_name_what_was_fitted_and_quote_little() -> None:
-    """Catches a fitted constant without a name, and sentences that are quoted whole."""
-    for wrong in ({"basis": Basis.FITTED}, {"basis": Basis.SET_UP}, {"note": "a key"}, {"quote": "word " * 16}):
+    """Catches a fitted constant without a name, a claim without a quote, and sentences that are quoted whole."""
+    quotes: list[dict[str, Any]] = [{"quote": "word " * 16}, {"quote": ""}]
+    for wrong in ({"basis": Basis.FITTED}, {"basis": Basis.SET_UP}, {"note": "a key"}, *quotes):
         with pytest.raises(ValueError, match="claim x"):
-            Claim("x", "", "", "", 0.0, "", Expect(), **wrong)
+            made(0.0, **wrong)
 
 
 def test_orders_exceed_their_intervals() -> None:
@@ -293,7 +296,7 @@ def test_quotes_stand_in_the_papers(paper_: Paper) -> None:
 def test_expectations(expect: Expect, value: float, holds: bool) -> None:
     """Catches bounds that are swapped, and a not-a-number that confirms."""
     assert expect.holds(value) is holds
-    assert Claim("x", "1", "", "", value, "", expect).ok is holds
+    assert Claim("x", "1", "words", "", "", value, "", expect).ok is holds
 
 
 @pytest.mark.parametrize("quick", [True, False])

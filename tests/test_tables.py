@@ -182,7 +182,7 @@ def test_claims_fit_the_terminal(width: int) -> None:
     """Catches verdicts and numbers that are pushed off the line, and digits that are cut off."""
     text = "on the network of 4,096 nodes the throughput of a shift is at least 0.93 of that of a permutation"
     claims = [
-        Claim("a", "5, 6 and 7", text, "between 0.85 and 0.95", here, "load", Expect.within(0.9, 0.05))
+        Claim("a", "5, 6 and 7", "words", text, "between 0.85 and 0.95", here, "load", Expect.within(0.9, 0.05))
         for here in (0.123456, 0.9)
     ]
     printed = shown(reports.claims_table("A paper", claims), width)

@@ -90,6 +90,7 @@ class Claim:
     Attributes:
         id: A name that stays.
         figure: Where it stands in the paper.
+        quote: A few words of the sentence that states it, as the paper has them.
         text: What it says, in a sentence.
         paper: The paper's number, or what its words amount to.
         here: The number found here.
@@ -97,7 +98,6 @@ class Claim:
         expect: What confirms the claim.
         sensitivity: The number under each variant of what the paper leaves open, and by default (where the variants
             are compared on less than the claim is judged by, it is not `here`).
-        quote: A few words of the sentence that states it, as the paper has them.
         basis: Whether the number is predicted, fitted, or follows from the set-up.
         note: The constant or choice that was fitted or set; empty for a prediction.
         interval: Half of the 95 % interval of `here`; 0 for exact runs.
@@ -105,25 +105,25 @@ class Claim:
 
     id: str
     figure: str
+    quote: str
     text: str
     paper: str
     here: float
     unit: str
     expect: Expect
     sensitivity: dict[str, float] = field(default_factory=dict)
-    quote: str = ""
     basis: Basis = Basis.PREDICTED
     note: str = ""
     interval: float = 0.0
 
     def __post_init__(self) -> None:
-        """Checks that few words are quoted, and that what was fitted or set is named.
+        """Checks that words are quoted, and few, and that what was fitted or set is named.
 
         Raises:
-            ValueError: The quote is too long, or a note is missing or out of place.
+            ValueError: There is no quote, it is too long, or a note is missing or out of place.
         """
-        if len(self.quote.split()) > QUOTED_WORDS:
-            message = f"claim {self.id}: quotes {len(self.quote.split())} words; at most {QUOTED_WORDS} are allowed"
+        if not 0 < len(self.quote.split()) <= QUOTED_WORDS:
+            message = f"claim {self.id}: quotes {len(self.quote.split())} words; 1 to {QUOTED_WORDS} are allowed"
             raise ValueError(message)
         if bool(self.note) == (self.basis == Basis.PREDICTED):
             message = f"claim {self.id}: `note` names what was fitted or set, of claims that are not predicted"

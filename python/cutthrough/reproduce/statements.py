@@ -25,7 +25,7 @@ def claim(name: str, quote: str, text: str, paper: str, here: float, expect: Exp
             more |= {"basis": basis, "note": note}
     unit = more.pop("unit", "x")
     return Claim(
-        id=identifier, figure=figure, text=text, paper=paper, here=here, unit=unit, expect=expect, quote=quote, **more
+        id=identifier, figure=figure, quote=quote, text=text, paper=paper, here=here, unit=unit, expect=expect, **more
     )
 
 
