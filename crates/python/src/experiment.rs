@@ -139,12 +139,14 @@ impl Experiment {
         Ok(self.watched(py, (point, &sim::Progress::new()), sim::completed)?.keys)
     }
 
-    /// Builds a point and proves it free of deadlock, without simulating it.
-    #[pyo3(signature = (point, progress = None))]
-    fn validate(&self, py: Python<'_>, point: usize, progress: Option<&Progress>) -> PyResult<()> {
+    /// Builds a point and proves it free of deadlock, without simulating it, on a number of threads; 0 for as many as processors.
+    #[pyo3(signature = (point, progress = None, threads = 0))]
+    fn validate(&self, py: Python<'_>, point: usize, progress: Option<&Progress>, threads: usize) -> PyResult<()> {
         let progress = progress.map_or_else(sim::Progress::new, |progress| progress.inner.clone());
         let own = progress.clone();
-        let work = move |experiment: &sim::Experiment, point: &Point| sim::validate_point(experiment, point, &own);
+        let work = move |experiment: &sim::Experiment, point: &Point| {
+            workers::limited(threads, || sim::validate_point(experiment, point, &own))
+        };
         self.watched(py, (point, &progress), work)?.map_err(|error| unfinished(&error))
     }
 
@@ -181,8 +183,17 @@ impl Experiment {
 
     /// JSON: channel loads of a point; and the load of each channel of `Topology.channel_table` as a share of its own
     /// bandwidth, per unit of offered load, as 64-bit floats.
-    fn analyze<'py>(&self, py: Python<'py>, point: usize) -> PyResult<(String, Bound<'py, PyBytes>)> {
-        let analysis = self.watched(py, (point, &sim::Progress::new()), sim::analyze_point)?;
+    #[pyo3(signature = (point, progress = None))]
+    fn analyze<'py>(
+        &self,
+        py: Python<'py>,
+        point: usize,
+        progress: Option<&Progress>,
+    ) -> PyResult<(String, Bound<'py, PyBytes>)> {
+        let progress = progress.map_or_else(sim::Progress::new, |progress| progress.inner.clone());
+        let own = progress.clone();
+        let work = move |experiment: &sim::Experiment, point: &Point| sim::analyze_point(experiment, point, &own);
+        let analysis = self.watched(py, (point, &progress), work)?;
         let analysis = analysis.map_err(|error| wrong(&error))?;
         Ok((json!(analysis).to_string(), doubles(py, &analysis.channel_loads)))
     }
@@ -196,7 +207,8 @@ impl Experiment {
     }
 
     /// JSON: what a point measures; and the share of time in which each channel of `Topology.channel_table` sends, as
-    /// 64-bit floats. Leaves the interpreter free.
+    /// 64-bit floats. Leaves the interpreter free. Simulates on `threads` threads, and builds and proves the network on as many; 0 stands for
+    /// one thread that simulates, and as many as processors that prove.
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -204,15 +216,17 @@ impl Experiment {
         threads: usize,
         progress: &Progress,
     ) -> PyResult<(String, Bound<'py, PyBytes>)> {
-        let options = RunOptions { threads, progress: progress.inner.clone(), ..RunOptions::default() };
+        let options = RunOptions { threads: threads.max(1), progress: progress.inner.clone(), ..RunOptions::default() };
         let result = if self.called.is_empty() {
-            let work = move |experiment: &sim::Experiment, point: &Point| sim::run_point(experiment, point, &options);
+            let work = move |experiment: &sim::Experiment, point: &Point| {
+                workers::limited(threads, || sim::run_point(experiment, point, &options))
+            };
             self.watched(py, (point, &progress.inner), work)?
         } else {
             let point = self.point(point)?;
             let run = self.called.begin(py)?;
             let own = (*self.inner).clone().with_programs(run.given());
-            let result = py.detach(|| sim::run_point(&own, point, &options));
+            let result = py.detach(|| workers::limited(threads, || sim::run_point(&own, point, &options)));
             self.called.end(py, &run, result.is_ok())?;
             result
         };

@@ -21,9 +21,12 @@ pub use deadlock::{
 };
 pub use export::RoutingTable;
 pub use lengths::PathLengths;
-pub use loads::{ChannelLoads, ClassLoad, RelativeCapacity, TransitLoad, channel_loads, follow_packets, transit_loads};
+pub use loads::{
+    ChannelLoads, ClassLoad, RelativeCapacity, Report, TransitLoad, channel_loads, demand_loads, follow_packets,
+    transit_loads,
+};
 pub use multicast_loads::{Joins, MulticastLoads, MulticastLoadsError, MulticastTraffic, multicast_loads};
 pub use pair_paths::{PairPaths, PathFollower, Shares};
 pub use route::{Choice, Hop, PathOption, Representative, Route, RouteState, Routing, RoutingError};
-pub use traffic::{OutputLoads, RouterTraffic, Traffic};
+pub use traffic::{Demand, Demands, FlowSet, OutputLoads, RouterTraffic, Symmetry, Traffic};
 pub use walk::RoutingContractError;

@@ -13,16 +13,20 @@
 //! estimate.
 //!
 //! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach, in topological order,
-//! flows from all sources together.
+//! flows from all sources together. The nodes of a router are one destination where the routing sends them alike; that is at most routers
+//! times channels of work. Where every node sends alike and the routing is symmetric (`Routing::symmetry`), the destinations that are
+//! not alike are followed only.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use topology::{ChannelClass, Channels, Endpoint, Topology};
 use units::{ChannelId, NodeId, PlaneId, PortId, RouterId, VcClass};
 
 use crate::Routing;
 use crate::algorithms::planes::one_plane;
-use crate::traffic::{RouterTraffic, Traffic};
+use crate::traffic::{Demand, Demands, RouterTraffic, Symmetry, Traffic, alike};
 use crate::walk::{Aim, Move, RoutingContractError, Sources, Walk, Wiring};
 
 /// A channel's bandwidth, in units of an injection link's.
@@ -33,6 +37,10 @@ const BINDING: f64 = 1e-9;
 
 /// Entries of the table of flows that is held at a time: 128 MiB.
 const TABLE: usize = 1 << 24;
+
+/// Pieces into which the destinations of a block are divided, and pairs of destinations and sources below which they are not.
+const PIECES: usize = 16;
+const ALONE: usize = 1 << 14;
 
 /// The load of every channel.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,10 +73,189 @@ pub fn channel_loads(
     routing: &dyn Routing,
     traffic: &Traffic<'_>,
 ) -> Result<ChannelLoads, RoutingContractError> {
+    let demands = |node| Demand { everyone: 0.0, besides: traffic(node) };
+    demand_loads(topology, routing, &demands, &|_| true)
+}
+
+/// Told of the part of an analysis that is done, by any thread; answers whether it goes on.
+pub type Report<'a> = dyn Fn(f64) -> bool + Sync + 'a;
+
+/// The same of what nodes send to all others, and besides. The routing's own method is taken if it has one, its symmetry where all nodes
+/// send alike, and else the packets for each destination are followed.
+///
+/// # Errors
+/// If the routing breaks its contract, or the report ends the analysis.
+pub fn demand_loads(
+    topology: &dyn Topology,
+    routing: &dyn Routing,
+    demands: &Demands<'_>,
+    report: &Report<'_>,
+) -> Result<ChannelLoads, RoutingContractError> {
     let (plane, own) = one_plane(topology, routing);
-    let Some(method) = own.output_loads() else { return follow_packets(topology, routing, traffic) };
-    let load = RouterTraffic::gather(plane, traffic).loads(plane, method);
+    if let Some(method) = own.output_loads() {
+        let load = RouterTraffic::gather(plane, demands).loads(plane, method);
+        return Ok(ChannelLoads { load: on_planes(topology, load) });
+    }
+    let symmetry = own.symmetry().and_then(|found| Some((found, alike(plane.nodes(), demands)?)));
+    let mut load = match symmetry {
+        Some((symmetry, each)) => symmetric_loads(plane, own, (&symmetry, each))?,
+        None => follow_demands(plane, own, demands, report)?,
+    };
+    Ends::new(plane, demands).set(plane, &mut load);
     Ok(ChannelLoads { load: on_planes(topology, load) })
+}
+
+/// The loads of channels between routers where each node sends `each` to every other.
+fn symmetric_loads(
+    topology: &dyn Topology,
+    routing: &dyn Routing,
+    (symmetry, each): (&Symmetry<'_>, f64),
+) -> Result<Vec<f64>, RoutingContractError> {
+    let wiring = Wiring::new(topology);
+    let sources = Sources::new(topology, routing.uses_input_port());
+    let (targets, counts) = (Targets::new(topology, routing), sources.counts());
+    let mut flows = Flows::new(&wiring, routing);
+    for set in &symmetry.flows {
+        let sends = |router| set.from.as_ref().is_none_or(|from| from.contains(&router));
+        for (&dst, &nodes) in targets.nodes.iter().zip(&targets.counts) {
+            let home = topology.attachment(dst).0;
+            if !set.to.contains(&home) {
+                continue;
+            }
+            let weight = each * f64::from(nodes) * set.copies;
+            let of = |(&(_, router, _), &count): (&(NodeId, RouterId, PortId), &u32)| {
+                if router != home && sends(router) { weight * f64::from(count) } else { 0.0 }
+            };
+            let row: Vec<f64> = sources.groups.iter().zip(&counts).map(of).collect();
+            flows.send(&sources, dst, &row)?;
+        }
+    }
+    let between =
+        || wiring.between_routers().map(|(router, port, channel)| (channel, (symmetry.orbit)(router, port) as usize));
+    let mut orbits: Vec<(f64, u32)> = vec![(0.0, 0); between().map(|(_, orbit)| orbit + 1).max().unwrap_or(0)];
+    for (channel, orbit) in between() {
+        orbits[orbit].0 += flows.load[channel.index()];
+        orbits[orbit].1 += 1;
+    }
+    let mut load = vec![0.0; flows.load.len()];
+    for (channel, orbit) in between() {
+        load[channel.index()] = orbits[orbit].0 / f64::from(orbits[orbit].1);
+    }
+    Ok(load)
+}
+
+/// The loads of channels between routers, by following the packets for each destination: those for the nodes of a router together, where
+/// the routing allows it. Destinations are divided into fixed pieces, whose loads are added in order, so that the result does not depend
+/// on the number of threads.
+fn follow_demands(
+    topology: &dyn Topology,
+    routing: &dyn Routing,
+    demands: &Demands<'_>,
+    report: &Report<'_>,
+) -> Result<Vec<f64>, RoutingContractError> {
+    let wiring = Wiring::new(topology);
+    let sources = Sources::new(topology, routing.uses_input_port());
+    let targets = Targets::new(topology, routing);
+    let groups = sources.groups.len().max(1);
+    let all = targets.nodes.len();
+    let block = (TABLE / groups).clamp(1, all.max(1));
+    let pieces = if all * groups < ALONE { 1 } else { PIECES };
+    let (mut load, done) = (vec![0.0; wiring.channels.count() as usize], AtomicUsize::new(0));
+    for first in (0..all).step_by(block) {
+        let end = all.min(first + block);
+        let table = gather(topology, (&sources, &targets), demands, first..end);
+        let length = (end - first).div_ceil(pieces);
+        let follow = |piece: usize| {
+            let mut flows = Flows::new(&wiring, routing);
+            for place in (piece * length..(end - first).min((piece + 1) * length)).map(|place| first + place) {
+                let row = &table[(place - first) * groups..][..groups];
+                flows.send(&sources, targets.nodes[place], row)?;
+                let part = (done.fetch_add(1, Ordering::Relaxed) + 1) as f64 / all as f64;
+                if !report(part) {
+                    return Err(RoutingContractError::Stopped);
+                }
+            }
+            Ok(flows.load)
+        };
+        for found in workers::map(0..pieces, follow) {
+            load.iter_mut().zip(found?).for_each(|(sum, own)| *sum += own);
+        }
+    }
+    Ok(load)
+}
+
+/// What each group of sources sends to some of the targets: a row for each target.
+fn gather(
+    topology: &dyn Topology,
+    (sources, targets): (&Sources, &Targets),
+    demands: &Demands<'_>,
+    wanted: Range<usize>,
+) -> Vec<f64> {
+    let groups = sources.groups.len();
+    let (mut even, mut table) = (vec![0.0; groups], vec![0.0; groups * wanted.len()]);
+    for (node, &group) in (0..topology.nodes()).map(NodeId).zip(&sources.of_node) {
+        let Demand { everyone, besides } = demands(node);
+        even[group as usize] += everyone;
+        for (dst, weight) in besides {
+            let place = targets.of_node[dst.index()] as usize;
+            if wanted.contains(&place) {
+                table[(place - wanted.start) * groups + group as usize] += weight;
+            }
+        }
+    }
+    for (row, &count) in table.chunks_mut(groups).zip(&targets.counts[wanted]) {
+        row.iter_mut().zip(&even).for_each(|(weight, even)| *weight += even * f64::from(count));
+    }
+    table
+}
+
+/// The nodes that stand for all destinations, and how many nodes each stands for.
+struct Targets {
+    nodes: Vec<NodeId>,
+    counts: Vec<u32>,
+    /// The place of each node's own.
+    of_node: Vec<u32>,
+}
+
+impl Targets {
+    fn new(topology: &dyn Topology, routing: &dyn Routing) -> Self {
+        let all = (0..topology.nodes()).map(NodeId);
+        if !routing.same_for_router() {
+            let of_node: Vec<u32> = (0..topology.nodes()).collect();
+            return Self { nodes: all.collect(), counts: vec![1; of_node.len()], of_node };
+        }
+        let of_router = Sources::new(topology, false);
+        let counts = of_router.counts();
+        Self { nodes: of_router.groups.iter().map(|&(node, ..)| node).collect(), counts, of_node: of_router.of_node }
+    }
+}
+
+/// What every node sends and receives: the loads of the channels from and to nodes.
+struct Ends(Vec<(f64, f64)>);
+
+impl Ends {
+    fn new(topology: &dyn Topology, demands: &Demands<'_>) -> Self {
+        let nodes = topology.nodes();
+        let (mut ends, mut to_everyone) = (vec![(0.0, 0.0); nodes as usize], 0.0);
+        for node in (0..nodes).map(NodeId) {
+            let Demand { everyone, besides } = demands(node);
+            let sent: f64 = besides.iter().map(|&(_, share)| share).sum();
+            ends[node.index()].0 = everyone * f64::from(nodes) + sent;
+            besides.iter().for_each(|&(dst, share)| ends[dst.index()].1 += share);
+            to_everyone += everyone;
+        }
+        ends.iter_mut().for_each(|(_, received)| *received += to_everyone);
+        Self(ends)
+    }
+
+    fn set(&self, topology: &dyn Topology, load: &mut [f64]) {
+        let channels = Channels::new(topology);
+        for (node, &(sent, received)) in (0..).map(NodeId).zip(&self.0) {
+            let (router, port) = topology.attachment(node);
+            load[channels.injection(node).index()] = sent;
+            load[channels.output(router, port).index()] = received;
+        }
+    }
 }
 
 /// The same by following every packet, whatever the routing offers.

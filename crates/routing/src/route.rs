@@ -7,7 +7,7 @@ use std::sync::Arc;
 use topology::ChannelClass;
 use units::{ChannelId, Draw, NodeId, PortId, RouterId, Time, VcClass};
 
-use crate::traffic::OutputLoads;
+use crate::traffic::{OutputLoads, Symmetry};
 
 /// What a packet carries for its routing: drawn at the source, or written on the way. Its meaning is the algorithm's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -253,6 +253,10 @@ pub trait Routing: Debug + Send + Sync {
 
     /// The algorithm's own method for its exact channel loads, if it has one.
     fn output_loads(&self) -> Option<&dyn OutputLoads> {
+        None
+    }
+    /// Flows that stand for all where every node sends as much to each of the others; none if the routing has no such symmetry.
+    fn symmetry(&self) -> Option<Symmetry<'_>> {
         None
     }
     /// The oblivious routings between which an adaptive one chooses for each packet, if it does.

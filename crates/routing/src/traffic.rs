@@ -1,12 +1,55 @@
 //! What nodes send to one another, as the exact analyses take it.
 
 use topology::{Channels, Topology};
-use units::{NodeId, RouterId};
+use units::{NodeId, PortId, RouterId};
 
 /// Whom a node sends to, and how much to each: fractions of its injection link's bandwidth at offered load 1.0. They
 /// sum to at most 1 (to less if a node sends less than others). A node that sends to itself loads its injection and its
 /// ejection channel.
 pub type Traffic<'a> = dyn Fn(NodeId) -> Vec<(NodeId, f64)> + 'a;
+
+/// What a node sends: a share to every node, itself too, and what some get besides, which may be negative. Uniform traffic has one entry
+/// a node, where `Traffic` has one for each pair.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Demand {
+    /// The share of each node.
+    pub everyone: f64,
+    /// Additions to it; several for one node are added up.
+    pub besides: Vec<(NodeId, f64)>,
+}
+
+/// What each node sends.
+pub type Demands<'a> = dyn Fn(NodeId) -> Demand + 'a;
+
+impl Demand {
+    /// The shares of all nodes that get something, in order.
+    pub fn by_node(mut self, nodes: u32) -> Vec<(NodeId, f64)> {
+        if self.everyone != 0.0 {
+            self.besides.extend((0..nodes).map(|node| (NodeId(node), self.everyone)));
+        }
+        self.besides.sort_by_key(|&(node, _)| node);
+        self.besides.dedup_by(|next, sum| {
+            let same = next.0 == sum.0;
+            if same {
+                sum.1 += next.1;
+            }
+            same
+        });
+        self.besides.retain(|&(_, share)| share > 0.0);
+        self.besides
+    }
+}
+
+/// What every node sends to each of the others, if all send alike.
+pub(crate) fn alike(nodes: u32, demands: &Demands<'_>) -> Option<f64> {
+    let own = |node: NodeId| {
+        let Demand { everyone, besides } = demands(node);
+        let alone = besides.iter().all(|&(dst, _)| dst == node);
+        alone.then(|| (everyone, besides.iter().map(|&(_, share)| share).sum::<f64>()))
+    };
+    let first = own(NodeId(0))?;
+    (1..nodes).all(|node| own(NodeId(node)) == Some(first)).then_some(first.0).filter(|&each| each > 0.0)
+}
 
 /// A traffic, router by router.
 #[derive(Clone, Debug)]
@@ -19,7 +62,7 @@ pub struct RouterTraffic {
 
 impl RouterTraffic {
     /// Adds up what the nodes of each router send to those of each other.
-    pub(crate) fn gather(topology: &dyn Topology, traffic: &Traffic<'_>) -> Self {
+    pub(crate) fn gather(topology: &dyn Topology, demands: &Demands<'_>) -> Self {
         let routers = topology.routers() as usize;
         let home: Vec<RouterId> = (0..topology.nodes()).map(|node| topology.attachment(NodeId(node)).0).collect();
         let mut of_router: Vec<Vec<NodeId>> = vec![Vec::new(); routers];
@@ -28,10 +71,15 @@ impl RouterTraffic {
         }
         let mut nodes = vec![(0.0, 0.0); home.len()];
         let mut sums = vec![0.0; routers];
+        let mut to_everyone = 0.0;
         let mut row = |sources: &Vec<NodeId>| {
             let mut touched: Vec<RouterId> = Vec::new();
+            let mut even = 0.0;
             for &node in sources {
-                for (dst, weight) in traffic(node) {
+                let Demand { everyone, besides } = demands(node);
+                nodes[node.index()].0 += everyone * home.len() as f64;
+                even += everyone;
+                for (dst, weight) in besides {
                     nodes[node.index()].0 += weight;
                     nodes[dst.index()].1 += weight;
                     let router = home[dst.index()];
@@ -41,11 +89,21 @@ impl RouterTraffic {
                     sums[router.index()] += weight;
                 }
             }
+            if even > 0.0 {
+                to_everyone += even;
+                touched.clear();
+                for (router, own) in (0..).map(RouterId).zip(&of_router).filter(|(_, own)| !own.is_empty()) {
+                    sums[router.index()] += even * own.len() as f64;
+                    touched.push(router);
+                }
+            }
             touched.sort_unstable();
             touched.dedup();
             touched.into_iter().map(|router| (router, std::mem::take(&mut sums[router.index()]))).collect()
         };
-        Self { rows: of_router.iter().map(&mut row).collect(), nodes }
+        let rows = of_router.iter().map(&mut row).collect();
+        nodes.iter_mut().for_each(|(_, received)| *received += to_everyone);
+        Self { rows, nodes }
     }
 
     /// The loads of all channels, by a routing's own method.
@@ -60,6 +118,29 @@ impl RouterTraffic {
         }
         load
     }
+}
+
+/// Flows that stand for all where every node sends as much to each of the others.
+///
+/// The promise: a router's output channels to routers are divided into orbits, all channels of an orbit carry as much, and their sum is
+/// that of what the sets of flows put on the orbit, each times its `copies`. It holds where a group of automorphisms of topology and
+/// routing maps any destination to that of a set, and the orbits are those of the group.
+pub struct Symmetry<'a> {
+    /// The flows to follow.
+    pub flows: Vec<FlowSet>,
+    /// The number of the orbit of an output channel; a small one.
+    pub orbit: Box<dyn Fn(RouterId, PortId) -> u32 + 'a>,
+}
+
+/// The flows from all nodes of some routers to all nodes of others.
+#[derive(Clone, Debug)]
+pub struct FlowSet {
+    /// The routers that send; none if all do.
+    pub from: Option<Vec<RouterId>>,
+    /// The routers that receive.
+    pub to: Vec<RouterId>,
+    /// How many times the flows count.
+    pub copies: f64,
 }
 
 /// A routing's own method for the exact loads that it makes, faster than to follow every packet.

@@ -141,6 +141,15 @@ impl Wiring {
         Self { channels: Channels::new(topology), ends: ends.collect(), ports }
     }
 
+    /// The connected output channels between routers, with their routers and ports.
+    pub fn between_routers(&self) -> impl Iterator<Item = (RouterId, PortId, ChannelId)> {
+        let of = move |(router, &ports): (u32, &u16)| {
+            (0..ports)
+                .map(move |port| (RouterId(router), PortId(port), self.channels.output(RouterId(router), PortId(port))))
+        };
+        (0..).zip(&self.ports).flat_map(of).filter(|&(.., channel)| matches!(self.end(channel), Endpoint::Router(..)))
+    }
+
     /// What an output channel leads to.
     pub fn end(&self, channel: ChannelId) -> Endpoint {
         self.ends[channel.index()]
@@ -384,5 +393,12 @@ impl Sources {
             of_node.push(of_router[router.index()]);
         }
         Self { groups, of_node }
+    }
+
+    /// The number of nodes of each group.
+    pub fn counts(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.groups.len()];
+        self.of_node.iter().for_each(|&group| counts[group as usize] += 1);
+        counts
     }
 }

@@ -18,6 +18,7 @@ use crate::loads::{LoadsKind, capacity, class_of, loads_of, of_class};
 use crate::memory;
 use crate::network::Network;
 use crate::path_sample;
+use crate::progress::Progress;
 use crate::results::{MappingFigures, Warning};
 use crate::router_memory::{self, BufferSpan, RouterMemory};
 use crate::run::division;
@@ -115,6 +116,14 @@ pub(crate) const CALLED_BACK: &str = "what a program sends that is called back i
 /// # Errors
 /// If the routing breaks its contract, and for a program that is called back.
 pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
+    analyze_with(system, &Progress::new())
+}
+
+/// The same, which notes its progress, and ends with an error where that is cancelled.
+///
+/// # Errors
+/// As `analyze`.
+pub fn analyze_with(system: &System, progress: &Progress) -> Result<Analysis, SystemError> {
     if system.network.is_flat() {
         return Err(SystemError::new("topology.kind", flat::NO_CHANNELS));
     }
@@ -124,7 +133,7 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
         }
     }
     let watch = crate::clock::Stopwatch::start();
-    let (loads, loads_kind) = loads_of(system)?;
+    let (loads, loads_kind) = loads_of(system, progress)?;
     let capacity = |channel| capacity(system, channel);
     let bandwidth_bound = loads.throughput_bound(&capacity);
     let credits = credit_bound::of(system, &loads)?.filter(|credits| credits.load < bandwidth_bound);
@@ -166,7 +175,7 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
 /// As `analyze`.
 pub fn job_loads(system: &System) -> Result<Vec<Vec<f64>>, SystemError> {
     let of = |job: usize| {
-        let (loads, _) = loads_of(&system.alone(job))?;
+        let (loads, _) = loads_of(&system.alone(job), &Progress::new())?;
         Ok(relative(&loads, &|channel| capacity(system, channel)))
     };
     (0..system.jobs.len()).map(of).collect()

@@ -4,13 +4,14 @@ use std::ops::Range;
 
 use fabric::Turn;
 use routing::trees::TreeVolumes;
-use routing::{ChannelLoads, Joins, MulticastTraffic, Routing, channel_loads, multicast_loads};
+use routing::{ChannelLoads, Joins, MulticastTraffic, Routing, demand_loads, multicast_loads};
 use serde::Serialize;
 use topology::{ChannelClass, ChannelSource};
 use units::{ChannelId, NodeId};
 
 use crate::error::SystemError;
 use crate::job::Job;
+use crate::progress::Progress;
 use crate::system::System;
 use crate::traffic::Runs;
 
@@ -25,7 +26,7 @@ const MIXTURE: f64 = 1e-9;
 /// # Errors
 /// If the routing breaks its contract.
 pub fn loads(system: &System) -> Result<ChannelLoads, SystemError> {
-    Ok(loads_of(system)?.0)
+    Ok(loads_of(system, &Progress::new())?.0)
 }
 
 /// What loads are of channels, the exact ones first. Loads of several kinds together are of the last.
@@ -43,8 +44,8 @@ pub enum LoadsKind {
 }
 
 /// The same, and what they are.
-pub(crate) fn loads_of(system: &System) -> Result<(ChannelLoads, LoadsKind), SystemError> {
-    let mut all = loads_of_unicasts(system)?;
+pub(crate) fn loads_of(system: &System, progress: &Progress) -> Result<(ChannelLoads, LoadsKind), SystemError> {
+    let mut all = loads_of_unicasts(system, progress)?;
     // What goes by trees only is not routed.
     let routed = match system.network.routing.adaptive() {
         true => LoadsKind::EvenSpread,
@@ -140,10 +141,11 @@ fn add_trees(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads)
 }
 
 /// The load of what is for one node each.
-fn loads_of_unicasts(system: &System) -> Result<ChannelLoads, SystemError> {
-    let traffic = |node| system.shares_from(node);
+fn loads_of_unicasts(system: &System, progress: &Progress) -> Result<ChannelLoads, SystemError> {
+    let demands = |node| system.demand(node);
     let of = |routing: &dyn Routing| {
-        channel_loads(&*system.network.topology, routing, &traffic).map_err(|fault| SystemError::new("routing", fault))
+        let found = demand_loads(&*system.network.topology, routing, &demands, &|part| progress.analyzed(part));
+        found.map_err(|fault| SystemError::new("routing", fault))
     };
     match &system.network.routing.options()[..] {
         [one, other] => Ok(best_mixture(system, &of(&**one)?, &of(&**other)?)),

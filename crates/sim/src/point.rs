@@ -92,9 +92,9 @@ pub fn program_of(experiment: &Experiment, point: &Point) -> Result<(Arc<dyn Pro
 ///
 /// # Errors
 /// What is wrong with the experiment, with file, line and key.
-pub fn analyze_point(experiment: &Experiment, point: &Point) -> Result<Analysis, ExperimentError> {
+pub fn analyze_point(experiment: &Experiment, point: &Point, progress: &Progress) -> Result<Analysis, ExperimentError> {
     let system = build(experiment, point)?;
-    analysis::analyze(&system).map_err(|error| located(experiment, point, &error))
+    analysis::analyze_with(&system, progress).map_err(|error| located(experiment, point, &error))
 }
 
 /// By job of a point, the load of each channel as a share of its own bandwidth, per unit of the load that the job offers.

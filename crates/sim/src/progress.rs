@@ -84,6 +84,12 @@ impl Progress {
         self.0.to_come.store(runs.saturating_sub(run + 1), Ordering::Relaxed);
     }
 
+    /// Notes the part of an analysis that is done; returns whether it goes on.
+    pub(crate) fn analyzed(&self, part: f64) -> bool {
+        self.set(Phase::Setup, part);
+        !self.is_cancelled()
+    }
+
     pub(crate) fn set(&self, phase: Phase, fraction: f64) {
         let (run, to_come) = (self.0.run.load(Ordering::Relaxed), self.0.to_come.load(Ordering::Relaxed));
         // Done is what the last run is.

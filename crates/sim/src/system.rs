@@ -242,9 +242,10 @@ impl System {
         self.jobs.iter().map(move |job| (job, if load > 0.0 { job.workload.load() / load } else { 0.0 }))
     }
 
-    /// What a node sends to each other node, as shares of the load; without multicasts that routers split.
-    pub fn shares_from(&self, node: NodeId) -> Vec<(NodeId, f64)> {
-        let of = |(job, share): (&Job, f64)| {
+    /// What a node sends to other nodes, as shares of the load; without multicasts that routers split.
+    pub fn demand(&self, node: NodeId) -> routing::Demand {
+        let mut all = routing::Demand::default();
+        let mut of = |(job, share): (&Job, f64)| -> Vec<(NodeId, f64)> {
             if let Some(own) = job.workload.sets() {
                 return own.unicasts[node.index()].iter().map(|&(dst, part)| (dst, share * part)).collect();
             }
@@ -256,11 +257,18 @@ impl System {
             // Beside what goes by trees, messages are less.
             let messages = job.workload.operations().map_or(1.0, |own| own.messages);
             let weight = share * job.workload.weight(node) * job.workload.destinations() * messages;
-            let shares = job.workload.pattern().distribution(node).into_iter();
-            shares.map(move |(dst, part)| (dst, part * weight)).collect::<Vec<_>>()
+            let workload::Spread { everyone, besides } = job.workload.pattern().spread(node);
+            all.everyone += everyone * weight;
+            besides.into_iter().map(|(dst, part)| (dst, part * weight)).collect()
         };
         // What routers make copies of is not sent to each node (`Workload::multicasts`).
-        self.shares().filter(|(job, _)| job.workload.multicasts().is_none()).flat_map(of).collect()
+        let besides = self.shares().filter(|(job, _)| job.workload.multicasts().is_none()).flat_map(&mut of).collect();
+        routing::Demand { besides, ..all }
+    }
+
+    /// The same, node by node.
+    pub fn shares_from(&self, node: NodeId) -> Vec<(NodeId, f64)> {
+        self.demand(node).by_node(self.network.topology.nodes())
     }
 
     /// The length of the batches in which all jobs are counted, in ticks: the longest that one wants, of those that never end

@@ -24,7 +24,7 @@ pub mod tasks;
 
 pub use catalogue::{PatternEntry, PatternSpec, list};
 pub use injection::{Injection, InjectionError, InjectionSpec, InjectionState};
-pub use pattern::{Pattern, PatternError, Shares};
+pub use pattern::{Pattern, PatternError, Shares, Spread};
 pub use placed::PlacedPattern;
 pub use placement::{Placement, PlacementFile, PlacementSpec, TasksPerNode};
 pub use shape::Shape;

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::ops::Range;
 
-use units::{Draw, TaskId};
+use units::{Draw, NodeId, TaskId};
 
 /// Which task sends to which. A placement decides where tasks run; `PlacedPattern` is the same over nodes. Pure: a
 /// random permutation is drawn when the pattern is built.
@@ -66,6 +66,35 @@ impl Shares {
             }
         }
         list
+    }
+}
+
+/// A distribution over nodes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// The probability of each.
+    pub everyone: f64,
+    /// Additions to it, which may be negative; several of one are added up.
+    pub besides: Vec<(NodeId, f64)>,
+}
+
+impl Spread {
+    /// Adds the shares of a task, times a weight. There are `tasks` of the pattern, `each` on every node.
+    pub(crate) fn add(
+        &mut self,
+        shares: Shares,
+        weight: f64,
+        (tasks, each): (u32, u32),
+        node: impl Fn(TaskId) -> NodeId,
+    ) {
+        match shares.even {
+            Some((ref range, share)) if *range == (0..tasks) => {
+                self.everyone += share * weight * f64::from(each);
+                self.besides.extend(shares.except.map(|task| (node(task), -share * weight)));
+                self.besides.extend(shares.single.into_iter().map(|(task, more)| (node(task), more * weight)));
+            }
+            _ => self.besides.extend(shares.list().into_iter().map(|(task, share)| (node(task), share * weight))),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use units::{Draw, NodeId, TaskId};
 
-use crate::{Pattern, Placement, Shares};
+use crate::{Pattern, Placement, Shares, Spread};
 
 /// Which node sends to which. A message's task is drawn from the node's, each for the share of its messages that leave
 /// the node.
@@ -15,6 +15,7 @@ pub struct PlacedPattern {
     pattern: Arc<dyn Pattern>,
     /// The tasks of the nodes; none if task i is on node i, for all nodes.
     tasks: Option<PlacedTasks>,
+    nodes: u32,
     notes: Vec<String>,
 }
 
@@ -26,6 +27,8 @@ struct PlacedTasks {
     leaving: Vec<f64>,
     /// No node has more than one task.
     alone: bool,
+    /// The tasks of each node, if all have as many.
+    even: Option<u32>,
     /// The factor by which the tasks' weights are multiplied.
     scale: f64,
 }
@@ -37,9 +40,9 @@ impl PlacedPattern {
     /// The pattern of the nodes of a placement. With `full`, weights are scaled so that the node that sends most has
     /// weight 1, whatever its tasks send one another.
     pub fn new(pattern: Arc<dyn Pattern>, placement: &Arc<Placement>, full: bool) -> Self {
-        let notes = pattern.notes().to_vec();
+        let (notes, nodes) = (pattern.notes().to_vec(), placement.nodes());
         if placement.is_identity() {
-            return Self { pattern, tasks: None, notes };
+            return Self { pattern, tasks: None, nodes, notes };
         }
         let mut tasks = PlacedTasks::new(&*pattern, placement);
         let most = (0..placement.nodes()).map(|node| tasks.weight(NodeId(node))).fold(0.0, f64::max);
@@ -47,7 +50,7 @@ impl PlacedPattern {
             tasks.scale = 1.0 / most;
             tasks.leaving.iter_mut().for_each(|up_to| *up_to /= most);
         }
-        Self { pattern, tasks: Some(tasks), notes }
+        Self { pattern, tasks: Some(tasks), nodes, notes }
     }
 
     /// Adds notes of the readers of programs whose messages the pattern is made of.
@@ -108,6 +111,20 @@ impl PlacedPattern {
         }
     }
 
+    /// The same distribution as a part that every node gets, the source too, and what some get besides.
+    /// It is short where most nodes get the same.
+    pub fn spread(&self, src: NodeId) -> Spread {
+        match &self.tasks {
+            None => {
+                let shares = self.pattern.shares(TaskId(src.0));
+                let mut all = Spread::default();
+                all.add(shares, 1.0, (self.nodes, 1), |task| NodeId(task.0));
+                all
+            }
+            Some(tasks) => tasks.spread(&*self.pattern, src),
+        }
+    }
+
     /// A node's share of the offered load, at most 1.
     pub fn weight(&self, src: NodeId) -> f64 {
         match &self.tasks {
@@ -120,7 +137,10 @@ impl PlacedPattern {
 impl PlacedTasks {
     fn new(pattern: &dyn Pattern, placement: &Arc<Placement>) -> Self {
         let alone = (0..placement.nodes()).all(|node| placement.tasks(NodeId(node)).len() <= 1);
-        let mut tasks = Self { placement: Arc::clone(placement), leaving: Vec::new(), alone, scale: 1.0 };
+        let counts = || (0..placement.nodes()).map(|node| placement.tasks(NodeId(node)).len());
+        let first = counts().next().unwrap_or(0);
+        let even = counts().all(|tasks| tasks == first).then_some(first as u32);
+        let mut tasks = Self { placement: Arc::clone(placement), leaving: Vec::new(), alone, even, scale: 1.0 };
         for node in (0..placement.nodes()).map(NodeId) {
             let mut sum = 0.0;
             for &task in placement.tasks(node) {
@@ -190,6 +210,29 @@ impl PlacedTasks {
             left < 0.0
         });
         found.or(elsewhere.last()).map_or(src, |&(node, _)| node)
+    }
+
+    /// The distribution as a part that every node gets, where all have as many tasks, and what some get besides.
+    fn spread(&self, pattern: &dyn Pattern, src: NodeId) -> Spread {
+        let Some(each) = self.even else {
+            return Spread { everyone: 0.0, besides: self.distribution(pattern, src) };
+        };
+        let total = self.total(src);
+        let (mut all, mut before) = (Spread::default(), 0.0);
+        for (&task, &up_to) in self.placement.tasks(src).iter().zip(&self.leaving[self.placement.places(src)]) {
+            if up_to > std::mem::replace(&mut before, up_to) {
+                let weight = pattern.weight(task) * self.scale / total;
+                all.add(pattern.shares(task), weight, (self.placement.len() as u32, each), |task| {
+                    self.placement.node(task)
+                });
+            }
+        }
+        if !self.alone {
+            // What stays on the node does not enter the network.
+            all.besides.retain(|&(node, _)| node != src);
+            all.besides.push((src, -all.everyone));
+        }
+        all
     }
 
     fn distribution(&self, pattern: &dyn Pattern, src: NodeId) -> Vec<(NodeId, f64)> {

@@ -127,7 +127,7 @@ def _schemas() -> dict[str, dict[str, Any]]:
                 name for name, own in part["properties"].items() if set(own.get("type", ())) == {"number", "null"}
             ]
         part["properties"] |= EXACT
-    # The channels that are hottest with one seed are others than those with another: what differs is not known.
+    # The hottest channels of one seed are others than those of another: what differs is null in their mean.
     parts["#/$defs/ChannelUtilization"]["properties"] |= {
         key: {"type": ["string", "null"]} for key in ("channel", "class")
     }

@@ -14,7 +14,7 @@ use topology::Topology;
 use topology::families::torus::Torus;
 use units::{Draw, NodeId, PortId, RouterId, VcClass};
 
-use crate::{Hop, Representative, Route, RouteState, Routing, RoutingError};
+use crate::{FlowSet, Hop, Representative, Route, RouteState, Routing, RoutingError, Symmetry};
 
 /// Tori and meshes, one dimension after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -57,7 +57,7 @@ type Place = u64;
 
 #[derive(Debug)]
 pub(super) struct DimensionOrder {
-    torus: Torus,
+    pub(super) torus: Torus,
     split: bool,
     /// The dimensions in the order of travel.
     order: Vec<usize>,
@@ -260,6 +260,28 @@ impl Routing for DimensionOrder {
             place[dim] = torus.coordinate(at, dim);
         }
         Some(packets)
+    }
+
+    /// What passes along a line of routers are the packets whose source and destination have its coordinates in the dimensions that are
+    /// travelled later and before: as many from each router of the line to each other, whichever the line. Those within the line
+    /// go the same way.
+    fn symmetry(&self) -> Option<Symmetry<'_>> {
+        let torus = &self.torus;
+        let line = |dim: usize| {
+            let size = torus.dims()[dim];
+            let at = |place: u32| {
+                let mut coordinates = vec![0; torus.dims().len()];
+                coordinates[dim] = place;
+                torus.router_at(&coordinates)
+            };
+            let routers: Vec<RouterId> = (0..size).filter_map(at).collect();
+            let lines = f64::from(torus.routers() / size);
+            FlowSet { from: Some(routers.clone()), to: routers, copies: lines * lines }
+        };
+        let longest = torus.dims().iter().copied().max().unwrap_or(1);
+        let orbit =
+            move |router, port: PortId| u32::from(port.0) * longest + torus.coordinate(router, usize::from(port.0) / 2);
+        Some(Symmetry { flows: (0..torus.dims().len()).map(line).collect(), orbit: Box::new(orbit) })
     }
 
     fn minimal(&self) -> bool {

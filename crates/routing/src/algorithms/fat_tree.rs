@@ -10,7 +10,7 @@ use topology::Topology;
 use topology::families::fat_tree::FatTree;
 use units::{NodeId, PortId, RouterId, VcClass};
 
-use crate::{Choice, Hop, Representative, Route, RouteState, Routing};
+use crate::{Choice, FlowSet, Hop, Representative, Route, RouteState, Routing, Symmetry};
 
 /// Fat-trees, up by the least congested port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -89,6 +89,10 @@ impl Routing for AnyUpPort {
         Some(representatives(&self.tree, at, false))
     }
 
+    fn symmetry(&self) -> Option<Symmetry<'_>> {
+        Some(symmetry(&self.tree))
+    }
+
     fn minimal(&self) -> bool {
         true
     }
@@ -134,12 +138,27 @@ impl Routing for DModK {
         Some(representatives(&self.tree, at, true))
     }
 
+    fn symmetry(&self) -> Option<Symmetry<'_>> {
+        Some(symmetry(&self.tree))
+    }
+
     fn minimal(&self) -> bool {
         true
     }
 
     fn max_routers(&self) -> u32 {
         self.tree.diameter() + 1
+    }
+}
+
+/// Renaming the values of each digit of nodes and switches alike is an automorphism: so all leaf switches are alike, and so are all channels of
+/// a level up, and all down. Up ports of a digit go along with it.
+fn symmetry(tree: &FatTree) -> Symmetry<'_> {
+    let leaves = tree.routers() / u32::from(tree.levels());
+    let orbit = |router, port: PortId| 2 * u32::from(tree.level(router)) + u32::from(port.0 >= tree.k());
+    Symmetry {
+        flows: vec![FlowSet { from: None, to: vec![RouterId(0)], copies: f64::from(leaves) }],
+        orbit: Box::new(orbit),
     }
 }
 

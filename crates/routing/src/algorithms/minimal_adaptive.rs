@@ -19,7 +19,7 @@ use topology::families::torus::Torus;
 use units::{PortId, RouterId, VcClass};
 
 use super::dimension_order::{DimensionOrder, DimensionOrderSpec, RingTies};
-use crate::{Choice, Hop, Representative, Route, Routing, RoutingError};
+use crate::{Choice, FlowSet, Hop, Representative, Route, Routing, RoutingError, Symmetry};
 
 /// The most dimensions: the sets of ports are listed, up to 4^8.
 const MOST_DIMENSIONS: usize = 8;
@@ -123,6 +123,14 @@ impl Routing for MinimalAdaptive {
 
     fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
         self.escape.representatives(at)
+    }
+
+    /// In a torus all routers are alike, and so are their channels of a port. A mesh has borders.
+    fn symmetry(&self) -> Option<Symmetry<'_>> {
+        let torus = &self.escape.torus;
+        let flows = FlowSet { from: None, to: vec![RouterId(0)], copies: f64::from(torus.routers()) };
+        let orbit = |_, port: PortId| u32::from(port.0);
+        torus.wraps().then(|| Symmetry { flows: vec![flows], orbit: Box::new(orbit) })
     }
 
     fn minimal(&self) -> bool {

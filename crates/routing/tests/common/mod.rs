@@ -5,7 +5,10 @@ use proptest::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
 
-use routing::{ChannelLoads, Hop, Route, Routing, RoutingSpec, channel_loads, dependency_cycle, transit_loads};
+use routing::{
+    ChannelLoads, Demand, Demands, Hop, Route, Routing, RoutingSpec, channel_loads, demand_loads, dependency_cycle,
+    transit_loads,
+};
 use testkit::routing::{
     Traffic, check_paths, check_routing, naive_channel_loads, naive_has_cycle, naive_transit_loads,
 };
@@ -83,9 +86,30 @@ pub fn check_analyses(topology: &dyn Topology, routing: &dyn Routing) -> bool {
         assert!((naive - fast).abs() < 1e-9, "channel {channel} has load {naive}, not {fast}");
     }
     check_transits(topology, routing, &traffic);
+    check_demands(topology, routing);
     let cycle = dependency_cycle(topology, routing).unwrap();
     assert_eq!(cycle.is_some(), naive_has_cycle(topology, routing), "{cycle:?}");
     cycle.is_some()
+}
+
+/// Traffic to all nodes against the naive analysis of its pairs: would catch symmetries that a network or a routing does not have, and
+/// additions to what every node gets that are lost.
+fn check_demands(topology: &dyn Topology, routing: &dyn Routing) {
+    let nodes = topology.nodes();
+    let each = 0.5 / f64::from(nodes);
+    let to_others = |src: NodeId| Demand { everyone: each, besides: vec![(src, -each)] };
+    let to_all = |_: NodeId| Demand { everyone: each, besides: Vec::new() };
+    let to_some = |src: NodeId| Demand {
+        everyone: each * f64::from(src.0 % 2),
+        besides: vec![(NodeId(src.0 * 5 % nodes), 0.25), (NodeId(0), 0.125)],
+    };
+    for demands in [&to_others as &Demands<'_>, &to_all, &to_some] {
+        let naive = naive_channel_loads(topology, routing, &|src| demands(src).by_node(nodes));
+        let fast = demand_loads(topology, routing, demands, &|_| true).unwrap();
+        for (channel, (naive, fast)) in naive.iter().zip(&fast.load).enumerate() {
+            assert!((naive - fast).abs() < 1e-9, "channel {channel} has load {naive}, not {fast}");
+        }
+    }
 }
 
 /// What passes from channel to channel against the naive analysis: would catch inputs, nodes or classes that are merged.
