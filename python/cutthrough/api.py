@@ -22,6 +22,7 @@ import cutthrough.notebooks as notebooks
 import cutthrough.sweeps as sweeps
 from cutthrough.arrays import whole_number
 from cutthrough.channels import ChannelLoads, Machine, doubles
+from cutthrough.checked import checked
 from cutthrough.errors import Interrupted
 from cutthrough.experiment import Experiment, built
 from cutthrough.keep.folder import Folder
@@ -45,6 +46,7 @@ __all__ = ["Analysis", "analyze", "check", "load", "run"]
 MOST_WORKERS = 65_536
 
 
+@checked
 def run(  # noqa: PLR0913  (a keyword for each choice)
     source: Source | Experiment | _core.Experiment | None = None,
     *,
@@ -145,6 +147,7 @@ class Analysis(dict[str, Any]):
         return plots.heat_maps(self.channel_loads())
 
 
+@checked
 def analyze(
     source: Source | Experiment | None = None,
     *,
@@ -165,6 +168,7 @@ def analyze(
     return analyze_points(built(source, set, **sections))
 
 
+@checked
 def check(
     source: Source | Experiment | None = None,
     *,
@@ -182,6 +186,7 @@ def check(
     return check_points(built(source, set, **sections))
 
 
+@checked
 def load(
     source: Source | Experiment | None = None,
     *,

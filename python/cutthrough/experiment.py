@@ -20,23 +20,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import cutthrough._core as _core
 import cutthrough.experiments as experiments
 import cutthrough.keep.atomic as atomic
 import cutthrough.keep.inputs as inputs
 import cutthrough.notebooks as notebooks
-from cutthrough.faults import refuse_called_back
+from cutthrough.checked import checked
+from cutthrough.faults import file_of, refuse, refuse_called_back
 from cutthrough.keep.inputs import Inputs
 from cutthrough.machines import Machine
 from cutthrough.sections.file import File
 from cutthrough.topologies import Topology
 
 if TYPE_CHECKING:
-    import cutthrough._core as _core
     from cutthrough.experiments import Source
 
 __all__ = ["Experiment"]
 
 
+@checked
 class Experiment(File):
     """An experiment: its sections as attributes, as an experiment file has them.
 
@@ -91,7 +93,7 @@ class Experiment(File):
         Raises:
             ExperimentError: It is wrong. If nothing has been changed since it was read, the message shows the file.
         """
-        changes = [(key, experiments.to_value(value)) for key, value in (overrides or {}).items()]
+        changes = experiments.changes_of(overrides)
         if self._source is not None and self.to_dict() == self._read_as:
             if not changes:
                 return self._source
@@ -155,7 +157,7 @@ class Experiment(File):
             OSError: The file cannot be written.
         """
         refuse_called_back(self.built(), "program")
-        target = Path(path)
+        target = file_of("path", path)
         read = Inputs(self._base)
         text = experiments.to_toml(read.moved(self.to_dict(), target.parent))
         atomic.make_folder(target.parent)
@@ -224,6 +226,8 @@ def built(
         return source.built(overrides)
     if source is None or isinstance(source, str | Path | Mapping):
         return experiments.load(source, overrides, **sections)
+    if not isinstance(source, _core.Experiment):
+        raise refuse("source", f"{source!r:.60} is not allowed; it is a path, a mapping of sections or an `Experiment`")
     return source
 
 

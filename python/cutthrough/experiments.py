@@ -48,10 +48,23 @@ def load(
     if isinstance(source, str | Path):
         if sections:
             overrides = {**sections, **(overrides or {})}
-        return read_file(Path(source), [(key, to_value(value)) for key, value in (overrides or {}).items()])
+        return read_file(Path(source), changes_of(overrides))
     text = to_toml({**(source or {}), **sections})
-    changes = [(key, to_value(value)) for key, value in (overrides or {}).items()]
-    return _core.Experiment.load(text, "experiment", ".", changes)
+    return _core.Experiment.load(text, "experiment", ".", changes_of(overrides))
+
+
+def changes_of(overrides: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """The keys that replace those of an experiment, with their values as TOML.
+
+    Raises:
+        ExperimentError: A key is no string, or the overrides are no mapping.
+    """
+    if overrides is not None and not (
+        isinstance(overrides, Mapping) and all(isinstance(key, str) for key in overrides)
+    ):
+        message = f"{overrides!r:.60} is not allowed; it is a mapping of dotted keys, such as {{'workload.load': 0.5}}"
+        raise refuse("set", message)
+    return [(key, to_value(value)) for key, value in (overrides or {}).items()]
 
 
 def read_file(path: Path, overrides: list[tuple[str, str]]) -> _core.Experiment:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cutthrough.arrays import whole_number
+from cutthrough.checked import checked
 from cutthrough.machines import Machine
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def _grid(kind: str, dims: Sequence[int], nodes_per_router: int, planes: int) ->
     return {"kind": kind, "dims": sizes, "nodes_per_router": each, **_planes(planes)}
 
 
+@checked
 class SingleSwitch(Machine):
     """One router with a node on every port.
 
@@ -51,6 +53,7 @@ class SingleSwitch(Machine):
         super().__init__({"kind": "single-switch", "ports": _size("ports", ports), **_planes(planes)})
 
 
+@checked
 class FatTree(Machine):
     """A k-ary n-tree: k^n nodes under n levels of routers with 2k ports.
 
@@ -64,6 +67,7 @@ class FatTree(Machine):
         super().__init__({"kind": "fat-tree", "k": _size("k", k), "n": _size("n", n), **_planes(planes)})
 
 
+@checked
 class Torus(Machine):
     """A k-ary n-cube: a grid whose every dimension closes into a ring.
 
@@ -77,6 +81,7 @@ class Torus(Machine):
         super().__init__(_grid("torus", dims, nodes_per_router, planes))
 
 
+@checked
 class Mesh(Machine):
     """A grid of any dimensions, open at its edges.
 
@@ -90,6 +95,7 @@ class Mesh(Machine):
         super().__init__(_grid("mesh", dims, nodes_per_router, planes))
 
 
+@checked
 class Dragonfly(Machine):
     """Groups of routers, each wired to the other groups by global channels.
 

@@ -13,7 +13,7 @@ from cutthrough._core import ExperimentError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["nearest", "no_point", "path_of", "refuse", "refuse_called_back"]
+__all__ = ["file_of", "nearest", "no_point", "path_of", "refuse", "refuse_called_back"]
 
 
 def refuse(
@@ -43,6 +43,17 @@ def path_of(key: str, path: object) -> Path:
     """
     if not isinstance(path, str | os.PathLike) or "\0" in str(path):
         raise refuse(key, f"{path!r} is not a path: give a string or a `pathlib.Path`")
+    return Path(path)
+
+
+def file_of(key: str, path: str | os.PathLike[str]) -> Path:
+    """The path of a file that is to be written.
+
+    Raises:
+        ExperimentError: It has no name.
+    """
+    if not Path(path).name:
+        raise refuse(key, f"{str(path)!r} is a folder: name a file in it")
     return Path(path)
 
 

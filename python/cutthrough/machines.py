@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import cutthrough._core as core
 import cutthrough.files as files
 from cutthrough.arrays import whole_number
+from cutthrough.checked import checked
 from cutthrough.faults import refuse
 from cutthrough.topologies import Indices, Table, Topology, for_pairs, number_below, numbers_below, shape_of
 
@@ -28,6 +29,7 @@ MOST_CORES = 65_536
 DEFAULTS = (None, "TXYZ", None, None)
 
 
+@checked
 class Machine(Topology):
     """A topology, the cores of its nodes, and the nodes that a job has been given.
 
@@ -260,6 +262,8 @@ class Machine(Topology):
 
     def coordinates_to_rank(self, *coordinates: int) -> int:
         """The rank at the coordinates of a node and a core. In the paper: coordinatesToRank."""
+        if not coordinates:
+            raise refuse("coordinates", "they are those of a node, and a core")
         return self._core.coordinates_to_rank(list(coordinates[:-1]), coordinates[-1])
 
     def hops_between_ranks(self, rank: int, other: int) -> int:

@@ -9,7 +9,7 @@ import cutthrough.notebooks as notebooks
 from cutthrough.quantities import Quantities
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cutthrough.channels import ChannelLoads
 
@@ -79,9 +79,12 @@ class Point(Quantities):
         """The point as a plain dictionary, as JSON has it; another one than this, but for nested tables."""
         return dict(self)
 
+    def __missing__(self, key: object) -> NoReturn:
+        message = f"a point has no key {key!r}{_near(str(key), self)}"
+        raise KeyError(message)
+
     def __getattr__(self, name: str) -> NoReturn:
-        near = difflib.get_close_matches(name, [key for key in dir(type(self)) if not key.startswith("_")], 1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
+        hint = _near(name, [key for key in dir(type(self)) if not key.startswith("_")])
         if name in self:
             hint = f'; it is a key: point["{name}"]'
         message = f"a point has no attribute {name!r}{hint}"
@@ -92,6 +95,13 @@ class Point(Quantities):
 
     def _repr_html_(self) -> str:
         return notebooks.facts(self)
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    """A hint at the name that is nearest: alike, or one that begins with it."""
+    names = list(names)
+    near = [*difflib.get_close_matches(name, names, 1), *(other for other in names if other.startswith(name))]
+    return f"; did you mean `{near[0]}`?" if near and name else ""
 
 
 def is_saturated(point: Mapping[str, Any]) -> bool:

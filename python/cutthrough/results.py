@@ -7,6 +7,7 @@ A point is a typed object and a mapping: its sweep keys, its seed, and what was 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -19,7 +20,8 @@ import cutthrough.keep.atomic as atomic
 import cutthrough.keep.inputs as inputs
 import cutthrough.keep.stored as kept
 from cutthrough.channels import ENDS, Stored
-from cutthrough.faults import no_point
+from cutthrough.checked import checked
+from cutthrough.faults import no_point, refuse
 from cutthrough.joining import joined
 from cutthrough.keep.shares import ranges
 from cutthrough.packages import require
@@ -27,7 +29,7 @@ from cutthrough.points import CONFIDENCE, Point, as_point
 from cutthrough.series import pick_axis, split
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     import pandas as pd
     import polars as pl
@@ -47,6 +49,7 @@ STAMP = "# Resolved by Cutthrough"
 AS_HOT = 0.99
 
 
+@checked
 @dataclass(frozen=True)
 class Results:
     """The points of a run, in the order of its sweep.
@@ -79,6 +82,9 @@ class Results:
 
     def __post_init__(self) -> None:
         # Whatever made them, points have their quantities as attributes.
+        for name in ("points", "replicas"):
+            if not all(isinstance(point, Mapping) for point in getattr(self, name)):
+                raise refuse(name, "each point is a mapping")
         object.__setattr__(self, "points", [as_point(point) for point in self.points])
         object.__setattr__(self, "replicas", [as_point(point) for point in self.replicas])
 

@@ -16,18 +16,19 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import cutthrough.files as files
 import cutthrough.keep.atomic as atomic
-from cutthrough.faults import refuse
+from cutthrough.checked import checked
+from cutthrough.faults import file_of, refuse
 from cutthrough.topologies import Topology
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     import numpy.typing as npt
 
@@ -41,6 +42,7 @@ MOST = 65535
 ARRAYS = ("ports", "classes", "next_layers")
 
 
+@checked
 class RoutingTable:
     """A routing as a table of next ports: `routing=` of an experiment, or an axis of a sweep.
 
@@ -161,7 +163,7 @@ class RoutingTable:
         Raises:
             OSError: The file cannot be written.
         """
-        atomic.write_alone(Path(path), self.to_bytes())
+        atomic.write_alone(file_of("path", path), self.to_bytes())
 
     @property
     def spec(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 import cutthrough._core as _core
 import cutthrough.notebooks as notebooks
+from cutthrough.checked import checked
 from cutthrough.faults import refuse
 from cutthrough.packages import require
 from cutthrough.sections.base import Section, plain
@@ -37,6 +38,7 @@ Table: TypeAlias = Mapping[str, Any] | Section
 Edges: TypeAlias = dict[str, npt.NDArray[Any]]
 
 
+@checked
 class Topology:
     """A machine's shape: routers, nodes and the channels between them, each numbered from 0.
 
@@ -265,6 +267,8 @@ class Topology:
     def _bandwidths(self, link: Table | None) -> npt.NDArray[np.float64]:
         """The bandwidth of each class of channels in bits per second; NaN where it is not known."""
         table = plain(link or {})
+        if not isinstance(table, Mapping):
+            raise refuse("link", f"{link!r:.60} is not allowed; it is a section or a mapping")
         written = [table.get(name, {}).get("bandwidth", table.get("bandwidth")) for name in self.classes]
         return np.array([np.nan if text is None else float(_core.bits_per_second(text)) for text in written])
 

@@ -9,6 +9,7 @@ import numpy as np
 
 import cutthrough._core as _core
 from cutthrough.arrays import numbers, whole_number, whole_numbers
+from cutthrough.checked import checked
 from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ MOST_TASKS, MOST_BYTES = 1 << 26, 1 << 50
 MOST_SEED = (1 << 63) - 1
 
 
+@checked
 class TaskGraph:
     """The messages between the tasks of an application in a step, and the load of each task.
 

@@ -8,7 +8,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -17,14 +16,16 @@ import cutthrough._core as _core
 import cutthrough.keep.atomic as atomic
 import cutthrough.notebooks as notebooks
 from cutthrough.arrays import whole_number, whole_numbers
+from cutthrough.checked import checked
 from cutthrough.errors import Cancelled
-from cutthrough.faults import nearest, refuse
+from cutthrough.faults import file_of, nearest, refuse
 from cutthrough.machines import Machine
 from cutthrough.mapping.graphs import MOST_SEED, TaskGraph
 from cutthrough.sections.base import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     import numpy.typing as npt
     from matplotlib.figure import Figure
@@ -56,6 +57,7 @@ def strategies() -> list[str]:
     return [entry["name"] for entry in json.loads(_core.mapping_catalogue())["strategies"]]
 
 
+@checked
 @dataclass(frozen=True)
 class MappingResult:
     """Which task runs where, and the measures of the mapping.
@@ -139,7 +141,7 @@ class MappingResult:
             ExperimentError: There is no such format, the mapping cannot be written in it, or the path is a folder.
             OSError: The file cannot be written.
         """
-        target = Path(path)
+        target = file_of("path", path)
         if not target.name or target.is_dir():
             message = f"{path}: the mapping goes to a file, and this is a folder"
             raise refuse("", message)
@@ -182,6 +184,7 @@ class SearchInterrupted(KeyboardInterrupt):
         self.result = result
 
 
+@checked
 def map_tasks(
     graph: TaskGraph | str,
     machine: Machine | Topology | str,
@@ -254,6 +257,7 @@ def _check(key: str, value: str, known: Sequence[str]) -> None:
         raise refuse(key, f"there is no `{value}`", allowed=list(known), help=nearest(value, known))
 
 
+@checked
 def evaluate_places(graph: TaskGraph, machine: Machine, places: npt.ArrayLike, name: str = "given") -> MappingResult:
     """A mapping that is given, to be measured and drawn like one that was found.
 

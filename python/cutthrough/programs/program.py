@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough.api as api
 import cutthrough.files as files
+from cutthrough.checked import checked
 from cutthrough.mapping.evaluation import Links
 from cutthrough.mapping.graphs import TaskGraph
 from cutthrough.mapping.solving import MappingResult, map_tasks
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Program"]
 
 
+@checked
 class Program(WrittenProgram):
     """What the ranks of a parallel program do, written as a function of a rank.
 

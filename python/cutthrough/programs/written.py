@@ -14,8 +14,9 @@ import cutthrough.keep.atomic as atomic
 import cutthrough.programs.living as living
 import cutthrough.reading as reading
 from cutthrough.arrays import whole_number
+from cutthrough.checked import checked
 from cutthrough.errors import ExperimentError
-from cutthrough.faults import refuse
+from cutthrough.faults import file_of, refuse
 from cutthrough.programs.arrays import rows_of
 from cutthrough.programs.calling import Rank
 from cutthrough.programs.collective import Groups
@@ -36,6 +37,7 @@ MOST_RANKS = 1 << 24
 MOST_DENSE = 1 << 14
 
 
+@checked
 class WrittenProgram:
     """What the ranks of a parallel program do; see `cutthrough.Program`, which it is without running."""
 
@@ -308,5 +310,5 @@ def _read(source: str | Path, make: Callable[[str], _core.Program]) -> tuple[_co
 
 def _written(text: str, path: str | Path | None) -> str:
     if path is not None:
-        atomic.write_alone(Path(path), text)
+        atomic.write_alone(file_of("path", path), text)
     return text

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
+from cutthrough.faults import refuse
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -59,7 +61,13 @@ class Section:
 
     @classmethod
     def read(cls, table: Mapping[str, Any]) -> Self | None:
-        """The section that a table is; None if it has a key that the section has not."""
+        """The section that a table is; None if it has a key that the section has not.
+
+        Raises:
+            ExperimentError: It is no table.
+        """
+        if not isinstance(table, Mapping):
+            raise refuse("table", f"{table!r:.60} is not allowed; it is a mapping of keys")
         names = {cls.RENAMED.get(field.name, field.name): field.name for field in fields(cls)}  # type: ignore[arg-type]
         rest = {key: value for key, value in table.items() if cls.TAG is None or key != cls.TAG[0]}
         others = {key: rest.pop(key) for key in list(rest) if key not in names or key == cls.OTHERS}
