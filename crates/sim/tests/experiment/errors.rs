@@ -200,7 +200,9 @@ error: `topology.k` must be a whole number from 2 to 32767, not a string
  --> fat_tree.toml:5:5
   |
 5 | k = "4"
-  |     ^^^"#,
+  |     ^^^
+  |
+  = help: did you mean 4, without quotes?"#,
     );
 }
 
