@@ -90,6 +90,7 @@ impl<'a> Generator<'a> {
         table.insert("name".into(), JOBS[number].into());
         for key in keys.iter().filter(|key| key.name != "name") {
             match key.name.as_str() {
+                "nodes" if self.random.chance(85) => _ = table.insert("nodes".into(), NODES[number].into()),
                 "workload" => self.add(key, "workload", true, &mut table),
                 "placement" => self.add(key, "placement", false, &mut table),
                 name => self.add(key, &path_of("job", name), false, &mut table),
@@ -132,7 +133,10 @@ impl<'a> Generator<'a> {
 
     /// A value for a path.
     pub fn value(&mut self, shape: &Shape, path: &str) -> Option<Value> {
-        if let Some(value) = value_of(path, shape, &self.strata, &mut self.random) {
+        let is_table =
+            matches!(shape, Shape::Either(shapes) if shapes.iter().any(|own| matches!(own, Shape::Table(_))));
+        let leaf = value_of(path, shape, &self.strata, &mut self.random).filter(|_| !is_table || !self.is_needed(path));
+        if let Some(value) = leaf {
             let given = self.pins.get(path).cloned().or_else(|| {
                 let allowed: Vec<&String> = self.allowed.get(path)?.iter().filter(|own| *own != ANY).collect();
                 (!allowed.is_empty()).then(|| (*self.random.one(&allowed)).clone())
@@ -193,7 +197,11 @@ impl<'a> Generator<'a> {
 
     /// Changes an experiment where an error says that something is wrong.
     pub fn repair(&mut self, file: &mut Table, key: &str, message: &str) {
-        let place = place_of(key);
+        let mut place = place_of(key);
+        if place.len() > 1 && self.random.chance(25) {
+            // The kind of a section is at fault as often as its key.
+            place.pop();
+        }
         // What the message names is at fault as often as what the error is at.
         let named: Vec<Place> = quoted(message).into_iter().flat_map(|word| places_named(file, word)).collect();
         if !named.is_empty() && self.random.chance(40) {
@@ -207,6 +215,8 @@ impl<'a> Generator<'a> {
         }
         // Whatever else is not pinned.
         let all = places(file);
+        let of_topology: Vec<Place> = all.iter().filter(|own| own[0] == "topology").cloned().collect();
+        let all = if self.random.chance(50) { of_topology } else { all };
         for _ in 0..8 {
             let other = all[self.random.below(all.len())].clone();
             if self.change(file, &other) {
@@ -293,6 +303,9 @@ impl<'a> Generator<'a> {
 
 /// Names of jobs.
 pub const JOBS: [&str; 3] = ["first", "second", "third"];
+
+/// Nodes of their own for jobs.
+const NODES: [&str; 3] = ["0-1", "2-3", "4-5"];
 
 /// Any level of a factor.
 pub const ANY: &str = "*";

@@ -9,6 +9,7 @@ mod generate;
 mod shape;
 mod threads;
 mod values;
+mod watch;
 
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,11 @@ fn build(file: &Table) -> Result<System, SystemError> {
     let experiment = Experiment::load(&file.to_string(), "drawn.toml", &base(), &[])
         .map_err(|error| SystemError { key: error.key.clone(), message: error.message.clone() })?;
     System::build(&experiment.points()[0].spec, &base())
+}
+
+/// Has mapping strategies search in the thread of the caller: a test is one thread, and waits for no other.
+fn map_alone() -> rayon::ThreadPool {
+    rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap()
 }
 
 /// The seed of random inputs: fixed in `make test`, another one in `make test-long`.

@@ -21,7 +21,7 @@ pub struct Strata {
 impl Strata {
     /// Keys that every experiment has.
     pub fn has_always(&self, path: &str) -> bool {
-        self.short && ["measure", "measure.max_time"].contains(&path)
+        self.short && ["measure", "measure.max_time", "placement.budget"].contains(&path)
     }
 }
 
@@ -86,6 +86,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("measure.min_time", &["'1 us'"]),
     ("measure.warm_up", &["'auto'", "'1 us'", "'300 ns'"]),
     ("measure.series", &["'500 ns'", "'1 us'"]),
+    ("measure.confidence", &["0.9", "0.95"]),
     ("measure.resolution", &["0.1", "0.2"]),
     ("measure.precision", &["0.1", "0.5"]),
     ("measure.unproven", &["false"]),
