@@ -36,14 +36,16 @@ class Found:
 
     def values(self, *name: str, quantity: str = "accepted_load") -> list[float]:
         """A quantity of a run, for each seed."""
-        return [float(point[quantity]) for point in self.results["/".join(name)]]
+        results = self.results["/".join(name)]
+        return [float(point[quantity]) for point in results.replicas or results]
 
     def accepted(self, pattern: str, series: str, size: Size) -> Measured:
         """Accepted load with half of its 95 % interval: over seeds, or of the only run. An exchange has none."""
-        points = self.results[f"{pattern}/{series}/{size.name}"]
-        if len(points) > 1:
-            return average(self.values(pattern, series, size.name))
-        return float(points[0]["accepted_load"]), NARROWER * float(points[0].get("accepted_load_ci") or 0.0)
+        values = self.values(pattern, series, size.name)
+        if len(values) > 1:
+            return average(values)
+        point = self.results[f"{pattern}/{series}/{size.name}"][0]
+        return values[0], NARROWER * float(point.get("accepted_load_ci") or 0.0)
 
     def exact(self, pattern: str, series: str, size: Size) -> float:
         """The exact bound on the throughput."""
