@@ -586,6 +586,5 @@ SAMPLES = [
         "results.json",
         (json.dumps(RESULTS),),
         lambda path: _plain([[dict(point) for point in ct.Results.read(path).points], ct.Results.read(path).axes]),
-        command=("report", "{}", "-o", "page.html"),
     ),
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tarfile
 from collections import Counter
 from pathlib import Path
@@ -82,12 +81,14 @@ def test_a_trace_takes_the_time_of_what_its_nodes_do(tmp_path: Path) -> None:
 def test_convert_writes_calls_and_takes_groups_from_beside(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
     """Catches a prefix that is taken for a file, a rank's file that is read alone, and groups that are ignored."""
     prefix = write(tmp_path, 2)
-    assert "there is no process group `pair`" in refused(cutthrough, f"{prefix}.1.et")
+    assert "there is no process group `pair`" in refused(cutthrough, f"{prefix}.0.et")
     groups = tmp_path / "step.groups.json"
-    groups.write_text(json.dumps({"pair": [0, 1]}))
+    groups.write_text('{"pair": [0, 1]}')
     ran = cutthrough("convert", f"{prefix}.1.et", "--out", str(tmp_path / "step.calls"))
     assert ran.status == 0, ran.err
     assert "isend 1000 B to 1 tag 3" in (tmp_path / "step.calls").read_text()
+    groups.write_text('{"pair": [0, 1], "pair": [1, 0]}')
+    assert "the group `pair` is there twice" in refused(cutthrough, f"{prefix}.0.et")
     groups.write_text(json.dumps({"other": [0, 1]}))
     assert "there is no process group `pair`" in refused(cutthrough, f"{prefix}.0.et")
     groups.write_text('{"pair": "all"}')
@@ -97,18 +98,21 @@ def test_convert_writes_calls_and_takes_groups_from_beside(cutthrough: Callable[
 def test_what_is_wrong_is_said_with_its_place(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
     """Catches a traceback for files that are cut off, or are none, and for names without a rank."""
     prefix = write(tmp_path, 2)
-    (tmp_path / "step.groups.json").write_text(json.dumps({"pair": [0, 1]}))
+    (tmp_path / "step.groups.json").write_text('{"pair": [0, 1]}')
     part = tmp_path / "step.1.et"
     part.write_bytes(part.read_bytes()[:-4])
     assert "ends within a message" in refused(cutthrough, str(part))
     (tmp_path / "lone.et").write_bytes(b"")
+    part.unlink()
+    (tmp_path / "step.2.et").write_bytes((tmp_path / "step.0.et").read_bytes())
+    assert "step.1.et` is missing" in refused(cutthrough, f"{prefix}.2.et")
     assert "PREFIX.RANK.et" in refused(cutthrough, str(tmp_path / "lone.et"))
     with pytest.raises(ct.ExperimentError, match="ranks are counted from 0"):
         ct.Program.from_chakra(prefix, groups={"pair": [-1]})
 
 
 #: Traces of PyTorch from Chakra's own tests, where they are at hand.
-PYTORCH = Path(os.environ.get("CUTTHROUGH_DATA", Path(__file__).parents[2] / "shared" / "data")) / "ai" / "chakra"
+PYTORCH = Path("/work/shared/data/ai/chakra")
 needs_traces = pytest.mark.skipif(not PYTORCH.is_dir(), reason=f"the traces of {PYTORCH} are absent")
 #: What names of collective operations contain.
 OPERATIONS = (
@@ -183,8 +187,7 @@ def counted_in_protobuf(content: bytes) -> dict[str, int]:
             kind = held if number == 3 and isinstance(held, int) else kind
             if number == 10 and isinstance(held, bytes):
                 own = dict(fields_of(held))
-                name = own.pop(1)
-                attributes[name] = next((value for key, value in own.items() if key != 2), b"")
+                attributes[own.pop(1)] = next((value for key, value in own.items() if key != 2), b"")
         # A call of the processor has no size: a kernel carries it out.
         is_call = attributes.get(b"is_cpu_op") == 1 and not {b"comm_size", b"comm_type"} & set(attributes)
         if kind == COLL and not is_call:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LIMITS", "TooLargeError", "content", "given", "text"]
 
+#: Bytes that are read at a time.
+WINDOW = 1 << 20
 #: The most bytes that are read of a file, by its kind.
 LIMITS = {name: most for name, most, _ in _core.INPUTS}
 
@@ -28,15 +30,17 @@ def content(path: Path, kind: str) -> bytes:
         OSError: It cannot be read.
         TooLargeError: It is larger than what is read of its kind.
     """
-    limit = LIMITS[kind]
+    limit, found = LIMITS[kind], bytearray()
     with path.open("rb") as file:
         # That of a pipe is 0.
         size = os.fstat(file.fileno()).st_size
-        found = file.read(limit + 1) if size <= limit else b""
+        # A read of `limit` bytes would allocate them all.
+        while max(size, len(found)) <= limit and (window := file.read(WINDOW)):
+            found += window
     if max(len(found), size) > limit:
         message = f"is larger than {limit >> 20} MiB, the most that is read of its kind ({kind})"
         raise TooLargeError(message)
-    return found
+    return bytes(found)
 
 
 def text(path: Path, kind: str) -> str:

@@ -82,25 +82,21 @@ def _swept(experiment: Any) -> list[str]:
 
 
 def hosts_of(path: Path, machine: Machine) -> list[str]:
-    """The hosts of the machine's allocated nodes, one a line.
+    """The hosts of the machine's allocated nodes: a host a line, which words such as `slots=2` may follow.
 
-    Numbers of slots behind a host are left out: the machine has cores. A host is given once, unless the machine has nodes that are parts of a host. Of a machine that is one host, a line
+    A host is given once, unless the machine has nodes that are parts of a host. Of a machine that is one host, a line
     suffices.
     """
-    found = []
-    for number, words in _rows(path, "hosts"):
-        # Open MPI's host files have numbers of slots, which a machine has itself.
-        behind = [word for word in words[1:] if not word.startswith(("slots=", "max_slots=", "max-slots="))]
-        if behind:
-            message = f"{path}:{number}: expected the name of a host, and `slots=` at most, not `{behind[0]}`"
-            raise refuse("--hosts", message, file=str(path))
-        found.append(words[0])
+    rows = _rows(path, "hosts")
+    found = [words[0] for _, words in rows]
     homes = machine.node_homes()
-    if len(found) == 1 and is_one_host(homes):
-        return found
-    if len(found) != machine.nodes:
+    if len(found) != machine.nodes and not (len(found) == 1 and is_one_host(homes)):
         message = f"{path}: {len(found)} hosts are given for {machine.nodes} nodes, in their order, a line each"
         raise refuse("--hosts", message, file=str(path))
+    for number, words in rows:
+        if other := next((word for word in words[1:] if "=" not in word), None):
+            message = f"{path}:{number}: `{other[:40]}` follows the name of a host; one host a line is expected"
+            raise refuse("--hosts", message, file=str(path))
     if len(set(found)) < len(found) and all(host is not None and slot == 0 for host, slot in homes):
         twice = next(host for number, host in enumerate(found) if host in found[:number])
         raise refuse("--hosts", f"{path}: the host {twice} is given twice", file=str(path))

@@ -95,6 +95,8 @@ fn build(
     (tiles, ports): (&BTreeMap<&str, u32>, &BTreeMap<Port<'_>, u64>),
 ) -> Result<Wiring, MachineError> {
     let mut wiring = Wiring::default();
+    // Ends of cables from a router to itself.
+    let mut loops = 0;
     for &name in routers.values() {
         let router = wiring.router(name);
         // A blade is called without its router: c0-0c0s0a0 has the nodes c0-0c0s0n0 to n3.
@@ -117,13 +119,17 @@ fn build(
         let (Some(one), Some(other)) = (wiring.known(from.0), wiring.known(to.0)) else {
             return Err(MachineError::at(line, format!("the router {} has no ports of its own", to.0)));
         };
-        if from < to {
+        if one == other {
+            loops += 1;
+        } else if from < to {
             wiring.wires.push((one, other, colour.to_owned()));
         }
     }
     if tiles.is_empty() {
         wiring.notes.add(format!("{NODES} nodes on each router are assumed"));
     }
+    let things = ["cable from a router to itself", "cables from a router to itself"];
+    wiring.notes.count(loops / 2, things, ["is", "are"], "left out");
     wiring.notes.count(unlisted(ports, routers), ["tile", "tiles"], ["is", "are"], "not listed, of 48 of each router");
     Ok(wiring)
 }

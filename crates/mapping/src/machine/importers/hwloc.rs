@@ -10,6 +10,8 @@ use crate::MachineError;
 
 /// The deepest nesting of objects that is read.
 const MAX_DEPTH: usize = 64;
+/// The most quotes from one tag to the next: two an attribute.
+const MAX_QUOTES: u32 = 1024;
 
 /// What is in a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,6 +63,7 @@ struct Around {
 /// # Errors
 /// If it is no XML, or names no cores and no hardware threads that are allowed.
 pub(crate) fn read(text: &str) -> Result<NodeShape, MachineError> {
+    check_linear(text)?;
     let options =
         roxmltree::ParsingOptions { allow_dtd: true, nodes_limit: 4_000_000, ..roxmltree::ParsingOptions::default() };
     let document = roxmltree::Document::parse_with_options(text, options).map_err(|error| {
@@ -89,6 +92,30 @@ pub(crate) fn read(text: &str) -> Result<NodeShape, MachineError> {
         open[first..].reverse();
     }
     found.finish()
+}
+
+/// Refuses what hwloc does not write, and what takes a parser the square of its length: entities, namespaces, and thousands of attributes
+/// in one tag.
+fn check_linear(text: &str) -> Result<(), MachineError> {
+    let line_of = |at: usize| 1 + text[..at].bytes().filter(|&byte| byte == b'\n').count() as u64;
+    for word in ["<!ENTITY", "xmlns"] {
+        if let Some(at) = text.find(word) {
+            return Err(MachineError::at(line_of(at), format!("`{word}` is not expected in a file of hwloc")));
+        }
+    }
+    let mut quotes = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'<' => quotes = 0,
+            b'"' | b'\'' => quotes += 1,
+            _ => {}
+        }
+        if quotes > MAX_QUOTES {
+            let message = format!("a tag has more than {} attributes", MAX_QUOTES / 2);
+            return Err(MachineError::at(line_of(at), message));
+        }
+    }
+    Ok(())
 }
 
 #[derive(Default)]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use topology::Topology;
-use topology::families::file::{FileTopology, MAX_FILE_ROUTERS};
+use topology::families::file::{FileTopology, MAX_FILE_PORTS, MAX_FILE_ROUTERS};
+use topology::{MAX_PORTS, Topology};
 use units::Notes;
 
 use crate::MachineError;
@@ -90,6 +90,7 @@ impl Wiring {
             let message = format!("it has {} switches; up to {MAX_FILE_ROUTERS} are supported", self.routers.len());
             return Err(MachineError::new(message));
         }
+        self.check_ports()?;
         self.check_connected()?;
         let mut parallel: BTreeMap<(u32, u32, &str), u32> = BTreeMap::new();
         for (one, other, class) in &self.wires {
@@ -105,6 +106,25 @@ impl Wiring {
         }
         let topology = FileTopology::from_text(&text, "the machine").map_err(MachineError::from)?;
         Ok(Arc::new(topology.with_notes(self.notes.sentences().to_vec())))
+    }
+
+    /// Refuses a switch with more ports, or more ports of all, than a topology has.
+    fn check_ports(&self) -> Result<(), MachineError> {
+        let mut ports = vec![0_u64; self.routers.len()];
+        let ends = self.wires.iter().flat_map(|(one, other, _)| [*one, *other]);
+        ends.chain(self.nodes.iter().map(|node| node.router)).for_each(|router| ports[router as usize] += 1);
+        let all: u64 = ports.iter().sum();
+        if let Some(full) = ports.iter().position(|&ports| ports > u64::from(MAX_PORTS)) {
+            let message =
+                format!("the switch {} has {} ports; up to {MAX_PORTS} are supported", self.routers[full], ports[full]);
+            return Err(MachineError::new(message));
+        }
+        if all > u64::from(MAX_FILE_PORTS) {
+            return Err(MachineError::new(format!(
+                "its switches have {all} ports; up to {MAX_FILE_PORTS} are supported"
+            )));
+        }
+        Ok(())
     }
 
     fn check_connected(&self) -> Result<(), MachineError> {
