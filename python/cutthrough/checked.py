@@ -11,7 +11,7 @@ from numbers import Real
 from types import FunctionType
 from typing import Any, TypeVar
 
-from cutthrough.faults import refuse
+from cutthrough.faults import refuse_argument
 
 __all__ = ["checked"]
 
@@ -110,7 +110,7 @@ def _checked_function(function: Any) -> Any:
             if not check(value):
                 shown = repr(value)
                 shown = shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
-                raise refuse(name, f"{shown} is not allowed; it is {kinds}")
+                raise refuse_argument(name, f"{shown} is not allowed; it is {kinds}")
         return function(*args, **words)
 
     return with_checks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import cutthrough._core as _core
 from cutthrough._core import ExperimentError
@@ -13,7 +13,7 @@ from cutthrough._core import ExperimentError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["file_of", "nearest", "no_point", "path_of", "refuse", "refuse_called_back"]
+__all__ = ["file_of", "nearest", "no_point", "path_of", "refuse", "refuse_argument", "refuse_called_back"]
 
 
 def refuse(
@@ -28,8 +28,31 @@ def refuse(
         help: What to do, as one sentence.
         file: The file at fault, if one is.
     """
+    return _with_parts(ExperimentError, key, message, allowed, help, file)
+
+
+class WrongArgument(ExperimentError, TypeError):
+    """An argument of a function that is not of its type."""
+
+
+def refuse_argument(key: str, message: str) -> WrongArgument:
+    """The error of an argument that is not of its type."""
+    return _with_parts(WrongArgument, key, message)
+
+
+Error = TypeVar("Error", bound=ExperimentError)
+
+
+def _with_parts(
+    kind: type[Error],
+    key: str,
+    message: str,
+    allowed: Sequence[str] = (),
+    help: str | None = None,
+    file: str | None = None,
+) -> Error:
     text, coloured = _core.error_text(f"{key}: {message}" if key else message, None, list(allowed), help)
-    error = ExperimentError(text)
+    error = kind(text)
     error.key, error.message, error.allowed = key, message, tuple(allowed)
     error.help, error.file, error.coloured = help, file, coloured
     return error
@@ -42,7 +65,7 @@ def path_of(key: str, path: object) -> Path:
         ExperimentError: It is none, or holds a zero byte.
     """
     if not isinstance(path, str | os.PathLike) or "\0" in str(path):
-        raise refuse(key, f"{path!r} is not a path: give a string or a `pathlib.Path`")
+        raise refuse_argument(key, f"{path!r} is not a path: give a string or a `pathlib.Path`")
     return Path(path)
 
 
