@@ -375,10 +375,10 @@ def test_every_window_and_theme(html: Path, viewport: dict[str, int], scheme: st
 
 def test_every_machine_of_a_sweep_is_drawn(tmp_path: Path) -> None:
     """Catches one drawing for several machines, also where they have a label, which is then the axis."""
-    zipped = {"label": ["ring", "line"], "topology": [{"kind": "torus", "dims": [4]}, {"kind": "mesh", "dims": [4]}]}
-    for sweep in ({"zip": [zipped]}, {"topology": zipped["topology"]}):
+    machines: list[dict[str, Any]] = [{"kind": "torus", "dims": [4]}, {"kind": "mesh", "dims": [4]}]
+    for sweep in ({"zip": [{"label": ["ring", "line"], "topology": machines}]}, {"topology": machines}):
         results = ct.run(
-            topology=zipped["topology"][0],
+            topology=machines[0],
             link={"bandwidth": "100 Gb/s", "delay": "20 ns"},
             workload={"kind": "exchange", "volume": "8 KiB"},
             sweep=sweep,

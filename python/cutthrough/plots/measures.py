@@ -82,9 +82,8 @@ def _bars(axes: Axes, kinds: Sequence[str], held: Sequence[Mapping[str, Any]], c
             axes.bar(places, heights, width=width, color=f"C{number + colour}", label=shown(kind))
         bounds += [(place, scale * found["bound_ns"]) for place, found in own if found["bound_ns"] is not None]
     if bounds:
-        places, heights = zip(*bounds, strict=True)
-        starts, ends = ([place + side * width / 2 for place in places] for side in (-1, 1))
-        axes.hlines(heights, starts, ends, colors="black", linewidth=1.6, label=BOUND)
+        starts, ends = ([place + side * width / 2 for place, _ in bounds] for side in (-1, 1))
+        axes.hlines([height for _, height in bounds], starts, ends, colors="black", linewidth=1.6, label=BOUND)
     axes.margins(x=0.05 if len(held) > 1 else 0.5)
     if is_wide:
         log_scale(axes)
