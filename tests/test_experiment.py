@@ -322,3 +322,24 @@ def test_the_compiled_experiment_is_accepted(small: Path) -> None:
     core = ct.load(small).built()
     assert isinstance(core, _core.Experiment)
     assert ct.load(core.parts()[0] and ct.load(small)).points == ct.load(small).points
+
+
+def test_what_a_misfit_routing_is_answered_with_takes_the_same_paths(tmp_path: Path) -> None:
+    """Catches a hint that is not true: a tree built in and the same wires in a file, with the routing that is named."""
+    lines = [f"link {leaf} {4 + spine}" for leaf in range(4) for spine in range(4)] + [
+        f"node {leaf} x4" for leaf in range(4)
+    ]
+    (tmp_path / "tree.edges").write_text("\n".join(lines) + "\n")
+    file = {"kind": "file", "path": str(tmp_path / "tree.edges")}
+    base: dict[str, Any] = {
+        "link": {"bandwidth": "100 Gb/s", "delay": "50 ns"},
+        "workload": {"kind": "traffic", "load": 0.8},
+        "measure": {"max_time": "40 us"},
+    }
+    for kind, ties in (("adaptive-up-down", "least-loaded"), ("random-up-down", "random")):
+        with pytest.raises(ct.ExperimentError, match=f'ties = "{ties}" and vc_rule = "single"'):
+            ct.check({**base, "topology": file, "routing": {"kind": kind}})
+        (built,) = ct.run({**base, "topology": {"kind": "fat-tree", "k": 4, "n": 2}, "routing": {"kind": kind}})
+        routing = {"kind": "shortest-path", "ties": ties, "vc_rule": "single"}
+        (written,) = ct.run({**base, "topology": file, "routing": routing})
+        assert written["latency_mean_ns"] == built["latency_mean_ns"]
