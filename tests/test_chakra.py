@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tarfile
 from collections import Counter
 from pathlib import Path
@@ -112,7 +113,7 @@ def test_what_is_wrong_is_said_with_its_place(cutthrough: Callable[..., Any], tm
 
 
 #: Traces of PyTorch from Chakra's own tests, where they are at hand.
-PYTORCH = Path("/work/shared/data/ai/chakra")
+PYTORCH = Path(os.environ.get("CUTTHROUGH_DATA", Path(__file__).parents[2] / "shared" / "data")) / "ai" / "chakra"
 needs_traces = pytest.mark.skipif(not PYTORCH.is_dir(), reason=f"the traces of {PYTORCH} are absent")
 #: What names of collective operations contain.
 OPERATIONS = (
@@ -187,7 +188,8 @@ def counted_in_protobuf(content: bytes) -> dict[str, int]:
             kind = held if number == 3 and isinstance(held, int) else kind
             if number == 10 and isinstance(held, bytes):
                 own = dict(fields_of(held))
-                attributes[own.pop(1)] = next((value for key, value in own.items() if key != 2), b"")
+                name = own.pop(1)
+                attributes[name] = next((value for key, value in own.items() if key != 2), b"")
         # A call of the processor has no size: a kernel carries it out.
         is_call = attributes.get(b"is_cpu_op") == 1 and not {b"comm_size", b"comm_type"} & set(attributes)
         if kind == COLL and not is_call:

@@ -850,9 +850,9 @@ class MessageResult(dict[str, Any]):
         return [MessageSize(each) for each in self.get("sizes") or ()]
 
     @property
-    def distribution(self) -> Distribution | None:
+    def distribution(self) -> Distribution:
         """How they are distributed; null if not all measured messages arrived."""
-        return None if self.get("distribution") is None else Distribution(self["distribution"])
+        return Distribution(self["distribution"])
 
 
 class MessageSize(dict[str, Any]):
@@ -1058,7 +1058,7 @@ class PointWarning(dict[str, Any]):
 
     @property
     def kind(self) -> str:
-        """What it is of: `credits`, `memory`, `head-of-line`, `short-run`, `coarse-series`, `fine-series`,
+        """What it is of: `fast-link`, `credits`, `memory`, `head-of-line`, `short-run`, `coarse-series`, `fine-series`,
         `no-timeline`, `starvation`, `not-monotone` or `unreceived`.
         """
         value: str = self["kind"]
@@ -1710,9 +1710,9 @@ class Quantities(dict[str, Any]):
         return [PointWarning(each) for each in self.get("warnings") or ()]
 
     @property
-    def notes(self) -> list[str | None]:
+    def notes(self) -> list[str | None] | None:
         """What the readers of files have left out or assumed, one sentence each. Left out if there is nothing."""
-        value: list[str | None] = self["notes"]
+        value: list[str | None] | None = self.get("notes")
         return value
 
     @property
