@@ -97,10 +97,10 @@ pub struct Design {
     pub wrongly_refused: BTreeSet<(Feature, Feature)>,
 }
 
-/// The needs of two features together: by choice the kinds that both need; none if they contradict one another.
-fn needs_of(factors: &BTreeMap<String, Factor>, pair: [&Feature; 2]) -> Option<BTreeMap<String, BTreeSet<String>>> {
+/// The needs of features together: by choice the kinds that all of them need; none if they contradict one another.
+fn needs_of(factors: &BTreeMap<String, Factor>, features: &[&Feature]) -> Option<BTreeMap<String, BTreeSet<String>>> {
     let mut needs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (path, level) in pair {
+    for (path, level) in features {
         let besides = NEEDS.iter().filter(|need| is_any_of(&(path.clone(), level.clone()), need.0));
         let besides = besides.map(|need| (need.1.to_owned(), need.2.split(' ').map(str::to_owned).collect()));
         let itself = [(path.clone(), BTreeSet::from([level.clone()]))];
