@@ -161,11 +161,12 @@ def _exact(found: Found) -> Iterable[Claim]:
             exact_load = found.exact(pattern, GROUP, size)
             load = found.value(f"saturation/{pattern}", GROUP, size.name, quantity="saturation_load")
             ratios.append((load / exact_load, RESOLUTION * size.estimate / exact_load))
-        if ratios:
-            here, interval = max(ratios, key=_farthest)
-            yield claim(f"saturation-{pattern} III", quote,
-                        f"{pattern}: searched saturation load over the exact bound (farthest from 1)", "1", here,
-                        Expect(ACCEPTED - interval, 1 + interval), interval=interval)  # fmt: skip
+        for end, bound in (("low", min), ("high", max)) if ratios else ():
+            here, interval = bound(ratios)
+            yield claim(f"saturation-{end}-{pattern} III", quote,
+                        f"{pattern}: searched saturation load over the exact bound ({bound.__name__}. over sizes)", "1", here,
+                        Expect(low=ACCEPTED - interval) if end == "low" else Expect(high=1 + interval),
+                        interval=interval)  # fmt: skip
 
 
 def _valiant_node(found: Found) -> Iterable[Claim]:
