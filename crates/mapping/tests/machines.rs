@@ -233,11 +233,46 @@ fn what_is_wrong_is_said_with_its_place() {
 }
 
 #[test]
+fn what_takes_a_parser_the_square_of_its_length_is_refused() {
+    // Would catch a file of a few megabytes that takes minutes: namespaces, entities, attributes, lists within lists, hosts.
+    let attributes: String = (0..600).map(|number| format!(" a{number}=\"1\"")).collect();
+    let nested = "- ".repeat(100);
+    for (name, text, what) in [
+        ("n.xml", "<topology>\n<object xmlns:a=\"b\"/></topology>".to_owned(), "`xmlns`"),
+        ("e.xml", "<!DOCTYPE t [<!ENTITY a \"b\">]><topology/>".to_owned(), "`<!ENTITY`"),
+        ("a.xml", format!("<topology{attributes}/>"), "more than 512 attributes"),
+        ("d.yaml", format!("- topology: a\n  tree:\n    {nested}x\n"), "nested deeper"),
+        ("b.yaml", format!("- topology: a\n  tree: {}\n", "[".repeat(100)), "nested deeper"),
+        ("h.conf", "SwitchName=a Nodes=n[0-700000]\nSwitchName=b Nodes=m[0-700000]\n".to_owned(), "names more than"),
+    ] {
+        let error = from_text(name, &text).expect_err("an error").to_string();
+        assert!(error.contains(what), "{name}: {error}");
+    }
+}
+
+#[test]
+fn switches_with_too_many_ports_are_named() {
+    // Would catch an error with the line of a text that nobody has written.
+    let error = from_text("wide.conf", "SwitchName=leaf7 Nodes=n[0-65535]\n").expect_err("too many ports").to_string();
+    assert!(error.contains("the switch leaf7 has 65536 ports"), "{error}");
+}
+
+#[test]
+fn a_cable_from_a_router_to_itself_is_left_out() {
+    // Would catch a refusal that names a line of another text.
+    let looped =
+        "c0-0c0s0a0l00(0:0:0) green -> c0-0c0s0a0l01(0:0:0)\nc0-0c0s0a0l01(0:0:0) green -> c0-0c0s0a0l00(0:0:0)\n";
+    let machine = from_text("looped.interconnect", looped).expect("a machine");
+    let notes = machine.about().notes.join(", ");
+    assert!(notes.contains("1 cable from a router to itself is left out"), "{notes}");
+}
+
+#[test]
 fn real_fabrics_are_read() {
     // Would catch what fixtures do not have. Counts are those of the files' description.
     if let Some(path) = data("ibnetdiscover.out") {
         let machine = read(&source(&path.display().to_string()));
-        // Of 582 adapters, 40 are the switches' aggregation nodes.
+        // 582 adapters, of which 40 are aggregation nodes.
         assert_eq!((machine.topology().routers(), machine.places()), (40, 542));
     }
     if let Some(path) = data("theta.interconnect") {

@@ -94,7 +94,7 @@ pub enum InputError {
     #[error("cannot be read: {0}")]
     Unreadable(String),
     /// It is larger than what is read of its kind.
-    #[error("is larger than {}, the most that is read of a {kind}", size(*.most))]
+    #[error("is larger than {}, the most that is read of its kind ({kind})", size(*.most))]
     TooLarge {
         /// The kind.
         kind: &'static str,
@@ -179,7 +179,7 @@ mod tests {
         let endless = EXPERIMENT.read(Path::new("/dev/zero"));
         assert_eq!(endless, Err(InputError::TooLarge { kind: "experiment", most: 4 << 20 }));
         let stream = TASK_GRAPH.read(Path::new("/dev/zero")).err().map(|error| error.to_string());
-        assert_eq!(stream.as_deref(), Some("is larger than 256 MiB, the most that is read of a task graph"));
+        assert_eq!(stream.as_deref(), Some("is larger than 256 MiB, the most that is read of its kind (task graph)"));
     }
 
     #[test]

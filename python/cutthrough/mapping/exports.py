@@ -186,7 +186,8 @@ def _hosts(mapping: Mapped, names: Sequence[str], homes: Homes) -> dict[int, str
     if lost:
         are = "node is on a host" if len(lost) == 1 else "nodes are on hosts"
         message = f"{len(lost)} {are} that the machine's file does not name (the first: {names[lost[0]]})"
-        raise refuse("hosts", message, help="`--hosts FILE` has the host of each node, a line each")
+        lines = "which all nodes are on, in one line" if is_one_host(homes) else "of each node, a line each"
+        raise refuse("hosts", message, help=f"`--hosts FILE` has the host {lines}")
     return {place: homes[place][0] or "" for place in used}
 
 
