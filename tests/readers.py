@@ -21,7 +21,7 @@ from cutthrough.cli.map_inputs import hosts_of, pairs_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["FORMATS", "SAMPLES", "Sample"]
+__all__ = ["FORMATS", "ROOT", "SAMPLES", "Sample"]
 
 ROOT = Path(__file__).parent.parent
 FORMATS = [name for _, _, formats in _core.INPUTS for name in formats]

@@ -15,7 +15,7 @@ import pytest
 from cutthrough import _core
 
 from . import fuzz_readers as fuzz
-from .readers import FORMATS, SAMPLES, Sample
+from .readers import FORMATS, ROOT, SAMPLES, Sample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +40,15 @@ def outcome(sample: Sample, folder: Path, content: bytes) -> Any:
 def test_every_format_has_a_sample() -> None:
     """Catches a new reader that no test knows, and a format of which the list has lost the reader."""
     assert sorted({sample.format for sample in SAMPLES}) == sorted(FORMATS)
+
+
+def test_the_reference_has_every_limit() -> None:
+    """Catches a kind of file, a format or a limit that the reference does not have."""
+    page = (ROOT / "docs" / "reference" / "files.md").read_text()
+    for name, most, formats in _core.INPUTS:
+        limit = f"{most >> 30} GiB" if most >= 1 << 30 else f"{most >> 20} MiB"
+        limit = limit if most < 1 << 50 else "no limit: read a window at a time"
+        assert f"| {name} | {limit} | {', '.join(formats)} |" in page
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=named)

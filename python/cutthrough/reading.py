@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING
 
 import cutthrough._core as _core
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LIMITS", "TooLargeError", "content", "given", "text"]
 
+#: The most bytes that are read of a pipe or a device.
+MOST_OF_STREAM = 256 << 20
 #: Bytes that are read at a time.
 WINDOW = 1 << 20
 #: The most bytes that are read of a file, by its kind.
@@ -32,8 +35,11 @@ def content(path: Path, kind: str) -> bytes:
     """
     limit, found = LIMITS[kind], bytearray()
     with path.open("rb") as file:
+        about = os.fstat(file.fileno())
         # That of a pipe is 0.
-        size = os.fstat(file.fileno()).st_size
+        size = about.st_size
+        if not stat.S_ISREG(about.st_mode):
+            limit = min(limit, MOST_OF_STREAM)
         # A read of `limit` bytes would allocate them all.
         while max(size, len(found)) <= limit and (window := file.read(WINDOW)):
             found += window
