@@ -166,7 +166,8 @@ def numbers_of(held: int | bytes) -> list[int]:
     """The numbers of a repeated field, packed or not."""
     if isinstance(held, int):
         return [held]
-    found, value, shift = [], 0, 0
+    found: list[int] = []
+    value, shift = 0, 0
     for byte in held:
         value, shift = value | (byte & 0x7F) << shift, shift + 7
         if byte < 0x80:

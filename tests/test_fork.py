@@ -39,7 +39,8 @@ def _loads(**sections: Any) -> list[float]:
 
 def _mapped() -> list[int]:
     found = ct.map_tasks(ct.TaskGraph("stencil:4x4x4"), ct.Machine("fat-tree:k=4,n=3"), budget=0.05)
-    return found.places.tolist()
+    places: list[int] = found.places.tolist()
+    return places
 
 
 WORK: dict[str, Callable[[], Any]] = {

@@ -13,7 +13,7 @@ FILE_KEYS: list[str]
 INPUTS: list[tuple[str, int, list[str]]]
 
 def read_together(path: str | PathLike[str]) -> list[Path]:
-    """The files that are read where one is named: of a trace of Chakra, those of all ranks and of their process groups."""
+    """The files that are read where one is named: of a trace of Chakra, those of all ranks and of process groups."""
 
 class ExperimentError(ValueError):
     """The experiment is wrong; `str()` is the whole message, with the line, the key and what is allowed."""

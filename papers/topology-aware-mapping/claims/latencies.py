@@ -87,7 +87,7 @@ def _contention(found: Found) -> Iterable[Claim]:
     """Figure 3: random pairs against near neighbours."""
     for machine in (BGP, XT3):
         for torus in TORI:
-            runs = [("wicon", machine, torus, pairs) for pairs in (NEAR, RANDOM)]
+            runs: list[tuple[str, ...]] = [("wicon", machine, torus, pairs) for pairs in (NEAR, RANDOM)]
             ratios = {
                 size: random["message_time_mean_ns"] / near["message_time_mean_ns"]
                 for size, near, random in _pairs(found, runs)

@@ -109,7 +109,7 @@ class Inputs:
 
 
 def _parts(path: Path) -> tuple[str, str]:
-    """A file's name before and from its extension on. That of a trace of Chakra has the rank: `.0.et`; of groups, `.groups.json`."""
+    """A file's name before its extension, and this: of traces of Chakra with the rank (`.0.et`) or `.groups.json`."""
     match path.name.rsplit(".", 2):
         case [stem, middle, ("et" | "json") as last] if middle.isdigit() or middle == "groups":
             return stem, f".{middle}.{last}"

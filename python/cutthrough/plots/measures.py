@@ -77,7 +77,9 @@ def _bars(axes: Axes, kinds: Sequence[str], held: Sequence[Mapping[str, Any]], c
         heights = [scale * (found["span_mean_ns"] or 0.0) for _, found in own]
         places = [place for place, _ in own]
         if is_wide:
-            axes.plot(places, [height or nan for height in heights], "o", color=f"C{number + colour}", label=shown(kind))
+            axes.plot(
+                places, [height or nan for height in heights], "o", color=f"C{number + colour}", label=shown(kind)
+            )
         else:
             axes.bar(places, heights, width=width, color=f"C{number + colour}", label=shown(kind))
         bounds += [(place, scale * found["bound_ns"]) for place, found in own if found["bound_ns"] is not None]
