@@ -164,7 +164,7 @@ def _exact(found: Found) -> Iterable[Claim]:
         for end, bound in (("low", min), ("high", max)) if ratios else ():
             here, interval = bound(ratios)
             yield claim(f"saturation-{end}-{pattern} III", quote,
-                        f"{pattern}: searched saturation load over the exact bound ({bound.__name__}. over sizes)", "1", here,
+                        f"{pattern}: searched saturation load over the exact bound ({bound.__name__}.)", "1", here,
                         Expect(low=ACCEPTED - interval) if end == "low" else Expect(high=1 + interval),
                         interval=interval)  # fmt: skip
 
