@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
@@ -82,3 +83,30 @@ def test_set_up_can_be_cancelled() -> None:
     cancel.start()
     with pytest.raises(_core.Cancelled):
         ct.load(**LONG).built().validate(0, progress)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes of POSIX")
+@pytest.mark.parametrize("what", ["experiment", "include", "topology", "graph"])
+def test_ctrl_c_ends_a_wait_for_a_pipe(what: str, small: Path) -> None:
+    """Catches a pipe that nobody writes to and that only a second signal, or another, ends."""
+    pipe = small.parent / "pipe"
+    os.mkfifo(pipe)
+    text = small.read_text(encoding="utf-8")
+    if what == "include":
+        small.write_text(f'include = "{pipe}"\n{text}', encoding="utf-8")
+    elif what == "topology":
+        small.write_text(
+            text.replace('kind = "fat-tree"\nk = 4\nn = 2', f'kind = "file"\npath = "{pipe}"'), encoding="utf-8"
+        )
+    words = {"experiment": ["check", pipe], "graph": ["map", "--graph", pipe, "--machine", "torus:2x2"]}.get(
+        what, ["check", small]
+    )
+    command = [sys.executable, "-m", "cutthrough.cli", *map(str, words)]
+    # A test in the background has the signal ignored, and so would what it starts.
+    reset = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, preexec_fn=reset) as started:  # noqa: PLW1509
+        time.sleep(2.0)
+        assert started.poll() is None
+        started.send_signal(signal.SIGINT)
+        _, said = started.communicate(timeout=30)
+    assert (started.returncode, b"Traceback" in said) == (130, False)

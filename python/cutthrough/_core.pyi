@@ -91,8 +91,11 @@ class Experiment:
         """One point as TOML, with every default written out; if `complete`, those of its network too."""
     def derived_keys(self, point: int) -> list[str]:
         """The keys of a point that are left out and follow from its network."""
-    def validate(self, point: int, progress: Progress | None = None) -> None:
-        """Builds a point and proves it free of deadlock, without simulating it. Raises ExperimentError."""
+    def validate(self, point: int, progress: Progress | None = None, threads: int = 0) -> None:
+        """Builds a point and proves it free of deadlock, without simulating it. Raises ExperimentError.
+
+        On a number of threads; 0 for as many as processors.
+        """
     def check(self, point: int) -> str:
         """JSON: sizes, cost and deadlock freedom of a point. Raises ExperimentError."""
     def called_back(self) -> list[str]:
@@ -101,7 +104,7 @@ class Experiment:
         """What the ranks of a point do, and the node of each, as 32-bit numbers. Raises ExperimentError."""
     def topology(self, point: int) -> Topology:
         """The shape of a point's machine. Raises ExperimentError."""
-    def analyze(self, point: int) -> tuple[str, bytes]:
+    def analyze(self, point: int, progress: Progress | None = None) -> tuple[str, bytes]:
         """JSON: channel loads of a point; and those of `Topology.channel_table`. Raises ExperimentError.
 
         The loads are 64-bit floats: shares of the channels' own bandwidths, per unit of offered load.
@@ -114,8 +117,8 @@ class Experiment:
     def run(self, point: int, threads: int, progress: Progress) -> tuple[str, bytes]:
         """JSON: what a point measures; and how much the channels of `Topology.channel_table` were used.
 
-        That is the share of time in which each sends, as 64-bit floats. Raises ExperimentError, RunError, Cancelled;
-        leaves the interpreter free.
+        That is the share of time in which each sends, as 64-bit floats. 0 threads stand for one that simulates, while
+        proofs take all processors. Raises ExperimentError, RunError, Cancelled; leaves the interpreter free.
         """
 
 @final

@@ -15,9 +15,11 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import cutthrough._core as _core
 import cutthrough.notebooks as notebooks
 import cutthrough.sweeps as sweeps
 from cutthrough.arrays import whole_number
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-    import cutthrough._core as _core
     from cutthrough.experiments import Source
     from cutthrough.results import Results
     from cutthrough.sweeps import Watcher
@@ -44,6 +45,8 @@ __all__ = ["Analysis", "analyze", "check", "load", "run"]
 
 #: The most points at once, and the most threads.
 MOST_WORKERS = 65_536
+#: Seconds between two looks at the progress of an analysis.
+TICK_S = 0.1
 
 
 @checked
@@ -52,7 +55,7 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
     *,
     set: Mapping[str, Any] | None = None,
     jobs: int = 0,
-    threads: int = 1,
+    threads: int | None = None,
     executor: Executor | None = None,
     directory: str | Path | None = None,
     fresh: bool = False,
@@ -65,8 +68,9 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
     Args:
         source: A file, its content as nested mappings, or an `Experiment`; without it, `sections` are the experiment.
         set: Dotted keys and values that replace those of the file, such as `{"workload.load": 0.5}`.
-        jobs: Points to run at once; 0 for as many as there are cores.
-        threads: Threads inside each point. The results are the same for any number.
+        jobs: Points to run at once; 0 for as many as there are cores, or one where `threads` is given.
+        threads: Threads of each point, and the most cores that it takes. Without it one thread simulates, and proofs
+            before take all cores. The results are the same for any number.
         executor: What runs the points instead of threads of this process: any executor of `concurrent.futures`, such as
             Dask's (`distributed.Client.get_executor()`) or mpi4py's (`mpi4py.futures.MPIPoolExecutor`). Workers need
             the same Cutthrough, and the files that the experiment reads at the same paths.
@@ -88,9 +92,8 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
         OSError: The directory cannot be written, or another run holds it.
         Interrupted: Ctrl-C was pressed; it holds the finished points.
     """
-    effort = sweeps.Effort(
-        whole_number("jobs", jobs, 0, MOST_WORKERS), whole_number("threads", threads, 1, MOST_WORKERS), executor
-    )
+    own = 0 if threads is None else whole_number("threads", threads, 1, MOST_WORKERS)
+    effort = sweeps.Effort(whole_number("jobs", jobs, 0, MOST_WORKERS), own, executor)
     experiment = built(source, set, **sections)
     watcher = watcher or notebooks.run_bar()
     chosen = None if points is None else points_of(points, len(json.loads(experiment.points())))
@@ -115,8 +118,10 @@ class Analysis(dict[str, Any]):
     `exact`, `without_acknowledgements`, `upper_bound`, or of an adaptive routing `even_spread`).
     """
 
-    def __init__(self, keys: Mapping[str, Any], experiment: _core.Experiment, index: int) -> None:
-        described, per_load = experiment.analyze(index)
+    def __init__(
+        self, keys: Mapping[str, Any], experiment: _core.Experiment, index: int, progress: _core.Progress | None = None
+    ) -> None:
+        described, per_load = experiment.analyze(index, progress)
         super().__init__({**keys, **json.loads(described)})
         self._place = (experiment, index)
         self._loads = doubles(per_load)
@@ -217,12 +222,25 @@ def check_points(experiment: _core.Experiment, watcher: sweeps.Watcher | None = 
     return found
 
 
-def analyze_points(experiment: _core.Experiment) -> list[Analysis]:
-    """As `analyze`, for a loaded experiment."""
+def analyze_points(experiment: _core.Experiment, watcher: sweeps.Watcher | None = None) -> list[Analysis]:
+    """As `analyze`, for a loaded experiment; notifies a watcher about ten times a second."""
     # Loads of channels are per unit of load: points that differ in the load have the same.
     first: dict[str, tuple[dict[str, Any], int]] = {}
     for index, point in enumerate(json.loads(experiment.points())):
         # Of several seeds the first stands for all.
         keys = {key: value for key, value in point["keys"].items() if key not in {"workload.load", "seed"}}
         first.setdefault(json.dumps(keys, sort_keys=True), (keys, index))
-    return [Analysis(keys, experiment, index) for keys, index in first.values()]
+    found: list[Analysis] = []
+    with ThreadPoolExecutor(1, thread_name_prefix="analysis") as pool:
+        for keys, index in first.values():
+            progress = _core.Progress()
+            future = pool.submit(Analysis, keys, experiment, index, progress)
+            try:
+                while wait([future], timeout=TICK_S).not_done:
+                    if watcher is not None:
+                        watcher.update(len(found) + progress.fraction, len(first), "analyzing")
+            except BaseException:
+                progress.cancel()
+                raise
+            found.append(future.result())
+    return found

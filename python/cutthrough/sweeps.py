@@ -39,19 +39,20 @@ class Effort:
     """How much of the machine a run may take, or what else runs its points.
 
     Attributes:
-        jobs: Points that run at once; 0 for as many as there are cores.
-        threads: Threads inside each point. The results are the same for any number.
+        jobs: Points that run at once; 0 for as many as there are cores, or one where the threads are given.
+        threads: Threads inside each point, which its proofs take too; 0 for one that simulates, while proofs take all
+            cores. The results are the same for any number.
         executor: What runs the points instead of threads of this process: any executor of `concurrent.futures`, whose
             workers may be other processes or machines. It decides how many run at once.
     """
 
     jobs: int = 0
-    threads: int = 1
+    threads: int = 0
     executor: Executor | None = None
 
     def workers(self, points: int) -> int:
         """The number of points to run at once."""
-        jobs = self.jobs or max(1, (os.cpu_count() or 1) // self.threads)
+        jobs = self.jobs or (1 if self.threads else os.cpu_count() or 1)
         return max(1, min(jobs, points))
 
 
@@ -161,7 +162,7 @@ def validate(jobs: Sequence[Job], effort: Effort) -> None:
     progress = _core.Progress()
     with ThreadPoolExecutor(effort.workers(len(jobs)), thread_name_prefix="check") as pool:
         try:
-            for _ in pool.map(lambda job: job.experiment.validate(job.index, progress), jobs):
+            for _ in pool.map(lambda job: job.experiment.validate(job.index, progress, effort.threads), jobs):
                 pass
         except BaseException:
             progress.cancel()

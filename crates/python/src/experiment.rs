@@ -14,7 +14,7 @@ use crate::mapping::numbers;
 use crate::programs::{Program, Runs};
 use crate::progress::Progress;
 use crate::topology::{Topology, doubles};
-use crate::watched::{self, watched};
+use crate::watched::{interruptible, watched};
 
 /// A checked experiment: one point, or the points of a sweep.
 #[pyclass(frozen, module = "cutthrough._core")]
@@ -67,23 +67,22 @@ impl Experiment {
     #[staticmethod]
     fn load(
         py: Python<'_>,
-        text: &str,
-        name: &str,
+        text: String,
+        name: String,
         base_dir: PathBuf,
         overrides: Vec<(String, String)>,
     ) -> PyResult<Self> {
-        let (text, name, own) = (text.to_owned(), name.to_owned(), overrides.clone());
-        let loaded = watched::read(py, move || sim::Experiment::load(&text, &name, &base_dir, &own))?;
-        let inner = loaded.map_err(|error| wrong(&error))?;
-        Self::of(py, inner, overrides)
+        let own = overrides.clone();
+        let inner = interruptible(py, move || sim::Experiment::load(&text, &name, &base_dir, &own))?;
+        Self::of(py, inner.map_err(|error| wrong(&error))?, overrides)
     }
 
     /// Reads a file; paths in it start from its folder.
     #[staticmethod]
     fn read(py: Python<'_>, path: PathBuf, overrides: Vec<(String, String)>) -> PyResult<Self> {
         let own = overrides.clone();
-        let inner = watched::read(py, move || sim::Experiment::read(&path, &own))?.map_err(|error| wrong(&error))?;
-        Self::of(py, inner, overrides)
+        let inner = interruptible(py, move || sim::Experiment::read(&path, &own))?;
+        Self::of(py, inner.map_err(|error| wrong(&error))?, overrides)
     }
 
     /// What `load` makes the same experiment from, in another process too: text, name, base directory and overrides.
@@ -161,12 +160,10 @@ impl Experiment {
 
     /// The shape of a point's machine.
     fn topology(&self, py: Python<'_>, point: usize) -> PyResult<Topology> {
-        let point = self.point(point)?;
-        let base = self.inner.base_dir();
-        let built = py
-            .detach(|| mapping::build_topology(&point.spec.topology, base))
-            .map_err(|error| wrong_topology(error.key, &error))?;
-        Ok(Topology::of(point.spec.topology.clone(), built))
+        let spec = self.point(point)?.spec.topology.clone();
+        let (own, base) = (spec.clone(), self.inner.base_dir().to_owned());
+        let built = interruptible(py, move || mapping::build_topology(&own, &base))?;
+        Ok(Topology::of(spec, built.map_err(|error| wrong_topology(error.key, &error))?))
     }
 
     /// The names of its programs that are called back: no file can say them.

@@ -1,6 +1,6 @@
 //! Shapes of machines, as Python asks them.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyIndexError;
@@ -10,6 +10,7 @@ use topology::{ChannelClass, ChannelSource, Channels, Endpoint, NetworkSpec};
 use units::{ChannelId, NodeId, PortId, RouterId};
 
 use crate::errors::{wrong_key, wrong_topology};
+use crate::watched::interruptible;
 
 /// A machine's shape, from a shorthand (`torus:8x8x8`) or a table as JSON.
 #[pyclass(frozen, module = "cutthrough._core")]
@@ -119,15 +120,15 @@ impl Topology {
 #[pymethods]
 impl Topology {
     #[new]
-    fn new(shape: &str, base_dir: &str) -> PyResult<Self> {
+    fn new(py: Python<'_>, shape: &str, base_dir: PathBuf) -> PyResult<Self> {
         let spec: NetworkSpec = if shape.starts_with('{') {
             serde_json::from_str(shape).map_err(|error| wrong_topology("", &unplaced(&error)))?
         } else {
             shape.parse().map_err(|error: topology::TopologyError| wrong_topology(error.key, &error))?
         };
-        let inner =
-            mapping::build_topology(&spec, Path::new(base_dir)).map_err(|error| wrong_topology(error.key, &error))?;
-        Ok(Self { spec: Some(spec), inner })
+        let own = spec.clone();
+        let inner = interruptible(py, move || mapping::build_topology(&own, &base_dir))?;
+        Ok(Self { spec: Some(spec), inner: inner.map_err(|error| wrong_topology(error.key, &error))? })
     }
 
     /// JSON: the table of `[topology]`; null for a machine that was read from a file of another kind.
@@ -240,8 +241,9 @@ impl Topology {
 
     /// A routing of this topology as a table: layers, columns, ports of an entry, what the columns are, how ties are
     /// resolved; and 32-bit integers: the ports, the classes and the next layers by layer, router and destination.
-    fn routing_table<'py>(&self, py: Python<'py>, routing: &str, base_dir: &str) -> PyResult<Tabled<'py>> {
-        let table = py.detach(|| sim::routing_table(&*self.inner, routing, Path::new(base_dir)));
+    fn routing_table<'py>(&self, py: Python<'py>, routing: String, base_dir: PathBuf) -> PyResult<Tabled<'py>> {
+        let own = self.inner.clone();
+        let table = interruptible(py, move || sim::routing_table(&*own, &routing, &base_dir))?;
         let table = table.map_err(|error| wrong_key(&error))?;
         let arrays = [&table.ports, &table.classes, &table.next_layers];
         let [ports, classes, next_layers] = arrays.map(|values| integers(py, values.iter().copied()));

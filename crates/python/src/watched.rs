@@ -56,8 +56,8 @@ pub fn watched<T: Send + 'static>(
     }
 }
 
-/// Reads files with the interpreter free: Ctrl-C ends the wait for a pipe that nobody writes to.
-pub fn read<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
+/// Does some work that reads files, with the interpreter free: a signal ends a wait for a pipe that nobody writes to.
+pub fn interruptible<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
     watched(py, &sim::Progress::new(), work)
 }
 

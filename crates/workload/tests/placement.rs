@@ -134,6 +134,13 @@ fn placed_patterns_send_what_their_tasks_do_and_keep_inside_what_stays() {
                 let shares = nodes.distribution(src);
                 assert!(shares.is_sorted_by(|one, other| one.0 < other.0), "{shares:?}");
                 assert!(shares.iter().all(|&(dst, _)| dst != src));
+                let spread = nodes.spread(src);
+                for dst in (0..72).map(NodeId) {
+                    let of =
+                        |list: &[(NodeId, f64)]| list.iter().filter(|own| own.0 == dst).map(|own| own.1).sum::<f64>();
+                    let (found, expected) = (spread.everyone + of(&spread.besides), of(&shares));
+                    assert!((found - expected).abs() < 1e-12, "{spec:?} {src} to {dst}: {found} not {expected}");
+                }
                 let leaves = |task: TaskId| -> f64 {
                     let shares = tasks.distribution(task).into_iter();
                     shares.filter(|&(dst, _)| place.node(dst) != src).map(|(_, share)| share).sum()

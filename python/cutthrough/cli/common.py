@@ -51,22 +51,24 @@ JobsOption = Annotated[
 ]
 
 
-def _note_threads(threads: int) -> int:
+def _note_threads(threads: int | None) -> int | None:
     """Says so where there are more threads than processors, which makes a run slower."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if threads > max(processors, FEW_THREADS):
+    if threads is not None and threads > max(processors, FEW_THREADS):
         complain(f"note: --threads {threads}: this machine has {processors} processors, and more threads are slower")
     return threads
 
 
 ThreadsOption = Annotated[
-    int,
+    int | None,
     typer.Option(
         "--threads",
         min=1,
         max=1024,
         callback=_note_threads,
-        help="Threads that simulate each point; results do not depend on it. Proofs before a run use all processors.",
+        help="Threads of each point, and the most processors that it takes; without `--jobs` points then run one at a "
+        "time. Results do not depend on it.",
+        show_default="1, and all processors for proofs before the run",
     ),
 ]
 

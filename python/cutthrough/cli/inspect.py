@@ -111,7 +111,9 @@ def analyze(
     needs_folder(context, out_directory, "--out")
     if out_directory is not None:
         folder_target(out_directory)
-    analyses = api.analyze_points(experiments.read_file(file, parse_sets(set_)))
+    experiment = experiments.read_file(file, parse_sets(set_))
+    with Bar(LINE_S) as bar:
+        analyses = api.analyze_points(experiment, bar)
     paths = _save(analyses, out_directory, Pictures(plots, formats)) if out_directory else []
     if json_output:
         print_json({"version": _core.__version__, "points": analyses})

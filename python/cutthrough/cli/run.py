@@ -71,7 +71,7 @@ def run(
     set_: SetOption = [],  # noqa: B006  (typer copies it)
     out_directory: OutOption = None,
     jobs: JobsOption = 0,
-    threads: ThreadsOption = 1,
+    threads: ThreadsOption = None,
     saturation: Annotated[
         bool, typer.Option("--saturation", help="Search the load at which each point saturates, by bisection.")
     ] = False,
@@ -115,7 +115,7 @@ def run(
     with Signals() as signals, workers(dask) as executor, hold(directory, experiment, fresh) as folder:
         try:
             with Bar() as bar:
-                results = sweeps.run(experiment, sweeps.Effort(jobs, threads, executor), bar, folder, chosen)
+                results = sweeps.run(experiment, sweeps.Effort(jobs, threads or 0, executor), bar, folder, chosen)
             ended = False
         except Interrupted as interrupted:
             results, ended = interrupted.results, True

@@ -9,7 +9,7 @@ use workload::tasks::{self, ArcList, GraphError, GraphSpec};
 
 use super::{numbers, wrong, wrong_in};
 use crate::topology::words;
-use crate::watched;
+use crate::watched::interruptible;
 
 /// What the tasks of an application send to one another in a step.
 #[pyclass(frozen, module = "cutthrough._core")]
@@ -29,10 +29,9 @@ fn copies(graphs: &[PyRef<'_, TaskGraph>]) -> Vec<tasks::TaskGraph> {
 impl TaskGraph {
     /// From a shorthand or a file.
     #[staticmethod]
-    fn read(py: Python<'_>, graph: &str, base_dir: &str, seed: u64) -> PyResult<Self> {
-        let (graph, folder) = (graph.to_owned(), PathBuf::from(base_dir));
-        let read = move || graph.parse::<GraphSpec>().and_then(|spec| spec.build(&folder, seed));
-        let made = watched::read(py, read)?;
+    fn read(py: Python<'_>, graph: String, base_dir: PathBuf, seed: u64) -> PyResult<Self> {
+        let read = move || graph.parse::<GraphSpec>().and_then(|spec| spec.build(&base_dir, seed));
+        let made = interruptible(py, read)?;
         made.map(|inner| Self { inner }).map_err(|error| raise(&error))
     }
 

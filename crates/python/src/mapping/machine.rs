@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{wrong_at, wrong_in};
 use crate::topology::{Topology, for_pairs};
-use crate::watched;
+use crate::watched::interruptible;
 
 /// A topology with cores and an allocation.
 #[pyclass(frozen, module = "cutthrough._core")]
@@ -64,11 +64,10 @@ impl Machine {
         rank_order: &str,
         allocation: Option<&str>,
         node: Option<&str>,
-        base_dir: &str,
+        base_dir: PathBuf,
     ) -> PyResult<Self> {
         let source = source(machine, cores, rank_order, allocation, node)?;
-        let folder = PathBuf::from(base_dir);
-        let read = watched::read(py, move || source.read(&folder))?;
+        let read = interruptible(py, move || source.read(&base_dir))?;
         read.map(|inner| Self { inner }).map_err(|error| raise(&error))
     }
 
@@ -85,7 +84,7 @@ impl Machine {
     ) -> PyResult<Self> {
         let source = source(name, cores, rank_order, allocation, node)?;
         let (shape, spec) = (topology.inner.clone(), topology.spec.clone());
-        let made = watched::read(py, move || source.of_topology(shape, spec, Path::new(".")))?;
+        let made = interruptible(py, move || source.of_topology(shape, spec, Path::new(".")))?;
         made.map(|inner| Self { inner }).map_err(|error| raise(&error))
     }
 

@@ -20,7 +20,7 @@ use workload::schedule::{Schedule, goal};
 
 use crate::errors::Parts;
 use crate::mapping::numbers;
-use crate::watched;
+use crate::watched::interruptible;
 
 pub use called::Runs;
 
@@ -99,9 +99,8 @@ impl Program {
 
     /// From a trace, whose wildcard receives are such again or not, and whose calculations take so many times their time.
     #[staticmethod]
-    fn of_trace(py: Python<'_>, path: &str, wildcards: bool, compute_scale: f64) -> PyResult<Self> {
-        let path = path.to_owned();
-        let opened = watched::read(py, move || trace::open(&path, wildcards, compute_scale))?;
+    fn of_trace(py: Python<'_>, path: String, wildcards: bool, compute_scale: f64) -> PyResult<Self> {
+        let opened = interruptible(py, move || trace::open(&path, wildcards, compute_scale))?;
         let trace = opened.map_err(|message| wrong(&message))?;
         Ok(Self::from(Written::Trace(Arc::new(trace))))
     }
@@ -111,13 +110,12 @@ impl Program {
     #[staticmethod]
     fn of_chakra(
         py: Python<'_>,
-        path: &str,
+        path: String,
         compute_scale: f64,
         ops_per_second: Option<f64>,
         groups: BTreeMap<String, Vec<u32>>,
     ) -> PyResult<Self> {
-        let path = path.to_owned();
-        let read = watched::read(py, move || chakra::open(&path, compute_scale, ops_per_second, groups))?;
+        let read = interruptible(py, move || chakra::open(&path, compute_scale, ops_per_second, groups))?;
         let (calls, facts) = read.map_err(|message| wrong(&message))?;
         Ok(Self { traces: Some(facts), ..Self::of(calls)? })
     }
@@ -235,7 +233,7 @@ pub fn collective_names() -> (Vec<(&'static str, Vec<&'static str>)>, Vec<&'stat
 #[pyfunction]
 pub fn join_trace<'py>(py: Python<'py>, folder: &str, path: &str) -> PyResult<Bound<'py, PyDict>> {
     let (from, path) = (PathBuf::from(folder), PathBuf::from(path));
-    let joined = watched::read(py, move || join(&from, &path))?;
+    let joined = interruptible(py, move || join(&from, &path))?;
     trace::joined(py, &joined.map_err(|error| wrong(&format!("{folder}: {error}")))?)
 }
 

@@ -178,10 +178,12 @@ pub(crate) fn distances(
     let mut distances = vec![UNREACHED; topology.routers() as usize];
     distances[start.index()] = 0;
     let mut queue = std::collections::VecDeque::from([start]);
-    while let Some(router) = queue.pop_front() {
+    let mut left = topology.routers() - 1;
+    while let Some(router) = queue.pop_front().filter(|_| left > 0) {
         for (port, next) in neighbours(topology, router) {
             if distances[next.index()] == UNREACHED && may(router, port, next) {
                 distances[next.index()] = distances[router.index()] + 1;
+                left -= 1;
                 queue.push_back(next);
             }
         }

@@ -9,10 +9,10 @@ use std::fmt::Write as _;
 use sim::SystemError;
 use toml::Table;
 
-use crate::{build, map_alone};
 use crate::generate::{ANY, Generator, Random};
 use crate::shape::{Factor, factors, file_shape};
 use crate::values::Strata;
+use crate::{build, map_alone};
 
 /// A factor and its level.
 pub type Feature = (String, String);
@@ -56,9 +56,17 @@ const NEEDS: &[(&str, &str, &str)] = &[
 
 /// Pairs that are refused whatever else an experiment has: features of the first go with none of the second, and why.
 const REFUSED: &[(&str, &str, &str)] = &[
-    ("topology=flat", "router* routing* workload.pacer=* link.ejection=*", "a flat network has neither routers nor packets"),
+    (
+        "topology=flat",
+        "router* routing* workload.pacer=* link.ejection=*",
+        "a flat network has neither routers nor packets",
+    ),
     ("topology=flat", "in_switch*", "a flat network has no switches"),
-    ("workload=collective workload.fanout* workload.late* workload.include_self=*", "placement.processes_per_node=*", "its groups are of nodes"),
+    (
+        "workload=collective workload.fanout* workload.late* workload.include_self=*",
+        "placement.processes_per_node=*",
+        "its groups are of nodes",
+    ),
 ];
 
 /// Whether a text has a form, in which `*` stands for any text.
@@ -178,7 +186,16 @@ pub fn design(seed: u64, most: usize) -> Design {
         let place = generator.random.below(open.len());
         let pair = open[place].clone();
         if std::env::var_os("DEBUG").is_some() {
-            println!("TRY {}={} {}={} files {} covered {} cpu {}", pair.0.0, pair.0.1, pair.1.0, pair.1.1, design.files.len(), design.covered.len(), std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default().trim());
+            println!(
+                "TRY {}={} {}={} files {} covered {} cpu {}",
+                pair.0.0,
+                pair.0.1,
+                pair.1.0,
+                pair.1.1,
+                design.files.len(),
+                design.covered.len(),
+                std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default().trim()
+            );
         }
         let mut pins = vec![&pair.0, &pair.1];
         if !tries.contains_key(&pair) {
