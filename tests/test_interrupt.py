@@ -89,7 +89,7 @@ def test_set_up_can_be_cancelled() -> None:
 @pytest.mark.parametrize("what", ["experiment", "include", "topology", "graph"])
 def test_ctrl_c_ends_a_wait_for_a_pipe(what: str, small: Path) -> None:
     """Catches a pipe that nobody writes to and that only a second signal, or another, ends."""
-    pipe = small.parent / "pipe"
+    pipe = small.parent / "pipe.csv"
     os.mkfifo(pipe)
     text = small.read_text(encoding="utf-8")
     if what == "include":
@@ -98,7 +98,7 @@ def test_ctrl_c_ends_a_wait_for_a_pipe(what: str, small: Path) -> None:
         small.write_text(
             text.replace('kind = "fat-tree"\nk = 4\nn = 2', f'kind = "file"\npath = "{pipe}"'), encoding="utf-8"
         )
-    words = {"experiment": ["check", pipe], "graph": ["map", "--graph", pipe, "--machine", "torus:2x2"]}.get(
+    words = {"experiment": ["check", pipe], "graph": ["map", "--graph", f"file:{pipe}", "--machine", "torus:2x2"]}.get(
         what, ["check", small]
     )
     command = [sys.executable, "-m", "cutthrough.cli", *map(str, words)]
