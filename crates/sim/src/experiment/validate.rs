@@ -5,7 +5,7 @@ use std::fmt::Display;
 use units::Bytes;
 
 use super::error::ConfigError;
-use super::schema::{Bounds, Choice, Key, ListShape, Name, Quantity, Shape, TableShape, file_shape};
+use super::schema::{Bounds, Choice, Key, Kind, ListShape, Name, Quantity, Shape, TableShape, file_shape};
 use super::span::Place;
 use super::tree::{Entry, Node, Table, Value};
 
@@ -188,7 +188,8 @@ impl Validator {
         let tag_path = format!("{path}.{}", choice.tag);
         let Some(Entry { node, .. }) = table.get(&choice.tag) else {
             let message = format!("missing key `{}` in [{path}]", choice.tag);
-            return self.fault(ConfigError::new(place, tag_path, message).allowing("", names()));
+            let fault = ConfigError::new(place, tag_path, message).allowing("", names());
+            return self.fault(fault.or_help(&fitting(choice, table)));
         };
         let Some(written) = node.as_text() else {
             let message = format!("`{tag_path}` must be a string, not {}", node.what());
@@ -333,6 +334,17 @@ fn number_in(text: &str) -> Option<String> {
             share.to_string()
         }),
         None => text.parse::<f64>().ok().filter(|number| number.is_finite()).map(|_| text.to_owned()),
+    }
+}
+
+/// Which kinds have all keys that a table without a kind has; nothing if none has, or none is written.
+fn fitting(choice: &Choice, table: &Table) -> String {
+    let has = |kind: &&Kind, key: &str| kind.table.keys.iter().any(|own| own.name == key);
+    let fits = |kind: &&Kind| table.entries.iter().all(|entry| has(kind, &entry.key));
+    let kinds: Vec<&Name> = choice.kinds.iter().filter(fits).map(|kind| &kind.name).collect();
+    match table.entries.first() {
+        Some(entry) if !kinds.is_empty() => format!("`{}` goes with {} = {}", entry.key, choice.tag, one_of(kinds)),
+        _ => String::new(),
     }
 }
 

@@ -149,6 +149,9 @@ fn a_routing_without_a_kind_is_that_of_the_topology() {
     let routing = kind(&file, &[("routing.vc_rule", "single")]);
     assert_eq!((&routing["kind"], &routing["ties"]), (&"shortest-path".into(), &"random".into()));
     assert_eq!(kind(&file, &[("routing.ties", "least-loaded")])["ties"], "least-loaded");
+    // Where there is no default, the kinds that have the key are named.
+    let error = load_with(BASE, &[("workload.pacer.window", "64 KiB")]).unwrap_err();
+    assert_eq!(error.help.as_deref(), Some("`window` goes with kind = \"window\""));
     // A key that the default does not have is refused by name.
     let error = load_with(BASE, &[("routing.ties", "random")]).unwrap_err();
     assert!(error.message.contains("unknown key `ties` in [routing] of kind \"adaptive-up-down\""), "{error}");
