@@ -15,7 +15,7 @@ use crate::values::Strata;
 use crate::{build, map_alone};
 
 /// A factor and its level.
-pub type Feature = (String, String);
+type Feature = (String, String);
 
 /// What features need besides, which the schema does not say: a feature, a key, and its levels. A feature is written `path=level`; `*`
 /// stands for any text, and a `-` before it takes it out again.
@@ -33,6 +33,8 @@ const NEEDS: &[(&str, &str, &str)] = &[
     ),
     ("placement=namd-*", "workload.graph", "namd:3x3x3"),
     ("placement=prisms", "workload.graph", "openatom:water-32"),
+    ("placement=prisms", "topology", "torus mesh"),
+    ("nic.registration=*", "nic.eager_limit", "*"),
     ("workload.pattern=shift", "workload.pattern.offset", "*"),
     ("nic.pio=*", "nic.pio.limit", "*"),
     ("nic.pio=*", "nic.dma", "there"),
@@ -56,12 +58,9 @@ const NEEDS: &[(&str, &str, &str)] = &[
 
 /// Pairs that are refused whatever else an experiment has: features of the first go with none of the second, and why.
 const REFUSED: &[(&str, &str, &str)] = &[
-    (
-        "topology=flat",
-        "router* routing* workload.pacer=* link.ejection=*",
-        "a flat network has neither routers nor packets",
-    ),
+    ("topology=flat", "router* routing* workload.pacer=* link.*", "a flat network has neither routers nor packets"),
     ("topology=flat", "in_switch*", "a flat network has no switches"),
+    ("workload.pacer=window", "topology.planes=*", "a pacer holds back what a node sends by its only link"),
     (
         "workload=collective workload.fanout* workload.late* workload.include_self=*",
         "placement.processes_per_node=*",
@@ -139,7 +138,7 @@ fn features_of(factors: &BTreeMap<String, Factor>) -> Vec<Feature> {
 }
 
 /// All pairs of features of different factors that do not contradict one another.
-pub fn pairs(factors: &BTreeMap<String, Factor>) -> BTreeSet<(Feature, Feature)> {
+fn pairs(factors: &BTreeMap<String, Factor>) -> BTreeSet<(Feature, Feature)> {
     let features = features_of(factors);
     let mut pairs = BTreeSet::new();
     for (number, one) in features.iter().enumerate() {
@@ -155,9 +154,12 @@ pub fn pairs(factors: &BTreeMap<String, Factor>) -> BTreeSet<(Feature, Feature)>
 /// Repairs of an experiment before another one is drawn.
 const REPAIRS: usize = 30;
 
-/// An experiment that is accepted, with the generator's pins if any is found.
-pub fn accepted(generator: &mut Generator<'_>) -> Result<Table, SystemError> {
-    generator.banned.clear();
+/// Draws an experiment with the generator's pins, and repairs it until it is accepted.
+///
+/// # Errors
+/// The last refusal.
+fn accepted(generator: &mut Generator<'_>) -> Result<Table, SystemError> {
+    ban_beside_pins(generator);
     let mut file = generator.experiment();
     for _ in 0..REPAIRS {
         match build(&file) {
@@ -169,7 +171,18 @@ pub fn accepted(generator: &mut Generator<'_>) -> Result<Table, SystemError> {
 }
 
 /// How a design is drawn: short runs.
-pub const SHORT: Strata = Strata { sections: 35, keys: 10, short: true, extreme: 0 };
+const SHORT: Strata = Strata { sections: 35, keys: 10, short: true, extreme: 0 };
+
+/// Bans the levels that are refused beside the pins.
+fn ban_beside_pins(generator: &mut Generator<'_>) {
+    generator.banned.clear();
+    for (levels, others, _) in REFUSED {
+        if generator.pins.iter().any(|(path, level)| is_any_of(&(path.clone(), level.clone()), others)) {
+            let exact = levels.split(' ').filter(|form| !form.contains('*')).filter_map(|form| form.split_once('='));
+            generator.banned.extend(exact.map(|(path, level)| (path.to_owned(), level.to_owned())));
+        }
+    }
+}
 
 /// Draws a design of at most `most` experiments.
 pub fn design(seed: u64, most: usize) -> Design {
@@ -185,18 +198,6 @@ pub fn design(seed: u64, most: usize) -> Design {
     while !open.is_empty() && design.files.len() < most {
         let place = generator.random.below(open.len());
         let pair = open[place].clone();
-        if std::env::var_os("DEBUG").is_some() {
-            println!(
-                "TRY {}={} {}={} files {} covered {} cpu {}",
-                pair.0.0,
-                pair.0.1,
-                pair.1.0,
-                pair.1.1,
-                design.files.len(),
-                design.covered.len(),
-                std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default().trim()
-            );
-        }
         let mut pins = vec![&pair.0, &pair.1];
         if !tries.contains_key(&pair) {
             add_pins(&mut pins, &features, &factors, &design, &mut generator.random);
@@ -208,11 +209,7 @@ pub fn design(seed: u64, most: usize) -> Design {
         let is_hopeless = *count >= TRIES;
         let found = match accepted(&mut generator) {
             Ok(found) => found,
-            Err(error) => {
-                println!(
-                    "FAIL {}={} {}={} :: {}: {}",
-                    pair.0.0, pair.0.1, pair.1.0, pair.1.1, error.key, error.message
-                );
+            Err(_) => {
                 if is_hopeless {
                     open.swap_remove(place);
                 }
@@ -277,7 +274,7 @@ const CANDIDATES: usize = 100;
 const TRIES: u32 = 4;
 
 /// Pairs that a design has not got, counted by the features that have most of them.
-pub fn uncovered(design: &Design) -> String {
+fn uncovered(design: &Design) -> String {
     let mut text = String::new();
     let missing: Vec<_> = design.allowed.difference(&design.covered).collect();
     let mut counts: BTreeMap<&Feature, usize> = BTreeMap::new();
@@ -290,7 +287,7 @@ pub fn uncovered(design: &Design) -> String {
     for ((path, level), count) in counts.iter().take(40) {
         let _ = writeln!(text, "{count} {path}={level}");
     }
-    for ((a, b), (c, d)) in missing.iter().take(3000) {
+    for ((a, b), (c, d)) in missing.iter().take(60) {
         let _ = writeln!(text, "  {a}={b} {c}={d}");
     }
     text
@@ -304,10 +301,10 @@ pub fn report(design: &Design) -> String {
 }
 
 #[test]
+#[ignore = "long: make test-long"]
 fn the_design_covers_the_pairs() {
     // Would catch a kind, a section or a count that no drawn experiment has together with another: no test of the design has it then.
-    let most = std::env::var("DESIGN").ok().and_then(|most| most.parse().ok()).unwrap_or(usize::MAX);
-    let found = design(crate::seed(), most);
+    let found = design(crate::seed(), usize::MAX);
     println!("{}", report(&found));
     assert!(found.wrongly_refused.is_empty(), "accepted, though `REFUSED` has them: {:?}", found.wrongly_refused);
     assert!(found.covered.len() * 100 >= found.allowed.len() * 95, "{}\n{}", report(&found), uncovered(&found));
