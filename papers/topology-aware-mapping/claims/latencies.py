@@ -11,7 +11,7 @@ from cutthrough.reproduce import Expect, claim
 from .runs import BGP, NAMES, NEAR, RANDOM, TORI, XT3
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from cutthrough.points import Point
     from cutthrough.reproduce import Claim
@@ -76,7 +76,7 @@ def _spread(found: Found) -> Iterable[Claim]:
                         min(grown), Expect.above(1))  # fmt: skip
 
 
-def _pairs(found: Found, runs: list[tuple[str, ...]]) -> Iterator[tuple[int, Point, Point]]:
+def _pairs(found: Found, runs: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, Point, Point]]:
     """Message size by size, the points of two runs."""
     if all(found.has(*run) for run in runs):
         for first, second in zip(*(found.of(*run) for run in runs), strict=True):

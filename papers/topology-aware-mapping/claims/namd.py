@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .found import Found
 
 #: Tables 3 and 4, in milliseconds by scheme and number of nodes.
-TABLES = {
+TABLES: dict[str, dict[str, tuple[float, ...]]] = {
     BGP: {
         OBLIVIOUS: (13.93, 7.96, 5.40, 5.31),
         PATCHES: (13.85, 7.87, 4.57, 3.07, 2.33, 1.74),
