@@ -13,6 +13,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     matrix_heading(bytes, &mut notes).map_err(|(line, message)| GraphError::at(line, message))?;
     let mut arcs = ArcList::new(0);
     let (mut width, mut row, mut last) = (0_u64, 0_u64, 1);
+    // Reported if the matrix is square: what is none may be a list of pairs.
+    let mut looped = None;
     for (place, line) in rows(bytes) {
         let values = words(line).map(|word| amount(word, place)).collect::<Result<Vec<u64>, _>>()?;
         if width == 0 {
@@ -26,7 +28,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
         }
         for (column, &amount) in (0_u64..).zip(&values).filter(|&(_, &amount)| amount > 0) {
             if column == row {
-                return Err(loops(row, place));
+                looped.get_or_insert((row, place));
+                continue;
             }
             arcs.add(row as u32, column as u32, amount, 1);
         }
@@ -35,6 +38,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     }
     if row != width || width == 0 {
         return Err(GraphError::at(last, format!("the matrix has {row} rows and {width} columns; it must be square")));
+    }
+    if let Some((task, place)) = looped {
+        return Err(loops(task, place));
     }
     Ok(TaskGraph { notes: notes.sentences().to_vec(), ..TaskGraph::new("matrix", arcs.build()) })
 }
