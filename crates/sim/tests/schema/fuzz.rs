@@ -64,7 +64,6 @@ fn fuzz(experiments: u64) {
 }
 
 #[test]
-#[ignore = "not run to its end yet"]
 fn three_hundred_experiments_are_accepted_or_refused() {
     // Would catch a panic, an endless check and a value that no validation looks at.
     fuzz(300);

@@ -63,7 +63,6 @@ fn compare_first(most: usize) {
 }
 
 #[test]
-#[ignore = "not run to its end yet"]
 fn any_number_of_threads_gives_the_same_bytes() {
     // Would catch an order of deliveries, messages or draws that the division over threads decides, in any pair of kinds and sections: packets of
     // two planes that reach a node at the instant at which its ranks post receives were one.
