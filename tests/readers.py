@@ -317,7 +317,12 @@ RESULTS = {
     "seed": 1,
     "axes": ["workload.load"],
     "complete": True,
-    "points": [{"workload.load": 0.1, "seed": 1, "accepted_load": 0.1}],
+    "points": [
+        {"workload.load": 0.1, "seed": 1, "accepted_load": 0.1}
+        | dict.fromkeys(("offered_load", "nic_overhead_ns", "packets", "packet_hops", "warm_up_ns", "wall_s"), 1)
+        | dict.fromkeys(("measured_ns", "sim_time_ns"), 1)
+        | dict.fromkeys(("saturated", "steady", "converged", "drained"), False)
+    ],
 }
 
 SAMPLES = [

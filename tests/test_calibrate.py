@@ -102,7 +102,7 @@ def test_tables_of_both_directions_are_fitted(tmp_path: Path, kind: str) -> None
     path = tmp_path / "table.txt"
     path.write_text(printed("osu-latency") + "\n" + printed("osu-bibw") if kind == "osu-bibw" else printed(kind))
     tables = calibrate.read(path)
-    assert tables[-1].kind == kind
+    assert kind in {table.kind for table in tables}
     fit = calibrate.calibrate(tables, "loggp", latency="300 ns", keep=["rendezvous", "registration.time"])
     found = {value.part.key: value.value for value in fit.values}
     assert fit.max_error < 0.03

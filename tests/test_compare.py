@@ -90,7 +90,7 @@ def test_the_settings_that_differ_are_named() -> None:
 def test_results_are_compared_with_results() -> None:
     """Catches an error from inside, where a path was given."""
     other: Any = "results/b"
-    with pytest.raises(TypeError, match="not with str"):
+    with pytest.raises(TypeError, match="is of type Results"):
         results([], []).compare(other)
 
 

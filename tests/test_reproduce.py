@@ -177,7 +177,8 @@ def test_counts_of_claims() -> None:
 def test_claims_name_what_was_fitted_and_quote_little() -> None:
     """Catches a fitted constant without a name, a claim without a quote, and sentences that are quoted whole."""
     quotes: list[dict[str, Any]] = [{"quote": "word " * 16}, {"quote": ""}]
-    for wrong in ({"basis": Basis.FITTED}, {"basis": Basis.SET_UP}, {"note": "a key"}, *quotes):
+    bases: list[dict[str, Any]] = [{"basis": Basis.FITTED}, {"basis": Basis.SET_UP}, {"note": "a key"}]
+    for wrong in (*bases, *quotes):
         with pytest.raises(ValueError, match="claim x"):
             made(0.0, **wrong)
 

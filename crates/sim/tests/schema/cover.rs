@@ -58,7 +58,11 @@ const NEEDS: &[(&str, &str, &str)] = &[
 
 /// Pairs that are refused whatever else an experiment has: features of the first go with none of the second, and why.
 const REFUSED: &[(&str, &str, &str)] = &[
-    ("topology=flat", "router* routing* workload.pacer=* link.*", "a flat network has neither routers nor packets"),
+    (
+        "topology=flat",
+        "router* -router=shared-buffer routing* workload.pacer=* -workload.pacer=none link.*",
+        "a flat network has neither routers nor packets",
+    ),
     ("workload.pacer=window", "topology.planes=*", "a pacer holds back what a node sends by its only link"),
     (
         "workload=collective workload.fanout* workload.late* workload.include_self=*",

@@ -247,7 +247,7 @@ fn add_factor(
 }
 
 /// Sections that are not drawn: they make several points of one, or stand for what other keys have.
-pub const NOT_DRAWN: &[&str] = &["sweep", "include", "seeds", "title", "job.workload", "job.placement"];
+pub const NOT_DRAWN: &[&str] = &["sweep", "include", "exclude", "seeds", "title", "job.workload", "job.placement"];
 
 /// Kinds that are not drawn: a program that is called back is a function in Python.
 pub fn is_not_drawn(path: &str, kind: &str) -> bool {
