@@ -27,8 +27,8 @@ from typing import Any
 
 __all__ = ["LEAST_ACCEPTED", "Report", "by_command", "in_process"]
 
-#: The memory of a worker in bytes, the seconds of a processor that a file may take, and the share of files that are to be
-#: accepted.
+#: The memory of a worker in bytes, the seconds of a processor that a file may take, and the share of files that are
+#: to be accepted.
 MEMORY, LONGEST_S, LEAST_ACCEPTED = 2 << 30, 20.0, 0.3
 #: Files of a worker between two reports.
 BATCH = 1000
