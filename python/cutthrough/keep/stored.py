@@ -32,6 +32,8 @@ BESIDES: dict[str, dict[str, Any]] = {
     "workload.load": {"type": "number", "minimum": 0},
     "measure.confidence": {"type": "number", "minimum": 0, "maximum": 1},
 }
+#: Quantities that others go with.
+TOGETHER = {"benchmark_rows": ("benchmark_kind", "benchmark_ranks"), "pairs": ("message_size_B",)}
 #: What channels and classes have besides, which no simulation measures.
 EXACT = {name: {"type": ["number", "null"]} for name in ("exact", "exact_mean", "exact_max")}
 HEAD: dict[str, Any] = {
@@ -123,9 +125,7 @@ def _schemas() -> dict[str, dict[str, Any]]:
     parts = {f"#/$defs/{name}": part for name, part in point.pop("$defs").items()}
     for reference, part in parts.items():
         if reference != "#/$defs/JobResult":
-            part["null"] = [
-                name for name, own in part["properties"].items() if set(own.get("type", ())) == {"number", "null"}
-            ]
+            part["null"] = [name for name, own in part["properties"].items() if _may_be_null(own)]
         part["properties"] |= EXACT
     # The hottest channels of one seed are others than those of another: what differs is null in their mean.
     parts["#/$defs/ChannelUtilization"]["properties"] |= {
@@ -133,6 +133,12 @@ def _schemas() -> dict[str, dict[str, Any]]:
     }
     point["properties"] |= BESIDES
     return {"#/point": point, **parts}
+
+
+def _may_be_null(schema: Mapping[str, Any]) -> bool:
+    """Whether a quantity is null, or left out, where it is not known. A list is left out only."""
+    kinds = schema.get("type", ())
+    return ("null" in kinds and "array" not in kinds) or {"type": "null"} in schema.get("anyOf", ())
 
 
 def _wrong(path: str, message: str) -> NoReturn:
@@ -189,6 +195,9 @@ def _check_keys(value: dict[str, Any], schema: Mapping[str, Any], path: str) -> 
             value[name] = None
         elif "$ref" not in own.get("items", {}):
             _wrong(f"{path}.{name}", "the key is missing")
+    for name, others in TOGETHER.items():
+        if missing := [other for other in others if value.get(name) and other not in value and other in known]:
+            _wrong(f"{path}.{missing[0]}", f"the key is missing, which goes with `{name}`")
     for name, item in value.items():
         _check(item, known.get(name, schema.get("additionalProperties", {})), f"{path}.{name}")
     for name in schema.get("null", ()):
