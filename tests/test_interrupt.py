@@ -99,7 +99,8 @@ def test_ctrl_c_ends_a_wait_for_a_pipe(what: str, small: Path) -> None:
             text.replace('kind = "fat-tree"\nk = 4\nn = 2', f'kind = "file"\npath = "{pipe}"'), encoding="utf-8"
         )
     mapping: list[str | Path] = ["map", "--graph", f"file:{pipe}", "--machine", "torus:2x2"]
-    words: list[str | Path] = {"experiment": ["check", pipe], "graph": mapping}.get(what, ["check", small])
+    checks: dict[str, list[str | Path]] = {"experiment": ["check", pipe], "graph": mapping}
+    words = checks.get(what, ["check", small])
     command = [sys.executable, "-m", "cutthrough.cli", *map(str, words)]
     # A test in the background has the signal ignored, and so would what it starts.
     reset = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)

@@ -222,9 +222,7 @@ impl PlacedTasks {
         for (&task, &up_to) in self.placement.tasks(src).iter().zip(&self.leaving[self.placement.places(src)]) {
             if up_to > std::mem::replace(&mut before, up_to) {
                 let weight = pattern.weight(task) * self.scale / total;
-                all.add(pattern.shares(task), weight, (self.placement.len() as u32, each), |task| {
-                    self.placement.node(task)
-                });
+                all.add(pattern.shares(task), weight, (self.placement.len(), each), |task| self.placement.node(task));
             }
         }
         if !self.alone {

@@ -258,7 +258,7 @@ fn add_pins<'f>(
             let pair = if **own < *other { ((*own).clone(), other.clone()) } else { (other.clone(), (*own).clone()) };
             own.0 != other.0 && design.allowed.contains(&pair) && !design.covered.contains(&pair)
         };
-        if pins.iter().all(|own| is_open(own)) {
+        if pins.iter().all(is_open) {
             pins.push(other);
             if needs_of(factors, pins).is_none() {
                 pins.pop();

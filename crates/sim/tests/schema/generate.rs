@@ -277,7 +277,7 @@ impl<'a> Generator<'a> {
             rest = after;
             if first == "job" {
                 let Shape::List(items, ..) = shape else { return None };
-                let Some((number, after)) = rest.split_first() else { return None };
+                let (number, after) = rest.split_first()?;
                 table = table.get("job")?.as_array()?.get(number.parse::<usize>().ok()?)?.as_table()?;
                 shape = items;
                 rest = after;
