@@ -106,7 +106,7 @@ pub enum NoticeContent {
     /// A packet of so many bytes has arrived: an acknowledgement that takes the time of a path that no other packet uses.
     Acknowledged(u32),
     /// A message has been handed over, as the traffic describes it.
-    Announced([u32; 8]),
+    Announced([u32; 9]),
 }
 
 /// A notice under way.

@@ -17,6 +17,9 @@ pub struct Envelope {
     pub source: u32,
     /// How many operations that rank had started before it.
     pub number: u32,
+    /// Place among the messages that its executor announces to others in a tick: those of a rank come in that order, in which they are
+    /// handed over. Operations of one instant need not end in the order in which they have started.
+    pub turn: u32,
     /// The rank that it is for.
     pub to: u32,
     /// Its tag.

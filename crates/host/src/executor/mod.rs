@@ -215,6 +215,8 @@ pub struct Executor {
     /// The present tick of the network, and the earliest tick for which an alarm is set.
     tick: u64,
     alarm: u64,
+    /// The tick of the last message that was announced to another executor, and its turn in it.
+    announced: (u64, u32),
     /// An alarm that is set while packets are taken, until it is asked for.
     wanted: Option<u64>,
     progress: Progress,
@@ -268,6 +270,7 @@ impl Executor {
             ready: Box::default(),
             starting: Some(Box::default()),
             tick: 0,
+            announced: (u64::MAX, 0),
             alarm: u64::MAX,
             wanted: None,
             // Until they begin, something is to happen by itself.

@@ -110,10 +110,10 @@ impl HostContext for Asking<'_> {
 
     /// A packet has to cross a link between partitions, which takes a window, and be sent: it comes later.
     fn announce(&mut self, node: u32, envelope: Envelope) {
-        let Envelope { source, number, to, tag, context, bytes, place, asks } = envelope;
+        let Envelope { source, number, turn, to, tag, context, bytes, place, asks } = envelope;
         // No message has 2^63 bytes: the highest bit is free.
         let size = bytes | u64::from(asks) << 63;
-        let words = [source, number, to, tag, context.bits(), size as u32, (size >> 32) as u32, place];
+        let words = [source, turn, number, to, tag, context.bits(), size as u32, (size >> 32) as u32, place];
         let notice = Notice {
             to: NodeId(node),
             from: NodeId(node),
@@ -126,10 +126,10 @@ impl HostContext for Asking<'_> {
 }
 
 /// The envelope of a notice.
-fn envelope_of([source, number, to, tag, context, low, high, place]: [u32; 8]) -> Envelope {
+fn envelope_of([source, turn, number, to, tag, context, low, high, place]: [u32; 9]) -> Envelope {
     let size = u64::from(high) << 32 | u64::from(low);
     let (bytes, asks) = (size & (u64::MAX >> 1), size >> 63 == 1);
-    Envelope { source, number, to, tag, context: Context::from_bits(context), bytes, place, asks }
+    Envelope { source, number, turn, to, tag, context: Context::from_bits(context), bytes, place, asks }
 }
 
 impl ScheduledTraffic {

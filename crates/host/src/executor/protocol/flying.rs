@@ -72,6 +72,7 @@ impl Executor {
             NONE => Cargo::Announced(Envelope {
                 source: op.rank,
                 number: op.number,
+                turn: 0,
                 to,
                 tag: sending.tag,
                 context: sending.context,

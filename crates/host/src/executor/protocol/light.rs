@@ -46,7 +46,7 @@ impl Executor {
             return self.expect_light(&Light { at: tail, since, op, to, shape });
         }
         let envelope =
-            Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place: NONE, asks: false };
+            Envelope { source: op.rank, number: op.number, turn: 0, to, tag, context, bytes, place: NONE, asks: false };
         let way = Way { bytes: carried, span, since };
         self.send_away(Flight { at: tail, op, to, cargo: Cargo::Announced(envelope), way }, around);
     }
@@ -103,7 +103,7 @@ impl Executor {
         let &Light { op, to, shape: Shape { tag, context, bytes, .. }, .. } = light;
         let rank = self.placed.number(to);
         let envelope =
-            Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place: NONE, asks: false };
+            Envelope { source: op.rank, number: op.number, turn: 0, to, tag, context, bytes, place: NONE, asks: false };
         if self.processors.defers(rank) {
             // The library learns of it later: until then it is a message like any other.
             let message = self.arrivals.add_whole(rank, envelope);

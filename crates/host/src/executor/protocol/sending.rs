@@ -176,7 +176,7 @@ impl Executor {
             self.end(rank, (number, id), now, None);
         }
         if self.is_within(source, to) {
-            let envelope = Envelope { source, number, to, tag, context, bytes, place, asks: false };
+            let envelope = Envelope { source, number, turn: 0, to, tag, context, bytes, place, asks: false };
             self.trace_hand_over(op, TracedPart::Data, now, Carriage::Memory);
             self.deliver_within(envelope, now, around);
         } else {
@@ -222,11 +222,14 @@ impl Executor {
         if self.wire.is_some() && !self.is_within(op.rank, to) {
             return;
         }
-        let envelope = Envelope { source: op.rank, number: op.number, to, tag, context, bytes, place, asks };
+        let envelope = Envelope { source: op.rank, number: op.number, turn: 0, to, tag, context, bytes, place, asks };
         if self.placed.is_here(to) {
             self.sends[place].placed = self.arrivals.announce(self.placed.number(to), envelope);
         } else {
-            around.announce(self.placed.node(to), envelope);
+            let (tick, turn) = &mut self.announced;
+            *turn = if *tick == self.tick { *turn + 1 } else { 0 };
+            *tick = self.tick;
+            around.announce(self.placed.node(to), Envelope { turn: *turn, ..envelope });
         }
     }
 
