@@ -40,28 +40,26 @@ WORDS = (
     Word(
         ("SHARP", "in-network computing", "in-network reduction", "NVLink SHARP"),
         ("in_switch", "workload.program.collective.algorithm"),
-        'Collective operations in switches: `algorithm = "in-switch"`, with the limits of switches in `[in_switch]`. '
-        "One plane only.",
+        'Collective operations in switches: `algorithm = "in-switch"`, with the limits of switches in '
+        "`[in_switch]`. One plane only.",
     ),
     Word(
         ("NVLink", "NVSwitch", "NVLink domain", "scale-up network", "xGMI", "Infinity Fabric", "UALink"),
         ("node.memory", "placement.contiguous.processes_per_node"),
         "Links between the GPUs of a server: `[node.memory]` is one bandwidth that the ranks of a node share. A "
-        "network "
-        "whose routers are GPUs and switches is a topology of kind `file`.",
+        "network whose routers are GPUs and switches is a topology of kind `file`.",
     ),
     Word(
         ("rail", "rail-optimized", "multi-rail"),
         ("topology.planes", "nic.rails"),
-        "A node's interface into one of several equal networks: `planes` copies the topology, `[nic.rails]` chooses "
-        "the rail "
-        "of a message.",
+        "A node's interface into one of several equal networks: `planes` copies the topology, `[nic.rails]` "
+        "chooses the rail of a message.",
     ),
     Word(
         ("spray", "spraying", "packet spraying", "adaptive spraying", "per-packet load balancing"),
         ("routing.shortest-path.ties", "routing.random-up-down"),
-        'Packets of a flow on several paths: `ties = "random"` or `"least-loaded"`, and on trees `random-up-down` or '
-        "`adaptive-up-down`. Messages are delivered whole; reordering costs nothing.",
+        'Packets of a flow on several paths: `ties = "random"` or `"least-loaded"`, and on trees `random-up-down` '
+        "or `adaptive-up-down`. Messages are delivered whole; reordering costs nothing.",
     ),
     Word(
         ("adaptive routing", "AR"),
@@ -72,8 +70,8 @@ WORDS = (
     Word(
         ("Clos", "folded Clos", "leaf-spine", "spine-leaf"),
         ("topology.fat-tree", "topology.file"),
-        "`fat-tree` is a k-ary n-tree of full bisection bandwidth. Tapered and other trees are edge lists "
-        '(`kind = "file"`).',
+        "`fat-tree` is a k-ary n-tree of full bisection bandwidth. Tapered and other trees are edge lists (`kind = "
+        '"file"`).',
     ),
     Word(
         ("hypercube",),
@@ -83,14 +81,14 @@ WORDS = (
     Word(
         ("NCCL", "RCCL", "collective communication", "all-to-all traffic"),
         ("workload.program.collective", "workload.collectives"),
-        '`kind = "collective"` with the algorithm by name, as in `algorithm = "ring"`; `cutthrough list collectives` '
-        "has them. NCCL's double binary trees and its rings over GPUs are not among them.",
+        '`kind = "collective"` with the algorithm by name, as in `algorithm = "ring"`; `cutthrough list '
+        "collectives` has them. NCCL's double binary trees and its rings over GPUs are not among them.",
     ),
     Word(
         ("data parallel", "tensor parallel", "pipeline parallel", "expert parallel", "FSDP", "ZeRO", "LLM"),
         ("workload.program.training",),
-        "A training step with tensor, pipeline, expert and data parallelism. Sharded optimizers are recorded or Chakra "
-        "programs.",
+        "A training step with tensor, pipeline, expert and data parallelism. Sharded optimizers are recorded or "
+        "Chakra programs.",
     ),
     Word(
         ("PCIe", "PCI Express"),
@@ -127,28 +125,25 @@ WORDS = (
         ("PFC", "priority flow control", "pause frame", "pause frames", "headroom", "watchdog"),
         (),
         "Switches grant credits instead of sending pause frames; no packet is lost in either. `router.buffer` and "
-        "the kind "
-        "`shared-buffer` are the room of switches.",
+        "the kind `shared-buffer` are the room of switches.",
     ),
     Word(
         ("ECMP", "flow hashing", "per-flow hashing", "flowlet", "flowlets", "WCMP", "PLB"),
         (),
-        'Flows are not hashed to paths. `d-mod-k` and `ties = "first"` give a pair one fixed path, kind `table` any '
-        'path that you choose, and `ties = "random"` spreads packets.',
+        'Flows are not hashed to paths. `d-mod-k` and `ties = "first"` give a pair one fixed path, kind `table` '
+        'any path that you choose, and `ties = "random"` spreads packets.',
     ),
     Word(
         ("RoCE", "RoCEv2", "Ultra Ethernet", "UEC", "UET", "iWARP"),
         (),
-        "A lossless Ethernet is a network with credits here: give `[link]` its bandwidth and `[nic]` its interface. "
-        "Headers, "
-        "priorities, marking, rates and retransmission are not modelled.",
+        "A lossless Ethernet is a network with credits here: give `[link]` its bandwidth and `[nic]` its "
+        "interface. Headers, priorities, marking, rates and retransmission are not modelled.",
     ),
     Word(
         ("RDMA", "verbs", "GPUDirect"),
         (),
         "Interfaces read and write memory by themselves where `[nic.dma]` or `[nic.rendezvous]` says so; one-sided "
-        "calls "
-        "of programs (MPI_Put, MPI_Get) are not replayed.",
+        "calls of programs (MPI_Put, MPI_Get) are not replayed.",
     ),
     Word(
         (
@@ -170,8 +165,7 @@ WORDS = (
         ("failure", "failures", "fault", "faults", "link failure", "link flap", "outage", "degraded link"),
         (),
         "Every wire and router works for all of a run. A network without some wires, or with slower ones, is an "
-        "edge list "
-        '(`kind = "file"`).',
+        'edge list (`kind = "file"`).',
     ),
     Word(
         ("QoS", "priority", "priorities", "traffic class", "service level", "DSCP", "WRR", "strict priority"),

@@ -16,6 +16,7 @@ pub mod input;
 mod notes;
 mod quantity;
 mod reason;
+mod spelling;
 
 pub use arithmetic::{Arithmetic, ElementType, Operator, Reference};
 pub use draw::{Draw, unit_of};

@@ -61,14 +61,15 @@ def read(named: str | Path) -> tuple[Path, dict[str, Any]]:
     path = path_of("directory", named)
     try:
         path = path / "results.json" if path.is_dir() else path
-        held: Any = json.loads(reading.text(path, "file of results"))
-    except FileNotFoundError:
-        message = f"no results in {named}: `cutthrough run FILE --out {named}` writes them"
-        raise refuse("", message, file=str(path)) from None
+        is_there = path.exists()
     except OSError as error:
         raise refuse("", f"{path} cannot be read: {error.strerror}", file=str(path)) from None
-    except reading.TooLargeError as error:
-        raise refuse("", f"{path} {error}", file=str(path)) from None
+    if not is_there:
+        message = f"no results in {named}: `cutthrough run FILE --out {named}` writes them"
+        raise refuse("", message, file=str(path))
+    text = reading.given(path, "file of results", "")
+    try:
+        held: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise refuse("", f"{path} does not hold results of `cutthrough run`: {error}", file=str(path)) from None
     try:
@@ -87,15 +88,11 @@ def read_experiment(path: Path) -> str:
     Raises:
         ExperimentError: It cannot be read, or is not TOML.
     """
-    try:
-        text = reading.text(path, "experiment")
-        tomllib.loads(text)
-    except FileNotFoundError:
+    if not path.exists():
         return ""
-    except OSError as error:
-        raise refuse("", f"{path} cannot be read: {error.strerror}", file=str(path)) from None
-    except reading.TooLargeError as error:
-        raise refuse("", f"{path} {error}", file=str(path)) from None
+    text = reading.given(path, "experiment", "")
+    try:
+        tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise refuse("", f"{path} is not TOML: {error}", file=str(path)) from None
     return text
