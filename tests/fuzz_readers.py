@@ -15,15 +15,17 @@ import random
 import re
 import resource
 import shutil
-import signal
 import sys
 import tempfile
 import time
 import traceback
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+from tests.forked import status_of
 
 __all__ = ["LEAST_ACCEPTED", "Report", "by_command", "in_process"]
 
@@ -275,7 +277,8 @@ def _commands(count: int, seed: int, folder: Path, answers: Any) -> None:
         here.mkdir()
         path = sample.write(here, content)
         begin = time.perf_counter()
-        status = _forked(here, [str(path) if word == "{}" else word for word in sample.command])
+        words = [str(path) if word == "{}" else word for word in sample.command]
+        status = status_of(partial(_command, here, words), 6 * LONGEST_S)
         took = time.perf_counter() - begin
         report.files[sample.format] += 1
         report.accepted[sample.format] += status == 0
@@ -287,23 +290,7 @@ def _commands(count: int, seed: int, folder: Path, answers: Any) -> None:
     answers.put(report)
 
 
-def _forked(here: Path, words: list[str]) -> int | None:
-    """The status of a command in a fork of this process; None if it has not ended in time."""
-    child = os.fork()
-    if child == 0:
-        _command(here, words)
-    end = time.monotonic() + 6 * LONGEST_S
-    while time.monotonic() < end:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.005)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
-
-
-def _command(here: Path, words: list[str]) -> None:
+def _command(here: Path, words: list[str]) -> NoReturn:
     """Runs a command line, and ends the process."""
     import cutthrough.cli as cli
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
 import threading
-import time
 from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
+
+from .forked import status_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,31 +53,12 @@ WORK: dict[str, Callable[[], Any]] = {
 }
 
 
-def _status_of_child(work: Callable[[], bool]) -> int | None:
-    """The exit status of a forked child that does some work: 0 if it finds true; none if it hangs."""
-    child = os.fork()
-    if child == 0:
-        try:
-            os._exit(0 if work() else 1)
-        finally:
-            os._exit(2)
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.01)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
-
-
 @pytest.mark.parametrize("name", WORK)
 def test_a_forked_child_does_the_same_work(name: str) -> None:
     """Catches a pool of threads that a child inherits without its threads."""
     work = WORK[name]
     before = work()
-    assert _status_of_child(lambda: work() == before) == 0
+    assert status_of(lambda: work() == before, PATIENCE) == 0
 
 
 def test_a_child_of_a_busy_parent_works() -> None:
@@ -92,7 +72,7 @@ def test_a_child_of_a_busy_parent_works() -> None:
     thread = threading.Thread(target=busy)
     thread.start()
     try:
-        statuses = [_status_of_child(lambda: len(ct.check(**DRAGONFLY)) == 2) for _ in range(5)]
+        statuses = [status_of(lambda: len(ct.check(**DRAGONFLY)) == 2, PATIENCE) for _ in range(5)]
     finally:
         ended.set()
         thread.join()
