@@ -128,7 +128,7 @@ def catalogue() -> str:
 
 
 def known_words() -> str:
-    """The words of other tools and of vendors, those that are not modelled first."""
+    """The words of other tools and of vendors; words that are not modelled come first."""
     lines = ["| word | here |", "|---|---|"]
     for word in sorted(words.WORDS, key=lambda word: word.is_modelled):
         keys = "; ".join(f"`{key}`" for key in word.keys)

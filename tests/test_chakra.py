@@ -249,7 +249,7 @@ def test_traces_of_pytorch_are_read_whole(archive: str, member: str, tmp_path: P
 
 @needs_traces
 def test_a_trace_of_the_host_is_read_whole(tmp_path: Path) -> None:
-    """Catches calls of the communication library that are lost, and bytes of other tensors than those that are sent."""
+    """Catches calls of the communication library that are lost, and bytes of tensors that are not sent."""
     path = unpacked("1.0.2-chakra.0.0.4.tgz", "1.0.2-chakra.0.0.4.json", tmp_path)
     nodes = json.loads(path.read_text())["nodes"]
     counts: Counter[str] = Counter(nodes=len(nodes))

@@ -170,7 +170,7 @@ def tools_of(name: str) -> tuple[str | None, str | None]:
 
 @pytest.fixture(scope="module", params=["own", "openmpi", "mpich"])
 def launcher(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
-    """Gives the command that runs the program on so many ranks, by each MPI; skips those that are not there."""
+    """Gives the command that runs the program on a number of ranks, by each MPI; skips an MPI that is absent."""
     launch, mpicc = tools_of(request.param)
     if launch is None or mpicc is None or shutil.which("cc") is None:
         pytest.skip(

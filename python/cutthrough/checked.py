@@ -116,7 +116,7 @@ def _checked_function(function: Any) -> Any:
     return with_checks
 
 
-#: Parameters that are checked: not those that take any number of arguments.
+#: Parameters that are checked; variadic ones are not.
 NAMED = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 

@@ -35,7 +35,7 @@ class Word:
         return bool(self.keys)
 
 
-#: Every word, those that keys stand for first.
+#: Every word; modelled ones first.
 WORDS = (
     Word(
         ("SHARP", "in-network computing", "in-network reduction", "NVLink SHARP"),

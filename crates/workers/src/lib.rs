@@ -1,7 +1,7 @@
 //! Threads that share out independent pieces of work. The only crate that uses rayon outside tests.
 //!
 //! Rayon's global pool is never used: a child made by `fork` inherits the pool's queues without its threads, and waits for them for
-//! ever. The pools here belong to a process: a child starts pools of its own. [`limited`] sets the number of threads of one piece of
+//! ever. The pools here belong to a process: a child starts its own pools. [`limited`] sets the number of threads of one piece of
 //! work; without it there are as many as processors. Results are in the order of the items, whatever the number of threads.
 
 use std::cell::Cell;

@@ -97,9 +97,9 @@ VARIED = balanced(3)
 FROM_H = 3
 #: "Networks with more than 512 switches".
 LARGE = 512
-#: Up to so many nodes an exchange has its full volume, and there are more seeds of a random placement.
+#: Up to this number of nodes an exchange has its full volume, and there are more seeds of a random placement.
 MEDIUM_NODES = 1056
-#: Beyond so many nodes there are fewer seeds, and no search; a point ends soon, as the mean is over so many.
+#: Beyond it there are fewer seeds and no search; a point ends soon, since its mean is over many nodes.
 LARGE_NODES = 5000
 SEEDS, SEEDS_QUICK, SEEDS_LARGE = 5, 3, 2
 #: The interval of loads at which a search ends, as a share of the estimate.

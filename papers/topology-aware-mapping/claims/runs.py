@@ -72,7 +72,7 @@ SYSTEMS = {
     (XT3, "WATER_256M"): System(WATER_256, (256, 512, 1024), "206 us", (0.123, 0.274, 0.383)),
     (XT3, "GST_BIG"): System(GST, (256, 512, 1024), "108 us", (0.194, 0.214, 0.203)),
 }
-#: Message-driven: steps of objects one after the other, without barriers.
+#: Message-driven: steps of objects in sequence, without barriers.
 STEPS = 2
 #: The rate that makes NAMD's topology-aware message-driven step on the fewest cores as long as the paper's.
 NAMD_DRIVEN = {"workload.time_per_load": "23.2 us"}

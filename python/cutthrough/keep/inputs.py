@@ -92,7 +92,7 @@ class Inputs:
         return named
 
     def _digest(self, path: Path) -> str:
-        """The hash of a file's contents, and of those that are read with it."""
+        """The hash of a file's contents and of the files that are read with it."""
         if path not in self._digests:
             together = _core.read_together(path)
             if together == [path]:

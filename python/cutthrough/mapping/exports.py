@@ -111,7 +111,7 @@ def nodes(mapping: Mapped, _names: Sequence[str], _homes: Homes) -> str:
 def openmpi_rankfile(mapping: Mapped, names: Sequence[str], homes: Homes) -> str:
     """Open MPI's rankfile: `mpirun --rankfile FILE` (`--map-by rankfile:file=FILE` from version 5 on).
 
-    Of several nodes of one host, each has cores of its own: those of the second follow those of the first.
+    Several nodes of one host have separate cores: the second node's follow the first node's.
     """
     own, per_node = _own_cores(mapping, "openmpi-rankfile"), mapping.machine.cores_per_node
     hosts = _hosts(mapping, names, homes)

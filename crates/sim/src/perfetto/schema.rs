@@ -77,7 +77,7 @@ pub struct TrackEvent {
     /// Values that the viewer shows of the event.
     #[prost(message, repeated, tag = "4")]
     pub debug_annotations: Vec<DebugAnnotation>,
-    /// What it is.
+    /// Type of the event.
     #[prost(enumeration = "EventType", optional, tag = "9")]
     pub r#type: Option<i32>,
     /// Its interned name; none of the end of a slice.

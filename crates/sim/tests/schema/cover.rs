@@ -244,7 +244,7 @@ pub fn design(seed: u64, most: usize) -> Design {
 /// Features that an experiment is drawn around at most.
 const PINS: usize = 6;
 
-/// Adds features that make pairs which the design has not with all of those that there are.
+/// Adds features as long as their pairs with all present features are missing in the design.
 fn add_pins<'f>(
     pins: &mut Vec<&'f Feature>,
     features: &'f [Feature],

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// Processor time of a case after which it counts as hanging.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Waits for each case of a test, in a thread of its own.
+/// Watches each case of a test from a separate thread.
 pub struct Watch {
     case: Arc<Mutex<Option<Case>>>,
 }

@@ -46,7 +46,7 @@ impl Executor {
         (self.interfaces.receive(source, &fragment, at).tail, op)
     }
 
-    /// A packet of a message as a part of it. Packets may overtake one another: the first and the last are those that arrive first and last.
+    /// A packet of a message as a part of it. Packets may overtake one another: the first and the last count in the order of arrival.
     fn fragment_of(&mut self, place: u32, bytes: u64) -> Fragment {
         let control = self.control();
         let message = &mut self.arrivals[place];

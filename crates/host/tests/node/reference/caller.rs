@@ -174,7 +174,7 @@ impl Caller {
         }
     }
 
-    /// Each unit that is free takes the first calculation called of those that have begun.
+    /// Each free unit takes the begun calculation that was called first.
     fn start_calculations(&mut self, starts: &mut Vec<(u32, Action)>) {
         for unit in 0..UNITS {
             let of_unit = |request: &Request| matches!(request.work, Work::Calc(_, own) if own == unit);

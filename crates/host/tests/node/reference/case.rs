@@ -17,7 +17,7 @@ pub enum Call {
     Step(Step),
     /// Waits for the request of so many ago.
     WaitBack(u32),
-    /// The next request begins behind the request of so many ago.
+    /// The next request begins behind the request that was made this number of requests ago.
     AfterBack(u32),
     WaitAny,
     /// Waits for any, and answers its sender if it is a receive.

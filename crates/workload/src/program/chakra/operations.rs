@@ -20,7 +20,7 @@ pub(super) fn operation_of(number: u64) -> Result<Operation, String> {
 
 /// The operation that the name of a kernel or of a call has, as `ncclDevKernel_AllReduce_Sum_f32_RING_LL` or `_allgather_base`.
 pub(super) fn operation_named(name: &str) -> Option<Operation> {
-    // A name comes before those that are part of it.
+    // A name comes before its parts.
     const NAMES: [(&str, Operation); 10] = [
         ("allreduce", Operation::Allreduce),
         ("allgather", Operation::Allgather),

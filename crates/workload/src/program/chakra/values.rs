@@ -8,7 +8,7 @@ use super::schema::{Attribute, Node};
 /// Takes a node, and its duration in microseconds.
 pub(super) type Visit<'a> = dyn FnMut(Node, f64) -> Result<(), ChakraError> + 'a;
 
-/// A value as an attribute; none of those that no attribute that is read has.
+/// A value as an attribute; none for a value that no attribute has.
 pub(super) fn attribute(name: &str, value: &Value) -> Option<Attribute> {
     match value {
         Value::Bool(flag) => Some(Attribute::flag(name, *flag)),
