@@ -259,7 +259,7 @@ pub struct Check {
     pub notes: Vec<String>,
     /// Memory of a run, roughly.
     pub memory_bytes: u64,
-    /// Packets that routers send in a run that converges as soon as it may, estimated.
+    /// Packets that routers send, estimated for a run that converges as soon as it may (past saturation: after the longest warm-up).
     pub packet_hops: f64,
     /// Messages in such a run, estimated: those of ranks, flows of volumes, and messages that traffic generates.
     pub messages: f64,

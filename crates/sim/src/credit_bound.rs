@@ -55,8 +55,13 @@ pub(crate) fn of(system: &System, loads: &ChannelLoads) -> Result<Option<CreditB
 
 /// Whether packets are followed from channel to channel: not with adaptive routing, nor in large networks.
 pub(crate) fn is_followed(system: &System) -> bool {
-    let (topology, routing) = (&*system.network.topology, &*system.network.routing);
-    !routing.adaptive() && u64::from(topology.nodes()) * u64::from(topology.routers()) <= FOLLOWED
+    !system.network.routing.adaptive() && is_small(system)
+}
+
+/// Whether a network is so small that packets from each of its nodes to each of its routers are followed in milliseconds.
+pub(crate) fn is_small(system: &System) -> bool {
+    let topology = &*system.network.topology;
+    u64::from(topology.nodes()) * u64::from(topology.routers()) <= FOLLOWED
 }
 
 /// What passes from channel to channel; none of adaptive routing and of large networks.

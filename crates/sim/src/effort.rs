@@ -1,11 +1,10 @@
 //! What a run will take, before it takes it: time, by the packet-hops of the run at the speed of a core; and the memory of
 //! pacers, by the flows that send.
 //!
-//! Open traffic that is steady from the start warms up for 64 batches and is precise after 64 more. So ran 23 of the 36
-//! points of `examples/fat_tree.toml`, `torus.toml` and `dragonfly.toml` (at loads 0.05 and 0.2); 12 took up to 3.6 times
-//! as many batches, past saturation mostly, and one, just below, took all of them: 400 to warm up and 4096, which is the other bound. Closed workloads send what they send. A core makes 7 to
-//! 26 M packet-hops a second (docs/concepts/performance.md), 10 M where nothing else is known. Adaptive routing is taken without congestion,
-//! and traffic that is refused past saturation is counted as if it were carried.
+//! Open traffic below saturation warms up for 64 batches and is precise after 64 more. Past saturation latencies grow, so that the warm-up takes
+//! all of its 400 batches, and the routers send what the fullest channel carries (`open_rates`; large networks are taken to be unsaturated).
+//! Just below saturation a run may take up to 4096 batches, which is the other bound. Closed workloads send what they send. A core makes 7 to
+//! 26 M packet-hops a second (docs/concepts/performance.md), 10 M where nothing else is known.
 
 use host::GroupPackets;
 use units::NodeId;
@@ -13,12 +12,13 @@ use units::NodeId;
 use crate::experiment::Search;
 use crate::job::Job;
 use crate::network::Network;
+use crate::open_rates::{self, OpenRates};
 use crate::path_sample;
 use crate::rank_messages;
 use crate::run::most_runs;
 use crate::system::System;
 use crate::traffic::PacedTraffic;
-use crate::workloads::Extent;
+use crate::workloads::{Extent, SATURATED_BELOW};
 
 /// Packet-hops that one core makes in a second, about.
 pub(crate) const HOPS_PER_SECOND: f64 = 1e7;
@@ -89,7 +89,8 @@ struct JobWork {
 
 /// Work of running a system.
 pub(crate) fn of(system: &System) -> Effort {
-    let jobs: Vec<JobWork> = system.jobs.iter().map(|job| of_job(system, job)).collect();
+    let rates = open_rates::of(system).unwrap_or_else(|| vec![None; system.jobs.len()]);
+    let jobs: Vec<JobWork> = system.jobs.iter().zip(rates).map(|(job, rates)| of_job(system, job, rates)).collect();
     let total = |time: &dyn Fn(&Extent) -> u64| {
         let all: Vec<usize> = (0..jobs.len()).collect();
         let together = of_run(system, &jobs, &all, time).times(runs(system));
@@ -151,8 +152,13 @@ fn of_run(system: &System, jobs: &[JobWork], chosen: &[usize], time: &dyn Fn(&Ex
 }
 
 /// Work of a job.
-fn of_job(system: &System, job: &Job) -> JobWork {
-    let extent = extent(system, job);
+fn of_job(system: &System, job: &Job, rates: Option<OpenRates>) -> JobWork {
+    let extent = match (extent(system, job), rates) {
+        (Extent::Time { saturated, longest, .. }, Some(rates)) if rates.carried < SATURATED_BELOW => {
+            Extent::Time { usual: saturated, saturated, longest }
+        }
+        (extent, _) => extent,
+    };
     let acks = if job.pacer.ack_size().is_some() { 2.0 } else { 1.0 };
     let (work, bound) = match (&extent, job.workload.programs()) {
         (Extent::Packets(_), Some(programs)) => {
@@ -162,7 +168,7 @@ fn of_job(system: &System, job: &Job) -> JobWork {
             (work, (found.fullest * slot) as u64)
         }
         (Extent::Packets(packets), None) => of_volumes(system, job, *packets),
-        (Extent::Time { .. }, _) => (of_a_tick(system, job), 0),
+        (Extent::Time { .. }, _) => (of_a_tick(system, job, rates), 0),
     };
     let bound = bound.max(least_time(system, job, &extent));
     let work = Work { packet_hops: acks * work.packet_hops + group_hops(system, job), ..work };
@@ -190,14 +196,17 @@ fn of_volumes(system: &System, job: &Job, packets: u64) -> (Work, u64) {
 }
 
 /// Work of a tick of traffic that does not end.
-fn of_a_tick(system: &System, job: &Job) -> Work {
+fn of_a_tick(system: &System, job: &Job, rates: Option<OpenRates>) -> Work {
     let (rate, routers) = path_sample::packets_and_routers(system, job);
     let packets = job.workload.packets();
     // Of operations that begin at a rate, what goes by trees is no message of ranks.
     let by_messages = job.workload.operations().map_or(1.0, |own| own.messages);
     let messages = rate * by_messages / system.network.slot(packets).max(1) as f64;
     let of_ranks = if job.workload.programs().is_some() { messages } else { 0.0 };
-    Work { packet_hops: messages * packets.count() as f64 * routers, messages, of_ranks }
+    match rates {
+        Some(OpenRates { packet_hops, carried }) => Work { packet_hops, messages, of_ranks }.times(carried),
+        None => Work { packet_hops: messages * packets.count() as f64 * routers, messages, of_ranks },
+    }
 }
 
 /// Simulated time of a run, in ticks, if it converges as soon as it may: of closed workloads at least this.
@@ -215,13 +224,13 @@ pub(crate) fn usual_end(system: &System) -> u64 {
 /// The foreground workload that takes longest of those that end by themselves, and the time of its end at least, in ticks.
 pub(crate) fn latest_end(system: &System) -> Option<(&Job, u64)> {
     let closed = system.jobs.iter().filter(|job| !job.background && !job.workload.is_open());
-    let end = |job: &Job| job.span.start.saturating_add(of_job(system, job).bound);
+    let end = |job: &Job| job.span.start.saturating_add(of_job(system, job, None).bound);
     closed.map(|job| (job, end(job))).max_by_key(|&(_, end)| end)
 }
 
 /// Packet-hops of the operations that routers carry out for programs: of a packet that is combined, those to the units of a tree and up
-/// to its root, and down again to whoever gets the result; of one that is copied, one for each output that a copy leaves by. What
-/// reports to members that the result of others has come is left out.
+/// to its root, and down again to whoever gets the result; of one that is copied, acknowledgements among them, one for each output that a
+/// copy leaves by.
 /// Of groups that begin operations at a rate, those of a tick.
 fn group_hops(system: &System, job: &Job) -> f64 {
     let (Some(trees), Some(programs)) = (system.network.trees(), job.workload.programs()) else { return 0.0 };
@@ -237,8 +246,11 @@ fn group_hops(system: &System, job: &Job) -> f64 {
         let (members, between) = (trees.members(tree).len() as f64, f64::from(trees.switches(tree) - 1));
         let (up, down) = (members + 2.0 * between, members + between);
         let packets = GroupPackets::of(call, &groups[place], (system.network.packet, &system.network.group));
-        let [copied, for_all, for_one] = [packets.copied, packets.for_all, packets.for_one].map(|n| n as f64);
-        hops += often * count as f64 * (copied * (down - 1.0) + for_all * (up + down) + for_one * up);
+        let GroupPackets { copied, for_all, for_one, acknowledgements } = packets;
+        let [copied, for_all, for_one, acknowledgements] =
+            [copied, for_all, for_one, acknowledgements].map(|n| n as f64);
+        let copies = (copied + acknowledgements) * (down - 1.0);
+        hops += often * count as f64 * (copies + for_all * (up + down) + for_one * up);
     });
     hops
 }

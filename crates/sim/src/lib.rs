@@ -21,6 +21,7 @@ mod machine;
 mod memory;
 mod messages;
 mod network;
+mod open_rates;
 mod pacers;
 mod parts;
 mod path_sample;

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use fabric::catalogue::HeadOfLine;
 use fabric::{FabricSpec, Plan, ReceiveBufferSpec};
 use routing::algorithms::flat::is_flat;
 use routing::{DependencyCycle, Routing, RoutingContractError};
-use topology::Topology;
+use topology::{ChannelClass, Topology};
 use units::{Bytes, NodeId, Time};
 
 use crate::error::SystemError;
@@ -229,6 +230,14 @@ impl System {
     /// The load of which the jobs' loads are shares: the largest.
     pub fn load(&self) -> f64 {
         self.jobs.iter().map(|job| job.workload.load()).fold(0.0, f64::max)
+    }
+
+    /// Where heads of FIFOs block what is behind them, if routers have FIFOs with one virtual channel for each class of packets.
+    pub(crate) fn head_of_line(&self) -> Option<HeadOfLine> {
+        let blocked = self.spec.router.head_of_line()?;
+        let (plan, classes) = (&self.network.plan, self.network.topology.class_names().len() as u8);
+        let mut between = (2..classes.max(3)).map(|class| ChannelClass(if classes > 2 { class } else { 0 }));
+        between.any(|class| plan.vcs_per_class_on(class) <= 1).then_some(blocked)
     }
 
     /// A node's share of the load, of all jobs together.

@@ -124,13 +124,7 @@ fn memory(system: &System) -> Option<Warning> {
 
 /// FIFOs whose heads block what is behind them.
 fn head_of_line(system: &System) -> Option<Warning> {
-    let blocked = system.spec.router.head_of_line()?;
-    let (plan, classes) = (&system.network.plan, system.network.topology.class_names().len() as u8);
-    let single = (2..classes.max(3)).map(|class| ChannelClass(if classes > 2 { class } else { 0 }));
-    let single = single.into_iter().any(|class| plan.vcs_per_class_on(class) <= 1);
-    if !single {
-        return None;
-    }
+    let blocked = system.head_of_line()?;
     if blocked == HeadOfLine::Crosspoint {
         let message = "inputs are FIFOs, with one virtual channel for each class of packets: a head blocks what is behind it while its \
                        crosspoint is full; set `router.queueing` = \"virtual-output\", or `router.crosspoint_buffer` deeper";

@@ -146,6 +146,8 @@ pub enum Extent {
     Time {
         /// If it converges as soon as it may.
         usual: u64,
+        /// Past saturation: latencies grow for as long as the warm-up may last.
+        saturated: u64,
         /// If it never converges.
         longest: u64,
     },

@@ -78,6 +78,8 @@ pub struct GroupPackets {
     pub for_all: u64,
     /// or for one of them.
     pub for_one: u64,
+    /// Those that acknowledge what was combined for one of them, each copied to all others: two for each full window, if results come in order.
+    pub acknowledgements: u64,
 }
 
 impl GroupPackets {
@@ -85,11 +87,17 @@ impl GroupPackets {
     pub fn of(call: &GroupCall, group: &ProgramGroup, (packet, params): (u32, &GroupParams)) -> Self {
         let cut = Cut::new((packet, 0), params, call);
         let (work, items) = group_items(call, group);
-        let count = items.map(|(_, bytes)| cut.segments(bytes)).fold(0, u64::saturating_add);
+        let half_window = u64::from((params.window / 2).max(1));
+        let (mut count, mut acknowledgements) = (0_u64, 0_u64);
+        for (_, bytes) in items {
+            let segments = cut.segments(bytes);
+            count = count.saturating_add(segments);
+            acknowledgements = acknowledgements.saturating_add(segments.div_ceil(half_window));
+        }
         match work {
             Work::Copy => Self { copied: count, ..Self::default() },
             Work::ForAll => Self { for_all: count, ..Self::default() },
-            Work::ForOne => Self { for_one: count, ..Self::default() },
+            Work::ForOne => Self { for_one: count, acknowledgements, ..Self::default() },
         }
     }
 }

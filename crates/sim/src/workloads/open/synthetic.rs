@@ -43,7 +43,8 @@ pub(in crate::workloads) fn extent(network: &Network, measure: &MeasureSpec, bat
     let least = batches(FEWEST_BATCHES).max(measure.min_time.map_or(0, ticks));
     let end = measure.max_time.map(ticks);
     let longest = end.unwrap_or_else(|| longest_warm.saturating_add(batches(LONGEST_MEASURE)));
-    Extent::Time { usual: warm.saturating_add(least).min(end.unwrap_or(u64::MAX)), longest }
+    let limited = |warm: u64| warm.saturating_add(least).min(end.unwrap_or(u64::MAX));
+    Extent::Time { usual: limited(warm), saturated: limited(longest_warm), longest }
 }
 
 impl Workload for Open {
@@ -112,7 +113,13 @@ impl Workload for Open {
     }
 
     fn extent(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> Extent {
-        extent(network, measure, batch)
+        match extent(network, measure, batch) {
+            // A backlogged source generates a message when it can send it: latencies do not grow.
+            Extent::Time { usual, longest, .. } if self.injection == InjectionSpec::Backlogged => {
+                Extent::Time { usual, saturated: usual, longest }
+            }
+            found => found,
+        }
     }
 
     fn course(&self, setting: &Setting) -> Box<dyn Course> {

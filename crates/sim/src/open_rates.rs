@@ -1,0 +1,85 @@
+//! Rates of open traffic before a run, from the exact loads of the channels: packet-hops of a tick, and the part of the offered load that
+//! channels and buffers carry past saturation. For networks whose loads are counted in milliseconds.
+//!
+//! Past saturation all sources of a job are taken to be held back alike, by the fullest channel that the job uses: backpressure reaches
+//! every source of uniform traffic, and of other patterns this is a lower bound.
+
+use fabric::catalogue::HeadOfLine;
+use routing::ChannelLoads;
+use topology::ChannelSource;
+use units::{ChannelId, NodeId};
+
+use crate::credit_bound;
+use crate::job::Job;
+use crate::loads::{capacity, loads_of};
+use crate::progress::Progress;
+use crate::system::System;
+
+/// Bandwidth of a port whose input is one FIFO under uniform traffic, 2 - sqrt 2 (Karol, Hluchyj and Morgan 1987).
+const FIFO_THROUGHPUT: f64 = 0.586;
+
+/// Rates of one open job.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct OpenRates {
+    /// Packets that routers send in a tick at the offered load.
+    pub packet_hops: f64,
+    /// Part of the offered load that is accepted, at most 1.
+    pub carried: f64,
+}
+
+/// Rates of each job, in the order of the system's jobs: none of jobs that end by themselves or that carry out operations of groups. None at all
+/// where the network is too large, or has no routers.
+pub(crate) fn of(system: &System) -> Option<Vec<Option<OpenRates>>> {
+    let is_traffic = |job: &Job| {
+        let own = &job.workload;
+        own.is_open() && own.programs().is_none() && own.operations().is_none()
+    };
+    if system.network.is_flat() || !credit_bound::is_small(system) || !system.jobs.iter().any(is_traffic) {
+        return None;
+    }
+    let own = |job: usize| {
+        let alone = system.alone(job);
+        let (loads, _) = loads_of(&alone, &Progress::new()).ok()?;
+        let credits = credit_bound::of(&alone, &loads).ok()?.map_or(f64::INFINITY, |found| found.load);
+        Some((loads, credits))
+    };
+    let loads: Vec<(ChannelLoads, f64)> = (0..system.jobs.len()).map(own).collect::<Option<_>>()?;
+    let demands = demands(system, &loads);
+    let of = |(job, (loads, credits)): (&Job, &(ChannelLoads, f64))| {
+        is_traffic(job).then(|| {
+            let fullest = demands.iter().zip(&loads.load).filter(|&(_, &own)| own > 0.0);
+            let fullest = fullest.map(|(&demand, _)| demand).fold(0.0, f64::max);
+            let carried = (heads(system, job) / fullest).min(credits / job.workload.load()).min(1.0);
+            OpenRates { packet_hops: packet_hops(system, job, loads), carried }
+        })
+    };
+    Some(system.jobs.iter().zip(&loads).map(of).collect())
+}
+
+/// Demand of all jobs by channel, as a share of the channel's bandwidth.
+fn demands(system: &System, loads: &[(ChannelLoads, f64)]) -> Vec<f64> {
+    let channels = loads.first().map_or(0, |(own, _)| own.load.len());
+    let of = |channel: usize| {
+        let own = system.jobs.iter().zip(loads).map(|(job, (own, _))| job.workload.load() * own.load[channel]);
+        let all: f64 = own.sum();
+        if all > 0.0 { all / capacity(system, ChannelId(channel as u32)) } else { 0.0 }
+    };
+    (0..channels).map(of).collect()
+}
+
+/// Packets that routers send in a tick for a job at its offered load.
+fn packet_hops(system: &System, job: &Job, loads: &ChannelLoads) -> f64 {
+    let channels = system.network.plan.channels();
+    let is_router = |channel: &usize| matches!(channels.source(ChannelId(*channel as u32)), ChannelSource::Router(..));
+    let sum: f64 = (0..loads.load.len()).filter(is_router).map(|channel| loads.load[channel]).sum();
+    let packets = job.workload.packets();
+    sum * job.workload.load() * packets.count() as f64 / system.network.slot(packets).max(1) as f64
+}
+
+/// Part of a full channel's bandwidth that FIFOs leave a job, whose heads block what is behind them where a node has several destinations.
+fn heads(system: &System, job: &Job) -> f64 {
+    let nodes = (0..system.network.topology.nodes()).map(NodeId);
+    let mut senders = nodes.filter(|&node| job.workload.weight(node) > 0.0);
+    let mixes = senders.next().is_some_and(|node| job.workload.pattern().distribution(node).len() > 1);
+    if mixes && system.head_of_line() == Some(HeadOfLine::Input) { FIFO_THROUGHPUT } else { 1.0 }
+}
