@@ -26,7 +26,7 @@ fn solve(
 }
 
 fn spec(strategy: StrategyName, imbalance: f64) -> MapSpec {
-    MapSpec { strategy, imbalance, budget: Some(0.1), ..MapSpec::default() }
+    MapSpec { strategy, imbalance, budget: Some(0.03), ..MapSpec::default() }
 }
 
 fn measured(graph: &TaskGraph, machine: &Machine, strategy: StrategyName) -> Measures {

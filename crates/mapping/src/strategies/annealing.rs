@@ -26,9 +26,9 @@ pub(crate) fn annealing(problem: &Problem<'_>) -> Result<Mapping, MappingError> 
     anneal(problem, &affinity, problem.room()?, &start, schedule)
 }
 
-/// Evaluations of an exchange between tasks of six partners in a nominal second: what a core of 2.5 GHz does where prices are
-/// kept and others share its caches.
-pub(crate) const STEPS_PER_SECOND: f64 = 2.5e6;
+/// Evaluations of an exchange between tasks of six partners in a nominal second. Cores of 2026 take 1 to 4 seconds for them: fewer where
+/// prices are kept, more where other searches share the caches.
+pub(crate) const STEPS_PER_SECOND: f64 = 8e6;
 /// Steps between two polls of the watcher.
 const POLL_INTERVAL: u64 = 1 << 14;
 /// Where fewer proposals than this share are accepted, prices are kept (if the problem is small); a step then costs so
