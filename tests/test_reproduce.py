@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import csv
+import fnmatch
 import json
 import math
 import os
@@ -11,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from cutthrough import experiments
+from cutthrough import _core, experiments, reference
 from cutthrough.reproduce import Basis, Claim, Expect, Paper, Study, Tally, find, papers, reproduce
 
+from .claim_names import HYPHENATED, Identifiers, Quotes, named_first, tabled
 from .conftest import SMALL
 
 if TYPE_CHECKING:
@@ -63,6 +66,16 @@ def test_claims_are_judged_with_their_sensitivity(paper: Paper) -> None:
     assert set(outcome.claims[0].sensitivity) == {"default", "random", "oldest"}
     assert len(outcome.results["curve"]) == 2
     assert list(outcome.figures) == ["figure-1"]
+
+
+def test_claims_are_judged_without_their_sensitivity(paper: Paper, tmp_path: Path) -> None:
+    """Catches a variant that is run where only verdicts are asked for."""
+    outcome = reproduce(paper, Study(directory=tmp_path / "kept", sensitivity=False))
+    assert [(claim.id, claim.ok, claim.sensitivity) for claim in outcome.claims] == [
+        ("half", True, {}),
+        ("wrong", False, {}),
+    ]
+    assert len(list((tmp_path / "kept" / "points").iterdir())) == 2
 
 
 def test_claims_can_be_a_package(paper: Paper) -> None:
@@ -194,76 +207,6 @@ def test_orders_exceed_their_intervals() -> None:
     assert not Expect.stated(0.93, 0.005, 0.002).holds(0.9371)
 
 
-class Quotes(ast.NodeVisitor):
-    """The quotes of a module of claims: what is literal of the second argument of each call of `claim`."""
-
-    def __init__(self, source: str) -> None:
-        self.bound: dict[str, list[ast.expr]] = {}
-        self.calls: list[ast.Call] = []
-        self.visit(ast.parse(source))
-
-    def visit_Call(self, node: ast.Call) -> None:
-        if isinstance(node.func, ast.Name) and node.func.id == "claim":
-            self.calls.append(node)
-        self.generic_visit(node)
-
-    def visit_Assign(self, node: ast.Assign) -> None:
-        self._bind(node.targets[0], [node.value])
-        self.generic_visit(node)
-
-    def visit_For(self, node: ast.For) -> None:
-        self._bind(node.target, self._elements(node.iter))
-        self.generic_visit(node)
-
-    def visit_comprehension(self, node: ast.comprehension) -> None:
-        self._bind(node.target, self._elements(node.iter))
-        self.generic_visit(node)
-
-    def _bind(self, target: ast.expr, values: list[ast.expr]) -> None:
-        """Binds names to expressions, those of a tuple one by one."""
-        if isinstance(target, ast.Name):
-            self.bound.setdefault(target.id, []).extend(values)
-        elif isinstance(target, ast.Tuple):
-            held = [one for value in values for one in self._entries(value)]
-            rows = [value.elts for value in held if isinstance(value, (ast.Tuple, ast.List))]
-            for place, name in enumerate(target.elts):
-                self._bind(name, [row[place] for row in rows if len(row) == len(target.elts)])
-
-    def _entries(self, value: ast.expr) -> list[ast.expr]:
-        """What an expression may be: any entry of a dictionary, or itself."""
-        if not isinstance(value, ast.Subscript):
-            return [value]
-        held = self.bound.get(ast.unparse(value.value), [])
-        return [entry for one in held if isinstance(one, ast.Dict) for entry in one.values]
-
-    def _elements(self, iterable: ast.expr) -> list[ast.expr]:
-        """What a loop goes through, as far as it is literal: a sequence, or the items of a dictionary."""
-        if isinstance(iterable, (ast.Tuple, ast.List)):
-            return iterable.elts
-        if isinstance(iterable, ast.Name):
-            return [one for value in self.bound.get(iterable.id, []) for one in self._elements(value)]
-        if isinstance(iterable, ast.Call) and ast.unparse(iterable.func).endswith(".items"):
-            held = [
-                value for value in self.bound.get(ast.unparse(iterable.func)[:-6], []) if isinstance(value, ast.Dict)
-            ]
-            pairs = [(key, value) for one in held for key, value in zip(one.keys, one.values, strict=True) if key]
-            return [ast.Tuple(list(pair), ast.Load()) for pair in pairs]
-        return []
-
-    def texts(self, node: ast.expr) -> Iterator[str]:
-        """The texts that an expression may be."""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
-        elif isinstance(node, ast.Name):
-            yield from (text for value in self.bound.get(node.id, []) for text in self.texts(value))
-        elif isinstance(node, ast.Subscript):
-            yield from self.texts(node.value)
-        else:
-            parts = [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
-            parts += node.values if isinstance(node, ast.Dict) else node.elts if isinstance(node, ast.Tuple) else []
-            yield from (text for part in parts for text in self.texts(part))
-
-
 def words(text: str) -> str:
     """A text without marks of layout, by which the same sentence differs between a quote and a converted page."""
     return re.sub(r"[^a-z0-9.%/=<>+]+", " ", text.lower())
@@ -324,3 +267,97 @@ def test_papers_have_their_documents() -> None:
     for real in find([]):
         assert real.title
         assert (real.directory / "DEVIATIONS.md").exists()
+
+
+#: The words of papers.md that are hyphenated and are neither claims, papers nor words of an experiment file.
+OTHER_WORDS = {Basis.SET_UP.value}
+
+
+def known_words() -> set[str]:
+    """Every word that an experiment file may hold, and the papers."""
+
+    def strings(value: Any) -> Iterator[str]:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (list, dict)):
+            for held in value.values() if isinstance(value, dict) else value:
+                yield from strings(held)
+
+    listed = [json.loads(_core.reference()), reference.catalogue()]
+    return {word for held in listed for word in strings(held)} | {paper.name for paper in find([])}
+
+
+@pytest.fixture(scope="module")
+def identifiers() -> dict[str, Identifiers]:
+    return {paper.name: Identifiers(paper) for paper in find([])}
+
+
+def verdicts(paper: Paper) -> dict[str, Claim]:
+    """The claims of the recorded quick run, with number 1 where they hold and 0 where not."""
+    rows = list(csv.DictReader((paper.directory / "quick.csv").read_text(encoding="utf-8").splitlines()))
+    return {
+        row["claim"]: made(
+            float(row["holds"] == "true"),
+            basis=Basis(row["basis"]),
+            note="" if row["basis"] == "predicted" else "a key",
+        )
+        for row in rows
+    }
+
+
+@pytest.mark.parametrize("paper_", find([]), ids=lambda paper: paper.name)
+def test_documents_name_claims_that_exist(paper_: Paper, identifiers: dict[str, Identifiers]) -> None:
+    """Catches a claim that was renamed or dropped, and that a document still names."""
+    readme, deviations = (
+        (paper_.directory / name).read_text(encoding="utf-8") for name in ("README.md", "DEVIATIONS.md")
+    )
+    known = known_words()
+    names = [name for name in HYPHENATED.findall(readme + deviations) if name not in known]
+    names += tabled(readme) + named_first(deviations)
+    assert tabled(readme)
+    assert named_first(deviations)
+    assert not sorted({name for name in names if not identifiers[paper_.name].have(name)})
+
+
+def test_page_on_papers_names_claims_that_exist(identifiers: dict[str, Identifiers]) -> None:
+    """Catches a claim that was renamed or dropped, and that the page on papers still names."""
+    page = (Path(__file__).parents[1] / "docs" / "reference" / "papers.md").read_text(encoding="utf-8")
+    known = known_words() | OTHER_WORDS
+    names = [name for name in HYPHENATED.findall(page) if name not in known]
+    assert not [name for name in names if not any(held.have(name) for held in identifiers.values())]
+
+
+@pytest.mark.parametrize("paper_", find([]), ids=lambda paper: paper.name)
+def test_documents_have_every_claim_and_name_those_that_differ(
+    paper_: Paper, identifiers: dict[str, Identifiers]
+) -> None:
+    """Catches a claim that no table explains, one that does not hold and is not in DEVIATIONS, and stale counts."""
+    found = verdicts(paper_)
+    readme, deviations = (
+        (paper_.directory / name).read_text(encoding="utf-8") for name in ("README.md", "DEVIATIONS.md")
+    )
+    assert not [name for name in found if not identifiers[paper_.name].have(name)]
+    explained = tabled(readme)
+    assert not [name for name in found if not any(fnmatch.fnmatchcase(name, held) for held in explained)]
+    differing = named_first(deviations)
+    assert not [
+        name
+        for name, claim in found.items()
+        if not claim.ok and not any(fnmatch.fnmatchcase(name, held) for held in differing)
+    ]
+    tally = Tally.of(found.values())
+    counts = (
+        f"With `--quick`, {tally.hold} of {tally.counted} claims hold, {tally.fitted} of them fitted, "
+        f"and {tally.passed} of {tally.checks} checks pass."
+    )
+    assert counts in " ".join(readme.split())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("paper_", find([]), ids=lambda paper: paper.name)
+def test_quick_runs_have_the_recorded_verdicts(paper_: Paper) -> None:
+    """Catches a verdict that has changed. `python tools/record_verdicts.py` records the new ones."""
+    found = {
+        claim.id: (claim.basis, claim.ok) for claim in reproduce(paper_, Study(quick=True, sensitivity=False)).claims
+    }
+    assert found == {name: (claim.basis, claim.ok) for name, claim in verdicts(paper_).items()}

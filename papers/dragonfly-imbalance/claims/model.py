@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import cutthrough
 from cutthrough.reproduce import Expect, claim
 
-from .runs import CONTINUOUS, SIZES, UNIFORM
+from .runs import CONTINUOUS, FROM_H, NEIGHBOUR, SIZES, UNIFORM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +31,7 @@ def model_claims(found: Found) -> Iterable[Claim]:
     """What sections II and III state."""
     yield from _dragonflies()
     yield from _uniform(found)
+    yield from _locality(found)
     for pattern in CONTINUOUS:
         sizes = [size for size in SIZES if found.has("exact", pattern, "valiant-group", size.name) and size.balanced]
         # At a load of one half, which fills remote links, the fullest local link has this share of h times its rate.
@@ -39,6 +40,19 @@ def model_claims(found: Found) -> Iterable[Claim]:
             yield claim(f"overload-{pattern} 2", "experiences a load that is a up to factor of h higher",
                         f"{pattern}: load of the fullest local link where remote links are full, over h (largest)",
                         "<= 1", max(shares), Expect(high=1))  # fmt: skip
+
+
+def _locality(found: Found) -> Iterable[Claim]:
+    """Neighbours of the exchange that are few groups apart, where its grid is in ascending order."""
+    ratios = [
+        found.exact("ascending", "valiant-group", size) / found.exact(NEIGHBOUR, "valiant-group", size)
+        for size in SIZES
+        if size.balanced and size.h >= FROM_H and found.has("exact", "ascending", "valiant-group", size.name)
+    ]
+    if ratios:
+        yield claim("locality-nearest-neighbour III", "leading to the weakening of the intra-group bottleneck",
+                    "exchange: exact bound with neighbours few groups apart over that with many (least from h = 3)",
+                    "> 1", min(ratios), Expect.above(1))  # fmt: skip
 
 
 def _dragonflies() -> Iterable[Claim]:

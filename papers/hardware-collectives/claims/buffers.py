@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from cutthrough.reproduce import Expect, Planned, claim
+from cutthrough.reproduce import Expect, Planned, claim, less
+
+from .statements import accepted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cutthrough.reproduce import Claim
+    from cutthrough.points import Point
+    from cutthrough.reproduce import Claim, Measured
     from cutthrough.results import Results
     from matplotlib.figure import Figure
 
@@ -56,7 +59,7 @@ def memory_claims(results: Mapping[str, Results]) -> list[Claim]:
     return made
 
 
-def _space(point: Mapping[str, Any]) -> float:
+def _space(point: Point) -> float:
     """MB of buffers of a switch of 16 ports and packets of 4 KiB."""
     crosspoint = point.get("router.crosspoint_buffer")
     packets = [int(depth.split()[0]) for depth in (point["router.buffer"], crosspoint or "0 packets")]
@@ -64,13 +67,13 @@ def _space(point: Mapping[str, Any]) -> float:
     return (PORTS * inputs + PORTS**2 * crosspoints) * PACKET_MB
 
 
-def _buffers(results: Mapping[str, Results]) -> dict[str, list[tuple[float, float]]]:
+def _buffers(results: Mapping[str, Results]) -> dict[str, list[tuple[float, Measured]]]:
     """Memory in MB and accepted load, by architecture."""
-    lines = {"crosspoints only": [(_space(point), point["accepted_load"]) for point in results["crosspoints"]]}
+    lines = {"crosspoints only": [(_space(point), accepted(point)) for point in results["crosspoints"]]}
     for point in results["input buffers"]:
         kind = "FIFO" if point["router.queueing"] == "fifo" else "queues"
         name = f"{kind} before {point['router.crosspoint_buffer'].replace('1 packets', '1 packet')}"
-        lines.setdefault(name, []).append((_space(point), point["accepted_load"]))
+        lines.setdefault(name, []).append((_space(point), accepted(point)))
     return lines
 
 
@@ -78,13 +81,13 @@ def buffer_claims(results: Mapping[str, Results]) -> list[Claim]:
     """What section 5 expects of input buffers, and what a FIFO costs."""
     lines = _buffers(results)
     least = {
-        name: min(mb for mb, load in line if load >= CARRIED) for name, line in lines.items() if line[-1][1] >= CARRIED
+        name: min(mb for mb, (load, _) in line if load >= CARRIED)
+        for name, line in lines.items()
+        if line[-1][1][0] >= CARRIED
     }
     queues = min(mb for name, mb in least.items() if name.startswith("queues"))
-    most = {
-        kind: max(line[-1][1] for name, line in lines.items() if name == f"{kind} before 1 packet")
-        for kind in ("FIFO", "queues")
-    }
+    most = {kind: max(load for _, load in lines[f"{kind} before 1 packet"]) for kind in ("FIFO", "queues")}
+    lost, interval = less(most["queues"], most["FIFO"])
     return [
         claim(
             "input-buffers (5)",
@@ -99,9 +102,10 @@ def buffer_claims(results: Mapping[str, Results]) -> list[Claim]:
             "suffer from head of line blocking which restricts their throughput",
             "a FIFO an input before crosspoints of a packet, against queues (load lost)",
             "> 0",
-            most["queues"] - most["FIFO"],
-            Expect.above(0, 0.01),
+            lost,
+            Expect.above(0, interval),
             unit="load",
+            interval=interval,
         ),
     ]
 
@@ -115,7 +119,7 @@ def draw_buffers(results: Mapping[str, Results]) -> Figure:
     for name, line in _buffers(results).items():
         kind = "C0" if name.startswith("cross") else "C1" if name.startswith("queues") else "C2"
         shape = {"1": "o:", "2": "s--", "4": "^-"}.get(name.split()[-2], "D-")
-        axes.plot(*zip(*line, strict=True), shape, color=kind, label=name)
+        axes.plot([mb for mb, _ in line], [load for _, (load, _) in line], shape, color=kind, label=name)
     axes.set_xscale("log")
     axes.set_xlabel("Buffers of a switch of 16 ports (MB)")
     axes.set_ylabel("Accepted load, uniform traffic")

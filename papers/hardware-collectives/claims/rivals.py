@@ -21,7 +21,7 @@ SWITCHES: dict[str, dict[str, int]] = {"8x8": {}, "2x8": {"workload.senders": 2}
 CITED = {"8x8": (0.22, "switch saturated", "13"), "2x8": (0.65, "two senders saturated", "14")}
 #: What the paper says of the cited switches.
 QUOTES = {"8x8": "for an 8X8 switch it is 0.22", "2x8": "for a 2X8 switch is 0.65"}
-#: The load when all outputs (8x8) or both inputs (2x8, whose nodes are not their own destinations) are busy.
+#: The load when all outputs (8x8), or the six that receive from both senders (2x8), are busy.
 BOUNDS = {"8x8": 0.25, "2x8": 0.875}
 #: The rival that would take a queue for each of 2^K - 1 sets of outputs.
 IDEAL = "VOQ, queue-per-set"

@@ -113,7 +113,7 @@ def _trees(results: Mapping[str, Results]) -> list[Claim]:
     return [
         claim("trees-directed 2.1", "each sender would require a separate tree",
                "allgather of 256 nodes: table entries of a switch with directed trees over undirected", "256",
-               entries[True] / entries[False], Expect.stated(256, 0)),
+               entries[True] / entries[False], Expect.stated(256, 0), unit="", set_up="in_switch.directed"),
         claim("build-tree-memory 2.2", "load-balances the routing memory required",
                "entries of the fullest switch by a fixed port up over by the least loaded parent", "> 1",
                memory[fixed] / memory[least], Expect.above(1)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cutthrough import FatTree
-from cutthrough.reproduce import Expect, Planned, claim, less
+from cutthrough.reproduce import Expect, Planned, claim, less, over
 
 from .statements import HUNDREDTH, accepted
 
@@ -33,6 +33,8 @@ RIVALS = {"rival": "ports8-input-queued", "rival 4 VCs": "ports8-input-queued-vc
 ZERO_LOAD_NS = 4 * 20 + 3 * 90 + 204.8
 #: A response time has blown up if it is more than this many times that of an idle network.
 BLOWN_UP = 10.0
+#: "Close to full throughput".
+CLOSE = 0.9
 #: Sources that always have a packet: the full load of the text.
 FULL = {"workload.injection": "backlogged", "workload.load": 1.0}
 #: The last load of figure 12 before full load, and the one up to which nothing is said to blow up.
@@ -165,6 +167,13 @@ def _rivals(full: Mapping[str, Mapping[str, tuple[float, float]]]) -> list[Claim
         difference, interval = _least(own, full[f"{other} full"], patterns)
         made.append(claim(f"{name} 7", quote, f"8-port output queues carry more than {text} (least difference)", "> 0",
                            difference, Expect.above(0, interval), unit="load", interval=interval))  # fmt: skip
+    least, interval = min(own[pattern] for pattern in (COMPLEMENT, *MEETING))
+    made.append(claim("close-to-full 7", "with close to full throughput", "8-port, 4 packets: full load (least)",
+                       f"> {CLOSE}", least, Expect.above(CLOSE, interval), unit="load", interval=interval))  # fmt: skip
+    gained, interval = _least(full["rival 4 VCs full"], full["rival full"], MEETING)
+    made.append(claim("vcs-improve 2", "improves the performance of input-queued routers",
+                       "8-port input queues: 4 VCs carry more than a FIFO, as much memory (least difference)", "> 0",
+                       gained, Expect.above(0, interval), unit="load", interval=interval))  # fmt: skip
     return made
 
 
@@ -195,7 +204,9 @@ def _response_times(found: Results) -> list[Claim]:
         )
         for pattern in MEETING
     ]
-    order = min(beyond[pattern][0] for pattern in MEETING) / max(beyond[COMPLEMENT][0], beyond[UNIFORM][0])
+    order, interval = over(
+        min(beyond[pattern] for pattern in MEETING), max(beyond[pattern] for pattern in (COMPLEMENT, UNIFORM))
+    )
     return [
         *made,
         claim(
@@ -204,7 +215,8 @@ def _response_times(found: Results) -> list[Claim]:
             f"load {BEYOND}: transpose and reversal above complement and uniform (ratio)",
             "> 1",
             order,
-            Expect.above(1),
+            Expect.above(1, interval),
+            interval=interval,
         ),
     ]
 

@@ -33,6 +33,7 @@ def latency_claims(found: Found) -> Iterable[Claim]:
     yield from _geometry()
     yield from _spread(found)
     yield from _contention(found)
+    yield from _diameter(found)
 
 
 def _geometry() -> Iterable[Claim]:
@@ -74,6 +75,17 @@ def _spread(found: Found) -> Iterable[Claim]:
                         "the difference increases for a particular message size with the increase in diameter",
                         f"{NAMES[machine]}: the spread on 1024 nodes over that on 512, each size (least)", "> 1",
                         min(grown), Expect.above(1))  # fmt: skip
+
+
+def _diameter(found: Found) -> Iterable[Claim]:
+    """Figure 3: random pairs on the torus of larger diameter."""
+    for machine in (BGP, XT3):
+        pairs = _pairs(found, [("wicon", machine, torus, RANDOM) for torus in TORI])
+        grown = [large["message_time_mean_ns"] / small["message_time_mean_ns"] for _, small, large in pairs]
+        if grown:
+            yield claim(f"wicon-diameter-{machine} 3", "latencies for the RND mode should also increase",
+                        f"WICON on {NAMES[machine]}: random pairs on 1024 nodes over those on 512, each size (least)",
+                        "> 1", min(grown), Expect.above(1))  # fmt: skip
 
 
 def _pairs(found: Found, runs: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, Point, Point]]:

@@ -67,7 +67,7 @@ WATER_256 = f"openatom:water-256,planes=32,real_planes=48,pair_load=40,{BYTES}"
 GST = f"openatom:gst-big,planes=32,real_planes=48,block=64,pair_load=20,{BYTES}"
 SYSTEMS = {
     (BGP, "WATER_32M"): System(WATER_32, (128, 256, 512, 1024), "257 us", (0.173, 0.324, 0.264, 0.412), quick=True),
-    (BGP, "WATER_256M"): System(WATER_256, (256, 512, 1024, 2048), "158 us", (0.378, 0.450, 0.485, 0.497)),
+    (BGP, "WATER_256M"): System(WATER_256, (256, 512, 1024, 2048), "73 us", (0.378, 0.450, 0.485, 0.497)),
     (XT3, "WATER_32M"): System(WATER_32, (128, 256, 512, 1024), "98 us", (0.133, 0.101, 0.208, 0.296), quick=True),
     (XT3, "WATER_256M"): System(WATER_256, (256, 512, 1024), "206 us", (0.123, 0.274, 0.383)),
     (XT3, "GST_BIG"): System(GST, (256, 512, 1024), "108 us", (0.194, 0.214, 0.203)),

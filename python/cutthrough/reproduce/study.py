@@ -98,11 +98,13 @@ class Study:
         quick: Fewer points and less precision: minutes instead of longer.
         directory: Where finished points are kept; None keeps none.
         effort: How much of the machine to take.
+        sensitivity: Whether the claims are also judged under every variant.
     """
 
     quick: bool = False
     directory: Path | None = None
     effort: Effort = field(default_factory=sweeps.Effort)
+    sensitivity: bool = True
 
 
 def reproduce(paper: Paper, study: Study, watcher: Watcher | None = None) -> Outcome:
@@ -115,21 +117,21 @@ def reproduce(paper: Paper, study: Study, watcher: Watcher | None = None) -> Out
     """
     module = cast("Claims", paper.module())
     plans = {(DEFAULT, name): planned for name, planned in module.plan(study.quick).items()}
-    for variant, changes in {DEFAULT: {}, **module.VARIANTS}.items():
+    variants = {DEFAULT: {}, **module.VARIANTS} if study.sensitivity else {}
+    for variant, changes in variants.items():
         for name, planned in module.sensitivity_plan(study.quick).items():
             plans[f"{variant} claims", name] = planned.under(variant, changes)
     results = _run_all({key: _Loaded.of(paper, planned) for key, planned in plans.items()}, study, watcher)
     figures = {name: found for (variant, name), found in results.items() if variant == DEFAULT}
-    return Outcome(paper, _judge(module, results), figures, dict(module.figures(figures)))
+    return Outcome(paper, _judge(module, results, list(variants)), figures, dict(module.figures(figures)))
 
 
-def _judge(module: Claims, results: Mapping[tuple[str, str], Results]) -> list[Claim]:
+def _judge(module: Claims, results: Mapping[tuple[str, str], Results], variants: Sequence[str]) -> list[Claim]:
     """The claims by the default, each with its number under every variant that it can be judged under."""
 
     def by(key: str) -> Sequence[Claim]:
         return module.claims({name: found for (of, name), found in results.items() if of == key})
 
-    variants = [DEFAULT, *module.VARIANTS]
     varied = {variant: {claim.id: claim.here for claim in by(f"{variant} claims")} for variant in variants}
     return [
         replace(claim, sensitivity={name: here[claim.id] for name, here in varied.items() if claim.id in here})
