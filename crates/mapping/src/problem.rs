@@ -37,7 +37,7 @@ pub struct MapSpec {
     #[schemars(range(min = 1))]
     pub tasks_per_node: Option<u32>,
     /// Length of the search in nominal seconds for each start, counted in steps and never read from a clock, so that the result is the same on
-    /// any machine. Default: 8; less below 500 tasks, 4 from 4,000 to 32,000 tasks, and more above.
+    /// any machine. Default: 2; less below 500 tasks, and more above 8,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 86400.0))]
     pub budget: Option<f64>,
@@ -123,8 +123,8 @@ pub struct Room {
 /// The nominal seconds of search for a number of tasks, if none are given.
 pub fn default_budget(tasks: u32) -> f64 {
     let tasks = f64::from(tasks);
-    // Larger graphs gain less from each second; those of more than 20,000 tasks are searched part by part.
-    8.0 * (tasks / 500.0).min(1.0) * (2_000.0 / tasks.max(1.0)).clamp(0.5, 1.0) * (tasks / 32_000.0).max(1.0)
+    // Graphs of more than 20,000 tasks are searched part by part.
+    2.0 * (tasks / 500.0).min(1.0) * (tasks / 8_000.0).clamp(1.0, 2.5).max(tasks / 16_000.0)
 }
 
 impl Problem<'_> {

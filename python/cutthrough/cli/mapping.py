@@ -139,7 +139,7 @@ def map_(
         typer.Option(
             min=0.0,
             help="Nominal seconds of each search on one core, counted in steps: the same result on any machine.",
-            show_default="8; less below 500 tasks, 4 from 4,000 to 32,000, more above",
+            show_default="2; less below 500 tasks, more above 8,000",
         ),
     ] = None,
     time_limit: Annotated[

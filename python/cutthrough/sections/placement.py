@@ -124,8 +124,8 @@ class Auto(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "auto")
@@ -146,8 +146,8 @@ class Identity(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "identity")
@@ -168,8 +168,8 @@ class ArrayBlocks(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "array-blocks")
@@ -190,8 +190,8 @@ class Greedy(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "greedy")
@@ -212,8 +212,8 @@ class Annealing(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "annealing")
@@ -234,8 +234,8 @@ class Embedding(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "embedding")
@@ -256,8 +256,8 @@ class Bisection(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "bisection")
@@ -278,8 +278,8 @@ class Multilevel(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "multilevel")
@@ -300,8 +300,8 @@ class Hierarchical(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "hierarchical")
@@ -322,8 +322,8 @@ class PairwiseExchange(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "pairwise-exchange")
@@ -344,8 +344,8 @@ class Genetic(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "genetic")
@@ -366,8 +366,8 @@ class Contraction(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "contraction")
@@ -388,8 +388,8 @@ class Mincut(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "mincut")
@@ -410,8 +410,8 @@ class Geometric(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "geometric")
@@ -432,8 +432,8 @@ class Prisms(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "prisms")
@@ -454,8 +454,8 @@ class NamdOblivious(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "namd-oblivious")
@@ -476,8 +476,8 @@ class NamdPatches(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "namd-patches")
@@ -498,8 +498,8 @@ class NamdTopology(Section):
             than nodes (from 0 to 1000; default 0.03).
         tasks_per_node: The most tasks of a node; without it, one if there are no more tasks than nodes, else as
             many as balance allows (from 1 to 4294967295).
-        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 8; less below
-            500 tasks, 4 from 4,000 to 32,000, more above (from 0 to 86400).
+        budget: Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below
+            500 tasks, more above 8,000 (from 0 to 86400).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("strategy", "namd-topology")
