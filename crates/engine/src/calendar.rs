@@ -1,10 +1,10 @@
-//! A calendar of events that are ordered within an instant, for whatever has its own grain of time (Brown, "Calendar queues", CACM
-//! 1988).
+//! A calendar of events that are ordered within an instant, for whatever has its own grain of time (Brown, "Calendar
+//! queues", CACM 1988).
 //!
-//! A year is divided into days. A day ahead is a list in no order; it is sorted when it comes. What is added to the day that has come
-//! waits in a heap beside it, and what is beyond the year in another. Where days are as long as the usual distance of events, adding
-//! is a store and taking is a pop, and a day whose events were added in their order needs no sorting. The length of a day
-//! follows what is added; it cannot change the order in which events are taken.
+//! A year is divided into days. A day ahead is a list in no order; it is sorted when it comes. What is added to the day
+//! that has come waits in a heap beside it, and what is beyond the year in another. Where days are as long as the usual
+//! distance of events, adding is a store and taking is a pop, and a day whose events were added in their order needs no
+//! sorting. The length of a day follows what is added; it cannot change the order in which events are taken.
 //!
 //! The wheel is faster where all times are multiples of a tick that is not much less than they are, and where a phase
 //! of an instant may be handled in any order. A calendar needs neither.
@@ -63,7 +63,8 @@ pub struct Calendar<T> {
     ahead: usize,
     /// Events beyond the year.
     far: BinaryHeap<Reverse<Entry<T>>>,
-    /// Since the last review of the length of a day, events of days that have come, and events added to today and beyond the year.
+    /// Since the last review of the length of a day, events of days that have come, and events added to today and
+    /// beyond the year.
     counts: Counts,
     /// How many of the first two there are at the next review.
     next_review: usize,
@@ -99,7 +100,8 @@ impl<T: Copy + Ord> Calendar<T> {
         self.len() == 0
     }
 
-    /// Adds an event, by its time and its place within the instant. Where it is not inlined, an event is written to memory twice.
+    /// Adds an event, by its time and its place within the instant. Where it is not inlined, an event is written to
+    /// memory twice.
     #[inline(always)]
     pub fn push(&mut self, at: u64, order: u64, item: T) {
         let day = at >> self.bits;
@@ -244,8 +246,8 @@ impl<T: Copy + Ord> Calendar<T> {
         self.ahead -= self.sorted.len();
         self.come_near();
         self.counts.came += self.sorted.len();
-        // One comparison of 128 bits decides between most events, without a branch. A day mostly has a few runs that are in order, one for
-        // each kind of event, which a stable sort merges.
+        // One comparison of 128 bits decides between most events, without a branch. A day mostly has a few runs that
+        // are in order, one for each kind of event, which a stable sort merges.
         let key = |entry: &Entry<T>| u128::from(entry.0) << 64 | u128::from(entry.1);
         self.sorted.sort_by(|one, other| key(other).cmp(&key(one)).then_with(|| other.2.cmp(&one.2)));
         true
@@ -324,8 +326,8 @@ mod tests {
             distance in prop_oneof![1_u64..50, 1_u64..1_000_000],
             steps in prop::collection::vec((0_u64..5, prop_oneof![0_u64..40, 0_u64..3_000_000, Just(1 << 40)], 0_u64..4), 0..400),
         ) {
-            // Would catch a lost or repeated event, an order by anything but time and place, a day that comes too early, and an
-            // event added to the day that has come that is passed over.
+            // Would catch a lost or repeated event, an order by anything but time and place, a day that comes too
+            // early, and an event added to the day that has come that is passed over.
             let (mut calendar, mut naive) = (Calendar::new(distance), std::collections::BTreeSet::new());
             let mut now = 0;
             for (number, (takes, after, order)) in (0_u32..).zip(steps) {

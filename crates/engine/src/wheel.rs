@@ -3,8 +3,8 @@
 //! Two wheels, one geared to the other. In the near one a slot is one instant, and its events are handed out as they
 //! lie; it holds what comes next. A slot of the middle one, a *tooth*, is a span of instants, and is emptied into the
 //! near wheel when that has turned far enough. What is beyond both waits in a heap, and hardly ever occurs. So nothing
-//! is sorted, whatever the grain of time. Where events are few, as those of one message that is under way alone, they lie in a list that is
-//! searched for the next one, and the wheels rest.
+//! is sorted, whatever the grain of time. Where events are few, as those of one message that is under way alone, they
+//! lie in a list that is searched for the next one, and the wheels rest.
 //!
 //! An event has a *kind*, its phase within the instant, and within a kind of one instant the order is unspecified: what
 //! handles a kind must commute, or collect and order by ids. That is what keeps results independent of how events came
@@ -13,8 +13,8 @@
 //! The events of a slot lie in chunks, and the chunk that was emptied last is the next to be filled: the memory in use
 //! is that of the events that wait, not of the fullest instant times the number of slots, and it is the warmest.
 //!
-//! Cost: inserting is a comparison, a store into a chunk and a bit, twice that beyond the near wheel; opening an instant
-//! is copying its events.
+//! Cost: inserting is a comparison, a store into a chunk and a bit, twice that beyond the near wheel; opening an
+//! instant is copying its events.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -54,8 +54,8 @@ const CHUNK: usize = 32;
 /// No chunk.
 const NONE: u32 = u32::MAX;
 
-/// The events of one instant and kind: the place behind the last of them, or 0 if there are none. The chunk in which the
-/// last one lies is filled up to it, and those before it are full.
+/// The events of one instant and kind: the place behind the last of them, or 0 if there are none. The chunk in which
+/// the last one lies is filled up to it, and those before it are full.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot(u32);
 
@@ -138,8 +138,8 @@ impl Chunks {
 /// The wheel. `KINDS` is the number of phases within an instant.
 #[derive(Debug)]
 pub struct Wheel<const KINDS: usize> {
-    /// Each instant's events by kind, for instants in `now..limit`, of which there are `mask` and one. As many for every size, so that
-    /// finding one needs no check of bounds.
+    /// Each instant's events by kind, for instants in `now..limit`, of which there are `mask` and one. As many for
+    /// every size, so that finding one needs no check of bounds.
     slots: Box<[Slots<KINDS>; MAX_SLOTS as usize]>,
     chunks: Chunks,
     /// One bit a slot: whether it has events; and one bit for each of these words that is not 0.
@@ -155,7 +155,8 @@ pub struct Wheel<const KINDS: usize> {
     tooth_bits: u32,
     /// The events of the teeth from `limit` on, `TEETH` of them, and a bit for each that has some.
     teeth: Vec<Vec<Later>>,
-    /// Memory of teeth that have been emptied, the last one first to be used again: as much as for the teeth that have events at a time.
+    /// Memory of teeth that have been emptied, the last one first to be used again: as much as for the teeth that have
+    /// events at a time.
     spare: Vec<Vec<Later>>,
     toothed: [u64; TEETH / 64],
     /// Events in all teeth.
@@ -163,8 +164,8 @@ pub struct Wheel<const KINDS: usize> {
     far: BinaryHeap<Reverse<Later>>,
     /// The time of the first far event, or `u64::MAX`.
     first_far: u64,
-    /// While the wheels rest: all events but the far ones, in no order, `FEW` at the most. Both wheels are empty then, and `limit` is not
-    /// above `now`, so that every event comes to `insert_later`.
+    /// While the wheels rest: all events but the far ones, in no order, `FEW` at the most. Both wheels are empty then,
+    /// and `limit` is not above `now`, so that every event comes to `insert_later`.
     few: Vec<Later>,
     rests: bool,
 }
@@ -320,8 +321,8 @@ impl<const KINDS: usize> Wheel<KINDS> {
         false
     }
 
-    /// While the wheels rest: moves to the next instant before `until` and hands its events out from the list. None if the wheels have to
-    /// start, since there are too many events.
+    /// While the wheels rest: moves to the next instant before `until` and hands its events out from the list. None if
+    /// the wheels have to start, since there are too many events.
     fn next_of_few(&mut self, until: u64, instant: &mut Instant<KINDS>) -> Option<bool> {
         let mut first = self.few.iter().fold(u64::MAX, |first, event| first.min(event.0));
         while self.first_far <= first && self.first_far < u64::MAX {
@@ -529,8 +530,8 @@ mod tests {
             times in prop::collection::vec((0_u64..40, any::<bool>(), any::<bool>()), 0..300),
             scale in prop_oneof![Just(1_u64), Just(3_000)],
         ) {
-            // Would catch an event that is written over another, that is counted although its condition does not hold, or that is
-            // lost at the edge of a chunk or beyond the near wheel.
+            // Would catch an event that is written over another, that is counted although its condition does not hold,
+            // or that is lost at the edge of a chunk or beyond the near wheel.
             let mut wheel = Wheel::<2>::new(horizon);
             for (id, &(at, holds, is_plain)) in times.iter().enumerate() {
                 if is_plain {
@@ -575,8 +576,8 @@ mod tests {
 
     #[test]
     fn memory_is_that_of_the_teeth_that_have_events() {
-        // Would catch teeth that each keep the memory of the most events that were ever in them: bursts of 100 events, each in another
-        // tooth than the one before.
+        // Would catch teeth that each keep the memory of the most events that were ever in them: bursts of 100 events,
+        // each in another tooth than the one before.
         let mut wheel = Wheel::<2>::new(50);
         let mut instant = Instant::default();
         for burst in 1..500_u64 {

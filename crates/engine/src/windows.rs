@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// A barrier that polls for a while, for a window is a few microseconds and a sleep costs more, and then sleeps, for where
-/// there are more threads than free cores the one that all wait for needs the core.
+/// A barrier that polls for a while, for a window is a few microseconds and a sleep costs more, and then sleeps, for
+/// where there are more threads than free cores the one that all wait for needs the core.
 ///
-/// How long it polls follows from what it finds (as in adaptive mutexes): while polls end in sleep, as on a machine that
-/// is busy with something else, it polls less and less; when a poll has been worth it, longer again.
+/// How long it polls follows from what it finds (as in adaptive mutexes): while polls end in sleep, as on a machine
+/// that is busy with something else, it polls less and less; when a poll has been worth it, longer again.
 #[derive(Debug)]
 pub struct SpinBarrier {
     members: usize,
@@ -183,8 +183,8 @@ impl<C> Shared<C> {
 impl<C: Send + 'static> Pool<C> {
     /// Starts a thread for each worker but the first.
     ///
-    /// `step(worker, start, end)` runs one window: it takes in what has been left for the worker, handles its events, and
-    /// leaves what it sends. What others leave in the same window may be taken in too: it lies beyond the window.
+    /// `step(worker, start, end)` runs one window: it takes in what has been left for the worker, handles its events,
+    /// and leaves what it sends. What others leave in the same window may be taken in too: it lies beyond the window.
     pub fn new(workers: Vec<C>, step: impl Fn(&mut C, u64, u64) + Send + Sync + 'static) -> Self {
         let shared = Arc::new(Shared {
             barrier: SpinBarrier::new(workers.len()),
@@ -269,8 +269,8 @@ mod tests {
 
     #[test]
     fn a_thread_polls_less_while_polls_are_in_vain_and_longer_when_they_pay() {
-        // Would catch a barrier that keeps a core busy for the most polls in every round of a busy machine, and one that
-        // never polls again after it.
+        // Would catch a barrier that keeps a core busy for the most polls in every round of a busy machine, and one
+        // that never polls again after it.
         let barrier = SpinBarrier { most: MOST_POLLS, patience: AtomicU32::new(MOST_POLLS), ..SpinBarrier::new(2) };
         let patience = || barrier.patience.load(Ordering::Relaxed);
         let vain: Vec<u32> = (1..12).map(|_| if barrier.poll(0) { 0 } else { patience() }).collect();
@@ -282,7 +282,8 @@ mod tests {
 
     #[test]
     fn threads_live_from_run_to_run() {
-        // Would catch a thread that is started anew for a span, one that misses a command, and one that outlives its pool.
+        // Would catch a thread that is started anew for a span, one that misses a command, and one that outlives its
+        // pool.
         let threads = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&threads);
         let mut pool = Pool::new(vec![0_u64; 3], move |count, _, _| {

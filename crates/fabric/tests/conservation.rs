@@ -98,8 +98,9 @@ impl WithRouters for Delivery<'_> {
 }
 
 fn deliver_all(topology: &str, router: &RouterSpec, routing: Option<&RoutingSpec>) {
-    // Injection is faster than the network, and ejection slower: buffers that fall free at the head must wait. And the other
-    // way round: packets wait for their tails. With receive buffers, faster and slower than the ejection channels.
+    // Injection is faster than the network, and ejection slower: buffers that fall free at the head must wait. And the
+    // other way round: packets wait for their tails. With receive buffers, faster and slower than the ejection
+    // channels.
     for (rates, drain) in
         [(["40 Gb/s", "5 Gb/s"], None), (["5 Gb/s", "40 Gb/s"], None), (["10 Gb/s"; 2], Some("7 Gb/s"))]
     {
@@ -175,9 +176,9 @@ fn a_burst_is_delivered_whole_and_every_credit_comes_back() {
 
 #[test]
 fn adaptive_tori_never_deadlock_with_the_least_buffers() {
-    // All nodes send as fast as they can, into buffers of one packet (and a part of one): Duato's condition at work. Would
-    // catch a packet that waits for adaptive credit, a promise made twice or never kept, an escape that depends on where a
-    // packet has been, a virtual channel chosen without the credit that is promised.
+    // All nodes send as fast as they can, into buffers of one packet (and a part of one): Duato's condition at work.
+    // Would catch a packet that waits for adaptive credit, a promise made twice or never kept, an escape that depends
+    // on where a packet has been, a virtual channel chosen without the credit that is promised.
     let routing: RoutingSpec = toml::from_str(r#"kind = "minimal-adaptive""#).unwrap();
     let routers = [
         "kind = \"output-queued\"",

@@ -17,8 +17,8 @@ fn router(queueing: &str, crosspoint: u32, arbitration: &str) -> String {
 
 #[test]
 fn fifos_before_crosspoints_carry_what_a_slotted_model_of_them_carries() {
-    // Would catch a head that blocks while its crosspoint has room, room that falls free before the tail has gone or a slot later, copies
-    // that cross one after the other, a residue that loses its place, and a turn that is not kept.
+    // Would catch a head that blocks while its crosspoint has room, room that falls free before the tail has gone or a
+    // slot later, copies that cross one after the other, a residue that loses its place, and a turn that is not kept.
     for (fanout, crosspoint, arbitration) in [
         (1, 1, "random"),
         (1, 1, "round-robin"),
@@ -39,8 +39,8 @@ fn fifos_before_crosspoints_carry_what_a_slotted_model_of_them_carries() {
 
 #[test]
 fn queues_before_crosspoints_carry_what_a_slotted_model_of_them_carries() {
-    // Would catch a queue that waits for another one's crosspoint, an input that sends two packets at once, and turns of inputs and
-    // outputs that are the same.
+    // Would catch a queue that waits for another one's crosspoint, an input that sends two packets at once, and turns
+    // of inputs and outputs that are the same.
     for (ports, memory, crosspoint, arbitration) in
         [(8, 16, 1, "round-robin"), (8, 16, 1, "random"), (8, 16, 2, "round-robin"), (4, 4, 1, "random")]
     {
@@ -56,7 +56,8 @@ fn queues_before_crosspoints_carry_what_a_slotted_model_of_them_carries() {
 
 #[test]
 fn a_crosspoint_takes_head_of_line_blocking_away_as_it_grows_and_queues_do_at_once() {
-    // Would catch crosspoints whose depth is not used. One FIFO with no crosspoints carries 0.618 (Karol, Hluchyj and Morgan).
+    // Would catch crosspoints whose depth is not used. One FIFO with no crosspoints carries 0.618 (Karol, Hluchyj and
+    // Morgan).
     let found = [1, 2, 8, 32].map(|crosspoint| saturated::throughput(16, 8, 1, &router("fifo", crosspoint, "random")));
     assert!(found[0] > 0.618_390 + 0.01 && found.is_sorted() && found[3] > 0.98, "{found:?}");
     let queues = saturated::throughput(256, 8, 1, &router("virtual-output", 1, "round-robin"));

@@ -21,8 +21,8 @@ const PACKETS: u32 = 50;
 /// What a traffic has been notified of, and when.
 type Log = Arc<Mutex<Vec<(u64, TrafficEvent)>>>;
 
-/// Every node sends packets to others in turn, each marked with its number; each delivery is answered by a notice that comes a
-/// window later.
+/// Every node sends packets to others in turn, each marked with its number; each delivery is answered by a notice that
+/// comes a window later.
 struct Reported {
     /// The nodes of the partition, and how many packets each has sent.
     nodes: Vec<u32>,
@@ -152,8 +152,8 @@ fn run(keys: &str, parts: u64) -> (Vec<(u64, TrafficEvent)>, u64) {
 
 #[test]
 fn every_delivery_is_reported_once_with_what_the_packet_was() {
-    // Would catch a mark that another packet's replaces in the pool or in the mail, a report before the tail has come, and a notice
-    // that is lost between partitions, comes twice, or not at its time.
+    // Would catch a mark that another packet's replaces in the pool or in the mail, a report before the tail has come,
+    // and a notice that is lost between partitions, comes twice, or not at its time.
     for keys in [
         "kind = \"output-queued\"",
         "kind = \"virtual-output-queued\"",
@@ -191,7 +191,8 @@ fn every_delivery_is_reported_once_with_what_the_packet_was() {
 
 #[test]
 fn deliveries_of_an_instant_are_ordered_by_node_and_plane() {
-    // Would catch an order by what partitions change: the mark of a message (its place at the receiver) and the low bits of its flow id.
+    // Would catch an order by what partitions change: the mark of a message (its place at the receiver) and the low
+    // bits of its flow id.
     let delivery = |node, plane, flow_id, mark| TrafficEvent::Delivered {
         node: NodeId(node),
         plane: PlaneId(plane),

@@ -11,7 +11,8 @@ use routing::RoutingSpec;
 use topology::{Endpoint, TopologySpec};
 use units::{Bytes, PortId, RouterId};
 
-/// A network of packets of 64 B that take 1 ns; delays in nanoseconds: of channels to nodes, then of each further class.
+/// A network of packets of 64 B that take 1 ns; delays in nanoseconds: of channels to nodes, then of each further
+/// class.
 fn plan(topology: &str, to_nodes: u64, between: &[u64]) -> Plan {
     plan_with_pipelines(topology, to_nodes, between, 0)
 }

@@ -1,5 +1,5 @@
-//! Operations of groups that routers carry out by trees: every copy is delivered once, every contribution combined once, credits come
-//! back, nothing is left in combine units, and neither threads nor partitions matter.
+//! Operations of groups that routers carry out by trees: every copy is delivered once, every contribution combined
+//! once, credits come back, nothing is left in combine units, and neither threads nor partitions matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
@@ -276,9 +276,9 @@ fn nodes_of(topology: &str) -> u32 {
 
 #[test]
 fn every_contribution_is_combined_once_and_every_copy_comes_once() {
-    // Would catch a contribution lost or combined twice, a result that goes to the wrong member or by the wrong port, a partial sum
-    // that two segments share, a multicast that comes back to its sender, credit that is lost with what ends in a router, and an order
-    // that depends on partitions.
+    // Would catch a contribution lost or combined twice, a result that goes to the wrong member or by the wrong port, a
+    // partial sum that two segments share, a multicast that comes back to its sender, credit that is lost with what
+    // ends in a router, and an order that depends on partitions.
     for (at, (topology, routing)) in NETWORKS.into_iter().enumerate() {
         for (number, router) in ROUTERS.into_iter().enumerate().skip(at % 3).step_by(3) {
             let (rates, turn) = (RATES[at % 3], TURNS[number % 2]);
@@ -307,8 +307,8 @@ proptest! {
     }
 }
 
-/// Every node of a switch of 8 ports at 10 Gb/s has one packet of 256 B combined for all: when the last result is there, in
-/// picoseconds.
+/// Every node of a switch of 8 ports at 10 Gb/s has one packet of 256 B combined for all: when the last result is
+/// there, in picoseconds.
 fn allreduce_on_a_switch(units: u16, router: &str) -> u64 {
     let (topology, rates, turn) = ("single-switch:8", ["10 Gb/s"; 2], Turn::EverySwitch);
     let case = Case { topology, router, routing: "", rates, units, turn, trees: None };
@@ -322,10 +322,10 @@ fn allreduce_on_a_switch(units: u16, router: &str) -> u64 {
 
 #[test]
 fn an_allreduce_on_one_switch_takes_the_time_that_its_parts_take() {
-    // Would catch a unit that does not wait for tails, that combines packets side by side, or that forgets the way back into the switch.
-    // 96 B take 76.8 ns on a link; a unit has a packet for 3 cycles of its header and 12 of its words, of 4 ns, and the root what leaves
-    // hand it for those of the words. Up: 20 ns of link and 90 ns of router, and the tail; down: a cycle,
-    // 20 ns of link, and the tail.
+    // Would catch a unit that does not wait for tails, that combines packets side by side, or that forgets the way back
+    // into the switch. 96 B take 76.8 ns on a link; a unit has a packet for 3 cycles of its header and 12 of its words,
+    // of 4 ns, and the root what leaves hand it for those of the words. Up: 20 ns of link and 90 ns of router, and the
+    // tail; down: a cycle, 20 ns of link, and the tail.
     let (tail, cycle, words) = (76_800, 4_000, 12 * 4_000);
     let combining = 3 * cycle + words;
     let (up, down) = (20_000 + 90_000 + tail, cycle + 20_000 + tail);

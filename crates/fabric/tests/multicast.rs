@@ -1,4 +1,5 @@
-//! Multicasts of random sets: every copy is delivered once, credits come back, and neither threads nor partitions matter.
+//! Multicasts of random sets: every copy is delivered once, credits come back, and neither threads nor partitions
+//! matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
@@ -20,8 +21,8 @@ type Delivery = (u64, u32, u32);
 
 type Log = Arc<Mutex<Vec<Delivery>>>;
 
-/// Every node sends packets to random sets of nodes, as fast as they go, each marked with its number. Of some the set is one node, and
-/// some are for one node without a set.
+/// Every node sends packets to random sets of nodes, as fast as they go, each marked with its number. Of some the set
+/// is one node, and some are for one node without a set.
 struct Multicasts {
     /// The nodes of the partition, how many packets each has sent, and its stream.
     nodes: Vec<u32>,
@@ -160,8 +161,8 @@ const ROUTERS: [&str; 26] = [
 
 #[test]
 fn every_member_gets_its_copy_once_whatever_the_network() {
-    // Would catch a copy lost or made twice, space or credit given back with the first copy, twice, or never, a set that the mail or
-    // the pool confuses with another's, and an order that depends on partitions.
+    // Would catch a copy lost or made twice, space or credit given back with the first copy, twice, or never, a set
+    // that the mail or the pool confuses with another's, and an order that depends on partitions.
     for (at, (topology, routing)) in NETWORKS.into_iter().enumerate() {
         for router in ROUTERS.iter().skip(at % 3).step_by(3) {
             check(topology, router, routing, RATES[at % 3]);
@@ -184,8 +185,8 @@ proptest! {
 
 #[test]
 fn packets_for_one_node_go_as_in_networks_without_multicasts() {
-    // Would catch a head that asks for more, less or later where routers are ready for heads of several copies. The keys are those with
-    // which outputs pick for themselves, as they do without multicasts.
+    // Would catch a head that asks for more, less or later where routers are ready for heads of several copies. The
+    // keys are those with which outputs pick for themselves, as they do without multicasts.
     let keys = ["", "vcs = 8", "arbitration = \"oldest-first\"", "arbitration = \"random\"\nbuffer = \"1 packets\""];
     let routers = ["kind = \"input-queued\"", "kind = \"input-output-queued\"\nspeedup = 2\noutput_buffer = \"300 B\""];
     for (at, (topology, routing)) in NETWORKS.into_iter().enumerate() {
@@ -203,7 +204,8 @@ fn packets_for_one_node_go_as_in_networks_without_multicasts() {
 
 #[test]
 fn a_queue_for_each_set_delivers_every_copy_once() {
-    // Would catch a residue that is lost or gets a second place as it changes queues, and a matching that takes an output twice.
+    // Would catch a residue that is lost or gets a second place as it changes queues, and a matching that takes an
+    // output twice.
     let router = "kind = \"virtual-output-queued\"\nmulticast = \"queue-per-set\"\n";
     let cases = [
         ("single-switch:8", ""),

@@ -1,5 +1,5 @@
-//! The saturated multicast switch: a single switch whose nodes always have another multicast to send, against exact numbers and against a
-//! slotted model of each policy that is written from its definition alone.
+//! The saturated multicast switch: a single switch whose nodes always have another multicast to send, against exact
+//! numbers and against a slotted model of each policy that is written from its definition alone.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
@@ -35,8 +35,9 @@ const POLICIES: [(&str, Policy); 10] = [
 
 #[test]
 fn without_choice_all_policies_carry_the_same() {
-    // Would catch an output that idles while a head asks for it. Packets for one node: the head-of-line blocking of Karol, Hluchyj and
-    // Morgan, whom an output serves first does not matter. Packets for all nodes: every output is busy in every slot.
+    // Would catch an output that idles while a head asks for it. Packets for one node: the head-of-line blocking of
+    // Karol, Hluchyj and Morgan, whom an output serves first does not matter. Packets for all nodes: every output is
+    // busy in every slot.
     for (router, policy) in POLICIES {
         if policy != Policy::SharedPointer {
             let one = throughput(8, 1, router);
@@ -49,8 +50,9 @@ fn without_choice_all_policies_carry_the_same() {
 
 #[test]
 fn queues_in_a_memory_carry_what_a_slotted_model_of_them_carries() {
-    // Would catch packets for one node that wait for something else than a packet before them, and a matching that is another. Queues
-    // without bounds would carry everything; in a memory for so many packets, all of which may be for the same output, some are empty.
+    // Would catch packets for one node that wait for something else than a packet before them, and a matching that is
+    // another. Queues without bounds would carry everything; in a memory for so many packets, all of which may be for
+    // the same output, some are empty.
     let [copies, queue, sets] = ["copies", "queue", "queue-per-set"]
         .map(|word| format!("kind = \"virtual-output-queued\"\nmulticast = \"{word}\""));
     let cases = [
@@ -69,8 +71,8 @@ fn queues_in_a_memory_carry_what_a_slotted_model_of_them_carries() {
 
 #[test]
 fn policies_carry_what_a_slotted_model_of_them_carries() {
-    // Would catch a policy that is another, for who keeps the residue changes the throughput; an input that is free before its slot has
-    // ended; and a residue that loses its place at the head.
+    // Would catch a policy that is another, for who keeps the residue changes the throughput; an input that is free
+    // before its slot has ended; and a residue that loses its place at the head.
     for (router, policy) in POLICIES {
         let expected = Model::new(8, 4, policy).throughput(SLOTS as i64);
         let found = throughput(8, 4, router);
@@ -80,7 +82,8 @@ fn policies_carry_what_a_slotted_model_of_them_carries() {
 
 #[test]
 fn the_numbers_of_independent_simulations_are_met() {
-    // By simulations of others than this test's, with a 90 % half-width of 0.002. Would catch an error that the model has too.
+    // By simulations of others than this test's, with a 90 % half-width of 0.002. Would catch an error that the model
+    // has too.
     let [splitting, whole] = [POLICIES[1].0, POLICIES[7].0];
     for (router, fanout, expected) in
         [(splitting, 2, 0.743), (splitting, 4, 0.851), (whole, 2, 0.662), (whole, 4, 0.548)]
@@ -287,7 +290,8 @@ enum Matching {
     LargestWeight,
 }
 
-/// A switch with slots and packets for one output each, whose inputs have a queue for each output in a memory that is always full.
+/// A switch with slots and packets for one output each, whose inputs have a queue for each output in a memory that is
+/// always full.
 struct QueuedModel {
     ports: usize,
     matching: Matching,

@@ -1,5 +1,5 @@
-//! Packets of a flow arrive in the order in which they were sent, where the routing is deterministic and a class of virtual
-//! channels is one channel.
+//! Packets of a flow arrive in the order in which they were sent, where the routing is deterministic and a class of
+//! virtual channels is one channel.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
@@ -139,8 +139,8 @@ impl WithRouters for Overtaken {
 
 #[test]
 fn a_flow_stays_in_order_under_deterministic_routing() {
-    // Would catch a queue that is not first in first out, an arbiter that takes a packet from behind a head, a short packet that
-    // passes a long one.
+    // Would catch a queue that is not first in first out, an arbiter that takes a packet from behind a head, a short
+    // packet that passes a long one.
     let d_mod_k = Some("kind = \"d-mod-k\"");
     let positive = Some("kind = \"dimension-order\"\nties = \"positive\"");
     let topologies = [
@@ -166,7 +166,8 @@ fn a_flow_stays_in_order_under_deterministic_routing() {
 
 #[test]
 fn several_virtual_channels_of_a_class_and_random_paths_let_packets_overtake() {
-    // What the test above could not see if it counted nothing: packets of a flow on several virtual channels, or several paths.
+    // What the test above could not see if it counted nothing: packets of a flow on several virtual channels, or
+    // several paths.
     let eight = "kind = \"output-queued\"\nvcs = 8";
     assert!(run("single-switch:9", None, eight) > 100);
     assert!(run("fat-tree:k=3,n=3", Some("kind = \"random-up-down\""), "kind = \"input-queued\"") > 100);

@@ -1,12 +1,12 @@
 //! Hops between the nodes of a machine: what a strategy asks most often.
 //!
-//! Hops of a message are the channels that it crosses between nodes under the machine's default routing. On a torus or mesh
-//! where every node has a router of its own these are the channels between routers; elsewhere the channel into the network
-//! and the one out of it count too: 2, 4, 6 in a tree by the level of the nearest common switch, and the channels of the
-//! minimal path between routers + 2 in a dragonfly. Within a node there are none.
+//! Hops of a message are the channels that it crosses between nodes under the machine's default routing. On a torus or
+//! mesh where every node has a router of its own these are the channels between routers; elsewhere the channel into the
+//! network and the one out of it count too: 2, 4, 6 in a tree by the level of the nearest common switch, and the
+//! channels of the minimal path between routers + 2 in a dragonfly. Within a node there are none.
 //!
-//! Places are indices into the machine's allocation. A torus or mesh answers from coordinates, everything else from a table
-//! of the hops between the routers that have allocated nodes.
+//! Places are indices into the machine's allocation. A torus or mesh answers from coordinates, everything else from a
+//! table of the hops between the routers that have allocated nodes.
 
 use routing::PathLengths;
 use topology::Topology;
@@ -19,11 +19,12 @@ const MAX_TABLE_BYTES: usize = 24_000 * 24_000;
 
 /// Hops between places.
 pub trait Metric: Sync {
-    /// Hops from one place to another; 0 to itself. Symmetric, but for dragonflies with several wires between groups that
-    /// are flattened butterflies.
+    /// Hops from one place to another; 0 to itself. Symmetric, but for dragonflies with several wires between groups
+    /// that are flattened butterflies.
     fn hops(&self, from: u32, to: u32) -> u32;
 
-    /// Whether two places have the same hops to all others, so that tasks on nodes of their own may as well change places.
+    /// Whether two places have the same hops to all others, so that tasks on nodes of their own may as well change
+    /// places.
     fn alike(&self, _one: u32, _other: u32) -> bool {
         false
     }

@@ -32,12 +32,13 @@ pub struct MapSpec {
     /// below what the largest task forces.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub imbalance: f64,
-    /// The most tasks of a node. Without it the cores of a node if all tasks have a core, else as many as balance allows.
+    /// The most tasks of a node. Without it the cores of a node if all tasks have a core, else as many as balance
+    /// allows.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub tasks_per_node: Option<u32>,
-    /// Length of the search in nominal seconds for each start, counted in steps and never read from a clock, so that the result is the same on
-    /// any machine. Default: 2; less below 500 tasks, and more above 8,000.
+    /// Length of the search in nominal seconds for each start, counted in steps and never read from a clock, so that
+    /// the result is the same on any machine. Default: 2; less below 500 tasks, and more above 8,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 86400.0))]
     pub budget: Option<f64>,
@@ -69,16 +70,16 @@ pub struct Mapping {
 pub trait Watch: Sync {
     /// Called with the completed share of the work, 0 to 1, and the name of the current phase.
     fn report(&self, share: f64, doing: &str);
-    /// Whether to stop; the strategy then returns the best mapping that it has found, or `MappingError::Cancelled` if it has
-    /// none.
+    /// Whether to stop; the strategy then returns the best mapping that it has found, or `MappingError::Cancelled` if
+    /// it has none.
     fn stopped(&self) -> bool;
-    /// The share of the allowed time that has passed, 0 to 1; 0 where time is not limited. Searches end before it is 1, so
-    /// that their results depend on it.
+    /// The share of the allowed time that has passed, 0 to 1; 0 where time is not limited. Searches end before it is 1,
+    /// so that their results depend on it.
     fn time_share(&self) -> f64 {
         0.0
     }
-    /// Called when the allowed time, and not the count of steps, decides how a search goes on: another run may then find
-    /// another mapping.
+    /// Called when the allowed time, and not the count of steps, decides how a search goes on: another run may then
+    /// find another mapping.
     fn time_decides(&self) {}
 }
 
@@ -136,8 +137,8 @@ impl Problem<'_> {
     /// The room of a node: its count of tasks, and its load by `imbalance` if there are more tasks than cores.
     ///
     /// # Errors
-    /// If there are more tasks than room, a fixed task or place that does not exist, or more fixed tasks at a place than
-    /// it can hold.
+    /// If there are more tasks than room, a fixed task or place that does not exist, or more fixed tasks at a place
+    /// than it can hold.
     pub fn room(&self) -> Result<Room, MappingError> {
         let tasks = u64::from(self.graph.tasks());
         let places = u64::from(self.machine.places());

@@ -38,8 +38,8 @@ fn data(name: &str) -> Option<PathBuf> {
 
 #[test]
 fn the_manager_answers_for_a_part_of_a_torus_as_the_paper_says() {
-    // Would catch extents of the machine instead of the allocation's, and a mesh that is taken for a torus: a job that spans
-    // the second dimension of BigBen but not the others.
+    // Would catch extents of the machine instead of the allocation's, and a mesh that is taken for a torus: a job that
+    // spans the second dimension of BigBen but not the others.
     let part = MachineSource { allocation: Some("2:6,0:12,3:5".into()), cores: Some(2), ..source("bigben") };
     let machine = read(&part);
     assert_eq!(machine.extents(), [4, 12, 2]);
@@ -60,7 +60,8 @@ fn the_manager_answers_for_a_part_of_a_torus_as_the_paper_says() {
 
 #[test]
 fn several_planes_are_as_far_as_one() {
-    // Would catch hops that count injection channels because there are more routers than nodes, and a whole grid that is no box.
+    // Would catch hops that count injection channels because there are more routers than nodes, and a whole grid that
+    // is no box.
     for (one, two) in [("torus:4x3x2", "torus:4x3x2,planes=2"), ("fat-tree:k=2,n=3", "fat-tree:k=2,n=3,planes=4")] {
         let (one, two) = (read(&source(one)), read(&source(two)));
         assert!(one.is_contiguous() && two.is_contiguous());
@@ -93,8 +94,8 @@ fn a_blue_gene_gives_the_part_of_its_smallest_partition_that_is_used() {
 
 #[test]
 fn hops_are_those_of_the_field() {
-    // Would catch links to the router that are counted on a torus, or not counted elsewhere: torus Manhattan with wrap, tree
-    // 2, 4, 6 by level, dragonfly channels between routers + 2, nothing within a node.
+    // Would catch links to the router that are counted on a torus, or not counted elsewhere: torus Manhattan with wrap,
+    // tree 2, 4, 6 by level, dragonfly channels between routers + 2, nothing within a node.
     let hops = |machine: &str, one, other| read(&source(machine)).hops().hops(one, other);
     assert_eq!([hops("torus:8x8", 0, 7), hops("torus:8x8", 0, 36), hops("mesh:8x8", 0, 7)], [1, 8, 7]);
     let tree = "fat-tree:k=4,n=3";
@@ -120,7 +121,8 @@ fn hops_of_a_long_chain_are_exact_and_its_channels_have_loads() {
 
 #[test]
 fn slurm_trees_have_levels_and_names() {
-    // Would catch a child that is not below its switch, and lost names: two leaves under a root, in both of Slurm's formats.
+    // Would catch a child that is not below its switch, and lost names: two leaves under a root, in both of Slurm's
+    // formats.
     let conf = "# a tree\nSwitchName=top Switches=leaf[0-1]\nSwitchName=leaf0 Nodes=n[00-02] LinkSpeed=100\nswitchname=leaf1 \\\n Nodes=n[03-05]\n";
     let yaml = "---\n- topology: flat\n  flat: true\n- topology: default\n  cluster_default: true\n  tree:\n    switches:\n      - switch: top\n        children: leaf[0-1]\n      - switch: leaf0\n        nodes: n[00-02]\n      - switch: leaf1\n        nodes: n[03-05]\n";
     for (name, text) in [("topology.conf", conf), ("topology.yaml", yaml)] {
@@ -234,7 +236,8 @@ fn what_is_wrong_is_said_with_its_place() {
 
 #[test]
 fn what_takes_a_parser_the_square_of_its_length_is_refused() {
-    // Would catch a file of a few megabytes that takes minutes: namespaces, entities, attributes, lists within lists, hosts.
+    // Would catch a file of a few megabytes that takes minutes: namespaces, entities, attributes, lists within lists,
+    // hosts.
     let attributes: String = (0..600).map(|number| format!(" a{number}=\"1\"")).collect();
     let nested = "- ".repeat(100);
     for (name, text, what) in [

@@ -27,10 +27,10 @@ fn identity(tasks: u32) -> Mapping {
 
 #[test]
 fn the_papers_torus_has_its_links_its_diameter_and_its_load() {
-    // Would catch links counted once for both directions, and hops without wrap-around. Paper, section 1: an 8x8x8 torus has
-    // 512 x 6 = 3,072 links and diameter 12; random pairs are 6 hops apart (512/511 x 6 among different nodes); 4 messages a
-    // node make 512 x 4 x 6 = 12,288 uses of a link (the paper prints 122884), 4 for each. Here every node sends to all, so
-    // that 4/511 of a byte a pair makes the same mean.
+    // Would catch links counted once for both directions, and hops without wrap-around. Paper, section 1: an 8x8x8
+    // torus has 512 x 6 = 3,072 links and diameter 12; random pairs are 6 hops apart (512/511 x 6 among different
+    // nodes); 4 messages a node make 512 x 4 x 6 = 12,288 uses of a link (the paper prints 122884), 4 for each. Here
+    // every node sends to all, so that 4/511 of a byte a pair makes the same mean.
     let torus = machine("torus:8x8x8");
     let topology = torus.topology();
     assert_eq!(topology.routers() * 6, 3072);
@@ -62,8 +62,8 @@ fn a_stencil_in_place_puts_one_message_on_every_channel() {
 
 #[test]
 fn proxies_are_nodes_that_a_multicast_reaches() {
-    // Would catch the root's own node counted, and a node counted for each of its tasks. Root on node 0; members on nodes 0,
-    // 1, 1, 3 of a ring of 5: two proxies, 1 and 2 hops away; by members 0 + 1 + 1 + 2 hops.
+    // Would catch the root's own node counted, and a node counted for each of its tasks. Root on node 0; members on
+    // nodes 0, 1, 1, 3 of a ring of 5: two proxies, 1 and 2 hops away; by members 0 + 1 + 1 + 2 hops.
     let ring = machine("torus:5");
     let mut graph = TaskGraph::new("multicast", ArcList::new(5).build());
     let kind = GroupKind::Multicast;
@@ -85,8 +85,8 @@ fn nothing_sent_is_nothing_measured() {
 
 #[test]
 fn imbalance_is_the_largest_over_the_mean() {
-    // Would catch a mean over the nodes that have tasks, by which everything on one node is balanced, and one over nodes that must stay
-    // idle, by which a task on each of three nodes of four is not.
+    // Would catch a mean over the nodes that have tasks, by which everything on one node is balanced, and one over
+    // nodes that must stay idle, by which a task on each of three nodes of four is not.
     let imbalance = |tasks: u32, place_of: Vec<u32>| {
         measure(&all_to_all(tasks, 1), &machine("torus:4"), &Mapping { place_of }).imbalance
     };
@@ -105,8 +105,8 @@ proptest! {
         shape in prop::sample::select(vec!["torus:4x3x2", "torus:2x5", "mesh:4x3", "torus:6", "torus:4x4,nodes_per_router=2"]),
         places in prop::collection::vec(0_u32..12, 20), pairs in prop::collection::vec((0_u32..20, 0_u32..20, 1_u64..100), 1..40)
     ) {
-        // Would catch a tie that always takes one direction, a dimension out of order, an edge of a mesh that is crossed: the walk against the
-        // analysis that follows every packet of the simulator's own routing.
+        // Would catch a tie that always takes one direction, a dimension out of order, an edge of a mesh that is
+        // crossed: the walk against the analysis that follows every packet of the simulator's own routing.
         let machine = machine(shape);
         let mut arcs = ArcList::new(20);
         pairs.iter().for_each(|&(from, to, bytes)| arcs.add(from, to, bytes, 1));
@@ -131,8 +131,8 @@ proptest! {
         shape in prop::sample::select(FAMILIES.to_vec()), at in prop::collection::vec(any::<u32>(), 30),
         pairs in prop::collection::vec((0_u32..30, 0_u32..30, 1_u64..100), 1..60)
     ) {
-        // Would catch flows that are lost or counted twice, and hops that the routing does not take: a path over two global
-        // channels of a dragonfly, where minimal routing crosses one.
+        // Would catch flows that are lost or counted twice, and hops that the routing does not take: a path over two
+        // global channels of a dragonfly, where minimal routing crosses one.
         let machine = machine(shape);
         let mut arcs = ArcList::new(30);
         pairs.iter().for_each(|&(from, to, bytes)| arcs.add(from, to, bytes, 1));
@@ -173,8 +173,8 @@ fn crossed(machine: &Machine, bytes: &[f64]) -> f64 {
 
 #[test]
 fn hops_of_a_dragonfly_are_those_of_minimal_routing() {
-    // Would catch the graph's distance in the place of the routing's: on a balanced dragonfly of h = 2 there are 36 pairs of
-    // routers that two global channels join by a shorter path (18 each way).
+    // Would catch the graph's distance in the place of the routing's: on a balanced dragonfly of h = 2 there are 36
+    // pairs of routers that two global channels join by a shorter path (18 each way).
     let machine = machine("dragonfly:h=2");
     let topology = machine.topology();
     let mut longer = 0;

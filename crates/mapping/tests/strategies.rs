@@ -186,9 +186,9 @@ proptest! {
 
 #[test]
 fn grids_fold_to_their_closed_forms() {
-    // Would catch a folding that is not found. The values are sums over the steps of one row: a grid of the machine's shape
-    // 1; 8^4 with three rings doubled and one of eight bits 7/4; 64 = 16 x 4 along one axis (64 + 76)/128; 32^3 in blocks
-    // of 2^3 1/2; blocks of 4x2x2 and 8x8x4 under a tree 2 + 2 (5/12) + 2/6.
+    // Would catch a folding that is not found. The values are sums over the steps of one row: a grid of the machine's
+    // shape 1; 8^4 with three rings doubled and one of eight bits 7/4; 64 = 16 x 4 along one axis (64 + 76)/128; 32^3
+    // in blocks of 2^3 1/2; blocks of 4x2x2 and 8x8x4 under a tree 2 + 2 (5/12) + 2/6.
     let cases: [(&[u32], &str, f64); 5] = [
         (&[16, 16, 16], "torus:16x16x16", 1.0),
         (&[8, 8, 8, 8], "torus:16x16x16", 1.75),
@@ -216,8 +216,8 @@ fn rings_of_four_fold_as_rings() {
 
 #[test]
 fn an_allocation_that_is_a_part_of_the_machine_is_used_as_it_is() {
-    // Would catch wrap-around links that a sub-box does not have: a 4x4 mesh of an 8x8 torus holds a 4x4 mesh of tasks at
-    // one hop, and nowhere does a task leave the allocation.
+    // Would catch wrap-around links that a sub-box does not have: a 4x4 mesh of an 8x8 torus holds a 4x4 mesh of tasks
+    // at one hop, and nowhere does a task leave the allocation.
     let spec: TopologySpec = "torus:8x8".parse().expect("a shorthand");
     let topology = spec.build(std::path::Path::new(".")).expect("a topology");
     let nodes = (0..16).map(|at| units::NodeId(2 + at % 4 + 8 * (3 + at / 4))).collect();
@@ -257,8 +257,8 @@ fn the_numbering_of_tasks_does_not_matter() {
 
 #[test]
 fn the_load_of_the_worst_channel_can_be_lowered() {
-    // Would catch an objective that is ignored, a kind of machine that is not searched, and loads that are not those of the
-    // routing: the worst channel carries less than under the mapping with the least hop-bytes.
+    // Would catch an objective that is ignored, a kind of machine that is not searched, and loads that are not those of
+    // the routing: the worst channel carries less than under the mapping with the least hop-bytes.
     let graph = {
         let mut graph = random_graph(64, 2, 5);
         graph.loads.fill(1.0);
@@ -281,8 +281,8 @@ fn the_load_of_the_worst_channel_can_be_lowered() {
 
 #[test]
 fn tasks_in_order_are_not_made_worse_on_trees() {
-    // Would catch a tree that is searched by hop-bytes alone: rings of 16 tasks in order fill the 4 routers of a subtree, where
-    // no channel carries more than the four messages each way between its nodes and the next router's.
+    // Would catch a tree that is searched by hop-bytes alone: rings of 16 tasks in order fill the 4 routers of a
+    // subtree, where no channel carries more than the four messages each way between its nodes and the next router's.
     let graph = stencil(&[8, 8]);
     let machine = machine("fat-tree:k=4,n=3", 1);
     let order = solve(&graph, &machine, &spec(StrategyName::Identity), &[]).expect("a mapping");
@@ -357,8 +357,8 @@ fn a_search_that_is_stopped_keeps_the_best_so_far() {
 
 #[test]
 fn a_search_ends_with_its_time() {
-    // Would catch a budget that outlasts the time, and a temperature that is still high when the time ends: a search of 200
-    // polls reaches what one of as many steps does, and reports that the time has decided.
+    // Would catch a budget that outlasts the time, and a temperature that is still high when the time ends: a search of
+    // 200 polls reaches what one of as many steps does, and reports that the time has decided.
     let (graph, machine) = (random_graph(60, 3, 1), machine("torus:4x4x4", 1));
     let order = solve(&graph, &machine, &spec(StrategyName::Identity), &[]).expect("a mapping");
     for objective in [Objective::HopBytes, Objective::Both] {
@@ -376,8 +376,8 @@ fn a_search_ends_with_its_time() {
 
 #[test]
 fn exchanges_and_generations_reach_the_optimum_of_a_small_problem() {
-    // Would catch a search that is stuck or that forgets its best: a shuffled ring of eight on a ring of eight, where every
-    // order is known: one hop a byte.
+    // Would catch a search that is stuck or that forgets its best: a shuffled ring of eight on a ring of eight, where
+    // every order is known: one hop a byte.
     let graph = shuffled(&stencil(&[8]), 9);
     let machine = machine("torus:8", 1);
     for strategy in [StrategyName::PairwiseExchange, StrategyName::Genetic, StrategyName::Contraction] {

@@ -64,9 +64,9 @@ pub fn perfetto(timeline: &str, title: &str) -> PyResult<Cow<'static, [u8]>> {
     Ok(sim::perfetto::trace(&timeline, title).into())
 }
 
-/// Equation 1 of Bhatele: the two terms of a message's latency, of its distance and of its length, in nanoseconds; for a message
-/// of `length` bytes over `links` links of so many bytes per second, with flits of `flit` bytes. None if a time is too long to
-/// count.
+/// Equation 1 of Bhatele: the two terms of a message's latency, of its distance and of its length, in nanoseconds; for
+/// a message of `length` bytes over `links` links of so many bytes per second, with flits of `flit` bytes. None if a
+/// time is too long to count.
 #[pyfunction]
 pub fn message_latency(flit: u64, bytes_per_s: u64, links: u32, length: u64) -> Option<(f64, f64)> {
     let bandwidth = units::Bandwidth(bytes_per_s.checked_mul(8)?);

@@ -88,7 +88,8 @@ pub fn wrong(error: &sim::ExperimentError) -> PyErr {
     parts.raise(error.to_string())
 }
 
-/// The text of an error that Python finds, as errors of experiment files have it: plain, and with the escapes of a terminal.
+/// The text of an error that Python finds, as errors of experiment files have it: plain, and with the escapes of a
+/// terminal.
 #[pyfunction]
 #[pyo3(signature = (message, file = None, allowed = Vec::new(), help = None))]
 pub fn error_text(

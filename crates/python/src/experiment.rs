@@ -26,7 +26,8 @@ pub struct Experiment {
     called: Runs,
 }
 
-/// A text, its name in messages, the folder that paths in it start from, and overrides: the arguments of `Experiment::load`.
+/// A text, its name in messages, the folder that paths in it start from, and overrides: the arguments of
+/// `Experiment::load`.
 type Parts<'a> = (&'a str, &'a str, &'a Path, Vec<(String, String)>);
 
 impl Experiment {
@@ -138,7 +139,8 @@ impl Experiment {
         Ok(self.watched(py, (point, &sim::Progress::new()), sim::completed)?.keys)
     }
 
-    /// Builds a point and proves it free of deadlock, without simulating it, on a number of threads; 0 for as many as processors.
+    /// Builds a point and proves it free of deadlock, without simulating it, on a number of threads; 0 for as many as
+    /// processors.
     #[pyo3(signature = (point, progress = None, threads = 0))]
     fn validate(&self, py: Python<'_>, point: usize, progress: Option<&Progress>, threads: usize) -> PyResult<()> {
         let progress = progress.map_or_else(sim::Progress::new, |progress| progress.inner.clone());
@@ -195,8 +197,8 @@ impl Experiment {
         Ok((json!(analysis).to_string(), doubles(py, &analysis.channel_loads)))
     }
 
-    /// By job, the load of each channel of `Topology.channel_table` as a share of its own bandwidth, per unit of the load that the job
-    /// offers, as 64-bit floats.
+    /// By job, the load of each channel of `Topology.channel_table` as a share of its own bandwidth, per unit of the
+    /// load that the job offers, as 64-bit floats.
     fn job_loads<'py>(&self, py: Python<'py>, point: usize) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let loads = self.watched(py, (point, &sim::Progress::new()), sim::job_loads_of_point)?;
         let loads = loads.map_err(|error| wrong(&error))?;
@@ -204,8 +206,8 @@ impl Experiment {
     }
 
     /// JSON: what a point measures; and the share of time in which each channel of `Topology.channel_table` sends, as
-    /// 64-bit floats. Leaves the interpreter free. Simulates on `threads` threads, and builds and proves the network on as many; 0 stands for
-    /// one thread that simulates, and as many as processors that prove.
+    /// 64-bit floats. Leaves the interpreter free. Simulates on `threads` threads, and builds and proves the network on
+    /// as many; 0 stands for one thread that simulates, and as many as processors that prove.
     fn run<'py>(
         &self,
         py: Python<'py>,

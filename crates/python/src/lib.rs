@@ -1,4 +1,5 @@
-//! The Python extension module `cutthrough._core`: convert, call, convert. What stands here has no knowledge of its own.
+//! The Python extension module `cutthrough._core`: convert, call, convert. What stands here has no knowledge of its
+//! own.
 
 mod documents;
 mod errors;

@@ -21,8 +21,8 @@ const STACK: usize = 8 << 20;
 
 /// Does some work in a thread of its own, with the interpreter free, while this one answers signals.
 ///
-/// What a handler raises, such as Ctrl-C's, is raised here at once, and the work is cancelled. So is work that is cancelled by its
-/// `Progress` and does not notice: its thread ends with the process, or when it notices.
+/// What a handler raises, such as Ctrl-C's, is raised here at once, and the work is cancelled. So is work that is
+/// cancelled by its `Progress` and does not notice: its thread ends with the process, or when it notices.
 pub fn watched<T: Send + 'static>(
     py: Python<'_>,
     progress: &sim::Progress,

@@ -1,5 +1,5 @@
-//! What the proof of freedom from deadlock costs: seconds, processor time of all threads, and the peak of memory so far,
-//! for each network and routing.
+//! What the proof of freedom from deadlock costs: seconds, processor time of all threads, and the peak of memory so
+//! far, for each network and routing.
 //!
 //!     cargo bench -p cutthrough-routing --bench proof            # networks of up to 4096 nodes
 //!     cargo bench -p cutthrough-routing --bench proof -- 65536   # of up to so many nodes

@@ -1,5 +1,5 @@
-//! Where a packet may go next: routing algorithms, their virtual-channel rules, the proof that they cannot deadlock, and
-//! the exact load that they put on every channel.
+//! Where a packet may go next: routing algorithms, their virtual-channel rules, the proof that they cannot deadlock,
+//! and the exact load that they put on every channel.
 
 pub mod algorithms;
 mod catalogue;

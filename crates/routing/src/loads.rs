@@ -12,10 +12,10 @@
 //! least their mean, which the even split gives to each. For adaptive shortest paths on other topologies it is an
 //! estimate.
 //!
-//! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach, in topological order,
-//! flows from all sources together. The nodes of a router are one destination where the routing sends them alike; that is at most routers
-//! times channels of work. Where every node sends alike and the routing is symmetric (`Routing::symmetry`), the destinations that are
-//! not alike are followed only.
+//! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach, in topological
+//! order, flows from all sources together. The nodes of a router are one destination where the routing sends them
+//! alike; that is at most routers times channels of work. Where every node sends alike and the routing is symmetric
+//! (`Routing::symmetry`), the destinations that are not alike are followed only.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -38,7 +38,8 @@ const BINDING: f64 = 1e-9;
 /// Entries of the table of flows that is held at a time: 128 MiB.
 const TABLE: usize = 1 << 24;
 
-/// Pieces into which the destinations of a block are divided, and pairs of destinations and sources below which they are not.
+/// Pieces into which the destinations of a block are divided, and pairs of destinations and sources below which they
+/// are not.
 const PIECES: usize = 16;
 const ALONE: usize = 1 << 14;
 
@@ -80,8 +81,8 @@ pub fn channel_loads(
 /// Told of the part of an analysis that is done, by any thread; answers whether it goes on.
 pub type Report<'a> = dyn Fn(f64) -> bool + Sync + 'a;
 
-/// The same of what nodes send to all others, and besides. The routing's own method is taken if it has one, its symmetry where all nodes
-/// send alike, and else the packets for each destination are followed.
+/// The same of what nodes send to all others, and besides. The routing's own method is taken if it has one, its
+/// symmetry where all nodes send alike, and else the packets for each destination are followed.
 ///
 /// # Errors
 /// If the routing breaks its contract, or the report ends the analysis.
@@ -144,9 +145,9 @@ fn symmetric_loads(
     Ok(load)
 }
 
-/// The loads of channels between routers, by following the packets for each destination: those for the nodes of a router together, where
-/// the routing allows it. Destinations are divided into fixed pieces, whose loads are added in order, so that the result does not depend
-/// on the number of threads.
+/// The loads of channels between routers, by following the packets for each destination: those for the nodes of a
+/// router together, where the routing allows it. Destinations are divided into fixed pieces, whose loads are added in
+/// order, so that the result does not depend on the number of threads.
 fn follow_demands(
     topology: &dyn Topology,
     routing: &dyn Routing,
@@ -297,8 +298,8 @@ pub struct TransitLoad {
     pub load: f64,
 }
 
-/// The expected load of every pair of channels that packets take one after the other, in the order of their numbers. Follows
-/// every packet, and keeps those of different inputs apart: for networks of moderate size.
+/// The expected load of every pair of channels that packets take one after the other, in the order of their numbers.
+/// Follows every packet, and keeps those of different inputs apart: for networks of moderate size.
 ///
 /// # Errors
 /// If the routing breaks its contract.

@@ -1,13 +1,13 @@
 //! The exact expected load of every channel under random multicasts that routers split, without simulation.
 //!
-//! Units as in `channel_loads`: the offered load of a sender is 1.0, of which a multicast counts once. A channel carries a copy if any
-//! member lies behind it: with members drawn uniformly, each set of a size alike, the probability of that depends on how many of the
-//! candidates lie behind it, and on the distribution of the size.
+//! Units as in `channel_loads`: the offered load of a sender is 1.0, of which a multicast counts once. A channel
+//! carries a copy if any member lies behind it: with members drawn uniformly, each set of a size alike, the probability
+//! of that depends on how many of the candidates lie behind it, and on the distribution of the size.
 //!
-//! Members that are offered the same outputs stay together, so that one of several outputs is taken for all of them; as in
-//! `channel_loads`, each is taken equally often, which is exact for drawn choices and the best that adaptive ones can reach on
-//! fat-trees. Where members that are offered several outputs can meet others at one of them, the copies that they then share are counted
-//! apart: the loads are an upper bound there (`MulticastLoads::exact`).
+//! Members that are offered the same outputs stay together, so that one of several outputs is taken for all of them; as
+//! in `channel_loads`, each is taken equally often, which is exact for drawn choices and the best that adaptive ones
+//! can reach on fat-trees. Where members that are offered several outputs can meet others at one of them, the copies
+//! that they then share are counted apart: the loads are an upper bound there (`MulticastLoads::exact`).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,8 +31,8 @@ pub struct MulticastTraffic<'a> {
     pub include_self: bool,
     /// By number of candidates from 0 on, the probability that a set has any of so many.
     pub hit: &'a [f64],
-    /// If a packet is not for any set: whether one that the first node sends may be for both of two nodes, which come one after the other in
-    /// a set. Then a multicast is a packet for each run of such nodes.
+    /// If a packet is not for any set: whether one that the first node sends may be for both of two nodes, which come
+    /// one after the other in a set. Then a multicast is a packet for each run of such nodes.
     pub joins: Option<Joins<'a>>,
 }
 
@@ -47,11 +47,12 @@ impl fmt::Debug for Joins<'_> {
 }
 
 impl MulticastTraffic<'_> {
-    /// Copies that the multicasts of a sender have of it on the way to some of the candidates, in ascending order, on average: where packets
-    /// may be for any set one, if any of these is a member.
+    /// Copies that the multicasts of a sender have of it on the way to some of the candidates, in ascending order, on
+    /// average: where packets may be for any set one, if any of these is a member.
     ///
-    /// Of runs as many as touch these candidates. A run begins at a member before which none is that joins it: at the first candidate of a
-    /// stretch with the probability of a member, and at another with that of a member before which there is none.
+    /// Of runs as many as touch these candidates. A run begins at a member before which none is that joins it: at the
+    /// first candidate of a stretch with the probability of a member, and at another with that of a member before which
+    /// there is none.
     fn copies(&self, sender: NodeId, group: &[(NodeId, RouteState)]) -> f64 {
         let hit = |candidates: usize| self.hit.get(candidates).copied().unwrap_or(1.0);
         let Some(joins) = self.joins else {
@@ -95,7 +96,8 @@ pub enum MulticastLoadsError {
 /// The expected load of every channel under random multicasts.
 ///
 /// # Errors
-/// If the routing draws where members start, or weighs paths (`Choice::Ugal`, `Choice::Escape`), and if it breaks its contract.
+/// If the routing draws where members start, or weighs paths (`Choice::Ugal`, `Choice::Escape`), and if it breaks its
+/// contract.
 pub fn multicast_loads(
     topology: &dyn Topology,
     routing: &dyn Routing,

@@ -33,11 +33,11 @@ pub enum Choice {
     Random,
     /// The least congested, ties at random: adaptive.
     LeastLoaded,
-    /// One of the two of `Routing::candidates`, by their cost; ports and class are those of the path that is chosen, and what
-    /// stands in the route is of no consequence.
+    /// One of the two of `Routing::candidates`, by their cost; ports and class are those of the path that is chosen,
+    /// and what stands in the route is of no consequence.
     Ugal,
-    /// The least congested port with room for a packet that is promised to no other, ties at random; if there is none, the
-    /// channel of `Routing::escape`: adaptive, and packets wait for escape channels only.
+    /// The least congested port with room for a packet that is promised to no other, ties at random; if there is none,
+    /// the channel of `Routing::escape`: adaptive, and packets wait for escape channels only.
     Escape,
 }
 
@@ -57,14 +57,14 @@ pub struct PathOption {
     pub probe: Option<ChannelId>,
 }
 
-/// The ports by which a packet may leave, all on class `vc_class`: `count` consecutive ones, or, where the candidates are not
-/// consecutive, `count` entries of `Routing::port_lists`.
+/// The ports by which a packet may leave, all on class `vc_class`: `count` consecutive ones, or, where the candidates
+/// are not consecutive, `count` entries of `Routing::port_lists`.
 ///
 /// A class of virtual channels is what deadlock freedom needs; where a link has more virtual channels than the
 /// algorithm has classes, a class has several virtual channels, and the router picks one.
 ///
-/// Eight bytes, which are returned in a register: read back from the stack, fields that have been written apart are waited for until they
-/// have left the store buffer, longer than the whole route takes to be found.
+/// Eight bytes, which are returned in a register: read back from the stack, fields that have been written apart are
+/// waited for until they have left the store buffer, longer than the whole route takes to be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Route {
     /// The first port, or `LISTED` and where the ports begin in `Routing::port_lists`.
@@ -185,8 +185,8 @@ pub trait Routing: Debug + Send + Sync {
     fn candidate_states(&self, at: RouterId, hop: &Hop) -> [RouteState; 2] {
         self.candidates(at, hop).map(|option| option.state)
     }
-    /// The port and class of a packet whose route says `Choice::Escape` and whose ports have no room. It is a function of the
-    /// router and the destination, and leads to the destination if a packet never takes anything else.
+    /// The port and class of a packet whose route says `Choice::Escape` and whose ports have no room. It is a function
+    /// of the router and the destination, and leads to the destination if a packet never takes anything else.
     fn escape(&self, _at: RouterId, hop: &Hop) -> (PortId, VcClass) {
         (hop.in_port, VcClass(0))
     }
@@ -194,7 +194,8 @@ pub trait Routing: Debug + Send + Sync {
     fn adaptive_class(&self) -> Option<VcClass> {
         None
     }
-    /// How often the snapshot of all channels' congestion is taken that `PathOption::probe` reads; none if nothing reads it.
+    /// How often the snapshot of all channels' congestion is taken that `PathOption::probe` reads; none if nothing
+    /// reads it.
     fn snapshot_period(&self) -> Option<Time> {
         None
     }
@@ -202,8 +203,8 @@ pub trait Routing: Debug + Send + Sync {
     fn port_lists(&self) -> &[PortId] {
         &[]
     }
-    /// Whether `route` reads `Hop::in_port` or `Hop::vc_class`. If not, the analyses take together what arrives at a router
-    /// with the same destination and state by any port.
+    /// Whether `route` reads `Hop::in_port` or `Hop::vc_class`. If not, the analyses take together what arrives at a
+    /// router with the same destination and state by any port.
     fn uses_input_port(&self) -> bool {
         true
     }
@@ -242,9 +243,9 @@ pub trait Routing: Debug + Send + Sync {
 
     /// Packets at a router that stand for all in what they do next; none if the routing does not know.
     ///
-    /// The promise: whatever packet can be at the router, one of these goes on by the same ports and class (or more), and
-    /// from each router that it comes to next by the same ports and class again. More may be listed, even packets that
-    /// cannot be there, as long as the check finds no cycle. Only for routings without `uses_input_port`.
+    /// The promise: whatever packet can be at the router, one of these goes on by the same ports and class (or more),
+    /// and from each router that it comes to next by the same ports and class again. More may be listed, even packets
+    /// that cannot be there, as long as the check finds no cycle. Only for routings without `uses_input_port`.
     fn representatives(&self, _at: RouterId) -> Option<Vec<Representative>> {
         None
     }
@@ -255,7 +256,8 @@ pub trait Routing: Debug + Send + Sync {
     fn output_loads(&self) -> Option<&dyn OutputLoads> {
         None
     }
-    /// Flows that stand for all where every node sends as much to each of the others; none if the routing has no such symmetry.
+    /// Flows that stand for all where every node sends as much to each of the others; none if the routing has no such
+    /// symmetry.
     fn symmetry(&self) -> Option<Symmetry<'_>> {
         None
     }

@@ -8,8 +8,8 @@ use units::{NodeId, PortId, RouterId};
 /// ejection channel.
 pub type Traffic<'a> = dyn Fn(NodeId) -> Vec<(NodeId, f64)> + 'a;
 
-/// What a node sends: a share to every node, itself too, and what some get besides, which may be negative. Uniform traffic has one entry
-/// a node, where `Traffic` has one for each pair.
+/// What a node sends: a share to every node, itself too, and what some get besides, which may be negative. Uniform
+/// traffic has one entry a node, where `Traffic` has one for each pair.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demand {
     /// The share of each node.
@@ -122,9 +122,9 @@ impl RouterTraffic {
 
 /// Flows that stand for all where every node sends as much to each of the others.
 ///
-/// The promise: a router's output channels to routers are divided into orbits, all channels of an orbit carry as much, and their sum is
-/// that of what the sets of flows put on the orbit, each times its `copies`. It holds where a group of automorphisms of topology and
-/// routing maps any destination to that of a set, and the orbits are those of the group.
+/// The promise: a router's output channels to routers are divided into orbits, all channels of an orbit carry as much,
+/// and their sum is that of what the sets of flows put on the orbit, each times its `copies`. It holds where a group of
+/// automorphisms of topology and routing maps any destination to that of a set, and the orbits are those of the group.
 pub struct Symmetry<'a> {
     /// The flows to follow.
     pub flows: Vec<FlowSet>,

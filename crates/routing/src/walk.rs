@@ -155,8 +155,8 @@ impl Wiring {
         self.ends[channel.index()]
     }
 
-    /// The channel that leaves a router by a port, and what it leads to; an error for a packet's destination if it leads
-    /// nowhere.
+    /// The channel that leaves a router by a port, and what it leads to; an error for a packet's destination if it
+    /// leads nowhere.
     pub fn output(
         &self,
         dst: NodeId,

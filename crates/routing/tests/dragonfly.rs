@@ -69,8 +69,8 @@ fn networks() -> Vec<DragonflySpec> {
 
 #[test]
 fn the_contract_holds_and_the_oracles_agree() {
-    // Would catch a class that goes down, a waypoint that is not left, a share that is lost, an exact method that differs
-    // from the enumeration of all paths.
+    // Would catch a class that goes down, a waypoint that is not left, a share that is lost, an exact method that
+    // differs from the enumeration of all paths.
     for spec in networks() {
         let network = network(&spec);
         for routing in all() {
@@ -135,8 +135,8 @@ fn loads_under_shifts_are_those_of_the_closed_forms() {
 
 #[test]
 fn the_exact_method_agrees_with_following_every_packet() {
-    // On all arrangements, sizes not balanced, all shifts of groups from 1 to g-1, bit complement over all nodes, uniform
-    // traffic, every Valiant variant. Would catch a share of a pair of groups that is that of another.
+    // On all arrangements, sizes not balanced, all shifts of groups from 1 to g-1, bit complement over all nodes,
+    // uniform traffic, every Valiant variant. Would catch a share of a pair of groups that is that of another.
     for arrangement in ARRANGEMENTS {
         for (p, a, h, g) in [(2, 3, 2, 7), (1, 4, 2, 9), (3, 2, 2, 4), (2, 4, 1, 4)] {
             let network = network(&DragonflySpec { arrangement, ..sized(p, a, h, g) });

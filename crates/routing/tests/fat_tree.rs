@@ -25,9 +25,9 @@ fn the_contract_holds_and_the_oracles_agree() {
 
 #[test]
 fn uniform_traffic_is_carried_in_full() {
-    // A k-ary n-tree has as many channels between levels as nodes, and no more than all traffic crosses them: the load of
-    // an up channel out of level l is the share of traffic that leaves a subtree of k^(l+1) nodes, 1 - k^(l+1-n). Would
-    // catch an uneven split. The machines are the hardware-collectives paper's.
+    // A k-ary n-tree has as many channels between levels as nodes, and no more than all traffic crosses them: the load
+    // of an up channel out of level l is the share of traffic that leaves a subtree of k^(l+1) nodes, 1 - k^(l+1-n).
+    // Would catch an uneven split. The machines are the hardware-collectives paper's.
     for (k, n) in [(4, 4), (16, 2), (2, 5), (3, 3)] {
         let tree = fat_tree(k, n);
         let (k, n) = (k as f64, n as i32);
@@ -66,8 +66,8 @@ fn permutations_are_free_for_choosers_and_not_for_d_mod_k() {
     let routing = build(D_MOD_K, &*tree);
     assert_near(max_load(&loads(&*tree, &*routing, &permutation(|src| (src + 37) % 256))), 1.0);
     assert_near(max_load(&loads(&*tree, &*routing, &complement)), 1.0);
-    // The 16 nodes (a, b, c, x) below one switch of level 1 send to (c, x, a, b): the lowest digits are the same, so that
-    // they go up by the same port at level 0 and again at level 1. All but the one that does not send meet there.
+    // The 16 nodes (a, b, c, x) below one switch of level 1 send to (c, x, a, b): the lowest digits are the same, so
+    // that they go up by the same port at level 0 and again at level 1. All but the one that does not send meet there.
     assert_near(max_load(&loads(&*tree, &*routing, &transpose)), 15.0);
 }
 

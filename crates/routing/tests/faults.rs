@@ -90,8 +90,8 @@ fn packets_that_wander_are_found() {
 
 #[test]
 fn a_loop_of_equal_states_ends_too() {
-    // To and fro between routers 1 and 2: nothing is new after two hops, so that no count of routers stops it. The check
-    // for deadlock sees a cycle, the loads a flow that never arrives.
+    // To and fro between routers 1 and 2: nothing is new after two hops, so that no count of routers stops it. The
+    // check for deadlock sees a cycle, the loads a flow that never arrives.
     let to_and_fro = |at: RouterId, hop: &mut Hop| match at.0 {
         here if here == hop.dst.0 => Route::only(NODE, VcClass(0)),
         1 => Route::only(PLUS, VcClass(0)),

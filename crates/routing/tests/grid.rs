@@ -78,14 +78,16 @@ impl Routing for WithoutEscape {
 
 #[test]
 fn adaptive_routing_keeps_the_contract_and_needs_its_escape() {
-    // Would catch a port that leads no nearer, an escape that is not dimension order, an escape class that depends on the
-    // packet's past (the naive graph enters the escape network anywhere), and a check that does not see who waits for what.
+    // Would catch a port that leads no nearer, an escape that is not dimension order, an escape class that depends on
+    // the packet's past (the naive graph enters the escape network anywhere), and a check that does not see who waits
+    // for what.
     for dims in [&[2][..], &[3], &[4], &[7], &[8], &[2, 2], &[4, 4], &[3, 5], &[2, 3, 2]] {
         for grid in [torus(dims, 1), mesh(dims, 1), torus(dims, 2)] {
             let routing = build(minimal_adaptive(), &*grid);
             check_all(&*grid, &*routing);
             let without_escape = dependency_cycle(&*grid, &WithoutEscape(Arc::clone(&routing))).unwrap();
-            // On a line, or a ring of 2 or 3 (one hop each), nobody waits in a cycle; elsewhere packets may turn any way.
+            // On a line, or a ring of 2 or 3 (one hop each), nobody waits in a cycle; elsewhere packets may turn any
+            // way.
             let is_line = dims.len() == 1 && (grid.kind() == "mesh" || dims[0] <= 3);
             assert_eq!(without_escape.is_none(), is_line, "{} {dims:?}", grid.kind());
         }
@@ -97,8 +99,8 @@ fn adaptive_routing_keeps_the_contract_and_needs_its_escape() {
 
 #[test]
 fn adaptive_routing_offers_what_leads_nearer() {
-    // From (0, 0) of an 8 x 8 torus to (2, 6): plus in dim0, minus in dim1; to (4, 0), either way round, the escape always
-    // in the plus direction; to (0, 7), minus only, over the dateline of which class 0 is.
+    // From (0, 0) of an 8 x 8 torus to (2, 6): plus in dim0, minus in dim1; to (4, 0), either way round, the escape
+    // always in the plus direction; to (0, 7), minus only, over the dateline of which class 0 is.
     let torus = torus(&[8, 8], 1);
     let routing = build(minimal_adaptive(), &*torus);
     let offers = |dst| {
@@ -137,9 +139,9 @@ fn too_many_dimensions_for_adaptive_routing_are_refused() {
 
 #[test]
 fn the_8x8_torus_and_mesh_have_their_known_bounds() {
-    // Uniform includes a node's own share: it is then that a ring of 8 carries (1 + 2 + 3 + 4/2) / 8 = 1 on each channel
-    // with ties split, (1 + 2 + 3 + 4) / 8 = 1.25 in the plus direction without, and that 4 nodes send 1/2 each across
-    // the middle of a row of the mesh. Would catch ties that all go one way, or a share of 1 / 63.
+    // Uniform includes a node's own share: it is then that a ring of 8 carries (1 + 2 + 3 + 4/2) / 8 = 1 on each
+    // channel with ties split, (1 + 2 + 3 + 4) / 8 = 1.25 in the plus direction without, and that 4 nodes send 1/2 each
+    // across the middle of a row of the mesh. Would catch ties that all go one way, or a share of 1 / 63.
     let (torus, mesh) = (torus(&[8, 8], 1), mesh(&[8, 8], 1));
     assert_near(bound(&*torus, &*build(split(), &*torus), &uniform(64)), 1.0);
     assert_near(bound(&*torus, &*build(positive(), &*torus), &uniform(64)), 0.8);
@@ -148,8 +150,8 @@ fn the_8x8_torus_and_mesh_have_their_known_bounds() {
 
 #[test]
 fn transpose_turns_on_the_diagonal() {
-    // The 7 other nodes of row 0 send all to column 0 and turn at its corner: 7 on the last channel of a mesh, 1/7. On the
-    // torus they come from both sides, 3 and 3 and half of the tie: 3.5, 2/7.
+    // The 7 other nodes of row 0 send all to column 0 and turn at its corner: 7 on the last channel of a mesh, 1/7. On
+    // the torus they come from both sides, 3 and 3 and half of the tie: 3.5, 2/7.
     let transpose = permutation(|src| (src % 8) * 8 + src / 8);
     let (torus, mesh) = (torus(&[8, 8], 1), mesh(&[8, 8], 1));
     assert_near(bound(&*mesh, &*build(split(), &*mesh), &transpose), 1.0 / 7.0);
@@ -229,7 +231,8 @@ fn classes_change_at_the_dateline() {
 
 #[test]
 fn the_order_of_dimensions_is_kept() {
-    // From (0, 0) to (2, 3): first to the side by default, first upwards by order [1, 0]. The state's bits belong to legs.
+    // From (0, 0) to (2, 3): first to the side by default, first upwards by order [1, 0]. The state's bits belong to
+    // legs.
     let torus = torus(&[8, 8], 1);
     let first = |spec: RoutingSpec| {
         let mut hop = Hop { dst: NodeId(26), state: RouteState::default(), in_port: PortId(4), vc_class: VcClass(0) };

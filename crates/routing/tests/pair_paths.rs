@@ -10,8 +10,8 @@ use units::{NodeId, PortId, RouterId};
 
 #[test]
 fn paths_of_pairs_add_up_to_the_loads_of_all() {
-    // Would catch a share that is lost where paths part or meet, a state that is entered twice, a source in the place of
-    // another: the paths of all pairs, weighed, against all packets followed at once, under every routing that fits.
+    // Would catch a share that is lost where paths part or meet, a state that is entered twice, a source in the place
+    // of another: the paths of all pairs, weighed, against all packets followed at once, under every routing that fits.
     let dragonfly: TopologySpec = "dragonfly:p=1,a=4,h=2".parse().unwrap();
     let dragonfly = dragonfly.build(Path::new(".")).unwrap();
     for topology in [fat_tree(2, 3), torus(&[4, 3], 1), mesh(&[3, 3], 2), dragonfly] {

@@ -33,7 +33,8 @@ fn the_contract_holds_on_every_family_and_classes_by_hops_are_free_of_deadlock()
 
 #[test]
 fn one_class_is_safe_on_trees_and_not_on_rings() {
-    // Rings of 3 have no path of two hops, from 5 on paths follow each other all around: the smallest cycles of a torus.
+    // Rings of 3 have no path of two hops, from 5 on paths follow each other all around: the smallest cycles of a
+    // torus.
     for (topology, safe) in [
         (fat_tree(3, 2), true),
         (single_switch(4), true),

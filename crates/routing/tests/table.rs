@@ -137,8 +137,8 @@ fn packets_that_do_not_arrive_are_named() {
 
 #[test]
 fn layers_change_classes_on_the_way() {
-    // Clockwise around a ring waits for itself on one class; with a class more behind the dateline it does not. Would catch
-    // a layer or a class that packets lose.
+    // Clockwise around a ring waits for itself on one class; with a class more behind the dateline it does not. Would
+    // catch a layer or a class that packets lose.
     let ring = torus(&[5], 1);
     let one = from_text(&*ring, &clockwise(5, |from, to| format!("{from} {to} 0\n"))).unwrap();
     assert!(check_analyses(&*ring, &*one));

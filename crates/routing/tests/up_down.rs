@@ -61,8 +61,8 @@ fn a_root_that_is_none_is_refused() {
 
 #[test]
 fn the_root_is_a_centre_if_none_is_named() {
-    // A square 3, 0, 1, 2 with the tail 4, 5 on router 3, which alone is at most 2 hops from all. From 0 to 2, it leads by
-    // 3; from another root (0 itself, or 1) it would lead by 1, whose wire comes first.
+    // A square 3, 0, 1, 2 with the tail 4, 5 on router 3, which alone is at most 2 hops from all. From 0 to 2, it leads
+    // by 3; from another root (0 itself, or 1) it would lead by 1, whose wire comes first.
     let wires = "link 0 1\nlink 1 2\nlink 3 0\nlink 2 3\nlink 3 4\nlink 4 5\n";
     let square = network(&format!("{wires}node 0\nnode 2"));
     let by =

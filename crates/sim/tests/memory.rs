@@ -81,8 +81,8 @@ fn estimate_and_peak((topology, link): (&str, &str), router: &str, load: &str) -
 
 #[test]
 fn the_estimate_of_memory_is_that_of_a_run() {
-    // Would catch a table that grows with ports times ports, with virtual channels or with partitions and is left out, or packets in cables
-    // and pipelines: each within 30 %.
+    // Would catch a table that grows with ports times ports, with virtual channels or with partitions and is left out,
+    // or packets in cables and pipelines: each within 30 %.
     let wide = "{ kind = \"single-switch\", ports = 4000 }";
     let torus = "{ kind = \"torus\", dims = [16, 16, 8] }";
     let cases = [

@@ -204,8 +204,8 @@ pub fn naive_channel_loads(topology: &dyn Topology, routing: &dyn Routing, traff
     load
 }
 
-/// What passes from channel to channel, by channel, class of virtual channels on it and next channel, found by walking every path
-/// of every pair.
+/// What passes from channel to channel, by channel, class of virtual channels on it and next channel, found by walking
+/// every path of every pair.
 pub fn naive_transit_loads(
     topology: &dyn Topology,
     routing: &dyn Routing,
@@ -252,7 +252,8 @@ pub fn naive_dependencies(topology: &dyn Topology, routing: &dyn Routing) -> Dep
     waits_for
 }
 
-/// Whether dependencies have a cycle: whether something is left when what waits for nothing that waits is taken away, again and again.
+/// Whether dependencies have a cycle: whether something is left when what waits for nothing that waits is taken away,
+/// again and again.
 pub fn has_cycle(mut waits_for: Dependencies) -> bool {
     loop {
         let before = waits_for.len();
@@ -264,8 +265,8 @@ pub fn has_cycle(mut waits_for: Dependencies) -> bool {
     }
 }
 
-/// Whether the channel dependency graph has a cycle, found by walking every path of every pair and taking away, again and
-/// again, whatever waits for nothing.
+/// Whether the channel dependency graph has a cycle, found by walking every path of every pair and taking away, again
+/// and again, whatever waits for nothing.
 pub fn naive_has_cycle(topology: &dyn Topology, routing: &dyn Routing) -> bool {
     has_cycle(naive_dependencies(topology, routing))
 }

@@ -76,8 +76,8 @@ pub fn wires(topology: &dyn Topology, trees: &Trees, tree: u32) -> BTreeSet<(Rou
     wires
 }
 
-/// Each entry by itself: the exits lead where they say, the bit vector has their ports and no others, and there are as many wires as make
-/// a tree, with members at all ends of it.
+/// Each entry by itself: the exits lead where they say, the bit vector has their ports and no others, and there are as
+/// many wires as make a tree, with members at all ends of it.
 fn check_switches(topology: &dyn Topology, trees: &Trees, tree: u32) {
     let (switches, wires) = (switches(topology, trees, tree), wires(topology, trees, tree));
     assert_eq!(wires.len() + 1, switches.len(), "tree {tree} has a cycle or is in parts");

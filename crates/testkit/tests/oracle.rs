@@ -68,8 +68,8 @@ fn last_arrival_behind(
 
 #[test]
 fn a_lone_packet_takes_its_delays_and_its_time_on_the_slowest_channel() {
-    // Would catch a delay or a serialization that is counted twice or left out: the example of docs/concepts/time.md, and the
-    // same with a slow first or last channel.
+    // Would catch a delay or a serialization that is counted twice or left out: the example of docs/concepts/time.md,
+    // and the same with a slow first or last channel.
     let at = |bandwidth| Link { bandwidth, delay: 20_000 };
     for router in ROUTERS {
         for (bandwidths, want) in [
@@ -87,13 +87,14 @@ fn a_lone_packet_takes_its_delays_and_its_time_on_the_slowest_channel() {
 
 #[test]
 fn a_buffer_of_one_packet_passes_one_packet_a_round_trip() {
-    // Would catch a credit that returns too early or too late: 1000 ns there, 90 ns in the router, the packet's time if its
-    // tail frees the buffer, and 1000 ns back. With a speed-up of 2 the tail is no sooner gone than it has come. A shared memory
-    // that admits the packet frees its buffer as it arrives.
+    // Would catch a credit that returns too early or too late: 1000 ns there, 90 ns in the router, the packet's time if
+    // its tail frees the buffer, and 1000 ns back. With a speed-up of 2 the tail is no sooner gone than it has come. A
+    // shared memory that admits the packet frees its buffer as it arrives.
     let links = [Link { bandwidth: 10_000_000_000, delay: 1_000_000 }; 3];
     let one = 3 * 1_000_000 + 2 * 90_000 + 204_800;
     for router in ROUTERS {
-        // A packet gives its credit back on arrival where its crosspoint is not the fullest: never with one crosspoint in use.
+        // A packet gives its credit back on arrival where its crosspoint is not the fullest: never with one crosspoint
+        // in use.
         for (tail, round_trip) in [(false, 2_090_000), (true, 2_294_800)] {
             let admits = matches!(router, Architecture::SharedBuffer { alpha: 1.0, .. });
             let round_trip = if admits { 2_090_000 } else { round_trip };
@@ -105,8 +106,8 @@ fn a_buffer_of_one_packet_passes_one_packet_a_round_trip() {
 
 #[test]
 fn a_receive_buffer_of_one_packet_passes_one_packet_a_round_trip() {
-    // Would catch a drain that is left out or charged twice, and credit that returns as the packet comes in: 1000 ns there, the
-    // packet's time, the drain's at half of that rate, and 1000 ns back.
+    // Would catch a drain that is left out or charged twice, and credit that returns as the packet comes in: 1000 ns
+    // there, the packet's time, the drain's at half of that rate, and 1000 ns back.
     let links = [Link { bandwidth: 10_000_000_000, delay: 1_000_000 }; 3];
     let buffer = ReceiveBuffer { depth: 256, drain: 5_000_000_000 };
     let one = 3 * 1_000_000 + 2 * 90_000 + 204_800;

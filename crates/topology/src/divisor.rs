@@ -2,9 +2,9 @@
 
 /// A divisor whose quotients cost a multiplication: of n by d, the upper half of (n + 1) floor((2^64 - 1) / d).
 ///
-/// With m = (2^64 - 1 - r) / d and n = q d + s, the product over 2^64 is (q + (s + 1) / d) (1 - (1 + r) / 2^64). It is below q + 1
-/// because s < d, and not below q because (n + 1) (1 + r) <= 2^64 for all n and d of 32 bits.
-/// Routing asks for digits of node numbers at every packet-hop, where a hardware division would dominate.
+/// With m = (2^64 - 1 - r) / d and n = q d + s, the product over 2^64 is (q + (s + 1) / d) (1 - (1 + r) / 2^64). It is
+/// below q + 1 because s < d, and not below q because (n + 1) (1 + r) <= 2^64 for all n and d of 32 bits. Routing asks
+/// for digits of node numbers at every packet-hop, where a hardware division would dominate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Divisor {
     multiplier: u64,
@@ -45,8 +45,8 @@ mod tests {
 
     #[test]
     fn the_edges_of_the_range_are_exact() {
-        // Would catch a multiplier or a dividend that is one off: both show at the multiples of the divisor next to the largest
-        // dividend.
+        // Would catch a multiplier or a dividend that is one off: both show at the multiples of the divisor next to the
+        // largest dividend.
         for divisor in [1, 2, 3, 5, 7, 10, 641, 65_535, 65_536, 65_537, 1 << 24, (1 << 31) - 1, 1 << 31, u32::MAX] {
             for dividend in [0, 1, divisor - 1, divisor, u32::MAX, u32::MAX / divisor * divisor] {
                 let expected = (dividend / divisor, dividend % divisor);

@@ -13,8 +13,8 @@ pub const MAX_ROUTERS: u32 = 1 << 24;
 /// The most ports that a router may have.
 pub const MAX_PORTS: u16 = u16::MAX;
 
-/// The most ports of all routers together, so that channels are numbered in 32 bits. Families whose nodes and routers do not
-/// bound it check it.
+/// The most ports of all routers together, so that channels are numbered in 32 bits. Families whose nodes and routers
+/// do not bound it check it.
 pub const MAX_ALL_PORTS: u64 = 1 << 30;
 
 /// What a router's port is wired to.
@@ -61,8 +61,8 @@ pub trait Topology: Debug + Send + Sync {
     fn class_names(&self) -> Vec<&str>;
     /// The class of the channel that leaves by a port. Unspecified for an unconnected port.
     fn class(&self, router: RouterId, port: PortId) -> ChannelClass;
-    /// The least number of channels from one router to another, in closed form where the family has one; `NO_PATH` if they
-    /// are of different planes.
+    /// The least number of channels from one router to another, in closed form where the family has one; `NO_PATH` if
+    /// they are of different planes.
     fn distance(&self, from: RouterId, to: RouterId) -> u32;
     /// The largest distance between two routers that have nodes.
     fn diameter(&self) -> u32;
@@ -89,8 +89,8 @@ pub trait Topology: Debug + Send + Sync {
     fn locality(&self, router: RouterId) -> u64 {
         u64::from(router.0)
     }
-    /// The number of planes: disjoint copies of one network, each with every node on it. The routers of a plane are numbered after
-    /// those of the plane before, each in the order of the first.
+    /// The number of planes: disjoint copies of one network, each with every node on it. The routers of a plane are
+    /// numbered after those of the plane before, each in the order of the first.
     fn planes(&self) -> u32 {
         1
     }

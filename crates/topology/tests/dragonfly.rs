@@ -95,8 +95,8 @@ fn any_two_groups_have_as_many_wires_as_any_others_give_or_take_one() {
 
 #[test]
 fn arrangements_are_those_of_their_definitions() {
-    // Would catch two arrangements that are the same, and the paper's formula taken at its word: port 0 of router 0 would
-    // lead back to its own group.
+    // Would catch two arrangements that are the same, and the paper's formula taken at its word: port 0 of router 0
+    // would lead back to its own group.
     let far = |arrangement, group: u32, port: u32| {
         let dragonfly = build(&DragonflySpec { arrangement, ..DragonflySpec::balanced(2) });
         let (far, _) = dragonfly.across(dragonfly.router(group, port / 2), port % 2).unwrap();

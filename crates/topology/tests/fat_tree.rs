@@ -15,8 +15,8 @@ fn tree(k: u64, n: u64) -> FatTree {
 
 #[test]
 fn the_papers_machines_have_their_sizes() {
-    // Section 3 of the hardware-collectives paper: 256 nodes of 8-port switches in 4 levels, or of 32-port switches in 2.
-    // Would catch k counted as all ports of a switch, or a half-sized top level.
+    // Section 3 of the hardware-collectives paper: 256 nodes of 8-port switches in 4 levels, or of 32-port switches in
+    // 2. Would catch k counted as all ports of a switch, or a half-sized top level.
     let small = tree(4, 4);
     assert_eq!((small.nodes(), small.routers(), small.ports(RouterId(0)), small.levels()), (256, 256, 8, 4));
     assert_eq!((small.diameter(), small.bisection_channels()), (6, Some(128)));
@@ -49,8 +49,8 @@ fn the_bisection_is_the_least_of_all() {
 
 #[test]
 fn the_numbering_is_the_documented_one() {
-    // The 2-ary 3-tree by hand: leaf switch 1 (digits 01) goes up by port 2 + j to switch 0j of level 1, where it is attached
-    // on the down port of its own digit 0, which is 1.
+    // The 2-ary 3-tree by hand: leaf switch 1 (digits 01) goes up by port 2 + j to switch 0j of level 1, where it is
+    // attached on the down port of its own digit 0, which is 1.
     let tree = tree(2, 3);
     assert_eq!(tree.attachment(NodeId(5)), (RouterId(2), PortId(1)));
     assert_eq!(tree.endpoint(RouterId(1), PortId(2)), Endpoint::Router(RouterId(4), PortId(1)));

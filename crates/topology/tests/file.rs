@@ -78,7 +78,8 @@ fn the_numbering_is_the_documented_one() {
 
 #[test]
 fn numbers_that_no_line_uses_are_left_out_with_a_note() {
-    // Would catch a file whose lines of a router were deleted and that is refused, or read with a router that has no links.
+    // Would catch a file whose lines of a router were deleted and that is refused, or read with a router that has no
+    // links.
     for (text, routers, note) in [
         ("link 0 2\nnode 0", 2, "1 number of a router is not used (the first is 1)"),
         ("node 1", 1, "1 number of a router is not used (the first is 0)"),
@@ -217,8 +218,8 @@ fn cray_edge_list(text: &str) -> String {
 
 #[test]
 fn a_real_machine_is_read() {
-    // Theta, a Cray XC40: 864 Aries routers in 9 groups of 6 x 16, all-to-all in rows and in columns of a group, groups all
-    // to all. So no path needs more than 2 + 1 + 2 channels.
+    // Theta, a Cray XC40: 864 Aries routers in 9 groups of 6 x 16, all-to-all in rows and in columns of a group, groups
+    // all to all. So no path needs more than 2 + 1 + 2 channels.
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/machines/theta.interconnect");
     let Ok(text) = fs::read_to_string(&path) else {
         eprintln!("skipped: the description of the machine is not beside the project");

@@ -23,8 +23,8 @@ fn mesh(dims: &[u64]) -> Torus {
 
 #[test]
 fn known_figures() {
-    // The topology-aware-mapping paper: an 8x8x8 torus has 3072 directed links and diameter 12. Its bisection cuts 2 x 64
-    // wires; that of the 8x8 mesh 8.
+    // The topology-aware-mapping paper: an 8x8x8 torus has 3072 directed links and diameter 12. Its bisection cuts 2 x
+    // 64 wires; that of the 8x8 mesh 8.
     let cube = torus(&[8, 8, 8]);
     assert_eq!((links(&cube), cube.diameter(), cube.bisection_channels()), (3072, 12, Some(128)));
     let mesh = mesh(&[8, 8]);
@@ -48,7 +48,8 @@ const SIZES: [&[u64]; 12] = [
 
 #[test]
 fn the_contract_holds_for_all_shapes() {
-    // Would catch a stride taken from the wrong dimension, a wrap on the wrong side, the two wires of a ring of 2 crossed.
+    // Would catch a stride taken from the wrong dimension, a wrap on the wrong side, the two wires of a ring of 2
+    // crossed.
     for dims in SIZES {
         for grid in [torus(dims), mesh(dims)] {
             check_topology(&grid);

@@ -76,7 +76,8 @@ fn channels_of_planes_are_numbered_without_gaps_and_known_by_their_copies() {
 
 #[test]
 fn planes_are_a_key_of_every_topology_but_the_flat_one() {
-    // Would catch a key that is lost on the way through JSON, a shorthand that loses another setting, and numbers that cannot be.
+    // Would catch a key that is lost on the way through JSON, a shorthand that loses another setting, and numbers that
+    // cannot be.
     for (text, table, planes) in [
         ("fat-tree:k=2,n=2,planes=4", json!({"kind": "fat-tree", "k": 2, "n": 2, "planes": 4}), 4),
         ("torus:4x4,planes=2", json!({"kind": "torus", "dims": [4, 4], "planes": 2}), 2),

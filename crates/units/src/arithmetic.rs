@@ -116,7 +116,8 @@ impl Arithmetic {
         }
     }
 
-    /// Whether the order in which elements are combined can change what they come to: of sums of floating-point numbers.
+    /// Whether the order in which elements are combined can change what they come to: of sums of floating-point
+    /// numbers.
     pub const fn depends_on_order(self) -> bool {
         matches!((self.operator, self.element), (Operator::Sum, ElementType::Float32 | ElementType::Float64))
     }
@@ -127,9 +128,10 @@ impl Arithmetic {
 
     /// What elements come to; none come to 0.
     ///
-    /// A sum of n floating-point numbers in any order is at most (n - 1) u / (1 - (n - 1) u) times the sum of their magnitudes away from the
-    /// exact one, u being half the distance from 1 to the next number (Higham, "Accuracy and stability of numerical algorithms", 2nd
-    /// edition, section 4.2). The sum itself is computed in 64 bits with compensation (Neumaier), so that its own error is u of 64 bits.
+    /// A sum of n floating-point numbers in any order is at most (n - 1) u / (1 - (n - 1) u) times the sum of their
+    /// magnitudes away from the exact one, u being half the distance from 1 to the next number (Higham, "Accuracy and
+    /// stability of numerical algorithms", 2nd edition, section 4.2). The sum itself is computed in 64 bits with
+    /// compensation (Neumaier), so that its own error is u of 64 bits.
     pub fn reference(self, elements: impl Iterator<Item = u64>) -> Reference {
         if !self.depends_on_order() {
             return Reference::Exact(elements.reduce(|one, other| self.combine(one, other)).unwrap_or(0));
@@ -176,7 +178,8 @@ mod tests {
 
     #[test]
     fn known_elements_are_combined() {
-        // Would catch an operator of another, a sum that does not wrap, halves that are mixed up, and a sign that is lost.
+        // Would catch an operator of another, a sum that does not wrap, halves that are mixed up, and a sign that is
+        // lost.
         let of = |operator, element| Arithmetic { operator, element };
         let int = |value: i32| u64::from(value as u32);
         assert_eq!(of(Operator::Sum, ElementType::Int32).combine(int(i32::MAX), int(2)), int(i32::MIN + 1));
@@ -198,8 +201,9 @@ mod tests {
 
     #[test]
     fn what_elements_come_to_is_known_in_every_order_and_nothing_else_is() {
-        // Would catch a bound that is too narrow for some order, one so wide that an element too few, too many or twice is not found out,
-        // and an exact result that depends on the order. Of 100 elements of 32 bits the bound is 3e-4, less than what two of these differ by.
+        // Would catch a bound that is too narrow for some order, one so wide that an element too few, too many or twice
+        // is not found out, and an exact result that depends on the order. Of 100 elements of 32 bits the bound is
+        // 3e-4, less than what two of these differ by.
         for element in TYPES {
             for operator in OPERATORS {
                 let own = Arithmetic { operator, element };

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-/// Removes vertices that wait for nothing, again and again (Kahn's algorithm). `waits` holds the number of vertices that
-/// each waits for, once for each edge; `followers` calls back for each vertex that waits for a given one. Afterwards
-/// `waits` is 0 but for the vertices that lie on a cycle or behind one.
+/// Removes vertices that wait for nothing, again and again (Kahn's algorithm). `waits` holds the number of vertices
+/// that each waits for, once for each edge; `followers` calls back for each vertex that waits for a given one.
+/// Afterwards `waits` is 0 but for the vertices that lie on a cycle or behind one.
 pub fn resolve(waits: &mut [u32], mut followers: impl FnMut(usize, &mut dyn FnMut(usize))) {
     let mut ready: Vec<u32> = (0..waits.len() as u32).filter(|&vertex| waits[vertex as usize] == 0).collect();
     while let Some(vertex) = ready.pop() {
@@ -17,8 +17,8 @@ pub fn resolve(waits: &mut [u32], mut followers: impl FnMut(usize, &mut dyn FnMu
     }
 }
 
-/// A cycle of a directed graph of vertices from 0, each followed by the next and the last by the first; none if there is
-/// none. It is a shortest one through one of its vertices. A graph has fewer than 2^32 vertices.
+/// A cycle of a directed graph of vertices from 0, each followed by the next and the last by the first; none if there
+/// is none. It is a shortest one through one of its vertices. A graph has fewer than 2^32 vertices.
 pub fn find_cycle<I>(vertices: usize, successors: impl Fn(usize) -> I) -> Option<Vec<usize>>
 where
     I: Iterator<Item = usize>,

@@ -1,7 +1,7 @@
 //! Files that are read: every kind with the most bytes that are read of it, and the only way to open them.
 //!
-//! `INPUTS` is the list from which the documentation's table of limits and the tests of readers are drawn. A new reader names its
-//! kind here: nothing else under `crates/` opens files, and Python takes its limits from this list.
+//! `INPUTS` is the list from which the documentation's table of limits and the tests of readers are drawn. A new reader
+//! names its kind here: nothing else under `crates/` opens files, and Python takes its limits from this list.
 
 use std::fs::File;
 use std::io::{Error, Read};

@@ -5,8 +5,8 @@
 //! quantity is a string with its unit (`"40 Gb/s"`, `"4 KiB"`, `"20 ns"`); `b` is bit, `B` is byte, `k` is 1000 and
 //! `Ki` is 1024.
 //!
-//! Besides, what all crates need and none owns: the draw from a random stream, the search for cycles, operators on numbers, files that
-//! are read (`input`) and what their readers leave out (`Notes`), and errors of files in words.
+//! Besides, what all crates need and none owns: the draw from a random stream, the search for cycles, operators on
+//! numbers, files that are read (`input`) and what their readers leave out (`Notes`), and errors of files in words.
 
 mod arithmetic;
 pub mod cycle;

@@ -15,7 +15,8 @@ impl Notes {
         }
     }
 
-    /// Adds `<count> <thing> <verb> <rest>` if `count` is positive: the first of `things` and of `verbs` is the singular.
+    /// Adds `<count> <thing> <verb> <rest>` if `count` is positive: the first of `things` and of `verbs` is the
+    /// singular.
     pub fn count(&mut self, count: u64, things: [&str; 2], verbs: [&str; 2], rest: &str) {
         if count > 0 {
             let verb = verbs[usize::from(count > 1)];

@@ -414,7 +414,8 @@ impl Bandwidth {
             return None;
         }
         const PICOBITS: u64 = 8 * 1_000_000_000_000;
-        // Of up to 2 MB 64 bits hold all, whose division is many times as fast; packets of every size come here while they run.
+        // Of up to 2 MB 64 bits hold all, whose division is many times as fast; packets of every size come here while
+        // they run.
         let (time, rest) = match size.0.checked_mul(PICOBITS) {
             Some(all) => (all / self.0, all % self.0 > 0),
             None => {

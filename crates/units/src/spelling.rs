@@ -1,4 +1,5 @@
-//! Other spellings of quantities, for the suggestions of errors: units as other tools and people write them, and powers of ten.
+//! Other spellings of quantities, for the suggestions of errors: units as other tools and people write them, and powers
+//! of ten.
 
 /// Words for units and their parts, longer ones first, and their symbols.
 const WORDS: [(&str, &str); 21] = [

@@ -1,8 +1,9 @@
 //! Threads that share out independent pieces of work. The only crate that uses rayon outside tests.
 //!
-//! Rayon's global pool is never used: a child made by `fork` inherits the pool's queues without its threads, and waits for them for
-//! ever. The pools here belong to a process: a child starts its own pools. [`limited`] sets the number of threads of one piece of
-//! work; without it there are as many as processors. Results are in the order of the items, whatever the number of threads.
+//! Rayon's global pool is never used: a child made by `fork` inherits the pool's queues without its threads, and waits
+//! for them for ever. The pools here belong to a process: a child starts its own pools. [`limited`] sets the number of
+//! threads of one piece of work; without it there are as many as processors. Results are in the order of the items,
+//! whatever the number of threads.
 
 use std::cell::Cell;
 use std::process;
@@ -73,7 +74,8 @@ pub fn map<I: Send, T: Send>(items: impl IntoItems<I>, of: impl Fn(I) -> T + Syn
     map_with(items, 1, || (), |(), item| of(item))
 }
 
-/// What `of` makes of each item, in order. A thread takes at least `least` consecutive items, with a state that `start` makes.
+/// What `of` makes of each item, in order. A thread takes at least `least` consecutive items, with a state that `start`
+/// makes.
 pub fn map_with<I: Send, S, T: Send>(
     items: impl IntoItems<I>,
     least: usize,
@@ -113,8 +115,8 @@ pub fn try_each<I: Send, S, E: Send>(
     )
 }
 
-/// Folds items into states that `start` makes, one or several a thread, and merges these. The result depends on the threads unless
-/// `merge` is exact, associative and commutative.
+/// Folds items into states that `start` makes, one or several a thread, and merges these. The result depends on the
+/// threads unless `merge` is exact, associative and commutative.
 ///
 /// # Errors
 /// That of one of the items.

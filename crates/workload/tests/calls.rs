@@ -111,7 +111,8 @@ fn a_schedule_of_collective_operations_has_their_messages() {
     said.sort_unstable();
     written.sort_unstable();
     assert_eq!(said, written);
-    // Recursive doubling of 5: a pair is folded and unfolded, and 4 exchange twice; a binomial tree has 4 edges, up and down.
+    // Recursive doubling of 5: a pair is folded and unfolded, and 4 exchange twice; a binomial tree has 4 edges, up and
+    // down.
     assert_eq!(said.len(), 2 + 8 + 8);
     let mut builder = CallsBuilder::new(5);
     (0..4).for_each(|rank| both(&mut builder, rank));
@@ -120,8 +121,8 @@ fn a_schedule_of_collective_operations_has_their_messages() {
 
 #[test]
 fn a_schedule_tells_messages_of_communicators_apart() {
-    // Would catch messages of one tag in two communicators that meet in a schedule, where the receives come in another order, and a tag
-    // of all ranks that another communicator's messages get.
+    // Would catch messages of one tag in two communicators that meet in a schedule, where the receives come in another
+    // order, and a tag of all ranks that another communicator's messages get.
     let text = "ranks 2\ncommunicator 1 of 1 0\nrank 0\n  isend 8 B to 1 tag 1073741824\n  isend 16 B to 1 tag 1073741824 in 1\n\
                 rank 1\n  irecv 16 B from 0 tag 1073741824 in 1\n  wait 0\n  irecv 8 B from 0 tag 1073741824\n";
     let calls = text::read(text).unwrap();
@@ -134,8 +135,8 @@ fn a_schedule_tells_messages_of_communicators_apart() {
 
 #[test]
 fn messages_of_communicators_are_read_written_and_refused() {
-    // Would catch a communicator that is lost on the way to a text, messages of ranks that are no members, and a schedule of receives of any tag
-    // that would meet messages of all ranks.
+    // Would catch a communicator that is lost on the way to a text, messages of ranks that are no members, and a
+    // schedule of receives of any tag that would meet messages of all ranks.
     let text = "ranks 3\ncommunicator 1 of 2 0\nrank 0\n  isend 8 B to 2 tag 4 in 1\n  irecv from any tag any in 1 times 2 stride 0\n  \
                 iprobe from 2 tag 1 in 1\nrank 1\nrank 2\n";
     let calls = text::read(text).unwrap();
@@ -294,7 +295,8 @@ proptest! {
 
     #[test]
     fn a_program_says_the_messages_that_its_ranks_send(ranks in prop::collection::vec(prop::collection::vec(any_step(), 0..12), 3)) {
-        // Would catch a burst that is counted once or whose stride is left out, and a number of operations that is wrong.
+        // Would catch a burst that is counted once or whose stride is left out, and a number of operations that is
+        // wrong.
         let ranks: Vec<&[Step]> = ranks.iter().map(|steps| &steps[..]).collect();
         let programs: Arc<dyn Programs> = Arc::new(calls(&ranks));
         let mut said = Vec::new();
@@ -336,8 +338,8 @@ fn collective_operations_that_differ_are_named_by_rank() {
 
 #[test]
 fn calls_in_the_switches_are_checked_and_grouped() {
-    // Would catch a group that is not found behind a blocking call, one without its nodes, members that call something else, a cycle through
-    // two communicators, a schedule without the operation, and a text that reads another one.
+    // Would catch a group that is not found behind a blocking call, one without its nodes, members that call something
+    // else, a cycle through two communicators, a schedule without the operation, and a text that reads another one.
     let text = |second: &str| {
         format!(
             "ranks 4\ncommunicator 1 of 3 1\nrank 0\n barrier by in-switch\nrank 1\n start reduce 8 KiB in 1 by in-switch root 1\n barrier by in-switch\n \

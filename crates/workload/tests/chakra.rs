@@ -63,7 +63,8 @@ fn file_of(nodes: &[Node]) -> Vec<u8> {
     bytes
 }
 
-/// A step of a rank of two: backward in two parts, each reduced over all ranks, a message to the other rank, and an update.
+/// A step of a rank of two: backward in two parts, each reduced over all ranks, a message to the other rank, and an
+/// update.
 fn step(rank: u64) -> Vec<Node> {
     let sum = |id, data: &[u64]| node(id, NodeType::CommColl, data, &[("comm_type", 0), ("comm_size", 4096)]);
     let other = 1 - rank;
@@ -81,8 +82,9 @@ fn step(rank: u64) -> Vec<Node> {
 
 #[test]
 fn nodes_become_calls_in_an_order_that_they_allow() {
-    // Would catch communication that a calculation beside it waits for, an order between operations of a stream that becomes waiting, a join
-    // that forgets what it stands for, sizes of another meaning, and files that need the order of their numbers.
+    // Would catch communication that a calculation beside it waits for, an order between operations of a stream that
+    // becomes waiting, a join that forgets what it stands for, sizes of another meaning, and files that need the order
+    // of their numbers.
     let folder = Folder::new("calls");
     let mut turned = step(1);
     // What comes first in a file need not be what others depend on.
@@ -137,7 +139,8 @@ fn normal(line: &str) -> String {
 
 #[test]
 fn operations_are_of_their_groups_and_of_the_bytes_that_ranks_put_in() {
-    // Would catch parts for whole buffers, groups that are taken for all ranks, and nodes whose operations take no time.
+    // Would catch parts for whole buffers, groups that are taken for all ranks, and nodes whose operations take no
+    // time.
     let folder = Folder::new("groups");
     let of = |kind: u64, group: &str| {
         let mut node = node(kind, NodeType::CommColl, &[], &[("comm_type", kind), ("comm_size", 1000)]);

@@ -24,8 +24,8 @@ fn plain(spec: LammpsSpec) -> LammpsSpec {
 
 #[test]
 fn ghosts_are_those_of_a_layer_around_a_part() {
-    // Would catch corners that are left out or come twice, another density, forces that are not sent back, and bytes of another number
-    // of coordinates. A real LAMMPS of 32,000 atoms has 19,657 ghosts after 100 steps.
+    // Would catch corners that are left out or come twice, another density, forces that are not sent back, and bytes of
+    // another number of coordinates. A real LAMMPS of 32,000 atoms has 19,657 ghosts after 100 steps.
     let layer = |density: f64, atoms: f64, reach: f64| {
         let edge = (atoms / density).cbrt();
         density * ((edge + 2.0 * reach).powi(3) - edge.powi(3))
@@ -53,8 +53,8 @@ fn ghosts_are_those_of_a_layer_around_a_part() {
 
 #[test]
 fn a_step_has_the_messages_that_its_parts_ask_for() {
-    // Would catch a rebuilding at another step, numbers of atoms that are not sent before atoms, a neighbour on both sides that gets the
-    // same twice, and sums that no deck has.
+    // Would catch a rebuilding at another step, numbers of atoms that are not sent before atoms, a neighbour on both
+    // sides that gets the same twice, and sums that no deck has.
     let spec = |steps| LammpsSpec { steps, rebuild_every: Some(2), thermo_every: Some(4), ..LammpsSpec::default() };
     let count = |spec: &LammpsSpec, ranks| build(spec, ranks).operations() / (2 * u64::from(ranks));
     // Positions and forces, by six exchanges.

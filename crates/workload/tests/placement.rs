@@ -119,8 +119,8 @@ fn placements_are_permutations_of_what_they_say() {
 
 #[test]
 fn placed_patterns_send_what_their_tasks_do_and_keep_inside_what_stays() {
-    // Draws agree with the distribution, and nothing goes to the own node; weights are the shares that leave. Would catch
-    // a message to a process next door that crosses the network.
+    // Draws agree with the distribution, and nothing goes to the own node; weights are the shares that leave. Would
+    // catch a message to a process next door that crosses the network.
     let network = TopologySpec::Dragonfly(DragonflySpec::balanced(2)).build(Path::new(".")).unwrap();
     for placement in
         [PlacementSpec::Contiguous(many(3)), PlacementSpec::Random(many(3)), PlacementSpec::RandomGroups(many(3))]
@@ -221,7 +221,8 @@ impl Pattern for Counted {
 
 #[test]
 fn many_tasks_on_a_node_cost_a_step_each() {
-    // Would catch pairs of tasks that are looked at one by one, whether few tasks send to few or all to all: both lists would have 2^33 pairs.
+    // Would catch pairs of tasks that are looked at one by one, whether few tasks send to few or all to all: both lists
+    // would have 2^33 pairs.
     let placement = Arc::new(Placement::new((0..COUNTED).map(|task| task / (COUNTED / 8)).collect(), 8));
     let counted = Arc::new(Counted::default());
     let nodes = PlacedPattern::new(Arc::clone(&counted) as Arc<dyn Pattern>, &placement, true);

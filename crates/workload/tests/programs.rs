@@ -63,7 +63,8 @@ proptest! {
         messages in prop::collection::vec((0_u32..3, 0_u32..3, 0_u32..4, 0_u64..9000, any::<bool>()), 0..12),
         lanes in prop::collection::vec((0_u8..3, 0_u8..3), 3),
     ) {
-        // Would catch an operation, a requirement, a processor or an interface that is not written, or is read differently.
+        // Would catch an operation, a requirement, a processor or an interface that is not written, or is read
+        // differently.
         let mut builder = ScheduleBuilder::new(3);
         let mut last = [None; 3];
         for (from, to, tag, size, starts) in messages {
@@ -261,8 +262,9 @@ fn motifs_have_the_messages_of_their_grids() {
 
 #[test]
 fn programs_list_the_groups_that_switches_serve() {
-    // Would catch a group of a stride or a parallelism that is not listed or listed twice, members in another order, a rank whose node has
-    // another leader, messages between nodes, a run that waits for ever, and operations that are not counted.
+    // Would catch a group of a stride or a parallelism that is not listed or listed twice, members in another order, a
+    // rank whose node has another leader, messages between nodes, a run that waits for ever, and operations that are
+    // not counted.
     let spec = |operation, group_size| CollectiveSpec {
         operation,
         algorithm: Algorithm::InSwitch,
@@ -342,7 +344,8 @@ fn programs_that_cannot_be_are_refused_at_their_key() {
 
 #[test]
 fn a_table_chooses_by_operation_members_and_size() {
-    // Would catch a rule that is read from another column, one that fits and is passed over, and a table that is not read to its end.
+    // Would catch a rule that is read from another column, one that fits and is passed over, and a table that is not
+    // read to its end.
     let path = std::env::temp_dir().join(format!("cutthrough-{}-selection.csv", std::process::id()));
     let choose = |text: &str, ranks, bytes| {
         std::fs::write(&path, text).unwrap();
@@ -378,8 +381,8 @@ fn a_table_chooses_by_operation_members_and_size() {
 
 #[test]
 fn the_built_in_table_has_the_limits_of_mpich() {
-    // Would catch a limit that is a byte or a member off, one of a part that is taken for that of all parts, and a power of two that
-    // is not asked for.
+    // Would catch a limit that is a byte or a member off, one of a part that is taken for that of all parts, and a
+    // power of two that is not asked for.
     use {Algorithm as A, Operation as O};
     let of = |operation, ranks, bytes| Selection::built_in().choose(operation, ranks, (bytes, 4)).0;
     let cases = [
@@ -463,9 +466,10 @@ proptest! {
         ), 1..5),
         (tasks, ranks, iterations) in (1_u32..9, 1_u32..4, 1_u32..5),
     ) {
-        // Would catch a message that is lost, sent twice, or counted for another iteration; an entry method that never runs or runs
-        // twice; a reduction that waits for itself; and a load that is spent more or less often than once an iteration. The same of groups
-        // in the switches: a part of an operation that a member does not take, or takes in another order.
+        // Would catch a message that is lost, sent twice, or counted for another iteration; an entry method that never
+        // runs or runs twice; a reduction that waits for itself; and a load that is spent more or less often than once
+        // an iteration. The same of groups in the switches: a part of an operation that a member does not take, or
+        // takes in another order.
         let graph = drawn_graph(tasks, &loads, &phases);
         let rank_of: Vec<u32> = (0..tasks).map(|task| task * 7 % 5 % ranks).collect();
         for unserved in [None, Some(&Unserved::new())] {

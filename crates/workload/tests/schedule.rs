@@ -86,8 +86,8 @@ fn two_that_send_before_they_receive_need_room() {
 
 #[test]
 fn receives_may_be_larger_and_messages_may_stay() {
-    // Would catch a receive that is refused because it has room to spare, and a rank that may not send to itself, however large
-    // the message.
+    // Would catch a receive that is refused because it has room to spare, and a rank that may not send to itself,
+    // however large the message.
     let mut builder = ScheduleBuilder::new(2);
     builder.send(0, 1, 1, 5);
     builder.recv(1, 0, 2, 5);
@@ -99,8 +99,8 @@ fn receives_may_be_larger_and_messages_may_stay() {
 
 #[test]
 fn nothing_is_known_beforehand_of_receives_from_any_rank() {
-    // Would catch a schedule with wildcards that is refused for messages nobody receives, and one that waits in a cycle within a rank
-    // and is not.
+    // Would catch a schedule with wildcards that is refused for messages nobody receives, and one that waits in a cycle
+    // within a rank and is not.
     let mut builder = ScheduleBuilder::new(3);
     builder.send(0, 2, 1, 5);
     let any = builder.recv_any(2, None, 8, Some(5));
@@ -116,8 +116,8 @@ fn nothing_is_known_beforehand_of_receives_from_any_rank() {
     assert!(matches!(builder.build(), Err(ScheduleError::Cycle { rank: 2, .. })));
 }
 
-/// Operations that have to start after others of their rank with the same label: those that come first in the order of writing, as far
-/// as `waits` allows, by trying.
+/// Operations that have to start after others of their rank with the same label: those that come first in the order of
+/// writing, as far as `waits` allows, by trying.
 fn in_order(labels: &[Option<(u32, u32, u32)>], waits: &[(usize, usize, bool)]) -> Vec<(usize, usize, bool)> {
     let mut order: Vec<usize> = Vec::new();
     while let Some(next) = (0..labels.len()).find(|op| {

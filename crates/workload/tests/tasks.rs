@@ -23,8 +23,8 @@ fn members(graph: &TaskGraph) -> usize {
 
 #[test]
 fn generators_have_the_tasks_and_messages_of_their_closed_forms() {
-    // Would catch an edge that is lost or doubled. Stencils: 2 D arcs a task where periodic, 2 D (1 - 1/n) where not; products of
-    // extents of 2 have one neighbour each; 3^D - 1 neighbours with diagonals.
+    // Would catch an edge that is lost or doubled. Stencils: 2 D arcs a task where periodic, 2 D (1 - 1/n) where not;
+    // products of extents of 2 have one neighbour each; 3^D - 1 neighbours with diagonals.
     assert_eq!(arcs(&build("stencil:4x5x6")), 6 * 120);
     assert_eq!(arcs(&build("stencil:4x5,periodic=false")), 2 * (3 * 5 + 4 * 4));
     let double = build("stencil:2x5");
@@ -45,8 +45,8 @@ fn generators_have_the_tasks_and_messages_of_their_closed_forms() {
 
 #[test]
 fn namd_has_the_papers_patches_and_computes() {
-    // Would catch pairs that are counted twice: ApoA1 has 144 patches, 144 computes of a patch with itself and 13 x 144 = 1872 of
-    // pairs; every patch has 27 computes.
+    // Would catch pairs that are counted twice: ApoA1 has 144 patches, 144 computes of a patch with itself and 13 x 144
+    // = 1872 of pairs; every patch has 27 computes.
     let graph = build("namd:6x6x4");
     assert_eq!((graph.tasks(), arcs(&graph)), (144 + 144 + 1872, 2 * (144 + 2 * 1872)));
     assert!((0..144).all(|patch| graph.phases[0].arcs.of(patch).count() == 27));
@@ -62,8 +62,8 @@ fn namd_has_the_papers_patches_and_computes() {
 
 #[test]
 fn openatom_talks_by_states_and_by_planes() {
-    // Would catch states and planes mixed up: with S states, P and R planes and B blocks, 2 S P R messages of the transpose, and a
-    // multicast and a reduction of 2 B - 1 calculators for each of S P elements.
+    // Would catch states and planes mixed up: with S states, P and R planes and B blocks, 2 S P R messages of the
+    // transpose, and a multicast and a reduction of 2 B - 1 calculators for each of S P elements.
     let graph = build("openatom:water-32,states=8,planes=3,real_planes=4,block=2");
     assert_eq!(graph.tasks(), 8 * 3 + 8 * 4 + 4 * 4 * 3);
     assert_eq!((arcs(&graph), members(&graph)), (2 * 8 * 3 * 4, 2 * 8 * 3 * 7));
@@ -214,7 +214,8 @@ fn other_formats_are_read_and_held_to_their_rules() {
 
 #[test]
 fn fractions_of_bytes_are_rounded_up_and_headers_skipped() {
-    // Means of a profiler over steps. Would catch messages of less than a byte that vanish, and a row of names that counts.
+    // Means of a profiler over steps. Would catch messages of less than a byte that vanish, and a row of names that
+    // counts.
     let sent = |text: &str, format| arcs_of(&parse_graph(text.as_bytes(), format).expect(text));
     let want = vec![(0, 1, 1), (1, 0, 4)];
     assert_eq!(sent("rank0 rank1\n0 0.25\n3.5 0.0\n", GraphFormat::Matrix), want);
@@ -225,7 +226,8 @@ fn fractions_of_bytes_are_rounded_up_and_headers_skipped() {
 
 #[test]
 fn lists_have_groups() {
-    // Would catch a group of another kind, members that are taken for edges, and tasks that only groups name and that are lost.
+    // Would catch a group of another kind, members that are taken for edges, and tasks that only groups name and that
+    // are lost.
     let graph = parse_graph(b"multicast,4,100,0,7\nreduction,1,1.5,2\n0,1,8\n", GraphFormat::Edges).unwrap();
     assert_eq!((graph.tasks(), arcs(&graph)), (8, 1));
     let group = |kind, root, members: &[u32], bytes| Group { kind, root, members: members.to_vec(), bytes };
@@ -306,13 +308,14 @@ fn arrays_of_numpy_are_read() {
     }
 }
 
-/// A dump that was made with charm4py 1.1 (Charm++ 8.0.1): eight elements of an array on two processors, element i sends
-/// 100 (i + 1) bytes to the next and 50 to the one before, nine times until the step that was dumped.
+/// A dump that was made with charm4py 1.1 (Charm++ 8.0.1): eight elements of an array on two processors, element i
+/// sends 100 (i + 1) bytes to the next and 50 to the one before, nine times until the step that was dumped.
 const DUMP: &[u8] = include_bytes!("data/ring.lbdump");
 
 #[test]
 fn a_dump_of_charm_is_what_charm_prints_of_it() {
-    // Would catch an object that may not migrate as a task, records that are cut wrongly, and senders that are processors.
+    // Would catch an object that may not migrate as a task, records that are cut wrongly, and senders that are
+    // processors.
     let graph = parse_graph(DUMP, GraphFormat::CharmLb).expect("a dump");
     let next = [2448, 3312, 4176, 5184, 6048, 6912, 7776, 8784];
     let ring = (0..8_u32).flat_map(|task| [(task, (task + 1) % 8, next[task as usize]), (task, (task + 7) % 8, 2016)]);

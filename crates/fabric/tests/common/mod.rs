@@ -1,4 +1,5 @@
-//! Networks, and how they run until everything has arrived: in as many partitions as wanted, held to the conservation laws on the way.
+//! Networks, and how they run until everything has arrived: in as many partitions as wanted, held to the conservation
+//! laws on the way.
 
 use std::path::Path;
 use std::sync::Arc;

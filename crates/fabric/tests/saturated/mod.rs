@@ -73,9 +73,9 @@ impl WithRouters for Throughput {
 /// A standard error of some 0.1 %.
 pub const SLOTS: u64 = 60_000;
 
-/// Copies that an output of a switch gets in a slot, each packet for so many of all nodes. Inputs have memory for so many packets: what
-/// leaves at the beginning of a slot is made up for at its end, for the credit takes a quarter of a slot, the next packet a quarter on
-/// the link and half a slot through the pipeline.
+/// Copies that an output of a switch gets in a slot, each packet for so many of all nodes. Inputs have memory for so
+/// many packets: what leaves at the beginning of a slot is made up for at its end, for the credit takes a quarter of a
+/// slot, the next packet a quarter on the link and half a slot through the pipeline.
 pub fn throughput(packets: u32, ports: usize, fanout: usize, router: &str) -> f64 {
     let topology = format!("single-switch:{ports}").parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
     let link = LinkParameters { bandwidth: "10 Gb/s".parse().unwrap(), delay: "51.2 ns".parse().unwrap() };

@@ -1,8 +1,8 @@
 //! Times of packets through the parts of both interfaces and the link, held to a list of their bytes.
 //!
-//! The list knows no heads and tails: it has the time of each byte in each part. A part takes a byte when it has come and when the one
-//! before has passed, after the packet's fixed time; a link sends a packet without a pause in it. A fluid model of whole packets may be
-//! earlier by a byte's time in each part, and never later.
+//! The list knows no heads and tails: it has the time of each byte in each part. A part takes a byte when it has come
+//! and when the one before has passed, after the packet's fixed time; a link sends a packet without a pause in it. A
+//! fluid model of whole packets may be earlier by a byte's time in each part, and never later.
 
 use host::{
     BusParams, DmaParams, GapParams, NicParams, PartParams, PerByte, ProcessorParams, RailParams, RailPolicy, stripes,
@@ -145,8 +145,8 @@ proptest! {
 
     #[test]
     fn packets_take_what_their_bytes_take(times in times(), bytes in 1_u64..120) {
-        // Would catch a fixed time that the next part or the link overlaps, at either end, one that is paid once or for each byte, a tail
-        // that leaves before the bytes have come, and parts that add where the slowest counts.
+        // Would catch a fixed time that the next part or the link overlaps, at either end, one that is paid once or for
+        // each byte, a tail that leaves before the bytes have come, and parts that add where the slowest counts.
         let own = Times { of_node: false, ..times };
         let (found, exact) = (own.message(bytes), listed(&own, bytes));
         // The processor's PIO, an engine, bus and gap at the sender, link, gap and bus at the receiver: a byte each.
@@ -156,8 +156,9 @@ proptest! {
 
     #[test]
     fn a_longer_message_takes_no_less(times in times(), bytes in 1_u64..100) {
-        // Would catch a fixed time that the bytes of a longer packet hide, and a last packet that is faster for being short.
-        // What several rails share, the processor that writes or a bus, serves one stripe after the other: a packet more may divide better.
+        // Would catch a fixed time that the bytes of a longer packet hide, and a last packet that is faster for being
+        // short. What several rails share, the processor that writes or a bus, serves one stripe after the other: a
+        // packet more may divide better.
         let times = if times.rails > 1 { Times { pio: None, of_node: false, ..times } } else { times };
         let (short, long) = (times.message(bytes), times.message(bytes + 1));
         prop_assert!(short <= long, "{bytes} bytes take {short}, one more {long}");
@@ -166,8 +167,8 @@ proptest! {
 
 #[test]
 fn the_time_of_a_packet_precedes_its_head_at_both_ends() {
-    // Would catch what was found: with 3000 for each packet at both ends, a message that takes 2220 on its way alone was received
-    // 4252 after it was sent, and not 6236.
+    // Would catch what was found: with 3000 for each packet at both ends, a message that takes 2220 on its way alone
+    // was received 4252 after it was sent, and not 6236.
     let times = Times {
         pio: None,
         dma: None,

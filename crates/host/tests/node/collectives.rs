@@ -61,8 +61,8 @@ fn time(ranks: u32, call: Collective) -> u64 {
 
 #[test]
 fn operations_take_the_rounds_of_theory() {
-    // Would catch a round that begins before the one before has ended, one too many, and combining that takes no time or is done by
-    // those who do not combine.
+    // Would catch a round that begins before the one before has ended, one too many, and combining that takes no time
+    // or is done by those who do not combine.
     use {Algorithm as A, Operation as O};
     let of = |operation, algorithm| Collective::new(operation, algorithm, 64);
     for (ranks, log) in [(2_u32, 1), (8, 3), (16, 4)] {
@@ -103,8 +103,8 @@ fn operations_take_the_rounds_of_theory() {
 
 #[test]
 fn several_operations_of_a_communicator_do_not_meet() {
-    // Would catch messages of one operation that another takes, one that is taken by a receive of any message, a request that ends
-    // with its first round, and an order that depends on the division.
+    // Would catch messages of one operation that another takes, one that is taken by a receive of any message, a
+    // request that ends with its first round, and an order that depends on the division.
     let make = |rank: u32| {
         let ring = Collective { bytes: 640, ..Collective::new(Operation::Allreduce, Algorithm::Ring, 0) };
         let barrier = Collective::new(Operation::Barrier, Algorithm::Dissemination, 0);

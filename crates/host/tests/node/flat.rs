@@ -1,4 +1,5 @@
-//! Messages that a flat network carries whole: those that are held as progressions against those that are held one by one.
+//! Messages that a flat network carries whole: those that are held as progressions against those that are held one by
+//! one.
 
 use std::sync::{Arc, Mutex};
 
@@ -63,8 +64,9 @@ fn run(
     executors
 }
 
-/// All that two runs are compared by: by rank what has happened and what its calls have found; what has been searched, who waits, the
-/// lowest rank with an error; memory of unexpected messages, copies and waits for credits; messages and bytes carried, and their times.
+/// All that two runs are compared by: by rank what has happened and what its calls have found; what has been searched,
+/// who waits, the lowest rank with an error; memory of unexpected messages, copies and waits for credits; messages and
+/// bytes carried, and their times.
 type Found = (Vec<Vec<Happened>>, Vec<Vec<Seen>>, [Searches; 2], Vec<(u32, Wait)>, Option<u32>, [u64; 3], Carriage);
 type Carriage = ([u64; 2], Vec<u64>, Option<f64>);
 
@@ -143,9 +145,9 @@ proptest! {
 
     #[test]
     fn progressions_of_messages_are_the_messages((case, wire) in flat_cases()) {
-        // Would catch a message of a burst that comes early or late, in another order than those of other bursts and ranks, or with
-        // another size, tag or receive than the one that was sent; one that is counted otherwise; and any of it that depends on how
-        // ranks are divided.
+        // Would catch a message of a burst that comes early or late, in another order than those of other bursts and
+        // ranks, or with another size, tag or receive than the one that was sent; one that is counted otherwise; and
+        // any of it that depends on how ranks are divided.
         let expected = found(&case, wire, (1, true));
         prop_assert_eq!(&found(&case, wire, (1, false)), &expected);
         prop_assert_eq!(&found(&case, wire, (case.parts, false)), &expected, "in {} parts", case.parts);
@@ -177,8 +179,8 @@ impl Script for Linear {
 
 #[test]
 fn a_linear_alltoall_is_held_by_ranks_and_not_by_messages() {
-    // Would catch memory that grows with the messages of a burst: in flight since the interface is slower than the processor, and
-    // received but not yet handled, since the processor sends first; also where ranks are divided.
+    // Would catch memory that grows with the messages of a burst: in flight since the interface is slower than the
+    // processor, and received but not yet handled, since the processor sends first; also where ranks are divided.
     const RANKS: u32 = 200;
     let gap = GapParams { per_message: 900, per_byte: PerByte::of(1), spares_first: false };
     let nic = NicParams {

@@ -109,8 +109,9 @@ fn ends(ranks: u32, window: u32, call: Collective) -> Vec<u64> {
 
 #[test]
 fn an_operation_takes_one_crossing() {
-    // Would catch an overhead that is paid for each segment or by those who send nothing, a segment that waits for another, a part that
-    // is sent by the wrong member, a root that sends its own data, and combining that takes no time or is done by all.
+    // Would catch an overhead that is paid for each segment or by those who send nothing, a segment that waits for
+    // another, a part that is sent by the wrong member, a root that sends its own data, and combining that takes no
+    // time or is done by all.
     for ranks in [2_u32, 3, 8, 17] {
         let each = |end| vec![end; ranks as usize];
         let of_root = |root, others| (0..ranks).map(|rank| if rank == 1 { root } else { others }).collect::<Vec<_>>();
@@ -137,8 +138,8 @@ fn an_operation_takes_one_crossing() {
 
 #[test]
 fn a_window_bounds_what_is_under_way() {
-    // Would catch a window that is one off, one of packets that are copied, acknowledgements that are missing, late or too many, and a
-    // contributor that ends before its last segment has been handed over.
+    // Would catch a window that is one off, one of packets that are copied, acknowledgements that are missing, late or
+    // too many, and a contributor that ends before its last segment has been handed over.
     for (window, segments) in [(1_usize, 9_usize), (2, 9), (3, 20), (64, 200), (200, 200)] {
         let bytes = 100 * segments as u64;
         // Segment s leaves a packet's time after the one before, and when the one a window before is finished.
@@ -170,8 +171,9 @@ fn a_window_bounds_what_is_under_way() {
 
 #[test]
 fn a_late_member_delays_those_who_need_it() {
-    // Would catch a result that comes without a member, one that is lost as it comes before its receiver calls, an overhead that is paid
-    // before the call, and contributions to a root that does not take them in which the window does not hold back.
+    // Would catch a result that comes without a member, one that is lost as it comes before its receiver calls, an
+    // overhead that is paid before the call, and contributions to a root that does not take them in which the window
+    // does not hold back.
     const LATE: u64 = 50_000;
     let late = |window, rank: usize, call: Collective| {
         let mut steps = vec![vec![Step::Collective(call)]; 4];
@@ -199,8 +201,8 @@ fn a_late_member_delays_those_who_need_it() {
 
 #[test]
 fn operations_overlap_and_stay_in_order() {
-    // Would catch an operation that takes the segments of another, one that overtakes or waits for the end of the one before, groups that
-    // block one another, and requests that end in a wrong order.
+    // Would catch an operation that takes the segments of another, one that overtakes or waits for the end of the one
+    // before, groups that block one another, and requests that end in a wrong order.
     let all = |own: Collective| Step::StartCollective(own);
     let other = |own: Collective| Step::StartCollective(Collective { communicator: 1, ..own });
     let steps = vec![
@@ -230,7 +232,8 @@ fn operations_overlap_and_stay_in_order() {
 
 #[test]
 fn who_waits_for_a_group_is_said() {
-    // Would catch a run that hangs in place of standing still, a wait without its operation, and a group that nobody knows.
+    // Would catch a run that hangs in place of standing still, a wait without its operation, and a group that nobody
+    // knows.
     let barrier = vec![Step::Collective(call(Operation::Barrier, 0))];
     let mut run = start(calls(&[barrier.clone(), barrier.clone(), vec![]]), interface(64), (&[0, 1, 2], 1));
     run.world.run();
@@ -263,7 +266,8 @@ fn who_waits_for_a_group_is_said() {
 fn ranks_of_a_node_combine_within_it() {
     // Would catch a leader that does not wait for its node, and one that does not notify it.
     let (within, crossing) = (SEND + RECEIVE, SEND + CROSS + RECEIVE);
-    // The root's node is the last to combine, when what its ranks have sent has come, and the first to have what the root sends.
+    // The root's node is the last to combine, when what its ranks have sent has come, and the first to have what the
+    // root sends.
     for (operation, end) in [
         (Operation::Allreduce, within + crossing + within),
         (Operation::Reduce, within + crossing + RECEIVE),
@@ -292,8 +296,8 @@ fn a_wrong_sum_is_seen() {
 
 #[test]
 fn packets_pass_the_parts_of_interfaces() {
-    // Would catch packets that pass no gap, one that is charged for each packet in place of each item, a DMA engine or a processor that
-    // writes nothing, and overheads that do not occupy the processor.
+    // Would catch packets that pass no gap, one that is charged for each packet in place of each item, a DMA engine or
+    // a processor that writes nothing, and overheads that do not occupy the processor.
     let gap = |per_message| host::GapParams { per_message, per_byte: PerByte::of(2), spares_first: false };
     let run = |parts: PartParams, operation, bytes| {
         let interface = NicParams { parts, ..interface(64) };
@@ -326,8 +330,8 @@ fn packets_pass_the_parts_of_interfaces() {
     assert_eq!(run.requests(0), [SEND + CROSS + RECEIVE, 2 * SEND + CROSS + RECEIVE]);
 }
 
-/// An operation of a case: of which communicator, what, its bytes, its root, whether ranks wait for it at once, and how long some of
-/// them calculate before.
+/// An operation of a case: of which communicator, what, its bytes, its root, whether ranks wait for it at once, and how
+/// long some of them calculate before.
 type Drawn = (usize, usize, u64, u32, bool, u64);
 
 /// What ranks call of some operations, all in one order.
@@ -368,8 +372,9 @@ proptest! {
         (outstanding, streams) in (prop_oneof![1_u32..4, Just(u32::MAX)], prop_oneof![1_u32..3, Just(u32::MAX)]),
         (largest_small, small_packet) in (prop_oneof![0_u64..2000, Just(u64::MAX)], prop_oneof![7_u32..150, Just(u32::MAX)]),
     ) {
-        // Would catch a deadlock of windows or of limits of what is under way, a segment that is lost, comes twice or is of another operation, a wrong sum, more in the switch
-        // than a window, members that do not number alike, an operation that never ends, and a result that depends on the division.
+        // Would catch a deadlock of windows or of limits of what is under way, a segment that is lost, comes twice or
+        // is of another operation, a wrong sum, more in the switch than a window, members that do not number alike, an
+        // operation that never ends, and a result that depends on the division.
         let node_of: Vec<u32> = (0..7).map(|rank| rank / per_node).collect();
         let calls = with_communicators(&drawn(&groups, 7, &operations), &groups);
         let parts = PartParams {

@@ -1,4 +1,5 @@
-//! The parts of interfaces, each alone and each with every other, in closed form to the picosecond; connections, registrations and rails.
+//! The parts of interfaces, each alone and each with every other, in closed form to the picosecond; connections,
+//! registrations and rails.
 
 use host::{
     BufferRule, BusParams, ConnectionCounts, ConnectionMode, ConnectionParams, DmaParams, Executor, GapParams,
@@ -42,7 +43,8 @@ const PARTS: [Part; 11] = [
     Part::Rails,
 ];
 
-/// Times a byte of sending gap, receiving gap, overhead, PIO, DMA and bus; a DMA's setup, a search, a connection's setup and a miss.
+/// Times a byte of sending gap, receiving gap, overhead, PIO, DMA and bus; a DMA's setup, a search, a connection's
+/// setup and a miss.
 const G_SEND: u64 = 2;
 const G_RECEIVE: u64 = 6;
 const O: u64 = 1;
@@ -91,9 +93,9 @@ fn interface(parts: &[Part]) -> NicParams {
 
 /// When a message of so many whole packets has been received that waits for nobody.
 ///
-/// Of parts in a row that take bytes as they come the slowest counts; a packet passes those of the sender, the network, and those of the
-/// receiver. So with n packets of P bytes, at most a ps a byte before the network and b behind it, the last has come
-/// ((n - 1) max(a, b) + a + b) P after the first byte.
+/// Of parts in a row that take bytes as they come the slowest counts; a packet passes those of the sender, the network,
+/// and those of the receiver. So with n packets of P bytes, at most a ps a byte before the network and b behind it, the
+/// last has come ((n - 1) max(a, b) + a + b) P after the first byte.
 fn expected(parts: &[Part], packets: u64) -> u64 {
     let has = |part| parts.contains(&part);
     let of = |part, time| if has(part) { time } else { 0 };
@@ -118,7 +120,8 @@ fn expected(parts: &[Part], packets: u64) -> u64 {
 
 #[test]
 fn every_part_takes_its_time_alone_and_with_any_other() {
-    // Would catch a part that is left out, charged at the wrong end, by the wrong server, or before or after another beside which it works.
+    // Would catch a part that is left out, charged at the wrong end, by the wrong server, or before or after another
+    // beside which it works.
     let excluded = [[Part::Pio, Part::Dma], [Part::Bus, Part::SharedBus]];
     let subset =
         |set: u32| PARTS.into_iter().zip(0..).filter_map(move |(part, bit)| (set >> bit & 1 == 1).then_some(part));
@@ -136,7 +139,8 @@ fn every_part_takes_its_time_alone_and_with_any_other() {
 
 #[test]
 fn a_rendezvous_takes_registration_and_connections_alone_and_together() {
-    // Would catch a registration at one end only, a connection that the answer sets up again, and a search that a request does not need.
+    // Would catch a registration at one end only, a connection that the answer sets up again, and a search that a
+    // request does not need.
     for number in 0..16_u32 {
         let [registers, setup, miss, searches] = [0, 1, 2, 3].map(|bit| number >> bit & 1 == 1);
         let registration = RegistrationParams {
@@ -164,7 +168,8 @@ fn a_rendezvous_takes_registration_and_connections_alone_and_together() {
 
 #[test]
 fn what_does_not_wait_is_copied_and_what_waits_is_not() {
-    // Would catch a copy at the other end, one of a message that goes from memory to memory, and one of control messages.
+    // Would catch a copy at the other end, one of a message that goes from memory to memory, and one of control
+    // messages.
     for (copy, bytes) in [([2, 0], 400), ([0, 3], 400), ([2, 3], 500), ([2, 3], 501)] {
         let interface = NicParams { eager_limit: Some(500), copy: copy.map(PerByte::of), ..interface(&[]) };
         let ends = ends(interface, vec![vec![send(1, bytes), Step::WaitAll], vec![recv(0, bytes), Step::WaitAll]]);
@@ -225,7 +230,8 @@ fn ring(ranks: u32, reach: u32, bytes: u64) -> ScheduleBuilder {
 
 #[test]
 fn connections_are_counted_in_closed_form() {
-    // Would catch a connection for each direction or for each message, one within a node, and one of another executor that is missed.
+    // Would catch a connection for each direction or for each message, one within a node, and one of another executor
+    // that is missed.
     let connections = |mode| NicParams { connections: ConnectionParams { mode, ..ConnectionParams::NONE }, ..LOGGP };
     for parts in [1, 3] {
         for (ranks, per_node, reach) in [(12, 1, 1), (12, 1, 3), (12, 2, 1), (12, 2, 4), (12, 3, 2)] {
@@ -261,7 +267,8 @@ fn connections_are_counted_in_closed_form() {
 
 #[test]
 fn messages_wait_for_a_connection_that_is_being_set_up() {
-    // Would catch a second setup, and a message that overtakes the first because its processor is free: overheads are latency.
+    // Would catch a second setup, and a message that overtakes the first because its processor is free: overheads are
+    // latency.
     let own = ConnectionParams { mode: ConnectionMode::OnDemand, setup: SETUP, ..ConnectionParams::NONE };
     let interface = NicParams { connections: own, processor: Default::default(), ..LOGGP };
     let asked =
@@ -284,8 +291,8 @@ fn messages_wait_for_a_connection_that_is_being_set_up() {
 
 #[test]
 fn an_interface_fetches_the_state_of_connections_that_it_does_not_hold() {
-    // Would catch a cache that forgets the newest, or fetches at once what it has to fetch one after the other. Rank 0 sends to ranks 1 to
-    // 3 in turn, twice: with room for 3 the second round finds all, with room for 2 none.
+    // Would catch a cache that forgets the newest, or fetches at once what it has to fetch one after the other. Rank 0
+    // sends to ranks 1 to 3 in turn, twice: with room for 3 the second round finds all, with room for 2 none.
     for (cached, misses) in [(3, 3), (2, 6), (1, 6)] {
         let own = ConnectionParams { mode: ConnectionMode::AtStart, setup: 0, cached: Some(cached), miss: MISS };
         let free = NicParams { send_overhead: 0, receive_overhead: 0, connections: own, ..LOGGP };
@@ -298,8 +305,8 @@ fn an_interface_fetches_the_state_of_connections_that_it_does_not_hold() {
 
 #[test]
 fn what_is_passed_on_from_the_same_buffer_is_registered_once() {
-    // Would catch a buffer that a rank receives into, and one that it sends from, taken for two although the tag names one. Rank 1
-    // passes on what it has received, from the same buffer or from another.
+    // Would catch a buffer that a rank receives into, and one that it sends from, taken for two although the tag names
+    // one. Rank 1 passes on what it has received, from the same buffer or from another.
     let made = |tag| {
         let mut builder = ScheduleBuilder::new(3);
         builder.send(0, 1, 600, 5);
@@ -324,8 +331,8 @@ fn what_is_passed_on_from_the_same_buffer_is_registered_once() {
 
 #[test]
 fn registrations_are_of_buffers() {
-    // Would catch a hit in another's buffer, in one that is too short or that has given way, and a rule that has no effect. Rank 0 sends to 1, 2, 1,
-    // 2 and so on, 6 messages; each is registered at both ends.
+    // Would catch a hit in another's buffer, in one that is too short or that has given way, and a rule that has no
+    // effect. Rank 0 sends to 1, 2, 1, 2 and so on, 6 messages; each is registered at both ends.
     let messages = |sizes: [u64; 6], tags: [u32; 6]| {
         let mut builder = ScheduleBuilder::new(3);
         let (mut before, mut other) = (None, [None, None]);
@@ -352,15 +359,16 @@ fn registrations_are_of_buffers() {
     // Without a cache, and where no two messages are in one buffer, each.
     assert_eq!(made(0, BufferRule::ByPeer, same), 12);
     assert_eq!(made(9, BufferRule::Fresh, same), 12);
-    // A buffer for each peer: two at the sender, one at each receiver. With room for one the sender's two drive each other out.
+    // A buffer for each peer: two at the sender, one at each receiver. With room for one the sender's two drive each
+    // other out.
     assert_eq!(made(2, BufferRule::ByPeer, same), 4);
     assert_eq!(made(1, BufferRule::ByPeer, same), 6 + 2);
     // One buffer for all that is sent.
     assert_eq!(made(1, BufferRule::One, same), 3);
     // A longer message registers its buffer again, and shorter ones find it: pages of 256 bytes.
     assert_eq!(made(2, BufferRule::ByPeer, [600, 600, 1000, 600, 600, 700]), 4 + 2);
-    // By tags, buffers are shared by peers. The sender's are 0, 0, 1, 0, 1, 2, rank 1's 0, 1, 1 and rank 2's 0, 0, 2. With room for one, two of
-    // the sender's are registered again.
+    // By tags, buffers are shared by peers. The sender's are 0, 0, 1, 0, 1, 2, rank 1's 0, 1, 1 and rank 2's 0, 0, 2.
+    // With room for one, two of the sender's are registered again.
     let tags = [0, 0, 1, 0, 1, 2];
     assert_eq!(tagged(3, BufferRule::ByTag, same, tags), 3 + 2 + 2);
     assert_eq!(tagged(1, BufferRule::ByTag, same, tags), 5 + 2 + 2);
@@ -370,7 +378,8 @@ fn registrations_are_of_buffers() {
 
 #[test]
 fn gaps_are_of_rails() {
-    // Would catch rails that share a gap, and a rail that serves messages out of turn: 64 messages of 8 bytes, and a gap far above the overhead.
+    // Would catch rails that share a gap, and a rail that serves messages out of turn: 64 messages of 8 bytes, and a
+    // gap far above the overhead.
     let gap = GapParams { per_message: 100_000, per_byte: PerByte::FREE, spares_first: false };
     for count in [1, 2, 4] {
         let rails = RailParams { count, policy: RailPolicy::RoundRobin, stripe_above: None };

@@ -11,8 +11,8 @@ use workload::schedule::{Schedule, ScheduleBuilder};
 use crate::times::INTERFACE;
 use crate::world::{Happened, Noted, World};
 
-/// A message as it is drawn: sender, receiver, tag, whether it is large, when it is sent and received, and whether its receive
-/// takes any source and any tag.
+/// A message as it is drawn: sender, receiver, tag, whether it is large, when it is sent and received, and whether its
+/// receive takes any source and any tag.
 type Drawn = (u32, u32, u32, bool, (u64, u64), (bool, bool));
 
 const RANKS: u32 = 4;
@@ -86,8 +86,9 @@ proptest! {
             1..24,
         )
     ) {
-        // Would catch a message that is lost, received twice or by a receive that does not take it, one that overtakes another of its
-        // pair, a receive that waits although there is a message for it, and bytes that depend on the division.
+        // Would catch a message that is lost, received twice or by a receive that does not take it, one that overtakes
+        // another of its pair, a receive that waits although there is a message for it, and bytes that depend on the
+        // division.
         let (schedule, posted) = schedule(&drawn);
         let (notes, waits) = run(&schedule, 1);
         prop_assert_eq!(&run(&schedule, 3), &(notes.clone(), waits.clone()));
@@ -172,8 +173,8 @@ fn ranks_that_wait_for_ever_say_for_what() {
 
 #[test]
 fn searches_are_counted_as_a_list_would_be_searched() {
-    // Would catch a depth that leaves out what has been taken from before, or counts other ranks' entries: tags 0 to 9 are posted in
-    // ascending order and come in descending order.
+    // Would catch a depth that leaves out what has been taken from before, or counts other ranks' entries: tags 0 to 9
+    // are posted in ascending order and come in descending order.
     let tags = |descending: bool| (0..10).map(move |tag| if descending { 9 - tag } else { tag });
     let posts = tags(false).map(|tag| recv(Some(0), 8, Some(tag)));
     let sends = tags(true).map(|tag| send(1, 8, tag));
@@ -193,7 +194,8 @@ fn searches_are_counted_as_a_list_would_be_searched() {
 
 #[test]
 fn what_is_held_is_what_is_outstanding() {
-    // Would catch operations and messages that are kept after their end: a thousand round trips, of which one is under way.
+    // Would catch operations and messages that are kept after their end: a thousand round trips, of which one is under
+    // way.
     let trip = |rank: u32| {
         let (one, other) = (send(1 - rank, 8, 0), recv(Some(1 - rank), 8, Some(0)));
         let both = if rank == 0 {

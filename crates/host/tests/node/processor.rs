@@ -104,8 +104,8 @@ const fn sends(bytes: u64) -> [Step; 64] {
 
 #[test]
 fn a_round_trip_takes_twice_overheads_gap_and_latency() {
-    // Would catch an overhead or a gap that is charged twice, to the wrong side or not at all: L + 2 o + (s - 1) G each way, with
-    // O (s - 1) more at both ends.
+    // Would catch an overhead or a gap that is charged twice, to the wrong side or not at all: L + 2 o + (s - 1) G each
+    // way, with O (s - 1) more at both ends.
     let bytes = 80;
     let per_byte = NicParams { overhead_per_byte: PerByte::of(3), ..LOGGP };
     for (interface, other) in [(LOGGP, 0), (per_byte, 2 * 3 * (bytes - 1))] {
@@ -120,8 +120,8 @@ fn a_round_trip_takes_twice_overheads_gap_and_latency() {
 
 #[test]
 fn overheads_occupy_the_processor() {
-    // Would catch a processor that computes while it sends: 64 sends of 60 ps, then a calculation; and one that is kept although
-    // overheads are latency.
+    // Would catch a processor that computes while it sends: 64 sends of 60 ps, then a calculation; and one that is kept
+    // although overheads are latency.
     let program = |time| vec![[&sends(8)[..], &[calc(time), Step::WaitAll]].concat(), vec![recv(0, 8); 64]];
     assert_eq!(run(LOGGP, program(500))[0][65], 64 * 60 + 500);
     let latency = NicParams { processor: ProcessorParams::default(), ..LOGGP };
@@ -130,8 +130,8 @@ fn overheads_occupy_the_processor() {
 
 #[test]
 fn the_slower_of_overhead_and_gap_limits_the_rate_of_messages() {
-    // Would catch a gap that comes on top of the overhead, or is lost where the overhead is less: the n-th message arrives after
-    // (n - 1) max(o, g + (s - 1) G) + o + (s - 1) G + L + o.
+    // Would catch a gap that comes on top of the overhead, or is lost where the overhead is less: the n-th message
+    // arrives after (n - 1) max(o, g + (s - 1) G) + o + (s - 1) G + L + o.
     let bytes = 11;
     for (g, per_byte) in [(40, 0), (200, 0), (40, 6), (0, 6), (0, 5)] {
         let parts = PartParams { send_gap: gap(g, per_byte), ..PartParams::NONE };
@@ -145,8 +145,8 @@ fn the_slower_of_overhead_and_gap_limits_the_rate_of_messages() {
 
 #[test]
 fn an_incast_is_limited_by_its_receiver() {
-    // Would catch a receiver that takes messages of several senders at a time: n messages arrive together; the last has passed the
-    // interface after n s G + (n - 1) g, or the processor after n o.
+    // Would catch a receiver that takes messages of several senders at a time: n messages arrive together; the last has
+    // passed the interface after n s G + (n - 1) g, or the processor after n o.
     let n = 20;
     let senders = || (0..n).map(|_| vec![send(n as u32, 50)]);
     let receiver = || [(0..n as u32).map(|rank| recv(rank, 50)).collect(), vec![Step::WaitAll]].concat();
@@ -163,7 +163,8 @@ fn an_incast_is_limited_by_its_receiver() {
 
 #[test]
 fn gaps_of_long_messages_are_of_all_their_packets() {
-    // Would catch a gap per message that is charged for every packet, and a first byte that is free in each: 950 bytes are 10 packets.
+    // Would catch a gap per message that is charged for every packet, and a first byte that is free in each: 950 bytes
+    // are 10 packets.
     let parts = PartParams { send_gap: gap(500, 6), receive_gap: gap(500, 6), ..PartParams::NONE };
     let two = vec![send(1, 950), send(1, 950)];
     let receiver = vec![recv(0, 950), recv(0, 950), Step::WaitAll];
@@ -172,8 +173,8 @@ fn gaps_of_long_messages_are_of_all_their_packets() {
     assert_eq!(end, 60 + 2 * 949 * 6 + 500 + TRANSIT + 100 * 6 + 14);
 }
 
-/// A calculation of 5000 ps at a receiver whose message of the rendezvous arrives meanwhile, and another behind it: when the sender's
-/// send has ended, when the calculations have, and the receive.
+/// A calculation of 5000 ps at a receiver whose message of the rendezvous arrives meanwhile, and another behind it:
+/// when the sender's send has ended, when the calculations have, and the receive.
 fn overlapped(progress: ProgressMode, second: u64) -> [u64; 4] {
     let processor = ProcessorParams { progress, ..LOGGP.processor };
     let interface = NicParams { eager_limit: Some(500), processor, ..LOGGP };
@@ -185,8 +186,8 @@ fn overlapped(progress: ProgressMode, second: u64) -> [u64; 4] {
 
 #[test]
 fn requests_are_answered_when_progress_allows() {
-    // Would catch an answer that does not wait for the library, or that goes between two calculations without a call; an interrupt
-    // that costs the calculation nothing, and one that is paid twice.
+    // Would catch an answer that does not wait for the library, or that goes between two calculations without a call;
+    // an interrupt that costs the calculation nothing, and one that is paid twice.
     let request = 60 + TRANSIT;
     let answer = request + 14 + 60 + TRANSIT;
     let data = answer + 14 + 60 + TRANSIT;
@@ -203,7 +204,8 @@ fn requests_are_answered_when_progress_allows() {
 
 #[test]
 fn a_call_lets_the_library_react() {
-    // Would catch a rank that is inside the library only while it waits: the send between two calculations reacts to the request.
+    // Would catch a rank that is inside the library only while it waits: the send between two calculations reacts to
+    // the request.
     let interface = NicParams { eager_limit: Some(500), ..LOGGP };
     let sender = vec![send(1, 600), recv(1, 8), Step::WaitAll];
     let receiver = vec![recv(0, 600), calc(5000), send(0, 8), calc(300), Step::WaitAll];
@@ -231,7 +233,8 @@ fn alone(interface: NicParams, node: NodeParams, steps: Vec<Step>) -> Vec<u64> {
 
 #[test]
 fn noise_and_speed_are_of_calculations_and_noise_of_overheads() {
-    // Would catch a speed that divides the wrong way or is of overheads, and noise that is lost on one of them or on latencies.
+    // Would catch a speed that divides the wrong way or is of overheads, and noise that is lost on one of them or on
+    // latencies.
     let noise = NoiseParams { period: 1000, duration: 100, drawn: false, aligned: true, seed: 1 };
     let noisy = NicParams { processor: ProcessorParams { noise: Some(noise), ..LOGGP.processor }, ..LOGGP };
     let steps = vec![calc(1500), send(0, 8), recv(0, 8), Step::WaitAll];
@@ -250,8 +253,8 @@ fn noise_and_speed_are_of_calculations_and_noise_of_overheads() {
 
 #[test]
 fn a_poll_lets_the_library_react() {
-    // Would catch a test that does not enter the library: a rank that computes and tests sees nothing for ever. The message has come at
-    // 1060; the third test, at 1200, receives it.
+    // Would catch a test that does not enter the library: a rank that computes and tests sees nothing for ever. The
+    // message has come at 1060; the third test, at 1200, receives it.
     let polls = [calc(400), Step::Test, calc(400), Step::Test, calc(400), Step::Test, Step::End];
     let receiver = [&[recv(0, 8)], &polls[..]].concat();
     let asked = run(LOGGP, vec![vec![send(1, 8)], receiver]);
@@ -260,16 +263,16 @@ fn a_poll_lets_the_library_react() {
 
 #[test]
 fn searches_take_the_processor_or_the_interface() {
-    // Would catch a search that is not charged, charged for the wrong entries, or to both: the message is behind 9 others that nobody
-    // expects, and the other way round behind 9 receives.
+    // Would catch a search that is not charged, charged for the wrong entries, or to both: the message is behind 9
+    // others that nobody expects, and the other way round behind 9 receives.
     let tagged = |tag| Step::Do(Action::send(1, 8, tag));
     let wanted = |tag| Step::Do(Action::recv(Some(0), 8, Some(tag)));
     for on_nic in [false, true] {
         let interface = NicParams { matching: MatchingParams { per_entry: 7, on_nic }, ..LOGGP };
         let sender = || (0..10).map(tagged).collect::<Vec<_>>();
         let receiver = vec![calc(9000), wanted(9), Step::Wait(0), calc(1), Step::End];
-        // All arrive during the calculation. On the host they are matched when the rank waits, after its receive has been posted: all but
-        // the last visit one receive.
+        // All arrive during the calculation. On the host they are matched when the rank waits, after its receive has
+        // been posted: all but the last visit one receive.
         let asked = run(interface, vec![sender(), receiver]);
         let searched = 10 * 7;
         assert_eq!(asked[1][3], 9000 + searched + 14, "on the interface: {on_nic}");
@@ -282,8 +285,8 @@ fn searches_take_the_processor_or_the_interface() {
 
 #[test]
 fn an_interface_that_matches_answers_by_itself() {
-    // Would catch a rendezvous that waits for the processor although the interface matches: the data are there before the calculation
-    // has ended, and only the receive overhead is left.
+    // Would catch a rendezvous that waits for the processor although the interface matches: the data are there before
+    // the calculation has ended, and only the receive overhead is left.
     let matching = MatchingParams { per_entry: 0, on_nic: true };
     let interface = NicParams { eager_limit: Some(500), matching, ..LOGGP };
     let receiver = vec![recv(0, 600), calc(9000), Step::WaitAll];
@@ -293,8 +296,8 @@ fn an_interface_that_matches_answers_by_itself() {
 
 #[test]
 fn the_processor_writes_while_the_interface_sends() {
-    // Would catch PIO that comes before the sending or after it, and a processor that is free meanwhile: 950 bytes at 3 ps a byte, on a
-    // gap of 2 ps a byte that is hidden, or of 6 ps that is not.
+    // Would catch PIO that comes before the sending or after it, and a processor that is free meanwhile: 950 bytes at 3
+    // ps a byte, on a gap of 2 ps a byte that is hidden, or of 6 ps that is not.
     for per_byte in [0, 2, 6] {
         let send_gap = GapParams { spares_first: false, ..gap(0, per_byte) };
         let parts = PartParams { pio: Some(PerByte::of(3)), pio_limit: u64::MAX, send_gap, ..PartParams::NONE };
@@ -307,8 +310,8 @@ fn the_processor_writes_while_the_interface_sends() {
 
 #[test]
 fn what_does_not_fit_is_written_at_calls() {
-    // Would catch a room without a limit, one that is free before a packet has left, and a rest that a processor writes while it
-    // computes. Room for 2 packets of 100 bytes, 3 ps a byte to write and 10 ps a byte on the link; 5 packets.
+    // Would catch a room without a limit, one that is free before a packet has left, and a rest that a processor writes
+    // while it computes. Room for 2 packets of 100 bytes, 3 ps a byte to write and 10 ps a byte on the link; 5 packets.
     let parts = PartParams { pio: Some(PerByte::of(3)), pio_limit: u64::MAX, pio_room: Some(200), ..PartParams::NONE };
     let interface = NicParams { parts, pace: 1000, ..LOGGP };
     let receiver = || vec![recv(0, 500), Step::WaitAll];
@@ -327,7 +330,8 @@ fn what_does_not_fit_is_written_at_calls() {
 
 #[test]
 fn engines_read_what_the_processor_does_not_write() {
-    // Would catch a setup that is not paid, or by the processor, and a limit that is off by one: two engines take two messages at a time.
+    // Would catch a setup that is not paid, or by the processor, and a limit that is off by one: two engines take two
+    // messages at a time.
     let dma = DmaParams { engines: 2, setup: 1000, per_byte: PerByte::of(5) };
     let parts = PartParams { pio: Some(PerByte::of(3)), pio_limit: 90, dma, ..PartParams::NONE };
     let run = |bytes| run(NicParams { parts, ..LOGGP }, vec![vec![send(1, bytes); 3], vec![recv(0, bytes); 3]]);
@@ -344,8 +348,8 @@ fn engines_read_what_the_processor_does_not_write() {
 
 #[test]
 fn a_bus_of_one_direction_is_shared_by_both() {
-    // Would catch a bus that serves both directions at a time: two nodes send each other 20 messages of a packet, which take 2 ps a byte
-    // and 10 ps each on each bus.
+    // Would catch a bus that serves both directions at a time: two nodes send each other 20 messages of a packet, which
+    // take 2 ps a byte and 10 ps each on each bus.
     let bus = |shared| BusParams { per_byte: PerByte::of(2), per_packet: 10, shared, of_node: false };
     let end = |bus| {
         let own = |other: u32| [vec![recv(other, 100); 20], vec![send(other, 100); 20], vec![Step::WaitAll]].concat();
@@ -359,7 +363,8 @@ fn a_bus_of_one_direction_is_shared_by_both() {
 
 #[test]
 fn memory_is_registered_at_both_ends_unless_it_is_known() {
-    // Would catch a registration that is paid by eager messages, at one end only, or for memory that is known: of 3 messages one is new.
+    // Would catch a registration that is paid by eager messages, at one end only, or for memory that is known: of 3
+    // messages one is new.
     let registration = RegistrationParams {
         time: 300,
         per_page: 20,
@@ -384,8 +389,9 @@ fn memory_is_registered_at_both_ends_unless_it_is_known() {
 
 #[test]
 fn calls_that_only_look_take_their_overhead() {
-    // Would catch tests and probes that take no time, or that one in four is charged another, a receive that does not wait for the call that
-    // is under way when its message comes, and one whose end the call before it finds. The message comes at 60 + 1000.
+    // Would catch tests and probes that take no time, or that one in four is charged another, a receive that does not
+    // wait for the call that is under way when its message comes, and one whose end the call before it finds. The
+    // message comes at 60 + 1000.
     let interface = NicParams { poll_overhead: 100, ..LOGGP };
     let polls = [Step::Test, Step::Do(Action::iprobe(Some(0), Some(7)))];
     for poll in polls {

@@ -1,4 +1,5 @@
-//! Protocols: rendezvous by read, eager credits and memory within a node, on a network that delivers every packet after a fixed time.
+//! Protocols: rendezvous by read, eager credits and memory within a node, on a network that delivers every packet after
+//! a fixed time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -63,8 +64,8 @@ const READ: ProtocolParams = ProtocolParams { rendezvous: Rendezvous::Read, ..Pr
 
 #[test]
 fn data_that_are_read_save_the_overheads_of_the_sender() {
-    // Would catch a read that waits for the sender's processor, a send that ends before its data have been fetched, and a notice
-    // that costs no overhead.
+    // Would catch a read that waits for the sender's processor, a send that ends before its data have been fetched, and
+    // a notice that costs no overhead.
     let (builder, ops) = message(600, 0);
     let ends = run(builder, READ, &[0, 1]).ends(&ops);
     let received = 2 * SEND + 2 * RECEIVE + 3 * NETWORK;
@@ -114,8 +115,8 @@ fn stream(count: u32, receives_at: u64) -> (ScheduleBuilder, Vec<OpId>, Vec<OpId
 
 #[test]
 fn credits_limit_a_stream_to_a_receiver_that_is_not_ready() {
-    // Would catch credits that are not returned, are returned before the message has left the buffer, or cost an overhead, and
-    // a message too many in the buffer.
+    // Would catch credits that are not returned, are returned before the message has left the buffer, or cost an
+    // overhead, and a message too many in the buffer.
     const READY: u64 = 50_000;
     let credits = ProtocolParams { eager_credits: Some(2), ..ProtocolParams::PLAIN };
     let (builder, sends, receives) = stream(6, READY);
@@ -136,7 +137,8 @@ fn credits_limit_a_stream_to_a_receiver_that_is_not_ready() {
 
 #[test]
 fn requests_keep_their_place_behind_a_message_without_credit() {
-    // Would catch a request that overtakes a message that waits for a credit, and one that waits for a credit of its own.
+    // Would catch a request that overtakes a message that waits for a credit, and one that waits for a credit of its
+    // own.
     let credits = ProtocolParams { eager_credits: Some(1), ..ProtocolParams::PLAIN };
     let mut builder = ScheduleBuilder::new(2);
     let before = builder.calc(1, 50_000);
@@ -153,7 +155,8 @@ fn requests_keep_their_place_behind_a_message_without_credit() {
 
 #[test]
 fn ranks_that_wait_for_credits_say_so() {
-    // Would catch a standstill that does not name who waits for a credit: both messages are sent, the second is received first.
+    // Would catch a standstill that does not name who waits for a credit: both messages are sent, the second is
+    // received first.
     let credits = ProtocolParams { eager_credits: Some(1), ..ProtocolParams::PLAIN };
     let mut builder = ScheduleBuilder::new(2);
     builder.send(0, 1, 8, 1);
@@ -177,7 +180,8 @@ fn with_memory(memory: MemoryParams) -> ProtocolParams {
 
 #[test]
 fn messages_within_a_node_are_copied() {
-    // Would catch a copy that takes no time, a latency that is charged twice or not, and a send that does not wait for the only copy.
+    // Would catch a copy that takes no time, a latency that is charged twice or not, and a send that does not wait for
+    // the only copy.
     let (builder, ops) = message(1000, 0);
     let outcome = run(builder, with_memory(MEMORY), &[0, 0]);
     let twice = SEND + 1000 + 50 + 1000 + RECEIVE;
@@ -212,8 +216,8 @@ fn copies_occupy_the_processors_that_make_them() {
 
 #[test]
 fn ranks_of_a_node_share_its_memory() {
-    // Would catch a memory of each rank's own, one that nodes share, and one that serves copies one after the other: k pairs of a
-    // node copy at once, each as if it had a k-th of the bandwidth.
+    // Would catch a memory of each rank's own, one that nodes share, and one that serves copies one after the other: k
+    // pairs of a node copy at once, each as if it had a k-th of the bandwidth.
     for pairs in [1_u32, 2, 3] {
         let mut builder = ScheduleBuilder::new(2 * pairs + 2);
         let mut ops = Vec::new();
@@ -232,7 +236,8 @@ fn ranks_of_a_node_share_its_memory() {
 
 #[test]
 fn small_messages_within_a_node_do_not_overtake_large_ones() {
-    // Would catch a message that comes as soon as its own copy has ended: the receive of any tag meets the first that was sent.
+    // Would catch a message that comes as soon as its own copy has ended: the receive of any tag meets the first that
+    // was sent.
     let mut builder = ScheduleBuilder::new(2);
     let sends = [builder.send(0, 1, 400, 1), builder.send(0, 1, 1, 2)];
     let receives = [builder.recv_any(1, Some(0), 400, None), builder.recv_any(1, Some(0), 400, None)];

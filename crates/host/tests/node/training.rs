@@ -66,7 +66,8 @@ fn named(measured: &[(String, u64, u64, Option<u64>)], name: &str) -> (u64, u64,
 
 #[test]
 fn gradients_come_behind_or_beside_what_is_calculated() {
-    // Would catch a bucket of other layers, one that begins before its last layer is through, or that waits for the step's end.
+    // Would catch a bucket of other layers, one that begins before its last layer is through, or that waits for the
+    // step's end.
     let behind = run(model(), 4);
     assert_eq!(named(&behind, "step").0, 6 * LAYER + ring(4));
     assert_eq!(named(&behind, "compute"), (6 * LAYER, 6 * LAYER, Some(6 * LAYER)));

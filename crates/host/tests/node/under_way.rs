@@ -26,8 +26,9 @@ fn waits(run: &Run) -> u64 {
 
 #[test]
 fn the_rate_is_bounded_by_the_gap_and_by_what_is_under_way() {
-    // Would catch a limit that is one off, one that counts packets, one that waits for all before it, and operations that are not counted as
-    // waiting or twice. With k operations under way, each of latency L, behind a gap of g, the rate is min(1/g, k/L).
+    // Would catch a limit that is one off, one that counts packets, one that waits for all before it, and operations
+    // that are not counted as waiting or twice. With k operations under way, each of latency L, behind a gap of g, the
+    // rate is min(1/g, k/L).
     const COUNT: usize = 200;
     for packets in [1_u64, 3] {
         let operations = vec![call(Operation::Allreduce, 100 * packets); COUNT];
@@ -57,8 +58,9 @@ fn the_rate_is_bounded_by_the_gap_and_by_what_is_under_way() {
 
 #[test]
 fn a_limit_holds_back_who_would_run_ahead_of_the_root() {
-    // Would catch members that end a reduction by handing it over, whatever is under way, a root that waits for itself, and what is copied
-    // and waits. The root calculates first; the others may begin two reductions, and the third when the root has acknowledged the first.
+    // Would catch members that end a reduction by handing it over, whatever is under way, a root that waits for itself,
+    // and what is copied and waits. The root calculates first; the others may begin two reductions, and the third when
+    // the root has acknowledged the first.
     const LATE: u64 = 50_000;
     let reductions = [Step::Collective(call(Operation::Reduce, 100)); 3];
     let mut steps = vec![reductions.to_vec(); 4];
@@ -76,8 +78,9 @@ fn a_limit_holds_back_who_would_run_ahead_of_the_root() {
 
 #[test]
 fn streams_have_a_limit_and_packets_of_their_own() {
-    // Would catch a stream beside another, a small operation that waits for one without being behind it, packets of the wrong size, and a size
-    // that is counted wrongly at the limit. Up to 100 bytes, an operation is small, in packets of 40.
+    // Would catch a stream beside another, a small operation that waits for one without being behind it, packets of the
+    // wrong size, and a size that is counted wrongly at the limit. Up to 100 bytes, an operation is small, in packets
+    // of 40.
     let group = GroupParams { streams: 1, largest_small: 100, small_packet: 40, ..FREE };
     let of = |bytes| call(Operation::Allreduce, bytes);
     let time = |bytes: u64| bytes * (PACE / 2) / 100 * 2;

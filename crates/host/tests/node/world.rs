@@ -108,7 +108,8 @@ impl World {
                 self.executors[usize::from(self.executor_of[node as usize])].announced(envelope);
             }
             let mut arrived = self.arrivals.remove(&now).unwrap_or_default();
-            // By node and rail, as the fabric delivers them, whatever the division; here a rail may deliver several packets in a tick.
+            // By node and rail, as the fabric delivers them, whatever the division; here a rail may deliver several
+            // packets in a tick.
             arrived.sort_unstable_by_key(|&(node, generated_at, Arrived { flow_id, rail, .. })| {
                 (node, rail, flow_id >> 2, generated_at)
             });
@@ -142,7 +143,8 @@ impl World {
         self.woken.extend(requests.woken.into_iter().map(|source| (part, source)));
     }
 
-    /// Takes the packets of the sources that executors have named in this instant, when all of it has happened, as the fabric does.
+    /// Takes the packets of the sources that executors have named in this instant, when all of it has happened, as the
+    /// fabric does.
     fn serve(&mut self) {
         for (part, source) in std::mem::take(&mut self.woken) {
             while let Some(packet) = self.executors[part].next(source as usize, self.now) {
@@ -170,7 +172,8 @@ impl World {
     }
 }
 
-/// An operation of a rank that has started or ended: whether it has ended, its number in the program, when, and its message.
+/// An operation of a rank that has started or ended: whether it has ended, its number in the program, when, and its
+/// message.
 pub type Happened = (bool, u32, u64, Option<Matched>);
 
 /// By rank, what has happened.

@@ -1,7 +1,8 @@
 //! Which nodes of a machine a job has.
 //!
-//! An allocation is written as a box of a torus or mesh (`0:8,0:8,4:12`: from the first to before the second coordinate, a
-//! dimension each), as numbers of nodes (`0-63,100`), or as a list of hosts (`node[001-064]`) where nodes have names.
+//! An allocation is written as a box of a torus or mesh (`0:8,0:8,4:12`: from the first to before the second
+//! coordinate, a dimension each), as numbers of nodes (`0-63,100`), or as a list of hosts (`node[001-064]`) where nodes
+//! have names.
 
 use std::collections::BTreeMap;
 

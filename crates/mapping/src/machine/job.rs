@@ -17,7 +17,8 @@ pub struct Job {
 }
 
 impl Job {
-    /// Reads the variables `SLURM_JOB_NODELIST` (or `SLURM_NODELIST`), `SLURM_TASKS_PER_NODE` and `SLURM_TOPOLOGY_ADDR`.
+    /// Reads the variables `SLURM_JOB_NODELIST` (or `SLURM_NODELIST`), `SLURM_TASKS_PER_NODE` and
+    /// `SLURM_TOPOLOGY_ADDR`.
     ///
     /// # Errors
     /// If there is no list of nodes, or one cannot be read; the error names the variable.

@@ -52,8 +52,8 @@ impl Machine {
         })
     }
 
-    /// The corner and the extents of the smallest box around the allocation; of a machine that is no grid, one extent: the
-    /// number of its places.
+    /// The corner and the extents of the smallest box around the allocation; of a machine that is no grid, one extent:
+    /// the number of its places.
     pub fn bounds(&self) -> Vec<(u32, u32)> {
         let Hops::Grid(grid) = self.hops() else { return vec![(0, self.places())] };
         let along = |dim: usize| (0..self.places()).map(move |place| u32::from(grid.of(place)[dim]));
@@ -96,8 +96,8 @@ impl Machine {
         Some(RankPlace { coordinates, core })
     }
 
-    /// The rank at coordinates from the allocation's corner, on a core; none if there is none. Where several nodes share a
-    /// router, the first.
+    /// The rank at coordinates from the allocation's corner, on a core; none if there is none. Where several nodes
+    /// share a router, the first.
     pub fn rank_at(&self, coordinates: &[u32], core: u32) -> Option<u64> {
         let place = match self.hops() {
             Hops::Table(_) => *coordinates.first().filter(|_| coordinates.len() == 1)?,

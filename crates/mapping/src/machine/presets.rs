@@ -1,7 +1,7 @@
 //! The machines of the paper, by name.
 //!
-//! Blue Gene partitions are electrically isolated: a torus of their own from a midplane (512 nodes) on, a mesh below. A job
-//! on an XT gets a part of the whole machine's torus. What the paper and public documentation leave open is marked
+//! Blue Gene partitions are electrically isolated: a torus of their own from a midplane (512 nodes) on, a mesh below. A
+//! job on an XT gets a part of the whole machine's torus. What the paper and public documentation leave open is marked
 //! assumed.
 
 use std::fmt::Write as _;

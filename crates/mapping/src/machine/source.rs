@@ -42,7 +42,8 @@ impl MachineSource {
     /// Reads the machine; paths are relative to `base`.
     ///
     /// # Errors
-    /// If the machine is of no known form, or an option does not fit it. An error names the file and the line, or the key.
+    /// If the machine is of no known form, or an option does not fit it. An error names the file and the line, or the
+    /// key.
     pub fn read(&self, base: &Path) -> Result<Machine, MachineError> {
         self.complete(self.find(base)?, base)
     }

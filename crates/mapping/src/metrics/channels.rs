@@ -1,7 +1,7 @@
 //! What a mapping puts on every channel, exactly, under the machine's own routing.
 //!
-//! On a torus or mesh this is dimension-order routing with both directions of an even ring shared evenly, the default of
-//! the simulator; it is walked arc by arc. Elsewhere it is the topology's default routing, by the exact analysis of
+//! On a torus or mesh this is dimension-order routing with both directions of an even ring shared evenly, the default
+//! of the simulator; it is walked arc by arc. Elsewhere it is the topology's default routing, by the exact analysis of
 //! `routing::channel_loads`; adaptive routing is shared evenly over its candidates.
 
 use std::collections::BTreeMap;

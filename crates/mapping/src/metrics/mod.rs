@@ -51,7 +51,8 @@ pub struct Measures {
     pub multicast_hop_bytes: f64,
     /// Proxies: pairs of a multicast or reduction and a node other than its root's.
     pub proxies: u64,
-    /// The largest load of a node over the mean of the nodes that the tasks can fill: all allocated ones, or as many as there are tasks.
+    /// The largest load of a node over the mean of the nodes that the tasks can fill: all allocated ones, or as many as
+    /// there are tasks.
     pub imbalance: f64,
     /// Phase by phase.
     pub phases: Vec<PhaseMeasures>,
@@ -147,8 +148,8 @@ fn measure_phase(phase: &Phase, machine: &Machine, mapping: &Mapping) -> PhaseMe
     }
 }
 
-/// The largest load of a node over the mean of as many nodes as the tasks can fill; 1 if nothing has load. Nodes that must stay idle,
-/// because there are fewer tasks than nodes, are no imbalance.
+/// The largest load of a node over the mean of as many nodes as the tasks can fill; 1 if nothing has load. Nodes that
+/// must stay idle, because there are fewer tasks than nodes, are no imbalance.
 fn imbalance(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> f64 {
     let mut load = vec![0.0; machine.places() as usize];
     for (&place, &own) in mapping.place_of.iter().zip(&graph.loads) {

@@ -17,8 +17,8 @@ pub(crate) trait Paths: Sync {
     /// By number, how many channels of the machine carry exactly the same: a number stands for all of them.
     fn copies(&self) -> Vec<f64>;
 
-    /// Calls with the numbers of the channels between routers that a flow between two different places uses, and how much of
-    /// it each of them carries.
+    /// Calls with the numbers of the channels between routers that a flow between two different places uses, and how
+    /// much of it each of them carries.
     fn follow(&self, from: u32, to: u32, amount: f64, add: &mut impl FnMut(usize, f64));
 }
 
@@ -48,9 +48,9 @@ impl Paths for GridPaths<'_> {
 
 /// The paths between all routers with allocated nodes, under the topology's default routing, in compressed rows.
 ///
-/// Channels that carry the same share of the flows of every pair are one: in a fat-tree with an even spread the channels of a
-/// level out of a subtree, so that a pair has a few entries instead of hundreds. Such channels are recognised by the sum over
-/// pairs of a 128-bit mix of the pair and the share.
+/// Channels that carry the same share of the flows of every pair are one: in a fat-tree with an even spread the
+/// channels of a level out of a subtree, so that a pair has a few entries instead of hundreds. Such channels are
+/// recognised by the sum over pairs of a 128-bit mix of the pair and the share.
 pub(crate) struct TablePaths {
     row: Vec<u32>,
     rows: usize,
@@ -293,8 +293,8 @@ mod tests {
 
     #[test]
     fn channels_of_a_level_are_one() {
-        // Expected of a tree of 3 levels of arity 3 under an even spread: the channels up and down between each of 9 leaf
-        // routers and its level, and between each of 3 subtrees and the roots; and those of no flow.
+        // Expected of a tree of 3 levels of arity 3 under an even spread: the channels up and down between each of 9
+        // leaf routers and its level, and between each of 3 subtrees and the roots; and those of no flow.
         let spec: TopologySpec = "fat-tree:k=3,n=3".parse().expect("a shorthand");
         let topology: Arc<dyn Topology> = spec.build(Path::new(".")).expect("a topology");
         let machine = Machine::new(topology, MachineSpec::default()).expect("a machine");

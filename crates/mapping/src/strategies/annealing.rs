@@ -1,9 +1,10 @@
 //! Simulated annealing (Bollinger and Midkiff 1988), on its own and as the refinement of other strategies.
 //!
-//! A step proposes to move a task to a place, or to exchange it with a task there; the place is next to one of the task's
-//! partners, next to its own, or anywhere. A change that does not raise hop-bytes is accepted, one that does is accepted with
-//! probability exp(-rise / temperature). The temperature falls geometrically from one at which a given share of the proposals is
-//! accepted to one at which the lightest typical edge is no longer stretched. The budget is a count of steps.
+//! A step proposes to move a task to a place, or to exchange it with a task there; the place is next to one of the
+//! task's partners, next to its own, or anywhere. A change that does not raise hop-bytes is accepted, one that does is
+//! accepted with probability exp(-rise / temperature). The temperature falls geometrically from one at which a given
+//! share of the proposals is accepted to one at which the lightest typical edge is no longer stretched. The budget is a
+//! count of steps.
 
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
@@ -26,8 +27,8 @@ pub(crate) fn annealing(problem: &Problem<'_>) -> Result<Mapping, MappingError> 
     anneal(problem, &affinity, problem.room()?, &start, schedule)
 }
 
-/// Evaluations of an exchange between tasks of six partners in a nominal second. Cores of 2026 take 1 to 4 seconds for them: fewer where
-/// prices are kept, more where other searches share the caches.
+/// Evaluations of an exchange between tasks of six partners in a nominal second. Cores of 2026 take 1 to 4 seconds for
+/// them: fewer where prices are kept, more where other searches share the caches.
 pub(crate) const STEPS_PER_SECOND: f64 = 8e6;
 /// Steps between two polls of the watcher.
 const POLL_INTERVAL: u64 = 1 << 14;

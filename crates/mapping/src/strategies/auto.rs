@@ -148,7 +148,8 @@ impl<'a> Work<'a> {
 
     fn refine_wholes(&self, ranked: &[(f64, Mapping)], share: f64) -> Result<Vec<Mapping>, MappingError> {
         let refined = ranked.len().min(REFINED);
-        // Each has the whole budget, on a core of its own if there is one: a part finds worse mappings (by 1 to 8 % on graphs of 500 to 1,000 ranks).
+        // Each has the whole budget, on a core of its own if there is one: a part finds worse mappings (by 1 to 8 % on
+        // graphs of 500 to 1,000 ranks).
         let steps = (steps_for(self.annealing, &self.affinity) as f64 * share) as u64;
         let anneal = |number: usize| {
             let schedule = self.schedule(steps, number as u64);
@@ -165,8 +166,8 @@ impl<'a> Work<'a> {
         Schedule { steps, acceptance: ACCEPTANCE, until, seed }
     }
 
-    /// The best by the objective: of mappings that are sorted by hop-bytes the first, or the one with the least load of a
-    /// channel, or with the least product of the two; ties go to fewer hop-bytes.
+    /// The best by the objective: of mappings that are sorted by hop-bytes the first, or the one with the least load of
+    /// a channel, or with the least product of the two; ties go to fewer hop-bytes.
     fn choose(&self, mut ranked: Vec<(f64, Mapping)>) -> Result<Mapping, MappingError> {
         if self.problem.spec.objective == Objective::HopBytes {
             return Ok(ranked.swap_remove(0).1);
@@ -190,8 +191,8 @@ impl<'a> Work<'a> {
         Ok(ranked.swap_remove(order[0]).1)
     }
 
-    /// Mappings that are sorted by hop-bytes, in the order of an objective that counts channels; and whether none can be
-    /// better than the best: where no mapping has fewer hop-bytes, and its load is even.
+    /// Mappings that are sorted by hop-bytes, in the order of an objective that counts channels; and whether none can
+    /// be better than the best: where no mapping has fewer hop-bytes, and its load is even.
     fn by_objective(&self, ranked: &[(f64, Mapping)]) -> Result<(Vec<usize>, bool), MappingError> {
         let Problem { graph, machine, spec, .. } = self.problem;
         let used = |(_, mapping): &(f64, Mapping)| channel_use(graph, machine, mapping);

@@ -25,8 +25,8 @@ pub(crate) fn bisection(problem: &Problem<'_>) -> Result<Mapping, MappingError> 
 /// Up to this number of parts they are cut one by one.
 const ONE_BY_ONE: usize = 64;
 
-/// `mincut`: as `bisection`, but a cut counts only the bytes across it (Ercal, Ramanujam and Sadayappan 1988), not where
-/// partners elsewhere are.
+/// `mincut`: as `bisection`, but a cut counts only the bytes across it (Ercal, Ramanujam and Sadayappan 1988), not
+/// where partners elsewhere are.
 pub(crate) fn mincut(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let affinity = Affinity::new(problem.graph);
     let mut state = State::new(problem, &affinity, problem.room()?, problem.spec.seed);

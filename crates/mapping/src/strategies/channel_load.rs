@@ -1,9 +1,10 @@
 //! Lowering the load of the most loaded channel, on any machine.
 //!
-//! The search lowers the root of the sum of a high power of all loads (`meter`), which is near the largest one and, unlike
-//! it, has a slope; loads are kept exactly while tasks move, under the routing by which mappings are measured. A step moves a task near
-//! one of its partners, or exchanges it with one there. A change that raises the value by less than a threshold is kept too
-//! (threshold accepting, Dueck and Scheuer 1990); the threshold falls to nothing. The result is judged by the exact largest load.
+//! The search lowers the root of the sum of a high power of all loads (`meter`), which is near the largest one and,
+//! unlike it, has a slope; loads are kept exactly while tasks move, under the routing by which mappings are measured. A
+//! step moves a task near one of its partners, or exchanges it with one there. A change that raises the value by less
+//! than a threshold is kept too (threshold accepting, Dueck and Scheuer 1990); the threshold falls to nothing. The
+//! result is judged by the exact largest load.
 
 use units::Draw;
 
@@ -17,8 +18,8 @@ use crate::{Hops, HopsView, Mapping, MappingError, Metric, Objective, Problem, R
 
 /// Changes of the load of a channel in a nominal second.
 const UPDATES_PER_SECOND: f64 = 5e7;
-/// What a step costs beside them, in as many, and the times that it adds or takes away all that a task sends and receives: two
-/// tasks are taken away and added and, mostly, put back.
+/// What a step costs beside them, in as many, and the times that it adds or takes away all that a task sends and
+/// receives: two tasks are taken away and added and, mostly, put back.
 const UPDATES_PER_STEP: f64 = 20.0;
 const TASKS_PER_STEP: f64 = 8.0;
 /// Steps between two polls of the watcher, at which the sum is also recomputed.

@@ -1,9 +1,10 @@
-//! Dynamic balancing (paper, sections 4.3 and 4.4): the loads have changed, and few tasks are to move, not far from their
-//! partners.
+//! Dynamic balancing (paper, sections 4.3 and 4.4): the loads have changed, and few tasks are to move, not far from
+//! their partners.
 //!
 //! Every place that has more than its room gives away tasks, one at a time: the task and the place that raise hop-bytes
-//! least, among the underloaded places nearest to it and to the task's partners. Only the neighbourhood of a place is searched, as a
-//! distributed balancer would do. Tasks of other places do not move. Cost: O(moves x tasks of a place x degree).
+//! least, among the underloaded places nearest to it and to the task's partners. Only the neighbourhood of a place is
+//! searched, as a distributed balancer would do. Tasks of other places do not move. Cost: O(moves x tasks of a place x
+//! degree).
 
 use super::affinity::Affinity;
 use super::layout::{Change, Layout, Near, Site};

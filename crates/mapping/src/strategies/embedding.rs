@@ -1,11 +1,12 @@
 //! Embedding of grids by folding: the regular case of the paper's framework (section 4.3).
 //!
-//! Every extent of the task grid is a product of factors, one for each axis of the machine (its dimensions, the cores of a
-//! node, or the levels of its hierarchy). A coordinate is written with these factors as digits, from fine to coarse, in
-//! reflected Gray code along the dimensions of a torus or mesh: a step of the application then changes one digit by one,
-//! and costs the digit's stride on its axis. Where extents of several task dimensions share an axis, one is nested in the
-//! other. What a dimension costs follows in closed form from its digits, so that all foldings are searched, by branch and
-//! bound, and the best are measured exactly. A task grid that has the machine's own shape gets hops per byte of 1.
+//! Every extent of the task grid is a product of factors, one for each axis of the machine (its dimensions, the cores
+//! of a node, or the levels of its hierarchy). A coordinate is written with these factors as digits, from fine to
+//! coarse, in reflected Gray code along the dimensions of a torus or mesh: a step of the application then changes one
+//! digit by one, and costs the digit's stride on its axis. Where extents of several task dimensions share an axis, one
+//! is nested in the other. What a dimension costs follows in closed form from its digits, so that all foldings are
+//! searched, by branch and bound, and the best are measured exactly. A task grid that has the machine's own shape gets
+//! hops per byte of 1.
 
 use super::affinity::Affinity;
 use super::axes::{Axes, Axis, Kind};
@@ -104,8 +105,8 @@ impl Folding {
     }
 }
 
-/// Adds a coordinate's digits to the positions on the axes. On lines a digit runs backwards where the coarser part of the
-/// coordinate is odd.
+/// Adds a coordinate's digits to the positions on the axes. On lines a digit runs backwards where the coarser part of
+/// the coordinate is odd.
 fn place_digits(digits: &[Digit], coordinate: u32, axes: &[Axis], at: &mut [u32]) {
     let mut rest = coordinate;
     for digit in digits {

@@ -1,8 +1,8 @@
 //! Geometric mapping: tasks and machine are halved together, the tasks by their positions in the application's space.
 //!
-//! The machine is halved as for bisection, the tasks across the direction in which they spread most, in proportion to the
-//! halves' places. Positions are the graph's, or the coordinates of an array that covers all tasks. Every reflection of the
-//! space is tried and the best by hop-bytes kept. Cost: O(tasks log tasks log places).
+//! The machine is halved as for bisection, the tasks across the direction in which they spread most, in proportion to
+//! the halves' places. Positions are the graph's, or the coordinates of an array that covers all tasks. Every
+//! reflection of the space is tried and the best by hop-bytes kept. Cost: O(tasks log tasks log places).
 
 use super::affinity::Affinity;
 use super::cost::cost;

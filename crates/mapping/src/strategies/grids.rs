@@ -1,8 +1,8 @@
 //! Recognition of grids: whether a graph is a grid of tasks, however its tasks are numbered (paper, section 4.3).
 //!
-//! A grid is a product of paths and rings. At an inner task the directions are distinguished by squares: two
-//! neighbours in different dimensions have exactly one other neighbour in common, two in the same dimension have none (or
-//! are neighbours, in a ring of three). The directions of one task then fix those of its neighbours: the neighbour b in
+//! A grid is a product of paths and rings. At an inner task the directions are distinguished by squares: two neighbours
+//! in different dimensions have exactly one other neighbour in common, two in the same dimension have none (or are
+//! neighbours, in a ring of three). The directions of one task then fix those of its neighbours: the neighbour b in
 //! direction e of v + d is the corner that completes the square of v + d and v + e. One pass over the tasks labels all,
 //! or finds that the graph is no grid. A ring of four is a product of two paths of two, and is taken as that.
 //!
@@ -91,7 +91,8 @@ pub(crate) fn recognize(affinity: &Affinity) -> Option<GridShape> {
     None
 }
 
-/// Weights from which on edges may be those of the grid: the least of all, and those above a gap, the widest gaps first.
+/// Weights from which on edges may be those of the grid: the least of all, and those above a gap, the widest gaps
+/// first.
 fn thresholds(affinity: &Affinity) -> Vec<f32> {
     let ends = (0..affinity.tasks()).flat_map(|task| affinity.of(task).iter().map(|edge| edge.weight));
     let mut weights: Vec<f32> = ends.collect();
@@ -382,7 +383,8 @@ mod tests {
         fn any_grid_is_recognized_whatever_its_numbering(
             dims in prop::collection::vec((2_u32..7, any::<bool>()), 1..5), seed in any::<u64>()
         ) {
-            // Would catch a direction that is mixed up, a ring of 3 or 4 that is not seen, an edge of a mesh that is lost.
+            // Would catch a direction that is mixed up, a ring of 3 or 4 that is not seen, an edge of a mesh that is
+            // lost.
             let graph = grid(&dims, seed);
             let shape = recognize(&Affinity::new(&graph));
             prop_assert!(shape.is_some());

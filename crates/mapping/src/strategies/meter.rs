@@ -1,7 +1,7 @@
 //! The loads of all channels under a mapping that is being changed.
 //!
-//! The largest load alone has no slope: few changes of a mapping change it. So what is kept is the sum of a high power of
-//! all loads, which is near its largest term. A change of one task costs O(degree x channels of a path).
+//! The largest load alone has no slope: few changes of a mapping change it. So what is kept is the sum of a high power
+//! of all loads, which is near its largest term. A change of one task costs O(degree x channels of a path).
 
 use workload::tasks::TaskGraph;
 
@@ -69,8 +69,8 @@ impl<'a, P: Paths> Meter<'a, P> {
         meter
     }
 
-    /// The mean number of changes of loads by which what a task sends and receives is added or taken away, in the mapping of
-    /// the beginning.
+    /// The mean number of changes of loads by which what a task sends and receives is added or taken away, in the
+    /// mapping of the beginning.
     pub(crate) fn updates_per_task(&self) -> f64 {
         self.updates as f64 / (self.first.len() - 1).max(1) as f64
     }

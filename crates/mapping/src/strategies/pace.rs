@@ -19,8 +19,8 @@ impl<'a> Pace<'a> {
         Self { watch, begin: watch.time_share(), end }
     }
 
-    /// The completed share of the search, 0 to 1, which is reported: that of its steps or, where time is short, of its time.
-    /// None if it has to end now, with what it has found.
+    /// The completed share of the search, 0 to 1, which is reported: that of its steps or, where time is short, of its
+    /// time. None if it has to end now, with what it has found.
     pub(crate) fn share(&self, steps: f64, doing: &str) -> Option<f64> {
         let now = self.watch.time_share();
         if now >= self.end {

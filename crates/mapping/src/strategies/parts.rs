@@ -1,9 +1,9 @@
 //! Refinement part by part, in parallel: for graphs that are too large to be searched as a whole (paper, section 4.4).
 //!
-//! The machine is cut into parts of a few thousand tasks. Each is annealed on its own, its tasks moving among its places
-//! while all others stay where they were when the round began; that fits a core's cache, and parts do not wait for one
-//! another. Every part has a random stream of its own, so the result does not depend on the threads. The next round cuts
-//! elsewhere, so that tasks at a border come to be inside a part.
+//! The machine is cut into parts of a few thousand tasks. Each is annealed on its own, its tasks moving among its
+//! places while all others stay where they were when the round began; that fits a core's cache, and parts do not wait
+//! for one another. Every part has a random stream of its own, so the result does not depend on the threads. The next
+//! round cuts elsewhere, so that tasks at a border come to be inside a part.
 
 use super::affinity::Affinity;
 use super::annealing::{Schedule, anneal_site};

@@ -167,7 +167,8 @@ impl Own {
     fn made(&mut self, step: Step) {
         match step {
             Step::WaitAny | Step::Wait(_) | Step::End | Step::Fail => return,
-            // What a test finds is recorded as waited for. What a probe without waiting finds is received later, or not.
+            // What a test finds is recorded as waited for. What a probe without waiting finds is received later, or
+            // not.
             Step::Test | Step::Do(Action::Probe { waits: false, .. }) => {
                 return self.steps.push(Step::Do(Action::Poll));
             }
@@ -363,7 +364,8 @@ impl Runs {
         Ok(OneRun(made.collect::<PyResult<_>>()?))
     }
 
-    /// What a run has left: raises what a rank has raised, and hands each program what it has called if the run has ended well.
+    /// What a run has left: raises what a rank has raised, and hands each program what it has called if the run has
+    /// ended well.
     pub fn end(&self, py: Python<'_>, run: &OneRun, ended: bool) -> PyResult<()> {
         if let Some(failure) = run.0.iter().find_map(|(_, program)| program.failure()) {
             return Err(failure);

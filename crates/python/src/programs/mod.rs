@@ -75,8 +75,8 @@ impl Program {
 
 #[pymethods]
 impl Program {
-    /// From the calls of all ranks: for each rank how many, as 64-bit numbers; the calls, as rows of 64-bit numbers; and the ranks
-    /// of communicators, numbered from 1 on.
+    /// From the calls of all ranks: for each rank how many, as 64-bit numbers; the calls, as rows of 64-bit numbers;
+    /// and the ranks of communicators, numbered from 1 on.
     #[staticmethod]
     fn of_calls(py: Python<'_>, counts: &[u8], rows: &[u8], groups: Vec<Vec<u32>>) -> PyResult<Self> {
         let calls = py.detach(|| table::calls(counts, rows, groups));
@@ -97,7 +97,8 @@ impl Program {
         Ok(Self::from(Written::Schedule(Arc::new(schedule))))
     }
 
-    /// From a trace, whose wildcard receives are such again or not, and whose calculations take so many times their time.
+    /// From a trace, whose wildcard receives are such again or not, and whose calculations take so many times their
+    /// time.
     #[staticmethod]
     fn of_trace(py: Python<'_>, path: String, wildcards: bool, compute_scale: f64) -> PyResult<Self> {
         let opened = interruptible(py, move || trace::open(&path, wildcards, compute_scale))?;
@@ -105,8 +106,8 @@ impl Program {
         Ok(Self::from(Written::Trace(Arc::new(trace))))
     }
 
-    /// From execution traces of Chakra, given their prefix or the file of a rank: factor on durations, operations that a rank does in a second,
-    /// and the ranks of process groups by their names.
+    /// From execution traces of Chakra, given their prefix or the file of a rank: factor on durations, operations that
+    /// a rank does in a second, and the ranks of process groups by their names.
     #[staticmethod]
     fn of_chakra(
         py: Python<'_>,
@@ -144,8 +145,8 @@ impl Program {
         self.programs().ranks()
     }
 
-    /// The messages between pairs: columns of 32-bit `source` and `target`, and of 64-bit `bytes` and `messages`, in ascending
-    /// order of pairs.
+    /// The messages between pairs: columns of 32-bit `source` and `target`, and of 64-bit `bytes` and `messages`, in
+    /// ascending order of pairs.
     fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let pairs = py.detach(|| pairs(self.programs()));
         let columns = PyDict::new(py);
@@ -222,8 +223,8 @@ fn merge(all: &mut Vec<Messages>) {
     });
 }
 
-/// Collective operations in the order of their numbers, each with the algorithms that serve it; and all algorithms in the order of
-/// theirs.
+/// Collective operations in the order of their numbers, each with the algorithms that serve it; and all algorithms in
+/// the order of theirs.
 #[pyfunction]
 pub fn collective_names() -> (Vec<(&'static str, Vec<&'static str>)>, Vec<&'static str>) {
     table::names()

@@ -4,9 +4,10 @@ use workload::collectives::{Algorithm, Collective, Operation, algorithms};
 use workload::program::calls::{ANY_SIZE, Calls, CallsBuilder};
 use workload::program::{Action, Burst, Context, Step};
 
-/// Numbers of a row: what is called; the rank at the other end or the request (-1 for any rank); bytes (-1 for any) or picoseconds;
-/// the tag (-1 for any); operations of a burst (0 for one operation that is none); its stride. Of a collective operation: the
-/// communicator, bytes, the root, which operation by which algorithm (`Packed`), and members and time of combining (likewise).
+/// Numbers of a row: what is called; the rank at the other end or the request (-1 for any rank); bytes (-1 for any) or
+/// picoseconds; the tag (-1 for any); operations of a burst (0 for one operation that is none); its stride. Of a
+/// collective operation: the communicator, bytes, the root, which operation by which algorithm (`Packed`), and members
+/// and time of combining (likewise).
 const COLUMNS: usize = 6;
 
 /// What a row means.
@@ -68,8 +69,9 @@ fn row(&[code, peer, amount, tag, count, last]: &[i64; COLUMNS]) -> Result<Row, 
     Ok(Row::Step(step))
 }
 
-/// A collective operation, given the last two numbers of its row: the operation by its number and the algorithm by its number from 1 on
-/// (0 for the one that is chosen as it runs), in bytes of the first, and above them the bytes of a segment; members of the communicator and picoseconds a byte, in words of the second.
+/// A collective operation, given the last two numbers of its row: the operation by its number and the algorithm by its
+/// number from 1 on (0 for the one that is chosen as it runs), in bytes of the first, and above them the bytes of a
+/// segment; members of the communicator and picoseconds a byte, in words of the second.
 fn collective((which, of): (i64, i64), bytes: u64, (communicator, root): (u32, u32)) -> Result<Collective, String> {
     let absent = || format!("{which} is no collective operation");
     let operation =
@@ -85,8 +87,8 @@ fn collective((which, of): (i64, i64), bytes: u64, (communicator, root): (u32, u
     Ok(Collective { communicator, root, segment, time_per_byte, ..call })
 }
 
-/// Names in the order of their numbers: of operations, each with the algorithms that serve it where nodes are not known, and of
-/// algorithms.
+/// Names in the order of their numbers: of operations, each with the algorithms that serve it where nodes are not
+/// known, and of algorithms.
 pub fn names() -> (Vec<(&'static str, Vec<&'static str>)>, Vec<&'static str>) {
     let serving = |operation: Operation| {
         let named = algorithms(operation).filter(|&algorithm| algorithm != Algorithm::Hierarchical);

@@ -1,7 +1,7 @@
 //! The routing of several planes: that of one, in each.
 //!
-//! Packets stay in the plane that they are in, and know nothing of it: what they carry is the same in all. So freedom from deadlock and
-//! loads are those of one plane, and the analyses follow the first (`one_plane`).
+//! Packets stay in the plane that they are in, and know nothing of it: what they carry is the same in all. So freedom
+//! from deadlock and loads are those of one plane, and the analyses follow the first (`one_plane`).
 
 use std::sync::Arc;
 

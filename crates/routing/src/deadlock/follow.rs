@@ -10,7 +10,8 @@ use crate::{Choice, Hop, Representative, Route, Routing};
 /// Destinations that a thread takes at least, so that its arrays are worth their making.
 const LEAST: usize = 8;
 
-/// The step by which to take about so many of a number of things. It is odd, to keep clear of sizes that are powers of two.
+/// The step by which to take about so many of a number of things. It is odd, to keep clear of sizes that are powers of
+/// two.
 pub(super) fn spread(all: usize, wanted: usize) -> usize {
     if wanted >= all { 1 } else { (all / wanted.max(1)) | 1 }
 }
@@ -68,8 +69,8 @@ fn unrepresented(graph: &DependencyGraph<'_>, walk: &Walk<'_>, stop: usize, bit:
     }
 }
 
-/// Follows the packets of about so many sources to each destination, many destinations side by side. The error is that of the first
-/// destination that has one, whichever thread comes first.
+/// Follows the packets of about so many sources to each destination, many destinations side by side. The error is that
+/// of the first destination that has one, whichever thread comes first.
 fn visit_destinations(
     graph: &DependencyGraph<'_>,
     (topology, routing): (&dyn Topology, &dyn Routing),
@@ -114,8 +115,8 @@ struct TwoHops<'a> {
 }
 
 impl TwoHops<'_> {
-    /// Adds the dependencies of a packet at a router: the channels that it may take from there wait for those that it may
-    /// take next.
+    /// Adds the dependencies of a packet at a router: the channels that it may take from there wait for those that it
+    /// may take next.
     fn add(&self, at: RouterId, packet: Representative) -> Result<(), RoutingContractError> {
         let Representative { dst, state, next: only } = packet;
         let hop = Hop { dst, state, in_port: PortId(0), vc_class: VcClass(0) };
@@ -144,7 +145,8 @@ impl TwoHops<'_> {
         })
     }
 
-    /// The route that a packet waits for, or both of those between which it chooses, with what the packet carries on it.
+    /// The route that a packet waits for, or both of those between which it chooses, with what the packet carries on
+    /// it.
     fn each_route(
         &self,
         at: RouterId,

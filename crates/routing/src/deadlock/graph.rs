@@ -137,7 +137,8 @@ impl<'a> DependencyGraph<'a> {
         }
     }
 
-    /// Adds what a walk has found: whoever comes to a stop may wait for every move from it. `masks` are those of `wanted`.
+    /// Adds what a walk has found: whoever comes to a stop may wait for every move from it. `masks` are those of
+    /// `wanted`.
     pub fn add(&self, walk: &Walk<'_>, masks: &[u64]) {
         for step in Self::held(walk) {
             let mask = &masks[step.to as usize * self.words..][..self.words];

@@ -1,8 +1,9 @@
-//! The dependencies of packets of trees: whoever comes to a switch by a channel of a tree may wait for every exit of the tree there but
-//! the arrival's; at the root for that too, if multicasts turn at the top switch only, which members below the same port are on as well.
+//! The dependencies of packets of trees: whoever comes to a switch by a channel of a tree may wait for every exit of
+//! the tree there but the arrival's; at the root for that too, if multicasts turn at the top switch only, which members
+//! below the same port are on as well.
 //!
-//! A multicast that turns at every switch waits for all exits, one that goes up first for some of them, and a partial sum for the exit up
-//! or down, from a unit that takes in whatever comes to it: all are among these.
+//! A multicast that turns at every switch waits for all exits, one that goes up first for some of them, and a partial
+//! sum for the exit up or down, from a unit that takes in whatever comes to it: all are among these.
 
 use topology::Endpoint;
 use units::{ChannelId, RouterId, VcClass};
@@ -38,8 +39,8 @@ pub(super) fn holder(
     found
 }
 
-/// Visits each dependency of packets that leave some entries, until the visitor says that it is enough: the tree with the channel and
-/// class that are held, the entry that they lead to, and its exit that is wanted.
+/// Visits each dependency of packets that leave some entries, until the visitor says that it is enough: the tree with
+/// the channel and class that are held, the entry that they lead to, and its exit that is wanted.
 fn each(
     graph: &DependencyGraph<'_>,
     trees: &Trees,

@@ -5,7 +5,8 @@ use units::{PortId, RouterId};
 
 use super::tree::Tree;
 
-/// The number of trees through each switch and over each wire, and the wires that edge-disjoint trees of a group have taken.
+/// The number of trees through each switch and over each wire, and the wires that edge-disjoint trees of a group have
+/// taken.
 #[derive(Clone, Debug)]
 pub(super) struct TreeLoad {
     channels: Channels,

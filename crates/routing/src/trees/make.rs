@@ -17,13 +17,14 @@ use crate::Routing;
 use crate::deadlock::router_name;
 
 impl TreesSpec {
-    /// The tables of the trees of some groups, in the order in which the groups are given: trees that are made later keep away from those
-    /// before, if the builder does. Trees are numbered group by group; of a group with `directed`, member by member.
+    /// The tables of the trees of some groups, in the order in which the groups are given: trees that are made later
+    /// keep away from those before, if the builder does. Trees are numbered group by group; of a group with `directed`,
+    /// member by member.
     ///
     /// # Errors
-    /// If the builder or the order is not made for the topology, if a group has no members, one twice or one that the machine does not
-    /// have, if there are fewer edge-disjoint trees than `count`, if a table has fewer entries than trees pass through its switch, or
-    /// if there would be too many classes of virtual channels.
+    /// If the builder or the order is not made for the topology, if a group has no members, one twice or one that the
+    /// machine does not have, if there are fewer edge-disjoint trees than `count`, if a table has fewer entries than
+    /// trees pass through its switch, or if there would be too many classes of virtual channels.
     pub fn build(
         &self,
         topology: &Arc<dyn Topology>,
@@ -33,8 +34,8 @@ impl TreesSpec {
         self.build_for(topology, routing, groups, &[])
     }
 
-    /// The same, given by group the members that send, each once, in ascending order: with `directed` the others have no trees. Without any
-    /// (an empty list), all members of all groups do.
+    /// The same, given by group the members that send, each once, in ascending order: with `directed` the others have
+    /// no trees. Without any (an empty list), all members of all groups do.
     ///
     /// # Errors
     /// As those of `build`.
@@ -71,9 +72,9 @@ impl TreesSpec {
         if self.count == 0 { Err(TreeError::NoTrees) } else { self.build.bind(topology, self.count) }
     }
 
-    /// By group, whether the tables have room for its trees beside those of the groups before it that have been taken, and whether it is then taken by
-    /// `admits`, given its number and the switches of its trees in ascending order. Without those that are not, the others get the same
-    /// trees. Senders are as for `build_for`.
+    /// By group, whether the tables have room for its trees beside those of the groups before it that have been taken,
+    /// and whether it is then taken by `admits`, given its number and the switches of its trees in ascending order.
+    /// Without those that are not, the others get the same trees. Senders are as for `build_for`.
     ///
     /// # Errors
     /// As those of `build`, but for tables without room.

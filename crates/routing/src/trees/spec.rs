@@ -57,7 +57,8 @@ pub struct TreesSpec {
     /// Whether every member has a tree of its own, on which it alone sends, instead of one tree on which all do.
     #[serde(default)]
     pub directed: bool,
-    /// The classes of virtual channels; without it `shared` on a fat-tree with one of its up-down routings, and else `own`.
+    /// The classes of virtual channels; without it `shared` on a fat-tree with one of its up-down routings, and else
+    /// `own`.
     pub classes: Option<TreeClasses>,
     /// Entries of a switch's table: as many trees may pass through it. Without it, as many as there are.
     pub table_entries: Option<u32>,
@@ -73,7 +74,8 @@ impl TreesSpec {
         Self { build, count: 1, or_fewer: false, directed: false, classes: None, table_entries: None }
     }
 
-    /// Whether classes of virtual channels are the routing's own if nothing is said: where both go up and down the same levels.
+    /// Whether classes of virtual channels are the routing's own if nothing is said: where both go up and down the same
+    /// levels.
     pub(super) fn classes_for(&self, topology: &dyn Topology, folds: bool, routing: &str) -> TreeClasses {
         let same_levels = topology.kind() == "fat-tree"
             && folds

@@ -92,8 +92,8 @@ pub fn check_analyses(topology: &dyn Topology, routing: &dyn Routing) -> bool {
     cycle.is_some()
 }
 
-/// Traffic to all nodes against the naive analysis of its pairs: would catch symmetries that a network or a routing does not have, and
-/// additions to what every node gets that are lost.
+/// Traffic to all nodes against the naive analysis of its pairs: would catch symmetries that a network or a routing
+/// does not have, and additions to what every node gets that are lost.
 fn check_demands(topology: &dyn Topology, routing: &dyn Routing) {
     let nodes = topology.nodes();
     let each = 0.5 / f64::from(nodes);
@@ -112,7 +112,8 @@ fn check_demands(topology: &dyn Topology, routing: &dyn Routing) {
     }
 }
 
-/// What passes from channel to channel against the naive analysis: would catch inputs, nodes or classes that are merged.
+/// What passes from channel to channel against the naive analysis: would catch inputs, nodes or classes that are
+/// merged.
 fn check_transits(topology: &dyn Topology, routing: &dyn Routing, traffic: &Traffic<'_>) {
     let mut naive = naive_transit_loads(topology, routing, traffic);
     for found in transit_loads(topology, routing, traffic).unwrap() {

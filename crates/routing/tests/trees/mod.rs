@@ -1,5 +1,5 @@
-//! Spanning trees: the paper's on k-ary n-trees, exactly; those of any topology by the contract suite, against breadth-first search and
-//! against the walk of every multicast.
+//! Spanning trees: the paper's on k-ary n-trees, exactly; those of any topology by the contract suite, against
+//! breadth-first search and against the walk of every multicast.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod properties;
@@ -70,7 +70,8 @@ fn roots(topology: &dyn Topology, trees: &Trees) -> Vec<u32> {
 
 #[test]
 fn the_papers_simple_tree_goes_up_by_the_last_port() {
-    // Figure 4's 4-ary 2-tree of 16 nodes: would catch an up port that is not stored, or a port of a child without members.
+    // Figure 4's 4-ary 2-tree of 16 nodes: would catch an up port that is not stored, or a port of a child without
+    // members.
     let tree = fat_tree(4, 2);
     let trees = build(TreesSpec::new(FIXED), &tree, &[group([0, 5, 7, 10])]).unwrap();
     check_trees(&*tree, &trees);
@@ -202,8 +203,8 @@ fn least_depth(topology: &dyn Topology, members: &[NodeId], distance: impl Fn(Ro
 
 #[test]
 fn trees_are_as_shallow_as_distances_allow() {
-    // In dimension order and over hops left the paths are shortest ones. On a dragonfly with one wire between two groups no path over
-    // one global channel is shorter than the direct one.
+    // In dimension order and over hops left the paths are shortest ones. On a dragonfly with one wire between two
+    // groups no path over one global channel is shorter than the direct one.
     let networks: [(Arc<dyn Topology>, &[OrderKind]); 6] = [
         (torus(&[5, 4], 1), &[OrderKind::Hops, OrderKind::DimensionOrder]),
         (torus(&[2, 3, 4], 2), &[OrderKind::Hops, OrderKind::DimensionOrder]),
@@ -336,7 +337,8 @@ fn classes_toward_the_root_lie_below_those_from_it() {
 
 #[test]
 fn trees_of_a_ring_on_one_class_are_a_cycle_that_is_named() {
-    // Two of them have roots next to each other: a packet that turns at the one waits for what comes to turn at the other.
+    // Two of them have roots next to each other: a packet that turns at the one waits for what comes to turn at the
+    // other.
     let ring = torus(&[4], 1);
     let groups: Vec<Vec<NodeId>> = (0..4).map(|first| group((0..3).map(|i| (first + i) % 4))).collect();
     let spec = TreesSpec::new(minimal_depth(OrderKind::Hops));

@@ -49,8 +49,8 @@ fn cases() -> impl Strategy<Value = (Arc<dyn Topology>, TreeSpec, Vec<Vec<NodeId
 proptest! {
     #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
 
-    /// Every tree of every builder spans its group and nothing else, and the proof finds what the walk of every packet finds: no cycle
-    /// with classes of their own, and on one class a cycle exactly where there is one.
+    /// Every tree of every builder spans its group and nothing else, and the proof finds what the walk of every packet
+    /// finds: no cycle with classes of their own, and on one class a cycle exactly where there is one.
     #[test]
     fn trees_span_their_groups_and_depend_as_walked((topology, by, groups) in cases(), directed: bool, shared: bool) {
         let classes = [None, Some(TreeClasses::Own), Some(TreeClasses::Single)];

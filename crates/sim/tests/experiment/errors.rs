@@ -137,7 +137,8 @@ fn unknown_kinds_name_the_way_round_them() {
 
 #[test]
 fn a_routing_without_a_kind_is_that_of_the_topology() {
-    // Would catch `--set routing.ties=...` that asks for a kind which `check` prints, and defaults of a file that are lost.
+    // Would catch `--set routing.ties=...` that asks for a kind which `check` prints, and defaults of a file that are
+    // lost.
     let kind = |text: &str, options: &[(&str, &str)]| {
         let experiment = load_with(text, options).unwrap();
         serde_json::to_value(&experiment.points()[0].spec.routing).unwrap()

@@ -51,7 +51,8 @@ fn what_a_file_leaves_out_is_what_it_includes() {
 
 #[test]
 fn a_file_can_exclude_what_it_includes() {
-    // Would catch a key that cannot be taken back, a name that is dropped though nothing has it, and one that comes back.
+    // Would catch a key that cannot be taken back, a name that is dropped though nothing has it, and one that comes
+    // back.
     let base =
         format!("{BASE}[measure]\nmax_time = \"8 us\"\nseries = \"1 us\"\n[sweep]\n\"workload.load\" = [0.1, 0.2]\n");
     let jobs = "[[job]]\nname = \"a\"\nworkload = { kind = \"traffic\", load = 0.1 }\n[[job]]\nname = \"b\"\n\

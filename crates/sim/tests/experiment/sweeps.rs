@@ -99,8 +99,8 @@ fn a_sweep_has_a_limit() {
 
 #[test]
 fn seeds_are_a_sweep_of_the_seed() {
-    // Would catch a seed that is left out, an axis that is not the innermost, and `seeds` in a resolved point, which would
-    // make it another point than that of a single seed.
+    // Would catch a seed that is left out, an axis that is not the innermost, and `seeds` in a resolved point, which
+    // would make it another point than that of a single seed.
     let text =
         format!("seed = 7\nseeds = 3\n{}\n[sweep]\n\"workload.load\" = [0.1, 0.2]\n", BASE.replace("seed = 7", ""));
     let experiment = load(&text).unwrap();
@@ -282,7 +282,8 @@ fn a_group_that_does_not_fit_together_is_refused() {
 
 #[test]
 fn a_list_where_one_value_belongs_is_told_from_a_sweep() {
-    // Would catch an error that leaves a user who wants several points without the way to them, and that advice where no sweep is meant.
+    // Would catch an error that leaves a user who wants several points without the way to them, and that advice where
+    // no sweep is meant.
     let error = error_of(&BASE.replace("k = 4", "k = [4, 8]"));
     assert_eq!(error.key, "topology.k");
     let advice = "not a list; several values, a point for each, are the value of `sweep.\"topology.k\"`";

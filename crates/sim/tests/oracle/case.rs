@@ -134,8 +134,8 @@ fn topology(random: &mut Random) -> (String, String, u64, &'static [&'static str
     }
 }
 
-/// Keys of dimension-order routing: an order of the dimensions, and how ties are broken. No ring of odd size has any, so that both ways
-/// of breaking them leave one path.
+/// Keys of dimension-order routing: an order of the dimensions, and how ties are broken. No ring of odd size has any,
+/// so that both ways of breaking them leave one path.
 fn dimension_order(random: &mut Random, dims: &[u64]) -> String {
     let odd = dims.iter().all(|size| size % 2 == 1);
     let ties = if odd { random.pick(&["split", "positive"]) } else { "positive" };

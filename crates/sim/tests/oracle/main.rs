@@ -89,8 +89,9 @@ fn random_networks_agree_with_the_oracle_to_the_picosecond() {
 
 #[test]
 fn a_router_is_not_visited_when_a_link_falls_free_that_nobody_waits_for() {
-    // Would catch a visit that the rules do not have. Where iSLIP stops before its matching is maximal, what is left over goes at the next
-    // visit; one more of these let it go 80 ns early. Of the networks as they are drawn today, this one showed it.
+    // Would catch a visit that the rules do not have. Where iSLIP stops before its matching is maximal, what is left
+    // over goes at the next visit; one more of these let it go 80 ns early. Of the networks as they are drawn today,
+    // this one showed it.
     let case = Case::draw(2_931_406_529, 617);
     assert!(case.text().contains("iterations = 2"), "another network is drawn: find one that differs without the fix");
     assert!(matches!(compare(&case), Verdict::Agrees(_)), "{case}");

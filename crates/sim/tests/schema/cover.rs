@@ -1,7 +1,7 @@
 //! A pairwise covering design: experiments in which every two levels of two factors occur together.
 //!
-//! Factors are the choices of the schema (a kind each), its optional sections and some counts. Greedy: each experiment is drawn around a pair that
-//! none has had, and repaired where it is refused.
+//! Factors are the choices of the schema (a kind each), its optional sections and some counts. Greedy: each experiment
+//! is drawn around a pair that none has had, and repaired where it is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -17,8 +17,8 @@ use crate::{build, map_alone};
 /// A factor and its level.
 type Feature = (String, String);
 
-/// What features need besides, which the schema does not say: a feature, a key, and its levels. A feature is written `path=level`; `*`
-/// stands for any text, and a `-` before it takes it out again.
+/// What features need besides, which the schema does not say: a feature, a key, and its levels. A feature is written
+/// `path=level`; `*` stands for any text, and a `-` before it takes it out again.
 const NEEDS: &[(&str, &str, &str)] = &[
     ("routing=adaptive-up-down routing=random-up-down routing=d-mod-k", "topology", "fat-tree"),
     ("routing=dimension-order routing=minimal-adaptive", "topology", "torus mesh"),
@@ -306,7 +306,8 @@ pub fn report(design: &Design) -> String {
 #[test]
 #[ignore = "long: make test-long"]
 fn the_design_covers_the_pairs() {
-    // Would catch a kind, a section or a count that no drawn experiment has together with another: no test of the design has it then.
+    // Would catch a kind, a section or a count that no drawn experiment has together with another: no test of the
+    // design has it then.
     let found = design(crate::seed(), usize::MAX);
     println!("{}", report(&found));
     assert!(found.wrongly_refused.is_empty(), "accepted, though `REFUSED` has them: {:?}", found.wrongly_refused);

@@ -1,4 +1,5 @@
-//! Random experiments over the whole schema, with values that nobody would write: each is accepted or refused, in seconds, without a panic.
+//! Random experiments over the whole schema, with values that nobody would write: each is accepted or refused, in
+//! seconds, without a panic.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;

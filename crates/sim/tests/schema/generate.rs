@@ -1,4 +1,5 @@
-//! Random experiments over the whole schema: sections, kinds and keys are drawn, what is refused is repaired where the error points.
+//! Random experiments over the whole schema: sections, kinds and keys are drawn, what is refused is repaired where the
+//! error points.
 
 use std::collections::{BTreeMap, BTreeSet};
 

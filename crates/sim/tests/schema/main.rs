@@ -1,5 +1,5 @@
-//! Experiments over the whole schema: every pair of kinds, sections and counts that go together, on any number of threads; and random ones that
-//! nobody would write.
+//! Experiments over the whole schema: every pair of kinds, sections and counts that go together, on any number of
+//! threads; and random ones that nobody would write.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "the helpers of tests may panic")]
 #![allow(clippy::disallowed_methods, reason = "a watch over cases that hang reads the wall clock")]
@@ -31,7 +31,8 @@ fn build(file: &Table) -> Result<System, SystemError> {
 
 /// Has mapping strategies search in the thread of the caller: a test is one thread, and waits for no other.
 ///
-/// None if the thread does so already. A thread that waits for a pool starves on a busy machine, since idle pools yield.
+/// None if the thread does so already. A thread that waits for a pool starves on a busy machine, since idle pools
+/// yield.
 fn map_alone() -> Option<rayon::ThreadPool> {
     rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().ok()
 }

@@ -173,7 +173,8 @@ pub const THERE: &str = "there";
 pub const COUNTS: &[(&str, &[i64])] =
     &[("topology.planes", &[2, 3]), ("topology.nodes_per_router", &[2]), ("placement.processes_per_node", &[2, 4])];
 
-/// The factors of a design by path: all kinds of all choices, optional sections and some counts. What jobs have besides has the paths of the file.
+/// The factors of a design by path: all kinds of all choices, optional sections and some counts. What jobs have besides
+/// has the paths of the file.
 pub fn factors(file: &[Key]) -> BTreeMap<String, Factor> {
     let mut factors = BTreeMap::new();
     add_factors(file, "", &BTreeMap::new(), &mut factors);

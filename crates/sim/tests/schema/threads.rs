@@ -10,7 +10,8 @@ use crate::{build, map_alone, seed};
 /// Threads whose results have to be those of one.
 const THREADS: [usize; 3] = [2, 3, 7];
 
-/// All that a run says but its wall-clock time: results, channels, messages and timelines, as text that differs if a bit of it does.
+/// All that a run says but its wall-clock time: results, channels, messages and timelines, as text that differs if a
+/// bit of it does.
 fn outcome(system: &System, threads: usize) -> String {
     let forget = |point: &mut PointResult| point.wall_s = 0.0;
     match run(system, &RunOptions { threads, ..RunOptions::default() }) {
@@ -64,8 +65,9 @@ fn compare_first(most: usize) {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
-    // Would catch an order of deliveries, messages or draws that the division over threads decides, in any pair of kinds and sections: packets of
-    // two planes that reach a node at the instant at which its ranks post receives were one.
+    // Would catch an order of deliveries, messages or draws that the division over threads decides, in any pair of
+    // kinds and sections: packets of two planes that reach a node at the instant at which its ranks post receives were
+    // one.
     compare_first(FEW);
 }
 

@@ -26,8 +26,8 @@ const IN_ORDER: &str = "strategy = \"contiguous\"";
 
 #[test]
 fn a_ring_of_tasks_is_the_exchange_of_the_same_volume() {
-    // Would catch bytes that are lost or doubled on the way from a graph to flows: the same work, described in two ways. Nodes
-    // serve their two flows in another order, which changes when the last packets meet.
+    // Would catch bytes that are lost or doubled on the way from a graph to flows: the same work, described in two
+    // ways. Nodes serve their two flows in another order, which changes when the last packets meet.
     let phase = |workload| result(&experiment(RING, workload, IN_ORDER)).closed.unwrap().phases[0].clone();
     let (application, exchange) = (phase(STENCIL), phase("kind = \"exchange\"\ndims = [8]\nvolume = \"4 KiB\""));
     assert_eq!(application.bytes, exchange.bytes);
@@ -37,8 +37,8 @@ fn a_ring_of_tasks_is_the_exchange_of_the_same_volume() {
 
 #[test]
 fn a_phase_takes_what_its_fullest_link_needs() {
-    // Would catch phases that overlap or bytes at a wrong rate. A node sends 64 KiB in a phase of the multiplication (three
-    // messages of its portion), over a link of 10 Gb/s: no faster, and on a single switch hardly slower.
+    // Would catch phases that overlap or bytes at a wrong rate. A node sends 64 KiB in a phase of the multiplication
+    // (three messages of its portion), over a link of 10 Gb/s: no faster, and on a single switch hardly slower.
     let workload = "kind = \"application\"\ngraph = \"matmul:4,matrix=1024\"";
     let found = result(&experiment("kind = \"single-switch\"\nports = 64", workload, IN_ORDER));
     let closed = found.closed.unwrap();
@@ -55,8 +55,8 @@ fn a_phase_takes_what_its_fullest_link_needs() {
 
 #[test]
 fn computation_is_counted_to_the_picosecond() {
-    // Would catch computation that is rounded up to the tick: all times of the network are multiples of 100 ns. Two tasks
-    // exchange 200 bytes, which take two channels, a router and their length: 100 + 100 + 100 + 200 ns.
+    // Would catch computation that is rounded up to the tick: all times of the network are multiples of 100 ns. Two
+    // tasks exchange 200 bytes, which take two channels, a router and their length: 100 + 100 + 100 + 200 ns.
     let graph = Held::new("ring.csv", "from,to,bytes\n0,1,200\n1,0,200\n");
     let text = |time: &str| {
         format!(
@@ -145,8 +145,9 @@ fn what_does_not_fit_is_refused_at_its_key() {
 
 #[test]
 fn a_short_message_takes_its_own_time_and_a_step_within_a_node_none() {
-    // Would catch packets that are paced as if all were whole, and a step that is refused because nothing crosses. Four neighbours
-    // get 1 byte each: all leave within four times its time of 0.8 ns, and arrive after a router and two links.
+    // Would catch packets that are paced as if all were whole, and a step that is refused because nothing crosses. Four
+    // neighbours get 1 byte each: all leave within four times its time of 0.8 ns, and arrive after a router and two
+    // links.
     let torus = "kind = \"torus\"\ndims = [4, 4]";
     let of = |bytes: u32, packet: &str| {
         let workload = format!("kind = \"application\"\ngraph = \"stencil:4x4,bytes={bytes}\"");
@@ -181,8 +182,8 @@ fn a_few_tasks_on_the_first_nodes_are_a_step_too() {
 
 #[test]
 fn imbalance_is_over_the_nodes_of_the_job() {
-    // Would catch a mean over nodes that the job does not have, and one over more nodes than there are tasks: loads 1, 1 and 2 on nodes
-    // 0, 0 and 5 of 8.
+    // Would catch a mean over nodes that the job does not have, and one over more nodes than there are tasks: loads 1,
+    // 1 and 2 on nodes 0, 0 and 5 of 8.
     let graph = Held::new("loads.csv", "0,1,100\n1,0,100\ntask,2,2\n");
     let tasks = Held::new("loads-nodes", "0\n0\n5\n");
     let workload = format!("kind = \"application\"\ngraph = '{}'", graph.display());

@@ -1,4 +1,5 @@
-//! Bulk-synchronous applications whose multicasts routers copy: closed forms, exact loads, the same bytes as by messages.
+//! Bulk-synchronous applications whose multicasts routers copy: closed forms, exact loads, the same bytes as by
+//! messages.
 
 use fabric::Grain;
 use sim::{ClosedResult, PointResult, analyze};
@@ -10,7 +11,8 @@ fn one_to_all(name: &str) -> Held {
     Held::new(name, "multicast,0,1000,1,2,3,4,5\n")
 }
 
-/// An application on a switch of whose times all are multiples of 100 ns: 200 B take 200 ns, a channel and the switch 100 ns each.
+/// An application on a switch of whose times all are multiples of 100 ns: 200 B take 200 ns, a channel and the switch
+/// 100 ns each.
 fn on_switch(graph: &Held, rest: &str) -> String {
     format!(
         "topology = {{ kind = \"single-switch\", ports = 6 }}\nrouter = {{ kind = \"output-queued\", delay = \"100 ns\" }}\n\
@@ -24,7 +26,8 @@ const HARDWARE: &str = ", collectives = \"hardware\"";
 
 #[test]
 fn a_multicast_takes_its_senders_link_once() {
-    // Would catch a copy for each node on the sender's link, a phase that ends with the first copies, and bytes that are counted once.
+    // Would catch a copy for each node on the sender's link, a phase that ends with the first copies, and bytes that
+    // are counted once.
     let graph = one_to_all("exact");
     let [hardware, software] = [HARDWARE, ""].map(|collectives| result(&on_switch(&graph, collectives)));
     let closed = |point: &PointResult| point.closed.clone().unwrap();
@@ -60,8 +63,8 @@ fn namd(topology: &str, router: &str, more: &str) -> String {
 
 #[test]
 fn channels_carry_what_the_analysis_expects() {
-    // Would catch a copy too many on a channel, loads that count copies for each node, and shares of another sender than the one that sends
-    // most. In dimension order every packet has one path.
+    // Would catch a copy too many on a channel, loads that count copies for each node, and shares of another sender
+    // than the one that sends most. In dimension order every packet has one path.
     let text = namd(r#"kind = "mesh", dims = [4, 3]"#, "output-queued", HARDWARE);
     let system = build(&text).unwrap();
     let (expected, found) = (analyze(&system).unwrap(), result(&text));
@@ -80,8 +83,8 @@ fn channels_carry_what_the_analysis_expects() {
 
 #[test]
 fn copies_arrive_as_messages_do_on_every_topology_and_router() {
-    // Would catch copies that are lost, a phase that ends before its last copy, reductions that are changed, sets that are confused between
-    // threads, planes or beside other jobs.
+    // Would catch copies that are lost, a phase that ends before its last copy, reductions that are changed, sets that
+    // are confused between threads, planes or beside other jobs.
     let topologies = [
         r#"kind = "fat-tree", k = 4, n = 2"#,
         r#"kind = "torus", dims = [4, 3], planes = 2"#,
@@ -109,7 +112,8 @@ fn copies_arrive_as_messages_do_on_every_topology_and_router() {
 
 #[test]
 fn copies_beside_other_jobs_arrive() {
-    // Would catch a phase that begins before the one before has ended, and a head whose nodes are lost as another job's packet goes first.
+    // Would catch a phase that begins before the one before has ended, and a head whose nodes are lost as another job's
+    // packet goes first.
     let workload = |collectives: &str| {
         format!(
             r#"

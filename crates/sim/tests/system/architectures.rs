@@ -1,4 +1,5 @@
-//! What router architectures owe to theory where sizes are odd, large or many: fair turns, full rates, counters that hold.
+//! What router architectures owe to theory where sizes are odd, large or many: fair turns, full rates, counters that
+//! hold.
 
 use crate::common::{Matrix, result};
 
@@ -14,9 +15,10 @@ fn backlogged(pattern: &str, packet: &str, rest: &str) -> sim::PointResult {
 
 #[test]
 fn virtual_channels_of_an_input_take_turns_for_an_output() {
-    // Flows of two virtual channels share an input of router 6 and meet a third flow there: iSLIP is fair between the two
-    // inputs, and the input has to be fair between its virtual channels: 1/4, 1/4 and 1/2 of the channel. Would catch one
-    // virtual channel being served before another whenever it has packets: the flow of the second one got nothing.
+    // Flows of two virtual channels share an input of router 6 and meet a third flow there: iSLIP is fair between the
+    // two inputs, and the input has to be fair between its virtual channels: 1/4, 1/4 and 1/2 of the channel. Would
+    // catch one virtual channel being served before another whenever it has packets: the flow of the second one got
+    // nothing.
     let flows = Matrix::new("turns", &[(10, 0, 1.0), (11, 14, 1.0), (12, 15, 1.0)]);
     let found = backlogged(
         &flows.pattern(),
@@ -35,8 +37,8 @@ fn virtual_channels_of_an_input_take_turns_for_an_output() {
 
 #[test]
 fn more_virtual_channels_do_not_lengthen_the_tail_of_a_switch() {
-    // Uniform traffic on a plain switch. Would catch virtual channels that starve one another: with eight of them the 99th
-    // percentile more than doubled.
+    // Uniform traffic on a plain switch. Would catch virtual channels that starve one another: with eight of them the
+    // 99th percentile more than doubled.
     let tail = |vcs: u32| {
         let text = format!(
             r#"
@@ -55,9 +57,9 @@ fn more_virtual_channels_do_not_lengthen_the_tail_of_a_switch() {
 
 #[test]
 fn speed_up_is_that_of_odd_packets_too() {
-    // Messages of half a packet over a crossbar twice as fast as its links, where every delay is a multiple of their time. Would
-    // catch a crossing time that is rounded up to the largest packet's grain: then the switch has the throughput of speed-up 1,
-    // 0.62, and not that of packets of their size.
+    // Messages of half a packet over a crossbar twice as fast as its links, where every delay is a multiple of their
+    // time. Would catch a crossing time that is rounded up to the largest packet's grain: then the switch has the
+    // throughput of speed-up 1, 0.62, and not that of packets of their size.
     let accepted = |packet: &str| {
         let rest = r#"
             topology = { kind = "single-switch", ports = 8 }
@@ -77,9 +79,9 @@ fn speed_up_is_that_of_odd_packets_too() {
 
 #[test]
 fn a_credit_returned_at_the_tail_waits_for_the_tail() {
-    // One packet of buffer, so that the throughput is a packet over the credit's round trip: two delays of the channel, the
-    // pipeline, and the packet's time, for the tail comes in at the link's rate however fast the crossbar is. Would catch credit
-    // that comes back as the crossing ends.
+    // One packet of buffer, so that the throughput is a packet over the credit's round trip: two delays of the channel,
+    // the pipeline, and the packet's time, for the tail comes in at the link's rate however fast the crossbar is. Would
+    // catch credit that comes back as the crossing ends.
     for speedup in [1, 2, 4] {
         let rest = format!(
             r#"
@@ -97,8 +99,8 @@ fn a_credit_returned_at_the_tail_waits_for_the_tail() {
 
 #[test]
 fn more_than_4_gib_may_wait_for_an_output() {
-    // 64 sources fill crosspoints of 64 MiB, 4 GiB in all, for one output. Would catch a count of waiting bytes in 32 bits:
-    // it wraps to 0, and the output never sends again.
+    // 64 sources fill crosspoints of 64 MiB, 4 GiB in all, for one output. Would catch a count of waiting bytes in 32
+    // bits: it wraps to 0, and the output never sends again.
     let rest = r#"
         topology = { kind = "single-switch", ports = 65 }
         link = { bandwidth = "1 Tb/s", delay = "20 ns" }
@@ -114,8 +116,8 @@ fn more_than_4_gib_may_wait_for_an_output() {
 
 #[test]
 fn every_candidate_has_its_turn_where_there_are_more_than_65536() {
-    // 1100 ports of 64 virtual channels are 70,400 candidates for an output, served in turn in 1.44 ms. Would catch a pointer of
-    // 16 bits, which passes over those beyond: the last 75 sources got nothing.
+    // 1100 ports of 64 virtual channels are 70,400 candidates for an output, served in turn in 1.44 ms. Would catch a
+    // pointer of 16 bits, which passes over those beyond: the last 75 sources got nothing.
     let rest = r#"
         topology = { kind = "single-switch", ports = 1100 }
         link = { bandwidth = "100 Gb/s", delay = "20 ns" }
@@ -148,10 +150,10 @@ fn hot_latency(hot: u32, router: &str) -> f64 {
 
 #[test]
 fn queues_of_a_shared_buffer_are_as_long_as_dynamic_thresholds_let_them() {
-    // With n congested outputs each queue grows to alpha M / (1 + n alpha) of a memory M (Choudhury and Hahne, equation 3). A packet
-    // waits for those, for the 8 that have reserved space because they are not admitted, for its source's turn among 8 at a credit,
-    // and takes a packet's time itself. Would catch a threshold of the wrong queue or memory, memory that is not given back, and
-    // packets that keep reserved space although the memory has room.
+    // With n congested outputs each queue grows to alpha M / (1 + n alpha) of a memory M (Choudhury and Hahne, equation
+    // 3). A packet waits for those, for the 8 that have reserved space because they are not admitted, for its source's
+    // turn among 8 at a credit, and takes a packet's time itself. Would catch a threshold of the wrong queue or memory,
+    // memory that is not given back, and packets that keep reserved space although the memory has room.
     for (hot, alpha) in [(1, 0.5), (1, 1.0), (1, 4.0), (3, 1.0), (2, 2.0)] {
         let keys = format!(r#"memory = "600 packets", buffer = "1 packets", alpha = {alpha}"#);
         let found = hot_latency(hot, &keys);
@@ -179,9 +181,9 @@ fn accepted_behind(node: &str) -> f64 {
 
 #[test]
 fn a_receive_buffer_gives_its_drain_s_rate_or_its_depth_over_the_round_trip() {
-    // A packet of 256 B takes T = 204.8 ns on the link; with room for n packets, n go in each round trip: delay, T, the drain's
-    // time, and the delay of the credit; but never more than link or drain take. Would catch a drain that is charged twice or not
-    // at all, credit that comes back as the packet arrives, and a node without a limit.
+    // A packet of 256 B takes T = 204.8 ns on the link; with room for n packets, n go in each round trip: delay, T, the
+    // drain's time, and the delay of the credit; but never more than link or drain take. Would catch a drain that is
+    // charged twice or not at all, credit that comes back as the packet arrives, and a node without a limit.
     let time = 204.8;
     for (packets, drain, slower) in
         [(1, "10 Gb/s", 1.0), (2, "10 Gb/s", 1.0), (8, "10 Gb/s", 1.0), (1, "5 Gb/s", 2.0), (16, "2500 Mb/s", 4.0)]
@@ -196,8 +198,9 @@ fn a_receive_buffer_gives_its_drain_s_rate_or_its_depth_over_the_round_trip() {
 
 #[test]
 fn an_incast_on_slow_receivers_pushes_back_into_the_network() {
-    // Seven nodes send to one that takes half of its link's rate. All that is sent is accepted at that rate, in equal shares, for
-    // every architecture. Would catch a router that sends without credit to a node, or is never woken by its credit.
+    // Seven nodes send to one that takes half of its link's rate. All that is sent is accepted at that rate, in equal
+    // shares, for every architecture. Would catch a router that sends without credit to a node, or is never woken by
+    // its credit.
     for router in crate::common::ROUTERS {
         let rest = format!(
             r#"

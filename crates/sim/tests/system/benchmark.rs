@@ -1,4 +1,5 @@
-//! Ranks that send and receive, on whole systems: times to the picosecond, and the same bytes for any number of threads.
+//! Ranks that send and receive, on whole systems: times to the picosecond, and the same bytes for any number of
+//! threads.
 
 use crate::common::{build, digest, digest_of, result};
 use fabric::Grain;
@@ -62,8 +63,8 @@ fn a_message_alone_takes_overheads_way_and_length() {
 
 #[test]
 fn pairs_on_a_dragonfly_are_as_far_apart_as_their_messages_travel() {
-    // Would catch channels counted on a path over two global channels, which minimal routing does not take: routers 1 and 5
-    // of h = 2 are four such channels apart, ends included, and their messages cross five.
+    // Would catch channels counted on a path over two global channels, which minimal routing does not take: routers 1
+    // and 5 of h = 2 are four such channels apart, ends included, and their messages cross five.
     let wocon = "{ kind = \"wocon\", master = 2, messages = 1, message_size = \"100 B\" }";
     let found = benchmark(&result(&experiment("{ kind = \"dragonfly\", h = 2 }", wocon, OVERHEADS)));
     for pair in &found.pairs {
@@ -124,7 +125,8 @@ fn near_partners_are_one_hop_apart_and_random_ones_are_not() {
     assert!((random.pair_channels_mean - 3.0).abs() < 0.5, "{}", random.pair_channels_mean);
     let partners = |found: &BenchmarkResult| found.pairs.iter().map(|pair| pair.partner).collect::<Vec<_>>();
     assert_ne!(partners(&random), partners(&of("random", 2)));
-    // Three ranks of a node share its link packet by packet: their messages end together, but for two packets of 200 ns.
+    // Three ranks of a node share its link packet by packet: their messages end together, but for two packets of 200
+    // ns.
     let alone = 1512.0 + path_time(1) + 4096.0;
     let shared = near.message_time_mean_ns.unwrap() - alone;
     assert!((2.0 * 4096.0 - 2.0 * 200.0..=2.0 * 4096.0).contains(&shared), "{shared}");
@@ -159,8 +161,8 @@ fn divided() -> Vec<String> {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
-    // Would catch events of one instant in an order that depends on partitions, and an operation that none or two own. The
-    // divisions take turns, so that each has every benchmark.
+    // Would catch events of one instant in an order that depends on partitions, and an operation that none or two own.
+    // The divisions take turns, so that each has every benchmark.
     for (index, text) in divided().iter().enumerate() {
         let (threads, grain) = DIVISIONS[(index + index / DIVISIONS.len()) % DIVISIONS.len()];
         assert_eq!(digest_of(text, threads, grain), digest(text, 1), "{threads} threads, {grain:?}: {text}");

@@ -1,4 +1,5 @@
-//! Benchmarks that give a table: closed forms to the picosecond on a flat network, where nothing but ranks, interfaces and a link take time.
+//! Benchmarks that give a table: closed forms to the picosecond on a flat network, where nothing but ranks, interfaces
+//! and a link take time.
 
 use crate::common::{build, digest, digest_of, result};
 use fabric::Grain;
@@ -50,8 +51,8 @@ fn near(one: f64, other: f64) {
 
 #[test]
 fn imb_s_messages_take_their_closed_forms() {
-    // Would catch a round trip that is counted whole, ranks that wait for one another where the benchmark does not, a bandwidth of one direction
-    // for two, and an iteration before the measured ones that is counted.
+    // Would catch a round trip that is counted whole, ranks that wait for one another where the benchmark does not, a
+    // bandwidth of one direction for two, and an iteration before the measured ones that is counted.
     let sizes = r#"sizes = ["1 B", "1000 B", "1 MiB"]"#;
     let bytes = [1.0, 1000.0, 1_048_576.0];
     for (kind, nodes, flights, moved) in [
@@ -81,7 +82,8 @@ fn imb_s_messages_take_their_closed_forms() {
 
 #[test]
 fn windows_take_their_closed_forms() {
-    // Would catch windows that do not wait for their answer, a rate of one pair for all, and messages that are received before they are expected.
+    // Would catch windows that do not wait for their answer, a rate of one pair for all, and messages that are received
+    // before they are expected.
     let keys = r#"sizes = ["8 B", "1000 B"], repetitions = 3, answer_size = "4 B""#;
     for (kind, nodes, window, pairs) in [
         ("osu-bw", 2, 64.0, 1.0),
@@ -100,7 +102,8 @@ fn windows_take_their_closed_forms() {
             rate.into_iter().for_each(|rate| near(rate, pairs * window / exact * 1e9));
         }
     }
-    // The gap binds: (n - 1) (g + (s - 1) G) + T, then the answer. A byte takes the interface 3 ns, and the link 1 ns, which the last one adds.
+    // The gap binds: (n - 1) (g + (s - 1) G) + T, then the answer. A byte takes the interface 3 ns, and the link 1 ns,
+    // which the last one adds.
     let found = rows_of(2, &format!("{{ kind = \"streaming\", {keys} }}"), LOGGP);
     let message = |bytes: f64| 1009.0 + ((bytes - 1.0) * 3.0).max(bytes) + 700.0 + 503.0;
     for (row, time) in found.iter().zip(times(&found)) {
@@ -111,8 +114,8 @@ fn windows_take_their_closed_forms() {
 
 #[test]
 fn collective_operations_take_their_closed_forms() {
-    // Would catch a size that is taken for the whole buffer where IMB means a part, a root that stays where IMB's moves on, and a barrier that is
-    // counted with the operation.
+    // Would catch a size that is taken for the whole buffer where IMB means a part, a root that stays where IMB's moves
+    // on, and a barrier that is counted with the operation.
     let sizes = r#"sizes = ["8 B", "1000 B"], repetitions = 3"#;
     for (kind, algorithm, rounds, share) in [
         ("allreduce", "recursive-doubling", 3.0, 1.0),
@@ -128,8 +131,9 @@ fn collective_operations_take_their_closed_forms() {
     let found = rows_of(8, "{ kind = \"Barrier\", repetitions = 4 }", IDEAL);
     assert_eq!((found.len(), found[0].size_bytes), (1, 0));
     near(times(&found)[0], 3.0 * alone(1.0));
-    // Two ranks, the root of a linear broadcast in turn: of two broadcasts each rank sends one and receives one, and goes on with its own when it has
-    // received the other's: two take o_s + T for the rank that begins, as it is done when it has handed its own over, and T + o_s for the other.
+    // Two ranks, the root of a linear broadcast in turn: of two broadcasts each rank sends one and receives one, and
+    // goes on with its own when it has received the other's: two take o_s + T for the rank that begins, as it is done
+    // when it has handed its own over, and T + o_s for the other.
     let two = "{ kind = \"bcast\", algorithm = \"linear\", sizes = [\"100 B\"], repetitions = 2, warm_up = 0 }";
     let found = rows_of(2, two, IDEAL);
     near(found[0].time_max_ns.unwrap() * 2.0, 2.0 * alone(100.0));
@@ -140,8 +144,8 @@ fn collective_operations_take_their_closed_forms() {
 
 #[test]
 fn polling_takes_what_messages_take() {
-    // Would catch overheads that are counted as computation, messages that nobody replaces, and two ranks that end with different numbers of
-    // messages, which would wait for ever.
+    // Would catch overheads that are counted as computation, messages that nobody replaces, and two ranks that end with
+    // different numbers of messages, which would wait for ever.
     let comb = |keys: &str| format!("{{ kind = \"comb-polling\", message_size = \"100 B\", queue = 1, {keys} }}");
     // Overheads that are latency take no processor: all of the time is computation, whatever flows.
     let found = rows_of(2, &comb(r#"intervals = ["1 us", "5 us"], work = "1 ms""#), IDEAL);
@@ -192,8 +196,8 @@ fn tree(benchmark: &str, carrier: &str, rest: &str) -> String {
 
 #[test]
 fn who_carries_an_operation_out_is_chosen() {
-    // Would catch a carrier that is not listened to, an operation that is counted with the barriers before it, and a benchmark without operations
-    // that takes one.
+    // Would catch a carrier that is not listened to, an operation that is counted with the barriers before it, and a
+    // benchmark without operations that takes one.
     for kind in ["bcast", "allreduce", "alltoall", "allgather"] {
         let benchmark = format!("{{ kind = \"{kind}\", sizes = [\"0 B\", \"64 B\", \"1 KiB\"], repetitions = 2 }}");
         let time = |carrier: &str| {

@@ -142,8 +142,8 @@ const SEARCHES: &[Search] = &[
 
 #[test]
 fn adaptive_routing_carries_transpose_beyond_the_bound_of_dimension_order() {
-    // Dimension order turns all packets at the diagonal: 1/7 on a mesh and 2/7 on a torus of 8 x 8, whatever the router. Would
-    // catch adaptive channels that are never taken, or an escape that everyone waits for.
+    // Dimension order turns all packets at the diagonal: 1/7 on a mesh and 2/7 on a torus of 8 x 8, whatever the
+    // router. Would catch adaptive channels that are never taken, or an escape that everyone waits for.
     for (topology, bound, load) in [(MESH, 1.0 / 7.0, 0.19), (TORUS, 2.0 / 7.0, 0.36)] {
         for router in [OUTPUT, r#"kind = "input-output-queued", buffer = "16 packets", speedup = 2"#] {
             let accepted = |routing: &str| {
@@ -222,8 +222,8 @@ fn the_search_finds_where_head_of_line_blocking_saturates() {
 
 #[test]
 fn the_cost_of_a_run_is_that_of_its_mean_path() {
-    // Would catch the longest path in the place of the mean one, weights of nodes that are left out, and messages of several
-    // packets counted as one. The slot of a message of one packet is 204.8 ns.
+    // Would catch the longest path in the place of the mean one, weights of nodes that are left out, and messages of
+    // several packets counted as one. The slot of a message of one packet is 204.8 ns.
     let matrix = Matrix::new("cost", &[(0, 1, 1.0), (9, 12, 0.25)]);
     let cases = [
         (TORUS, "", r#""uniform""#.to_owned(), 64.0),
@@ -247,9 +247,10 @@ fn the_cost_of_a_run_is_that_of_its_mean_path() {
 
 #[test]
 fn the_work_of_open_traffic_is_known_below_and_past_saturation() {
-    // Within 3 % below saturation; past it within 30 %, since routers carry less than their channels could. Would catch a warm-up past saturation
-    // that is taken for one below it, traffic that is refused and counted as if it were carried, copies that are counted once for each
-    // destination on the trunk that they share, and FIFOs that are taken for queues without blocking.
+    // Within 3 % below saturation; past it within 30 %, since routers carry less than their channels could. Would catch
+    // a warm-up past saturation that is taken for one below it, traffic that is refused and counted as if it were
+    // carried, copies that are counted once for each destination on the trunk that they share, and FIFOs that are taken
+    // for queues without blocking.
     let minimal = r#"routing = { kind = "minimal" }"#;
     let dragonfly = r#"{ kind = "dragonfly", h = 2 }"#;
     let multicasts = r#"kind = "collective", operation = "multicast", fanout = { mean = 8, law = "fixed" }, collectives = "hardware", load = 0.02"#;

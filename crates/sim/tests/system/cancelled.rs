@@ -6,7 +6,8 @@ use sim::{Experiment, PointError, Progress, RunError, RunOptions, check_point, r
 
 #[test]
 fn a_proof_that_is_cancelled_has_no_verdict_and_is_made_anew() {
-    // Would catch a set-up of minutes that only its end cancels, and a proof that is taken for found because it was begun.
+    // Would catch a set-up of minutes that only its end cancels, and a proof that is taken for found because it was
+    // begun.
     let text = r#"
         topology = { kind = "torus", dims = [4, 4] }
         link = { bandwidth = "10 Gb/s", delay = "20 ns" }

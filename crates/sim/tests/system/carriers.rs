@@ -29,9 +29,10 @@ const SLOW: &str = r#"collectives = { send_overhead = "5 us", receive_overhead =
 
 #[test]
 fn an_interface_takes_its_time_for_each_message_and_the_rank_for_the_operation() {
-    // Would catch overheads of the rank for each message, work of an interface that goes on at the same time, and a begin or an end that is
-    // paid by who gives or gets nothing. A linear broadcast: the root hands over in 1000 ns; its interface sends 15 messages, 5 us each; a
-    // wire later each is taken in 3 us, and the rank notified in 700 ns. By software the same with the rank's overheads: as latency, at once.
+    // Would catch overheads of the rank for each message, work of an interface that goes on at the same time, and a
+    // begin or an end that is paid by who gives or gets nothing. A linear broadcast: the root hands over in 1000 ns;
+    // its interface sends 15 messages, 5 us each; a wire later each is taken in 3 us, and the rank notified in 700 ns.
+    // By software the same with the rank's overheads: as latency, at once.
     let linear = r#"operation = "broadcast", algorithm = "linear", size = "256 B""#;
     let (software, nic) = (ends(&network(linear, "software", "", "")), ends(&network(linear, "nic", SLOW, "")));
     assert_eq!(ends(&network(linear, "", "", "")), software);
@@ -55,8 +56,8 @@ fn an_interface_takes_its_time_for_each_message_and_the_rank_for_the_operation()
 
 #[test]
 fn an_interface_combines_what_comes() {
-    // Would catch bytes that are combined for free, or by the rank's processor. A linear reduction at the root: 15 messages come, 3 us each;
-    // each of 256 B, all combined at the end at 2 ns a byte.
+    // Would catch bytes that are combined for free, or by the rank's processor. A linear reduction at the root: 15
+    // messages come, 3 us each; each of 256 B, all combined at the end at 2 ns a byte.
     let linear = r#"operation = "reduce", algorithm = "linear", size = "256 B""#;
     let free = SLOW.replace("2 ns", "0 ns");
     let (combined, free) = (ends(&network(linear, "nic", SLOW, "")), ends(&network(linear, "nic", &free, "")));
@@ -66,8 +67,8 @@ fn an_interface_combines_what_comes() {
 
 #[test]
 fn a_daemon_on_one_host_delays_a_broadcast_by_software_only() {
-    // Would catch messages that a processor forwards although switches or interfaces do, and noise that nobody feels. Rank 8 forwards to 12,
-    // 10 and 9, and has a daemon for the first 200 us.
+    // Would catch messages that a processor forwards although switches or interfaces do, and noise that nobody feels.
+    // Rank 8 forwards to 12, 10 and 9, and has a daemon for the first 200 us.
     let operation = r#"operation = "broadcast", size = "256 B", algorithm = "auto", iterations = 1"#;
     let occupied = r#"occupies = true, progress = "calls""#;
     let noise = r#"node = { noise = { period = "1 ms", duration = "200 us", phase = "aligned", nodes = "8" } }"#;
@@ -86,8 +87,9 @@ fn a_daemon_on_one_host_delays_a_broadcast_by_software_only() {
 
 #[test]
 fn interfaces_work_while_processors_compute() {
-    // Would catch messages of an operation that wait for the processor of their rank. While the operation is under way, ranks compute 1 ms;
-    // with a library that works in calls only, software cannot go on before that, and an interface can.
+    // Would catch messages of an operation that wait for the processor of their rank. While the operation is under way,
+    // ranks compute 1 ms; with a library that works in calls only, software cannot go on before that, and an interface
+    // can.
     let operation =
         r#"operation = "allreduce", size = "64 B", algorithm = "recursive-doubling", compute = "1 ms", overlap = true"#;
     let occupied = r#"occupies = true, progress = "calls""#;
@@ -99,8 +101,9 @@ fn interfaces_work_while_processors_compute() {
 
 #[test]
 fn every_operation_ends_the_same_for_any_threads() {
-    // Would catch an operation that stands still on interfaces, by algorithms with several messages at once, with messages that ask first,
-    // with credits and on nodes of two ranks, and an order of an interface's work that depends on partitions.
+    // Would catch an operation that stands still on interfaces, by algorithms with several messages at once, with
+    // messages that ask first, with credits and on nodes of two ranks, and an order of an interface's work that depends
+    // on partitions.
     let operations = [
         "broadcast",
         "reduce",
@@ -133,7 +136,8 @@ fn every_operation_ends_the_same_for_any_threads() {
 
 #[test]
 fn hardware_is_what_in_switch_is() {
-    // Would catch an operation that the switches serve and messages carry out, and one that they do not serve and that is refused.
+    // Would catch an operation that the switches serve and messages carry out, and one that they do not serve and that
+    // is refused.
     for operation in ["broadcast", "reduce", "allreduce", "allgather", "reduce-scatter", "barrier"] {
         let named = network(&format!(r#"operation = "{operation}", algorithm = "in-switch""#), "", "", "");
         let chosen = network(&format!(r#"operation = "{operation}""#), "hardware", "", "");

@@ -37,8 +37,8 @@ fn refusal(text: &str) -> (String, String) {
 
 #[test]
 fn a_run_that_the_clock_does_not_hold_is_refused() {
-    // Would catch a clock that wraps at 2^64 ticks: false saturation, false deadlocks, and volumes that seem to arrive sooner than
-    // their links can take them.
+    // Would catch a clock that wraps at 2^64 ticks: false saturation, false deadlocks, and volumes that seem to arrive
+    // sooner than their links can take them.
     let program = ProgramFile::goal("too-slow", &sends(9, 1_073_741_824));
     let refused = [
         (traffic(r#"injection = "poisson", load = 1e-11"#, ""), "workload.load"),
@@ -114,7 +114,8 @@ fn ranks(topology: &str, program: &ProgramFile, bandwidth: &str) -> String {
     )
 }
 
-/// An exchange on a mesh whose links between routers are a hundred times slower than those of nodes, in packets of 1000 s.
+/// An exchange on a mesh whose links between routers are a hundred times slower than those of nodes, in packets of 1000
+/// s.
 fn behind_slow_links(dims: &str, volume: &str) -> String {
     format!(
         r#"
@@ -137,8 +138,8 @@ fn ends_by_the_clock(found: &Result<PointResult, RunError>) -> bool {
 
 #[test]
 fn a_run_that_turns_out_too_long_ends_with_an_error() {
-    // What is beyond the clock is not always known beforehand. Would catch a run that wraps, or that goes on for ever; phases that each
-    // have a clock of their own; and processors whose work, accepted at once, ends beyond 64 bits.
+    // What is beyond the clock is not always known beforehand. Would catch a run that wraps, or that goes on for ever;
+    // phases that each have a clock of their own; and processors whose work, accepted at once, ends beyond 64 bits.
     let queue = ProgramFile::goal("calculations-at-once", &calculations(20_000, false));
     let too_long = ProgramFile::goal("calculations-too-long", &calculations(9_001, true));
     let fits = ProgramFile::goal("calculations", &calculations(8_990, true));

@@ -1,4 +1,5 @@
-//! Collective operations of ranks on whole systems: times to the picosecond, lower bounds, several ranks a node, and errors.
+//! Collective operations of ranks on whole systems: times to the picosecond, lower bounds, several ranks a node, and
+//! errors.
 
 use crate::common::{build, digest, digest_of, result};
 use fabric::Grain;
@@ -44,8 +45,8 @@ fn times(point: &PointResult) -> [f64; 4] {
 
 #[test]
 fn operations_take_the_time_of_their_rounds() {
-    // Would catch a round more or less, a message of another size, an overhead that is left out, and a mean that is none. No two
-    // messages meet: each round is a permutation.
+    // Would catch a round more or less, a message of another size, an overhead that is left out, and a mean that is
+    // none. No two messages meet: each round is a permutation.
     let cases = [
         (8, "operation = \"allreduce\", algorithm = \"recursive-doubling\", size = \"300 B\"", 3.0 * (MESSAGE + 600.0)),
         (8, "operation = \"allreduce\", algorithm = \"rabenseifner\", size = \"800 B\"", 6.0 * MESSAGE + 2.0 * 1400.0),
@@ -142,8 +143,8 @@ fn groups_carry_their_operations_out_at_once() {
 
 #[test]
 fn hierarchical_operations_cross_the_network_between_leaders_only() {
-    // Would catch a leader on another node, and ranks of one node that send over the network: two nodes exchange what one rank of
-    // each has, between two stages within nodes.
+    // Would catch a leader on another node, and ranks of one node that send over the network: two nodes exchange what
+    // one rank of each has, between two stages within nodes.
     let program = "operation = \"allreduce\", algorithm = \"hierarchical\", size = \"400 B\"";
     let placement = |strategy| format!("placement = {{ strategy = \"{strategy}\", processes_per_node = 4 }}");
     let within = 1009.0 + 503.0;

@@ -46,8 +46,8 @@ pub fn build_by_default(text: &str) -> Result<System, SystemError> {
     System::build(&experiment.points()[0].spec, &base())
 }
 
-/// Writes the parameters that these tests' expectations are worked out for where their texts leave them out: packets of 256 B,
-/// routers with a delay of 90 ns, and buffers that do not depend on the links.
+/// Writes the parameters that these tests' expectations are worked out for where their texts leave them out: packets of
+/// 256 B, routers with a delay of 90 ns, and buffers that do not depend on the links.
 fn fix(spec: &mut ExperimentSpec) {
     let jobs = spec.jobs.iter_mut().map(|job| &mut job.workload);
     for workload in spec.workload.iter_mut().chain(jobs) {
@@ -165,7 +165,8 @@ pub fn mean_distance(system: &System) -> f64 {
 }
 
 /// What packets take on average that meet no others, through a mean number of routers: linear in it where all wires are
-/// alike, and less than that if those between routers are the slowest. Of a message that ends in a short packet, none is faster than that one.
+/// alike, and less than that if those between routers are the slowest. Of a message that ends in a short packet, none
+/// is faster than that one.
 pub fn idle_ns(system: &System, routers: f64) -> f64 {
     let ns = |ticks| system.picoseconds(ticks) as f64 / 1e3;
     let one = system.zero_load_latency(1);

@@ -45,8 +45,8 @@ fn routers() -> Vec<String> {
 
 #[test]
 fn one_path_carries_what_the_bound_says_under_every_credit_rule() {
-    // Packets hold a credit for 2 * 37 + 50 ns with credits that return at the head, so that k packets carry k * 20.48 / 124.
-    // Would catch a time that is left out of the round trip, or one that a rule does not have.
+    // Packets hold a credit for 2 * 37 + 50 ns with credits that return at the head, so that k packets carry k * 20.48
+    // / 124. Would catch a time that is left out of the round trip, or one that a rule does not have.
     let pair = Matrix::pair("credits", 0, 3);
     let least = analysis_and_run(&chain(r#"kind = "input-queued", buffer = "2 packets""#, "", &pair.pattern())).0;
     assert!((least.throughput_bound - 2.0 * 20.48 / 124.0).abs() < 1e-9 && least.credit_limited, "{least:?}");
@@ -59,7 +59,8 @@ fn one_path_carries_what_the_bound_says_under_every_credit_rule() {
 
 #[test]
 fn channels_of_different_speed_and_several_virtual_channels_are_as_exact() {
-    // Would catch a round trip of the wrong class, and virtual channels that are not counted. The way in at another speed than the way on.
+    // Would catch a round trip of the wrong class, and virtual channels that are not counted. The way in at another
+    // speed than the way on.
     let pair = Matrix::pair("credits-mixed", 0, 3);
     for links in [
         r#", dim0 = { bandwidth = "800 Gb/s" }"#,
@@ -83,8 +84,8 @@ fn channels_of_different_speed_and_several_virtual_channels_are_as_exact() {
 
 #[test]
 fn each_class_of_channels_has_a_depth_of_its_own() {
-    // Packets hold a credit for 2 * 37 + 50 ns, as above. Would catch a depth that goes to another class, in the run or in the
-    // bound: of 2 and 9 packets the shallow class alone binds, whichever it is.
+    // Packets hold a credit for 2 * 37 + 50 ns, as above. Would catch a depth that goes to another class, in the run or
+    // in the bound: of 2 and 9 packets the shallow class alone binds, whichever it is.
     let pair = Matrix::pair("credits-classes", 0, 3);
     let kinds = routers().into_iter().filter(|keys| keys.contains("head") && keys.contains("3500 B"));
     let cases =
@@ -145,8 +146,8 @@ fn stays_below_the_bound(((topology, routing), router, message): &Uniform) {
 
 #[test]
 fn no_traffic_exceeds_the_bound() {
-    // Would catch a bound that counts too few virtual channels or crosspoints: a true bound is never exceeded. A third of the
-    // cases: no number of networks, routers, depths or lengths has that factor, so that each meets all others.
+    // Would catch a bound that counts too few virtual channels or crosspoints: a true bound is never exceeded. A third
+    // of the cases: no number of networks, routers, depths or lengths has that factor, so that each meets all others.
     uniform_cases().par_iter().step_by(3).for_each(stays_below_the_bound);
 }
 

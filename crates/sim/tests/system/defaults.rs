@@ -1,4 +1,5 @@
-//! What an experiment that leaves out router and packet gets: links that carry what they can, at any bandwidth and length.
+//! What an experiment that leaves out router and packet gets: links that carry what they can, at any bandwidth and
+//! length.
 
 use rayon::prelude::*;
 use sim::{RunOptions, analyze, run};

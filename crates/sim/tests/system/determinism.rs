@@ -65,8 +65,9 @@ fn case(names: [&str; 4], topology: &str, rest: &str) -> (String, String) {
     (names.join(" | "), text)
 }
 
-/// Every topology with every kind of router and every routing made for it, under workloads in turn; then every variation
-/// of a router under every workload. Routings that came later follow, so that they change no other's workload.
+/// Every topology with every kind of router and every routing made for it, under workloads in turn; then every
+/// variation of a router under every workload. Routings that came later follow, so that they change no other's
+/// workload.
 fn cases() -> Vec<(String, String)> {
     let mut cases = Vec::new();
     let mut workloads = WORKLOADS.iter().cycle();
@@ -114,7 +115,8 @@ fn cases() -> Vec<(String, String)> {
     cases
 }
 
-/// Messages and time series are measured: of messages of several packets, in order and out of order, and of single packets.
+/// Messages and time series are measured: of messages of several packets, in order and out of order, and of single
+/// packets.
 fn measured() -> Vec<(String, String)> {
     let keys = "measure = { messages = true, series = \"1500 ns\", ";
     let routers = ROUTERS.iter().zip(TOPOLOGIES.iter().skip(1)).zip(WORKLOADS.iter().cycle().skip(2));
@@ -204,8 +206,9 @@ impl Golden {
 
     /// The line of the golden file: what was found and, in brackets, what is expected.
     ///
-    /// Below saturation the accepted load is the offered one; the mean number of routers is that of the pattern's pairs on
-    /// shortest paths (for up*/down* at least); the mean latency is above that of the same paths without other packets.
+    /// Below saturation the accepted load is the offered one; the mean number of routers is that of the pattern's pairs
+    /// on shortest paths (for up*/down* at least); the mean latency is above that of the same paths without other
+    /// packets.
     fn line(&self) -> String {
         let Self { name, found, hops, idle, .. } = self;
         // As in the text of a result, to the last digit.
@@ -224,8 +227,8 @@ impl Golden {
         )
     }
 
-    /// What messages and time series say, of cases that have them: the mean slowdown is that of the mean latency over the idle one, if
-    /// all messages are alike; the series adds up to what all packets of the run are.
+    /// What messages and time series say, of cases that have them: the mean slowdown is that of the mean latency over
+    /// the idle one, if all messages are alike; the series adds up to what all packets of the run are.
     fn measured(&self) -> String {
         let (Some(messages), Some(series)) = (&self.found.messages, &self.found.series) else { return String::new() };
         let own = &messages.figures;
@@ -263,8 +266,9 @@ const HEAD: &str = "\
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
-    // Would catch an order that depends on memory or on threads, a window longer than a channel's delay, a stream that is
-    // shared. The divisions take turns, so that each has every topology, router and workload; all of them: the test below.
+    // Would catch an order that depends on memory or on threads, a window longer than a channel's delay, a stream that
+    // is shared. The divisions take turns, so that each has every topology, router and workload; all of them: the test
+    // below.
     let turn = |index: usize| (index + index / DIVISIONS.len()) % DIVISIONS.len();
     GOLDEN.par_iter().enumerate().for_each(|(index, golden)| golden.check_division(DIVISIONS[turn(index)]));
 }

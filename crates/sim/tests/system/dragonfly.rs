@@ -8,8 +8,8 @@ use crate::common::{build, digest, digest_of, result};
 
 const ROUTINGS: [&str; 6] = ["minimal", "valiant-group", "valiant-node", "ugal-l", "ugal-g", "par"];
 
-/// The paper's machine (Prisacari et al., section IV-A): 40 Gb/s, 4 KiB a port, direction and virtual channel, messages of
-/// one 64-byte flit. What it leaves open is as in `papers/`.
+/// The paper's machine (Prisacari et al., section IV-A): 40 Gb/s, 4 KiB a port, direction and virtual channel, messages
+/// of one 64-byte flit. What it leaves open is as in `papers/`.
 fn experiment(h: u32, routing: &str, workload: &str, measure: &str) -> String {
     format!(
         r#"
@@ -54,8 +54,8 @@ fn accepted(h: u32, routing: &str, pattern: &str) -> f64 {
 
 #[test]
 fn choosing_routings_are_as_good_as_the_better_of_the_two() {
-    // Within 10 % of minimal on uniform and of valiant-node on adversarial traffic. Would catch a queue that is read from
-    // the wrong port, a cost without the length, a snapshot that is never taken.
+    // Within 10 % of minimal on uniform and of valiant-node on adversarial traffic. Would catch a queue that is read
+    // from the wrong port, a cost without the length, a snapshot that is never taken.
     let uniform = accepted(2, r#"kind = "minimal""#, r#""uniform""#);
     let adverse = r#"{ kind = "adversarial", offset = 3 }"#;
     let adversarial = accepted(2, r#"kind = "valiant-node""#, adverse);
@@ -81,8 +81,8 @@ const ACROSS: [&str; 2] = [r#""bit-complement""#, r#"{ kind = "shift", groups = 
 
 #[test]
 fn just_below_the_exact_bound_all_is_carried_and_just_above_it_is_not() {
-    // Every source gets 90 % of the bound, and no more than the bound. Would catch a router that loses throughput, and an exact
-    // model of another machine.
+    // Every source gets 90 % of the bound, and no more than the bound. Would catch a router that loses throughput, and
+    // an exact model of another machine.
     ACROSS.par_iter().for_each(|pattern| {
         let bound = analyze(&across_groups(pattern, 1.0, "")).unwrap().throughput_bound;
         let at = |load: f64| run(&across_groups(pattern, load, ""), &RunOptions::default()).unwrap();
@@ -122,8 +122,8 @@ fn random_groups_break_the_symmetry_that_binds() {
 
 #[test]
 fn an_exchange_ends_when_all_has_arrived_and_conserves_its_volume() {
-    // 72 tasks in a grid of 3x4x6 send 4 KiB to each of two neighbours in each dimension. Would catch a phase that is left
-    // out, a packet that is not sent, a barrier that is not waited for.
+    // 72 tasks in a grid of 3x4x6 send 4 KiB to each of two neighbours in each dimension. Would catch a phase that is
+    // left out, a packet that is not sent, a barrier that is not waited for.
     for threads in [1, 3] {
         let text = experiment(2, r#"kind = "minimal""#, r#"kind = "exchange", volume = "4 KiB""#, "");
         let found = crate::common::run_on(&text, threads).unwrap();
@@ -178,7 +178,8 @@ fn exchanges_that_make_no_sense_are_refused_at_their_key() {
 
 #[test]
 fn snapshots_come_when_the_file_says() {
-    // Would catch a period that is rounded up to a tick of other times: on one of 100 ns, periods of 101, 150 and 200 ns were the same.
+    // Would catch a period that is rounded up to a tick of other times: on one of 100 ns, periods of 101, 150 and 200
+    // ns were the same.
     let text = |refresh: u64| {
         format!(
             r#"

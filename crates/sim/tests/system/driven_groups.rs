@@ -1,4 +1,5 @@
-//! Applications whose multicasts and reductions switches carry out, message-driven: closed forms, programs that do the same, random graphs.
+//! Applications whose multicasts and reductions switches carry out, message-driven: closed forms, programs that do the
+//! same, random graphs.
 
 use fabric::Grain;
 use proptest::prelude::*;
@@ -12,7 +13,8 @@ fn of_all(kind: &str, bytes: u64, tasks: u32) -> String {
     format!("{kind},0,{bytes}{members}\n")
 }
 
-/// An application on a switch of whose times all are multiples of 100 ns: 200 B take 200 ns, a channel and the switch 100 ns each.
+/// An application on a switch of whose times all are multiples of 100 ns: 200 B take 200 ns, a channel and the switch
+/// 100 ns each.
 fn on_switch(graph: &str, ports: u32, rest: &str) -> PointResult {
     result(&format!(
         "topology = {{ kind = \"single-switch\", ports = {ports} }}\nrouter = {{ kind = \"output-queued\", delay = \"100 ns\" }}\n\
@@ -30,8 +32,9 @@ fn groups(closed: &ClosedResult) -> (u32, u32, u32) {
 
 #[test]
 fn a_multicast_takes_its_senders_link_once() {
-    // Would catch a copy for each node on the sender's link, a member that gets nothing, or a step that waits for another. From one node to
-    // five others, 1000 B in three steps: what a task sends that receives nothing it sends at once.
+    // Would catch a copy for each node on the sender's link, a member that gets nothing, or a step that waits for
+    // another. From one node to five others, 1000 B in three steps: what a task sends that receives nothing it sends at
+    // once.
     let graph = Held::new("one-to-all", &of_all("multicast", 1000, 6));
     let time = |collectives: &str| {
         let rest = format!("execution = \"message-driven\", iterations = 3, time_per_load = \"0 ns\"{collectives}");
@@ -51,8 +54,9 @@ fn a_multicast_takes_its_senders_link_once() {
 
 #[test]
 fn computation_goes_on_while_a_multicast_is_under_way() {
-    // Would catch a member that computes before it has what it needs, a root that waits for its members, and an operation that blocks its
-    // rank: the root computes for 700 ns, and then its members, whose next step's data are there by then.
+    // Would catch a member that computes before it has what it needs, a root that waits for its members, and an
+    // operation that blocks its rank: the root computes for 700 ns, and then its members, whose next step's data are
+    // there by then.
     let graph = Held::new("computing", &of_all("multicast", 200, 4));
     let rest = "execution = \"message-driven\", iterations = 4, time_per_load = \"700 ns\", collectives = \"hardware\"";
     let closed = on_switch(&graph.display().to_string(), 4, rest).closed.unwrap();
@@ -79,8 +83,9 @@ const DRIVEN: &str = r#"kind = "application", execution = "message-driven", time
 
 #[test]
 fn what_tasks_do_takes_as_long_as_what_a_program_does() {
-    // Would catch an operation of another size or root than the group's, a contribution that waits for others, and one that is paid twice. The
-    // closed forms of programs' operations then hold for groups too: of one segment and of six, with one combine unit and with three.
+    // Would catch an operation of another size or root than the group's, a contribution that waits for others, and one
+    // that is paid twice. The closed forms of programs' operations then hold for groups too: of one segment and of six,
+    // with one combine unit and with three.
     let units = r#"in_switch = { combine = { kind = "word-serial", units = 3 } }"#;
     for (topology, more) in [(r#"kind = "fat-tree", k = 4, n = 2"#, ""), (r#"kind = "fat-tree", k = 2, n = 4"#, units)]
     {
@@ -104,8 +109,9 @@ fn what_tasks_do_takes_as_long_as_what_a_program_does() {
 
 #[test]
 fn generated_applications_are_carried_out_right_on_every_network() {
-    // Would catch trees or units that an application's groups break, contributions that are lost, steps that are taken for one another, and
-    // results that depend on threads or partitions. Windows of two packets; elements that are computed again.
+    // Would catch trees or units that an application's groups break, contributions that are lost, steps that are taken
+    // for one another, and results that depend on threads or partitions. Windows of two packets; elements that are
+    // computed again.
     let cases = [
         (r#"kind = "torus", dims = [4, 3]"#, "namd:3x3x3,multicast=true,patch_load=0.3"),
         (
@@ -184,8 +190,9 @@ proptest! {
         (iterations, window, load, limit) in (1_u32..4, 1_u32..4, 0_u32..3, 0_u32..4),
         (outstanding, segment) in (1_u32..3, 32_u32..300),
     ) {
-        // Would catch groups that wait for one another in a cycle, a member that posts operations in another order than others, a root without
-        // tasks of its group on its rank, and a table that is full for some. Two or three tasks on a node, computing or not.
+        // Would catch groups that wait for one another in a cycle, a member that posts operations in another order than
+        // others, a root without tasks of its group on its rank, and a table that is full for some. Two or three tasks
+        // on a node, computing or not.
         let topology = [
             r#"kind = "fat-tree", k = 2, n = 3"#,
             r#"kind = "torus", dims = [3, 3]"#,
@@ -222,8 +229,9 @@ proptest! {
 
 #[test]
 fn groups_without_room_in_tables_send_messages() {
-    // Would catch a group that is carried out by nobody or by both, and one that is served although there is no room. Two ranks of a program take
-    // the one entry of the switch's table: an application beside them is that of messages to the picosecond; alone it has room for one.
+    // Would catch a group that is carried out by nobody or by both, and one that is served although there is no room.
+    // Two ranks of a program take the one entry of the switch's table: an application beside them is that of messages
+    // to the picosecond; alone it has room for one.
     let list = of_all("multicast", 700, 6) + &of_all("reduction", 300, 6) + "multicast,3,900,1,2\n2,4,100\n";
     let graph = Held::new("overflow", &list);
     let application = |collectives: &str| {

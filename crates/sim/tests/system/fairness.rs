@@ -65,9 +65,10 @@ fn an_arbiter_by_age_divides_a_parking_lot_evenly() {
 
 #[test]
 fn shared_buffers_divide_a_parking_lot_by_what_is_reserved() {
-    // Would catch a memory that admits from an input before its turn, and a rule between classes that decides between inputs. Packets are
-    // admitted in the order in which they have come, and each input that is backlogged always has its reserved buffer full or on the
-    // way: by Little's law inputs get shares in proportion to their buffers. A small memory is full early.
+    // Would catch a memory that admits from an input before its turn, and a rule between classes that decides between
+    // inputs. Packets are admitted in the order in which they have come, and each input that is backlogged always has
+    // its reserved buffer full or on the way: by Little's law inputs get shares in proportion to their buffers. A small
+    // memory is full early.
     const MEMORY: &str = r#"kind = "shared-buffer", memory = "64 packets""#;
     for arbitration in ["round-robin", "oldest-first", "groups-first"] {
         check(&format!(r#"{MEMORY}, arbitration = "{arbitration}""#), LOCALLY_FAIR, 0.002);
@@ -77,8 +78,8 @@ fn shared_buffers_divide_a_parking_lot_by_what_is_reserved() {
     check(&format!(r#"{MEMORY}, buffer = {{ injection = "8 packets", dim0 = "16 packets" }}"#), expected, 0.002);
 }
 
-/// Of a row of six nodes, the first of which multicasts to the last by a tree at a load while four others send to it as fast as they can: what
-/// the tree and each of the four get of the last channel.
+/// Of a row of six nodes, the first of which multicasts to the last by a tree at a load while four others send to it as
+/// fast as they can: what the tree and each of the four get of the last channel.
 fn beside_a_tree(router: &str, load: f64) -> (f64, [f64; 4]) {
     let matrix = lot(&format!("{router}tree"));
     let text = format!(
@@ -108,8 +109,9 @@ fn beside_a_tree(router: &str, load: f64) -> (f64, [f64; 4]) {
 
 #[test]
 fn packets_of_groups_that_go_first_get_all_that_they_ask_for_and_leave_the_rest() {
-    // Would catch a packet of a group that is taken for another one, and a rest that is not used. A tree with a load of 0.7 gets it, however
-    // many others ask; in turn with them it gets no more than a half, the share of one of two queues.
+    // Would catch a packet of a group that is taken for another one, and a rest that is not used. A tree with a load of
+    // 0.7 gets it, however many others ask; in turn with them it gets no more than a half, the share of one of two
+    // queues.
     for kind in ARBITRATED.into_iter().chain(["shared-buffer"]) {
         let keys = |rule: &str| {
             let memory = if kind == "shared-buffer" { r#", memory = "64 packets""# } else { "" };

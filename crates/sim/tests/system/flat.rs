@@ -1,4 +1,5 @@
-//! The flat network on whole systems: closed forms to the picosecond, the same bytes for any number of threads, and what is refused.
+//! The flat network on whole systems: closed forms to the picosecond, the same bytes for any number of threads, and
+//! what is refused.
 
 use std::path::Path;
 
@@ -25,8 +26,8 @@ fn time(point: &PointResult) -> Option<f64> {
 
 #[test]
 fn messages_take_their_closed_forms() {
-    // Would catch a delay that is charged twice, a link that carries two messages at once, a receiver that is a bottleneck, and times that
-    // are rounded to a tick. 63 ranks send 1000 B to one.
+    // Would catch a delay that is charged twice, a link that carries two messages at once, a receiver that is a
+    // bottleneck, and times that are rounded to a tick. 63 ranks send 1000 B to one.
     let one = result(&experiment(r#"{ kind = "incast", message_size = "1000 B" }"#, NIC));
     assert_eq!(time(&one), Some(1009.0 + 1000.0 + 700.0 + 503.0));
     // Each rank of a row of 8 sends 7 messages at once, and so in a column.
@@ -40,8 +41,9 @@ fn messages_take_their_closed_forms() {
 
 #[test]
 fn collective_operations_end_when_loggopsim_says() {
-    // Would catch any term of LogGP that is charged twice, late or not at all, and an algorithm with another schedule. LogGOPSim's own ends
-    // with L 2500, o 1500, g 1000, G 6, O 0 (ns): rounds of L + 2 o + (s - 1) G, as it charges no gap per byte at the receiver.
+    // Would catch any term of LogGP that is charged twice, late or not at all, and an algorithm with another schedule.
+    // LogGOPSim's own ends with L 2500, o 1500, g 1000, G 6, O 0 (ns): rounds of L + 2 o + (s - 1) G, as it charges no
+    // gap per byte at the receiver.
     let end = |ranks: u32, operation: &str, algorithm: &str, size: &str| {
         let text = format!(
             r#"
@@ -80,8 +82,8 @@ fn a_rendezvous_takes_three_flights() {
 
 #[test]
 fn a_gap_at_the_receiver_limits_an_incast() {
-    // Would catch a gap that is charged in parallel: 63 messages of which each keeps the interface of the receiver for 5 us, the first of
-    // which comes when it would without gaps.
+    // Would catch a gap that is charged in parallel: 63 messages of which each keeps the interface of the receiver for
+    // 5 us, the first of which comes when it would without gaps.
     let nic = r#"nic = { kind = "loggp", send_overhead = "1 us", receive_overhead = "500 ns", receive_gap = "5 us" }"#;
     let point = result(&experiment(r#"{ kind = "incast", message_size = "1000 B" }"#, nic));
     assert_eq!(time(&point), Some(1000.0 + 1000.0 + 700.0 + 62.0 * 5000.0 + 500.0));
@@ -89,7 +91,8 @@ fn a_gap_at_the_receiver_limits_an_incast() {
 
 #[test]
 fn a_message_within_a_node_is_copied() {
-    // Would catch a memory that is not there on a flat network: two ranks of a node, 2000 B at 1 B/ns copied twice, with a latency.
+    // Would catch a memory that is not there on a flat network: two ranks of a node, 2000 B at 1 B/ns copied twice,
+    // with a latency.
     let memory = r#"
         nic = { send_overhead = "1009 ns", receive_overhead = "503 ns" }
         node = { memory = { bandwidth = "1 GB/s", latency = "37 ns" } }
@@ -101,8 +104,8 @@ fn a_message_within_a_node_is_copied() {
 
 #[test]
 fn no_operation_is_faster_than_its_bound() {
-    // Would catch a bound of another network, of two delays and a router, and one that has a node receive at the bandwidth of its link.
-    // Two ranks that exchange their vectors reach it.
+    // Would catch a bound of another network, of two delays and a router, and one that has a node receive at the
+    // bandwidth of its link. Two ranks that exchange their vectors reach it.
     let of = |nodes: &str, program: &str| {
         let point = result(&experiment(program, NIC).replace("nodes = 64", nodes));
         let measured = &point.closed.unwrap().program.unwrap().times.unwrap().measures[0];
@@ -132,8 +135,9 @@ fn ps(ns: f64) -> u64 {
 
 #[test]
 fn a_timeline_divides_the_time_into_links_delays_and_overheads() {
-    // Would catch a message that is taken to stay within its node, a link's time that counts for the delay, and messages that wait
-    // for others on the link. Rows of 8 ranks of which each sends 7 messages at once, twice: the last one waits for 6.
+    // Would catch a message that is taken to stay within its node, a link's time that counts for the delay, and
+    // messages that wait for others on the link. Rows of 8 ranks of which each sends 7 messages at once, twice: the
+    // last one waits for 6.
     let measure = |nic: &str| format!("{nic}\nmeasure = {{ timeline = true }}");
     let point = result(&experiment(r#"{ kind = "fft", dims = [8, 8], message_size = "1001 B" }"#, &measure(NIC)));
     let closed = point.closed.unwrap();
@@ -156,7 +160,8 @@ fn a_timeline_divides_the_time_into_links_delays_and_overheads() {
 
 #[test]
 fn a_timeline_of_interfaces_and_nodes_adds_up_for_any_threads() {
-    // Would catch a part of a message that is lost between threads, and time in interfaces and memories that is nobody's.
+    // Would catch a part of a message that is lost between threads, and time in interfaces and memories that is
+    // nobody's.
     for nic in [
         r#"nic = { kind = "loggp", send_overhead = "900 ns", receive_overhead = "1 us", gap = "2 us", gap_per_byte = "2 ns" }"#,
         r#"nic = { kind = "loggp", send_overhead = "900 ns", eager_limit = "1 KiB", dma = { bandwidth = "4 Gb/s", setup = "1 us" } }"#,
@@ -178,7 +183,8 @@ fn a_timeline_of_interfaces_and_nodes_adds_up_for_any_threads() {
 
 #[test]
 fn threads_change_nothing() {
-    // Would catch an order of arrivals or of memory that depends on the division, and a message that comes late to another thread.
+    // Would catch an order of arrivals or of memory that depends on the division, and a message that comes late to
+    // another thread.
     for (program, nic) in [
         (r#"{ kind = "incast", message_size = "300 B", messages = 5 }"#, NIC.to_owned()),
         (r#"{ kind = "halo-3d", iterations = 4, compute = "1 us" }"#, NIC.replace(" }", r#", eager_limit = "2 KiB" }"#)),

@@ -73,8 +73,8 @@ fn jobs_on_nodes_of_their_own_do_not_touch() {
 
 #[test]
 fn phases_take_what_the_fullest_node_sends_and_the_delay() {
-    // Would catch a phase that begins before the last has ended, volumes that go at once, and a receiver that is a bottleneck. Each of 16
-    // tasks sends 1000 B in each direction of a dimension of its grid, of sizes 4 and 4.
+    // Would catch a phase that begins before the last has ended, volumes that go at once, and a receiver that is a
+    // bottleneck. Each of 16 tasks sends 1000 B in each direction of a dimension of its grid, of sizes 4 and 4.
     let step = "{ kind = \"exchange\", dims = [4, 4], volume = \"1000 B\" }";
     let point = result(&format!("{NETWORK}workload = {step}"));
     let closed = point.closed.unwrap();
@@ -108,7 +108,8 @@ fn an_application_computes_and_then_communicates() {
 
 #[test]
 fn threads_change_nothing() {
-    // Would catch a turn on a link, or the end of a phase, that depends on the division: ranks, steps and a job behind them on shared nodes.
+    // Would catch a turn on a link, or the end of a phase, that depends on the division: ranks, steps and a job behind
+    // them on shared nodes.
     let ranks =
         |kind: &str| format!("{{ kind = \"program\", program = {{ kind = \"{kind}\", message_size = \"600 B\" }} }}");
     let all = [

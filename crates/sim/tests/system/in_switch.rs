@@ -1,4 +1,5 @@
-//! Collective operations that routers carry out: on every topology and router, against closed forms and against software.
+//! Collective operations that routers carry out: on every topology and router, against closed forms and against
+//! software.
 
 use fabric::Grain;
 use sim::LoadsKind;
@@ -26,8 +27,8 @@ const OPERATIONS: [&str; 6] = ["broadcast", "reduce", "allreduce", "barrier", "a
 
 #[test]
 fn every_operation_is_carried_out_right_on_every_network() {
-    // Would catch trees or units that an architecture or a topology breaks, ranks that wait for ever, contributions that are lost, and
-    // results that depend on threads. Windows of two packets; messages of five packets and a rest.
+    // Would catch trees or units that an architecture or a topology breaks, ranks that wait for ever, contributions
+    // that are lost, and results that depend on threads. Windows of two packets; messages of five packets and a rest.
     let networks = [
         (r#"kind = "fat-tree", k = 2, n = 3"#, "in_switch = { trees_per_group = 2, turn = \"top-switch\" }"),
         (
@@ -58,9 +59,10 @@ fn every_operation_is_carried_out_right_on_every_network() {
 
 #[test]
 fn a_barrier_takes_the_time_of_its_way_up_and_down() {
-    // Would catch a unit that is passed twice, a level of the tree too many, and overheads that are charged for each packet. On a 2-ary
-    // 2-tree: two routers up, two units, and back through both routers. A control packet of 64 B takes 51.2 ns on a link, and 3 cycles of 4 ns
-    // for its header and 8 for its words in a unit, for each of two packets; up again it is cut through, but for the units, which wait for its tail.
+    // Would catch a unit that is passed twice, a level of the tree too many, and overheads that are charged for each
+    // packet. On a 2-ary 2-tree: two routers up, two units, and back through both routers. A control packet of 64 B
+    // takes 51.2 ns on a link, and 3 cycles of 4 ns for its header and 8 for its words in a unit, for each of two
+    // packets; up again it is cut through, but for the units, which wait for its tail.
     let combine = "in_switch = { combine = { kind = \"word-serial\" } }";
     let text = network(
         r#"kind = "fat-tree", k = 2, n = 2"#,
@@ -84,8 +86,8 @@ fn sizes_of_control(text: &str) -> f64 {
 
 #[test]
 fn switches_beat_software_where_the_paper_says_so() {
-    // Would catch combine units that are slower than a tree of messages, and one unit that does not become a bottleneck on wide switches:
-    // figure 16. Reductions of one packet to a root on 64 nodes, with 8 and with 16 ports.
+    // Would catch combine units that are slower than a tree of messages, and one unit that does not become a bottleneck
+    // on wide switches: figure 16. Reductions of one packet to a root on 64 nodes, with 8 and with 16 ports.
     let time = |topology: &str, algorithm: &str, units: u32, size: &str| {
         let more = format!("in_switch = {{ combine = {{ kind = \"word-serial\", units = {units} }} }}");
         let program = format!(r#"operation = "reduce", algorithm = "{algorithm}", size = "{size}""#);
@@ -96,9 +98,10 @@ fn switches_beat_software_where_the_paper_says_so() {
         assert!(time(wide, "in-switch", 1, size) < time(wide, "binomial", 1, size), "{size}");
     }
     assert!(time(wide, "in-switch", 1, "8 B") < time(narrow, "in-switch", 1, "8 B"));
-    // A packet of 256 B takes 32 cycles, 128 ns, and 3 for its header, which a part that is handed over has not. One unit of a leaf switch combines eight, of the top switch seven, of the root's leaf switch
-    // the last one. Of five units, two have four of them each (or three, at the top), hand over, and the root of the units combines two; in the
-    // root's leaf switch the last packet passes a leaf unit and the root.
+    // A packet of 256 B takes 32 cycles, 128 ns, and 3 for its header, which a part that is handed over has not. One
+    // unit of a leaf switch combines eight, of the top switch seven, of the root's leaf switch the last one. Of five
+    // units, two have four of them each (or three, at the top), hand over, and the root of the units combines two; in
+    // the root's leaf switch the last packet passes a leaf unit and the root.
     let (one, five) = (time(wide, "in-switch", 1, "256 B"), time(wide, "in-switch", 5, "256 B"));
     let (unit, part, wire) = (140.0, 128.0, 4.0);
     let [by_one, by_five] =
@@ -108,10 +111,11 @@ fn switches_beat_software_where_the_paper_says_so() {
 
 #[test]
 fn packets_of_groups_that_go_first_wait_for_one_packet_at_a_channel() {
-    // Would catch an arbiter that takes a packet of a group for another one, and trees that share buffers with other traffic. Single
-    // packets are combined again and again beside random packets at a load of 0.85: up and down they pass the sender's link, a link up, one
-    // down and the receiver's link, and wait at each for what is being sent; at the sender's also for one that was there before. Who had
-    // the last result early, by up to two packets, begins as much earlier.
+    // Would catch an arbiter that takes a packet of a group for another one, and trees that share buffers with other
+    // traffic. Single packets are combined again and again beside random packets at a load of 0.85: up and down they
+    // pass the sender's link, a link up, one down and the receiver's link, and wait at each for what is being sent; at
+    // the sender's also for one that was there before. Who had the last result early, by up to two packets, begins as
+    // much earlier.
     let text = |arbitration: &str, load: f64| {
         let sum =
             r#"kind = "collective", operation = "allreduce", algorithm = "in-switch", size = "8 B", iterations = 200"#;
@@ -156,8 +160,9 @@ fn packets_of_groups_that_go_first_wait_for_one_packet_at_a_channel() {
 
 #[test]
 fn on_directed_trees_every_sender_has_a_tree_of_its_own() {
-    // Would catch packets that go by another member's tree, trees for members that send nothing, loads of other channels than those that
-    // they take, an arrival that is counted for another segment, and reductions on trees that lead one way only.
+    // Would catch packets that go by another member's tree, trees for members that send nothing, loads of other
+    // channels than those that they take, an arrival that is counted for another segment, and reductions on trees that
+    // lead one way only.
     let networks = [
         r#"kind = "fat-tree", k = 2, n = 3"#,
         r#"kind = "torus", dims = [4, 3]"#,
@@ -193,8 +198,9 @@ fn on_directed_trees_every_sender_has_a_tree_of_its_own() {
 
 #[test]
 fn directed_trees_without_room_in_tables_are_messages() {
-    // Would catch a tree a group that is counted where each sender has one, a group that has room for some of its trees only, and messages that
-    // take another time than those of software. Every router of the tree is on all trees of its members: eight in an allgather of eight.
+    // Would catch a tree a group that is counted where each sender has one, a group that has room for some of its trees
+    // only, and messages that take another time than those of software. Every router of the tree is on all trees of its
+    // members: eight in an allgather of eight.
     let program = |algorithm: &str| format!(r#"operation = "allgather", algorithm = "{algorithm}", size = "1 KiB""#);
     let topology = r#"kind = "fat-tree", k = 2, n = 3"#;
     let run = |algorithm: &str, keys: &str| {
@@ -219,8 +225,8 @@ fn directed_trees_without_room_in_tables_are_messages() {
 
 #[test]
 fn directed_trees_go_on_beside_other_jobs() {
-    // Would catch packets of one job that go by a tree of another's, groups that are numbered from 0 in every job, and results that depend on the
-    // division: two programs on directed trees that share every node, beside random packets.
+    // Would catch packets of one job that go by a tree of another's, groups that are numbered from 0 in every job, and
+    // results that depend on the division: two programs on directed trees that share every node, beside random packets.
     let job = |name: &str, operation: &str| {
         format!(
             r#"
@@ -278,8 +284,8 @@ fn what_goes_by_trees_only_is_exact_with_any_routing() {
 
 #[test]
 fn acknowledgements_are_no_throughput() {
-    // Would catch packets for 63 members that are counted as what the one member receives: a bandwidth above that of its link, expected
-    // loads above 1, and a series or a number of packets that has them.
+    // Would catch packets for 63 members that are counted as what the one member receives: a bandwidth above that of
+    // its link, expected loads above 1, and a series or a number of packets that has them.
     for operation in ["reduce", "reduce-scatter"] {
         let program = format!(r#"operation = "{operation}", algorithm = "in-switch", size = "64 KiB""#);
         let more = "in_switch = { combine = { kind = \"line-rate\", window = 4 } }\nmeasure = { series = \"1 us\" }";
@@ -305,9 +311,9 @@ fn acknowledgements_are_no_throughput() {
 
 #[test]
 fn channels_carry_what_the_analysis_expects_of_operations() {
-    // Would catch a wire of a tree that is left out or counted twice, a result that goes back to who does not get it, turns that are taken for one
-    // another, trees that share unevenly, and shares of another node than the one that sends most. Acknowledgements of what one member gets
-    // alone are not expected: they are packets of a byte.
+    // Would catch a wire of a tree that is left out or counted twice, a result that goes back to who does not get it,
+    // turns that are taken for one another, trees that share unevenly, and shares of another node than the one that
+    // sends most. Acknowledgements of what one member gets alone are not expected: they are packets of a byte.
     let networks = [
         (r#"kind = "fat-tree", k = 2, n = 3"#, "in_switch = { turn = \"top-switch\" }"),
         (r#"kind = "fat-tree", k = 2, n = 3"#, "in_switch = { trees_per_group = 2 }"),
@@ -340,7 +346,8 @@ fn channels_carry_what_the_analysis_expects_of_operations() {
 
 #[test]
 fn loads_of_an_allreduce_are_those_of_its_tree() {
-    // Each wire of the tree carries all bytes once a way, whatever the number of members: nothing else can. Would catch loads that grow with them.
+    // Each wire of the tree carries all bytes once a way, whatever the number of members: nothing else can. Would catch
+    // loads that grow with them.
     let program = r#"operation = "allreduce", algorithm = "in-switch", size = "1 KiB""#;
     let system = build(&network(r#"kind = "fat-tree", k = 4, n = 2"#, OUTPUT_QUEUED, program, "")).unwrap();
     let found = sim::analyze(&system).unwrap();
@@ -381,8 +388,9 @@ fn what_cannot_be_done_in_switches_is_refused() {
 
 #[test]
 fn what_operations_cost_is_known_before_the_run() {
-    // Exactly the packet-hops that are measured. Would catch operations that cost nothing, a tree's units or levels that are left out, calls
-    // that are counted once, and acknowledgements of results that one member gets: of 80 packets here, one each half window.
+    // Exactly the packet-hops that are measured. Would catch operations that cost nothing, a tree's units or levels
+    // that are left out, calls that are counted once, and acknowledgements of results that one member gets: of 80
+    // packets here, one each half window.
     let topologies = [r#"kind = "fat-tree", k = 4, n = 3"#, r#"kind = "torus", dims = [4, 4]"#];
     for topology in topologies {
         for operation in OPERATIONS {
@@ -398,8 +406,8 @@ fn what_operations_cost_is_known_before_the_run() {
 
 #[test]
 fn groups_that_only_copy_have_no_partial_sums() {
-    // Would catch memory that is reserved for what is never combined, and an estimate that leaves partial sums out: a window of 100,000 of
-    // them in one switch, each of at least a segment, its contributions, and their sum.
+    // Would catch memory that is reserved for what is never combined, and an estimate that leaves partial sums out: a
+    // window of 100,000 of them in one switch, each of at least a segment, its contributions, and their sum.
     let memory = |operation: &str| {
         let program = format!(r#"operation = "{operation}", algorithm = "in-switch", size = "1 KiB""#);
         let window = r#"in_switch = { combine = { kind = "line-rate", window = 100000 } }"#;

@@ -39,8 +39,8 @@ fn refused(text: &str) -> (String, String) {
 
 #[test]
 fn a_router_combines_for_so_many_groups() {
-    // Would catch a limit that is one off, one that counts trees or groups that are only copied for, a group that takes room and is not
-    // served, and a group without room that is refused without its router.
+    // Would catch a limit that is one off, one that counts trees or groups that are only copied for, a group that takes
+    // room and is not served, and a group without room that is refused without its router.
     for limit in 1..=4 {
         for trees in [1, 2] {
             let keys = format!("groups_per_router = {limit}, trees_per_group = {trees}, overflow = \"software\"");
@@ -58,8 +58,8 @@ fn a_router_combines_for_so_many_groups() {
 
 #[test]
 fn what_is_larger_than_small_operations_is_refused_or_made_of_messages() {
-    // Would catch a limit that copies have too, one that is one off, an operation that is served beyond it, and times that are not those of
-    // messages, or of switches, then.
+    // Would catch a limit that copies have too, one that is one off, an operation that is served beyond it, and times
+    // that are not those of messages, or of switches, then.
     let limit = r#"low_latency = { max_message = "1 KiB" }, overflow = "software""#;
     let ends = |operation: &str, keys: &str| {
         let closed = result(&network(operation, keys)).closed.unwrap();
@@ -82,8 +82,8 @@ fn what_is_larger_than_small_operations_is_refused_or_made_of_messages() {
 
 #[test]
 fn a_group_may_be_served_for_its_small_operations_only() {
-    // Would catch members that do not agree about which operations are messages, a group whose tree is left out with its large operations, and
-    // places of groups that shift where some are not served.
+    // Would catch members that do not agree about which operations are messages, a group whose tree is left out with
+    // its large operations, and places of groups that shift where some are not served.
     let calls = |name: &str, lines: &str| {
         let all: Vec<String> = (0..16).map(|rank| format!("rank {rank}\n{lines}")).collect();
         ProgramFile::calls(name, &format!("ranks 16\n{}", all.join("\n")))
@@ -103,7 +103,8 @@ fn a_group_may_be_served_for_its_small_operations_only() {
 
 #[test]
 fn streams_are_of_few_groups() {
-    // Would catch rights to stream that are given twice or to groups without large operations, and small operations that need one.
+    // Would catch rights to stream that are given twice or to groups without large operations, and small operations
+    // that need one.
     let keys = |limit: u32, overflow: &str| {
         format!(
             r#"low_latency = {{ max_message = "1 KiB" }}, streaming = {{ groups_per_router = {limit} }}, overflow = "{overflow}""#
@@ -122,8 +123,8 @@ fn streams_are_of_few_groups() {
 
 #[test]
 fn small_operations_have_packets_of_their_own() {
-    // Would catch segments that streams and copies have too, and ones that are not those of all members. In packets of a quarter of the size
-    // four times as many cross the network; the last of them is shorter, and so is the time.
+    // Would catch segments that streams and copies have too, and ones that are not those of all members. In packets of
+    // a quarter of the size four times as many cross the network; the last of them is shorter, and so is the time.
     let found = |operation: &str, size: &str, segment: &str| {
         let keys = match segment {
             "" => String::new(),
@@ -139,7 +140,8 @@ fn small_operations_have_packets_of_their_own() {
         assert!((quarter.0 as f64 / whole.0 as f64 - 4.0).abs() <= 4.0 * acknowledgements, "{whole:?} {quarter:?}");
         // The window is one of as many packets as cover the round trip with the smaller of both sizes.
         assert!(quarter.1 < whole.1, "{operation}: {quarter:?}, {whole:?}");
-        // Streams have whole packets; of a reduction a larger window has fewer acknowledgements, which are waited for less.
+        // Streams have whole packets; of a reduction a larger window has fewer acknowledgements, which are waited for
+        // less.
         let (streams, whole) = (found(operation, "2 KiB", "64 B"), found(operation, "2 KiB", ""));
         let is_acknowledged = operation == "reduce" && streams.0 < whole.0 && streams.1 < whole.1;
         assert!(streams == whole || is_acknowledged, "{operation}: {streams:?}, {whole:?}");
@@ -149,8 +151,8 @@ fn small_operations_have_packets_of_their_own() {
 
 #[test]
 fn the_default_window_does_not_hold_back_what_is_acknowledged() {
-    // Would catch a window that covers the way up and down, but not acknowledgements, which members that get nothing wait for.
-    // Those of a reduce-scatter, from every member, wait behind what the member sends itself.
+    // Would catch a window that covers the way up and down, but not acknowledgements, which members that get nothing
+    // wait for. Those of a reduce-scatter, from every member, wait behind what the member sends itself.
     for (operation, most) in [("reduce", 1.01), ("reduce-scatter", 1.1), ("allreduce", 1.01)] {
         let time = |keys: &str| {
             let program = collective(operation, r#"size = "256 KiB""#);
@@ -168,8 +170,9 @@ fn the_default_window_does_not_hold_back_what_is_acknowledged() {
 
 #[test]
 fn operations_wait_for_those_under_way() {
-    // Would catch a limit that is not handed to members, and waits that are not counted. 20 barriers are begun at once; with one under way each
-    // takes the time of one alone after the one before, but for the overheads, which are paid meanwhile.
+    // Would catch a limit that is not handed to members, and waits that are not counted. 20 barriers are begun at once;
+    // with one under way each takes the time of one alone after the one before, but for the overheads, which are paid
+    // meanwhile.
     let file = |count: usize| {
         let starts = "start barrier by in-switch\n".repeat(count);
         let all: Vec<String> = (0..16).map(|rank| format!("rank {rank}\n{starts}waitall\n")).collect();

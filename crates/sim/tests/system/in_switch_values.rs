@@ -28,8 +28,9 @@ fn collective(operation: &str) -> String {
 
 #[test]
 fn elements_of_every_type_are_combined_right() {
-    // Would catch an operator of another type, an element that is lost, comes twice or is of another segment, one that a unit of several leaves
-    // out, results that are not checked, and ones that depend on threads. Three operations of five packets and a rest.
+    // Would catch an operator of another type, an element that is lost, comes twice or is of another segment, one that
+    // a unit of several leaves out, results that are not checked, and ones that depend on threads. Three operations of
+    // five packets and a rest.
     let members = 16;
     let counts = [("allreduce", 6 * members), ("reduce", 6), ("reduce-scatter", members), ("barrier", members)];
     let types = ["int32", "int64", "float32", "float64"];
@@ -75,8 +76,8 @@ fn digest(element: &str, order: &str, units: u32, speeds: &str) -> String {
 
 #[test]
 fn sums_in_the_order_of_ports_are_reproducible() {
-    // Would catch an order of ports that depends on who comes first (in one unit, in leaves or at their root), a digest that does not depend on
-    // the bits, and an order of arrival that is none.
+    // Would catch an order of ports that depends on who comes first (in one unit, in leaves or at their root), a digest
+    // that does not depend on the bits, and an order of arrival that is none.
     let orders = ["[1.0, 0.9, 0.8, 0.7]", "[0.7, 0.8, 0.9, 1.0]", "[0.8, 1.0, 0.7, 0.9, 0.95]"];
     for units in [1, 3] {
         for element in ["float32", "float64"] {
@@ -106,9 +107,10 @@ fn elements_without_verification_are_refused() {
 
 #[test]
 fn one_late_member_costs_what_it_is_late() {
-    // Would catch partial sums that are given up, or that keep the others from sending what the window allows, and a result that goes on before the
-    // last contribution. Rank 6 computes 10 us longer than the others. Alone, all members are done 10 us later, whatever the size and the
-    // window: what they may send meanwhile waits in the units, and the last member's packets find the way free.
+    // Would catch partial sums that are given up, or that keep the others from sending what the window allows, and a
+    // result that goes on before the last contribution. Rank 6 computes 10 us longer than the others. Alone, all
+    // members are done 10 us later, whatever the size and the window: what they may send meanwhile waits in the units,
+    // and the last member's packets find the way free.
     for (size, window) in [("8 B", 64), ("16 KiB", 64), ("16 KiB", 2)] {
         let program = collective(&format!(r#"operation = "allreduce", size = "{size}", compute = "10 us""#));
         let in_switch = format!(r#"combine = {{ kind = "line-rate", window = {window} }}"#);
@@ -129,7 +131,8 @@ fn one_late_member_costs_what_it_is_late() {
 
 #[test]
 fn a_member_that_never_calls_is_reported() {
-    // Would catch a run that goes on for ever while switches hold contributions. Rank 2 waits for a message that nobody sends.
+    // Would catch a run that goes on for ever while switches hold contributions. Rank 2 waits for a message that nobody
+    // sends.
     let barrier = "barrier by in-switch";
     let calls = ProgramFile::calls(
         "never",
@@ -151,8 +154,9 @@ fn a_member_that_never_calls_is_reported() {
 
 #[test]
 fn groups_without_room_in_tables_are_carried_out_by_messages() {
-    // Would catch a group that has room and is not served, one that is served beyond the limit, members that disagree about who is, and a table
-    // that counts what is not there. Eight groups of two ranks eight apart cross the top switches; ranks 0 to 3 share a leaf switch.
+    // Would catch a group that has room and is not served, one that is served beyond the limit, members that disagree
+    // about who is, and a table that counts what is not there. Eight groups of two ranks eight apart cross the top
+    // switches; ranks 0 to 3 share a leaf switch.
     let program = |algorithm: &str| {
         format!(
             r#"{{ kind = "collective", algorithm = "{algorithm}", operation = "allreduce", size = "1 KiB", group_size = 2, group_stride = 8 }}"#
@@ -186,9 +190,10 @@ fn groups_without_room_in_tables_are_carried_out_by_messages() {
 
 #[test]
 fn packets_that_wait_for_a_unit_are_measured() {
-    // Would catch waits that are counted twice where several packets wait, that go on as the last packet is combined, and packets that come to a
-    // free unit and are counted. A barrier of four ranks on one switch: its packets come at the same time, and the unit takes each
-    // 8 cycles of 1 us after its tail. The first is taken at once; the second to the fourth wait, and the last goes after three times that.
+    // Would catch waits that are counted twice where several packets wait, that go on as the last packet is combined,
+    // and packets that come to a free unit and are counted. A barrier of four ranks on one switch: its packets come at
+    // the same time, and the unit takes each 8 cycles of 1 us after its tail. The first is taken at once; the second to
+    // the fourth wait, and the last goes after three times that.
     let text = |units: &str| {
         network(&collective(r#"operation = "barrier""#), units, "")
             .replace(r#"kind = "fat-tree", k = 4, n = 2"#, r#"kind = "single-switch", ports = 4"#)

@@ -1,5 +1,5 @@
-//! Processors and interfaces on whole systems: LogGP's formulas to the picosecond, other simulators' numbers, and the same bytes for any
-//! division.
+//! Processors and interfaces on whole systems: LogGP's formulas to the picosecond, other simulators' numbers, and the
+//! same bytes for any division.
 
 use std::fmt::Write as _;
 
@@ -55,8 +55,8 @@ const LOGGOPSIM: &str = r#"gap = "1000 ns", gap_per_byte = "6 ns", receive_gap_p
 
 #[test]
 fn an_alltoall_ends_when_loggopsim_says() {
-    // Would catch any term of LogGP that is charged twice, late or not at all. LogGOPSim's own end of a pairwise alltoall of 1 KiB on 256
-    // ranks with L 2500, o 1500, g 1000 and G 6: 255 times L + 2 o + 1023 G.
+    // Would catch any term of LogGP that is charged twice, late or not at all. LogGOPSim's own end of a pairwise
+    // alltoall of 1 KiB on 256 ranks with L 2500, o 1500, g 1000 and G 6: 255 times L + 2 o + 1023 G.
     let goal = ProgramFile::goal(
         "nic-pairwise",
         &rounds(256, 255, 1024, |rank, round| ((rank + round + 1) % 256, (rank + 255 - round) % 256)),
@@ -66,7 +66,8 @@ fn an_alltoall_ends_when_loggopsim_says() {
 
 #[test]
 fn recursive_doubling_and_a_broadcast_take_their_formulas() {
-    // Would catch times that are rounded to a coarser tick: rounds of L + 2 o + 7 G, and a binomial tree whose deepest leaf is 4 messages away.
+    // Would catch times that are rounded to a coarser tick: rounds of L + 2 o + 7 G, and a binomial tree whose deepest
+    // leaf is 4 messages away.
     let goal =
         ProgramFile::goal("nic-doubling", &rounds(16, 4, 8, |rank, round| (rank ^ 1 << round, rank ^ 1 << round)));
     assert_eq!(time_ns(&switched(16, LOGGOPSIM, &goal.program(), "")), 4.0 * (2500.0 + 3000.0 + 42.0));
@@ -92,8 +93,8 @@ fn recursive_doubling_and_a_broadcast_take_their_formulas() {
 
 #[test]
 fn an_incast_is_limited_by_the_gap_of_its_root() {
-    // Would catch a root that takes messages of several ranks at a time. All of 7 messages of a packet come to the switch together, and leave
-    // it 1 ns apart, a packet's time on the link, while the root takes 1023 G + g each.
+    // Would catch a root that takes messages of several ranks at a time. All of 7 messages of a packet come to the
+    // switch together, and leave it 1 ns apart, a packet's time on the link, while the root takes 1023 G + g each.
     let nic = r#"gap = "700 ns", gap_per_byte = "0 ns", receive_gap_per_byte = "2 ns""#;
     let program = r#"{ kind = "incast", message_size = "1 KiB" }"#;
     let gap = 1023.0 * 2.0 + 700.0;
@@ -158,8 +159,8 @@ fn any_division_gives_the_same_bytes() {
 
 #[test]
 fn a_tight_receive_buffer_is_drained_by_the_bus() {
-    // Would catch a buffer that is drained at the link's rate although the bus is slower: 7 ranks send 64 KiB each to one whose bus takes
-    // 10 Gb/s, by way of a buffer of 2 packets. The same rate as `node.drain` gives the same end.
+    // Would catch a buffer that is drained at the link's rate although the bus is slower: 7 ranks send 64 KiB each to
+    // one whose bus takes 10 Gb/s, by way of a buffer of 2 packets. The same rate as `node.drain` gives the same end.
     let program = r#"{ kind = "incast", message_size = "64 KiB" }"#;
     let nic = r#"bus = { bandwidth = "10 Gb/s" }"#;
     let by_bus = time_ns(&switched(8, nic, program, "node = { receive_buffer = \"2 packets\" }"));
@@ -171,7 +172,8 @@ fn a_tight_receive_buffer_is_drained_by_the_bus() {
 
 #[test]
 fn what_contradicts_itself_is_refused() {
-    // Would catch a key that is ignored in silence: of traffic without ranks, of overheads that are latency, of parts that are not there.
+    // Would catch a key that is ignored in silence: of traffic without ranks, of overheads that are latency, of parts
+    // that are not there.
     let program = r#"{ kind = "incast" }"#;
     let refused = |nic: &str, rest: &str| build(&switched(4, nic, program, rest)).unwrap_err();
     for (nic, rest, key) in [

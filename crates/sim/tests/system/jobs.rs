@@ -74,8 +74,9 @@ const MIXTURE: &[&str] = &[
 
 #[test]
 fn jobs_of_every_kind_give_the_same_bytes_for_any_number_of_threads() {
-    // Would catch a head that is replaced in the order of memory, a phase that begins when one partition knows of it before
-    // another, and counts of one job in those of another. Each router has partitions on one thread, and two threads.
+    // Would catch a head that is replaced in the order of memory, a phase that begins when one partition knows of it
+    // before another, and counts of one job in those of another. Each router has partitions on one thread, and two
+    // threads.
     for (router, grain) in [(ROUTERS[0], Grain::Fine), (ROUTERS[3], Grain::Exactly(3))] {
         let rest = format!(
             "router = {{ kind = \"{router}\" }}\nmeasure = {{ warm_up = \"5 us\", max_time = \"40 us\", compare_alone = true }}"
@@ -97,8 +98,8 @@ fn jobs_of_every_kind_give_the_same_bytes_for_any_number_of_threads() {
 
 #[test]
 fn jobs_on_nodes_of_their_own_are_as_fast_as_alone() {
-    // Would catch a barrier between phases that takes time, and a job that pays for another one's packets: on a switch every
-    // output serves one job only.
+    // Would catch a barrier between phases that takes time, and a job that pays for another one's packets: on a switch
+    // every output serves one job only.
     let exchange = r#"workload = { kind = "exchange", dims = [2, 2], volume = "3000 B" }"#;
     let jobs = [
         format!("name = \"one\"\nnodes = \"0-3\"\n{exchange}"),
@@ -119,9 +120,9 @@ fn jobs_on_nodes_of_their_own_are_as_fast_as_alone() {
     assert_eq!(time(one), time(two));
     assert_eq!(two.start_ns, 777.0);
     assert_eq!(one.point.closed.as_ref().unwrap().phases, two.point.closed.as_ref().unwrap().phases);
-    // All channels together are busy for as long as the jobs keep them busy, over the time in which any of them is counted: `one`
-    // and `two` overlap, `other` comes long after. Would catch a sum of shares of different times, which was 1.8 at nodes 4 to
-    // 7, and a gap that counts as idle although nobody has counted there.
+    // All channels together are busy for as long as the jobs keep them busy, over the time in which any of them is
+    // counted: `one` and `two` overlap, `other` comes long after. Would catch a sum of shares of different times, which
+    // was 1.8 at nodes 4 to 7, and a gap that counts as idle although nobody has counted there.
     let other = job(&point, "other");
     assert!(time(one) > two.start_ns && other.start_ns > two.start_ns + time(two));
     let last = two.start_ns + time(two) + time(other);
@@ -137,8 +138,8 @@ fn jobs_on_nodes_of_their_own_are_as_fast_as_alone() {
 
 #[test]
 fn jobs_of_one_node_take_its_channel_in_turn() {
-    // Would catch a job that starves another, and one that is held back by a packet that is not due yet. Three backlogged jobs
-    // share a channel evenly; beside one, traffic of little load gets all that it asks for.
+    // Would catch a job that starves another, and one that is held back by a packet that is not due yet. Three
+    // backlogged jobs share a channel evenly; beside one, traffic of little load gets all that it asks for.
     let full = "workload = { kind = \"traffic\", load = 1.0, injection = \"backlogged\", pattern = { kind = \"shift\", offset = 1 } }";
     let measure = "measure = { precision = 0.05, warm_up = \"20 us\" }";
     let backlogged = |name: &str| format!("name = \"{name}\"\n{full}");
@@ -152,7 +153,8 @@ fn jobs_of_one_node_take_its_channel_in_turn() {
     let point = result(&switch(measure, &[&a, &format!("name = \"little\"\n{little}")]));
     let load = |name: &str| job(&point, name).point.accepted_load;
     assert!((load("little") - 0.2).abs() < 0.01 && (load("a") - 0.8).abs() < 0.01, "{} {}", load("little"), load("a"));
-    // It is served every other time at the worst: a queue of load 0.4, whose packets wait for less than two packets' times.
+    // It is served every other time at the worst: a queue of load 0.4, whose packets wait for less than two packets'
+    // times.
     let latency = job(&point, "little").point.latency_mean_ns.unwrap();
     assert!(latency < 334.8 + 2.0 * 204.8, "{latency}");
 }
@@ -169,8 +171,8 @@ fn a_message_goes_before_a_packet_that_is_not_due() {
 
 #[test]
 fn a_job_sends_between_its_start_and_its_end() {
-    // Would catch traffic before the start or after the end. Backlogged for 20 us, a node generates a packet each 204.8 ns,
-    // and at the start a second one as the head of the first leaves: 1 + 98.
+    // Would catch traffic before the start or after the end. Backlogged for 20 us, a node generates a packet each 204.8
+    // ns, and at the start a second one as the head of the first leaves: 1 + 98.
     let full = "workload = { kind = \"traffic\", load = 1.0, injection = \"backlogged\", pattern = { kind = \"shift\", offset = 1 } }";
     let short =
         format!("name = \"short\"\nnodes = \"2-7\"\nbackground = true\nstart = \"10 us\"\nend = \"30 us\"\n{full}");
@@ -196,8 +198,9 @@ fn a_shared_channel_makes_two_exchanges_half_as_fast() {
 
 #[test]
 fn jobs_whose_operations_switches_carry_out_run_alone_by_their_own_trees() {
-    // Would catch a job that runs alone by the trees of another, whose packets come to nodes that wait for nothing: it would never end. The
-    // jobs are below a switch each, and share neither channels nor units: each takes as long beside the other.
+    // Would catch a job that runs alone by the trees of another, whose packets come to nodes that wait for nothing: it
+    // would never end. The jobs are below a switch each, and share neither channels nor units: each takes as long
+    // beside the other.
     let job = |name: &str, operation: &str| {
         let program =
             format!(r#"kind = "collective", operation = "{operation}", algorithm = "in-switch", size = "3 KiB""#);
@@ -284,8 +287,8 @@ fn channels(point: &PointResult) -> f64 {
 
 #[test]
 fn packet_hops_are_the_packets_that_routers_have_sent() {
-    // Would catch an architecture that sends past the count, injections that are counted, packets under way at the end that
-    // are not, counts that partitions lose at the end of a batch, and a job that is given another's.
+    // Would catch an architecture that sends past the count, injections that are counted, packets under way at the end
+    // that are not, counts that partitions lose at the end of a batch, and a job that is given another's.
     let measure = "measure = { warm_up = \"0 ns\", max_time = \"20 us\" }";
     let torus = r#"kind = "torus", dims = [4, 4]"#;
     let traffic = |load: f64| format!("workload = {{ kind = \"traffic\", load = {load}, pattern = \"tornado\" }}");

@@ -1,4 +1,5 @@
-//! Molecular dynamics on whole systems: a step to the picosecond, and the same bytes for any number of threads and partitions.
+//! Molecular dynamics on whole systems: a step to the picosecond, and the same bytes for any number of threads and
+//! partitions.
 
 use crate::common::{digest, digest_of, result};
 use crate::program::experiment;
@@ -6,8 +7,8 @@ use fabric::Grain;
 
 #[test]
 fn a_step_takes_its_calculation_and_its_exchanges() {
-    // Would catch an exchange that begins before another has ended, a calculation that is divided wrongly, a layer of another size, and a
-    // measure that is of something else.
+    // Would catch an exchange that begins before another has ended, a calculation that is divided wrongly, a layer of
+    // another size, and a measure that is of something else.
     let program = "{ kind = \"lammps\", atoms_per_rank = 1000, steps = 3, density = 1, cutoff = 2, skin = 0.5, atom_time = \"10 ns\", \
                    rebuild_every = 9, thermo_every = 9 }";
     let point = result(&experiment("{ kind = \"single-switch\", ports = 8 }", program, ""));

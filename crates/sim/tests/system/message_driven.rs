@@ -1,4 +1,5 @@
-//! Message-driven applications, on whole systems: closed forms to the picosecond, the same bytes for any number of threads.
+//! Message-driven applications, on whole systems: closed forms to the picosecond, the same bytes for any number of
+//! threads.
 
 use fabric::Grain;
 use sim::{PointResult, StepsResult};
@@ -28,9 +29,9 @@ fn driven(graph: &Held, compute: &str, iterations: u32, nodes: &Held) -> (f64, S
 
 #[test]
 fn two_objects_overlap_and_one_does_not() {
-    // Would catch a barrier between steps, an object that waits for another's message, two entry methods at once on a processor, and
-    // messages of two steps that are taken for one another. With k objects a node, each of which needs a message of the other node and
-    // computes for c: a step takes max(m + c, k c); bulk-synchronous, m + k c.
+    // Would catch a barrier between steps, an object that waits for another's message, two entry methods at once on a
+    // processor, and messages of two steps that are taken for one another. With k objects a node, each of which needs a
+    // message of the other node and computes for c: a step takes max(m + c, k c); bulk-synchronous, m + k c.
     let one = (Held::new("one", "from,to,bytes\n0,1,200\n1,0,200\n"), Held::new("one-nodes", "0\n1\n"));
     let pairs = "from,to,bytes\n0,2,200\n2,0,200\n1,3,200\n3,1,200\n";
     let two = (Held::new("two", pairs), Held::new("two-nodes", "0\n0\n1\n1\n"));
@@ -52,8 +53,9 @@ fn two_objects_overlap_and_one_does_not() {
 
 #[test]
 fn an_object_waits_for_what_it_answers() {
-    // Would catch a phase that is sent before the one before it has come, a load that is spent twice or not at all, and a load that
-    // is rounded to the tick. Task 0 computes 1, then 1 computes 2, then 2 computes 3: from a node to the other and back.
+    // Would catch a phase that is sent before the one before it has come, a load that is spent twice or not at all, and
+    // a load that is rounded to the tick. Task 0 computes 1, then 1 computes 2, then 2 computes 3: from a node to the
+    // other and back.
     let there = Held::new("there", "0,1,200\ntask,0,1\ntask,1,2\ntask,2,3\n");
     let back = Held::new("back", "1,2,200\ntask,0,0\ntask,1,0\ntask,2,0\n");
     let nodes = Held::new("chain-nodes", "0\n1\n0\n");
@@ -72,8 +74,9 @@ fn an_object_waits_for_what_it_answers() {
 
 #[test]
 fn a_processor_takes_objects_as_they_become_ready() {
-    // Would catch a queue the wrong way round: messages of task 3 for objects 0, 1 and 2 of the other node arrive 200 ns apart. While
-    // 0 computes, 1 and 2 become ready; 1 is first, and the long computation of task 3 waits for its answer only.
+    // Would catch a queue the wrong way round: messages of task 3 for objects 0, 1 and 2 of the other node arrive 200
+    // ns apart. While 0 computes, 1 and 2 become ready; 1 is first, and the long computation of task 3 waits for its
+    // answer only.
     let there = Held::new("queue-there", "3,0,200\n3,1,200\n3,2,200\ntask,2,4\ntask,3,10\ntask,4,0\n");
     let back = Held::new("queue-back", "1,3,200\n2,4,200\ntask,0,0\ntask,1,0\ntask,2,0\ntask,3,0\ntask,4,0\n");
     let nodes = Held::new("queue-nodes", "0\n0\n0\n1\n1\n");
@@ -86,8 +89,8 @@ fn a_processor_takes_objects_as_they_become_ready() {
 
 #[test]
 fn groups_send_as_in_a_bulk_synchronous_step() {
-    // Would catch a copy for each member, a reduction that is sent more than once or without one of its members, and steps that are
-    // not alike: two patches' worth of computes on two nodes.
+    // Would catch a copy for each member, a reduction that is sent more than once or without one of its members, and
+    // steps that are not alike: two patches' worth of computes on two nodes.
     let nodes: String = (0..405).map(|task| format!("{}\n", task % 2)).collect();
     let nodes = Held::new("namd-nodes", &nodes);
     let point = |rest: &str| {

@@ -12,7 +12,8 @@ fn messages(found: &PointResult) -> MessageResult {
     found.messages.clone().unwrap()
 }
 
-/// One pair of nodes on a network whose delays are all different primes, with messages that are rare enough to be alone.
+/// One pair of nodes on a network whose delays are all different primes, with messages that are rare enough to be
+/// alone.
 fn lone(topology: &str, router: &str, size: &str, pattern: &str) -> String {
     format!(
         r#"
@@ -38,8 +39,9 @@ const PLACES: &[(&str, &[u32])] = &[
 
 #[test]
 fn a_message_alone_takes_its_idle_time_on_every_topology_and_router() {
-    // Packets follow one another without a gap: delays, and the time of all bytes. Would catch a message that is over with its first
-    // packet, an idle time of another path or of store-and-forward, a rest that is charged as a whole packet.
+    // Packets follow one another without a gap: delays, and the time of all bytes. Would catch a message that is over
+    // with its first packet, an idle time of another path or of store-and-forward, a rest that is charged as a whole
+    // packet.
     for &(topology, destinations) in PLACES {
         for (router, &dst) in ROUTERS.iter().flat_map(|router| destinations.iter().map(move |dst| (router, dst))) {
             for (size, whole, rest) in [("100 B", 1, 0), ("1000 B", 10, 0), ("1030 B", 10, 80_000)] {
@@ -61,8 +63,9 @@ fn a_message_alone_takes_its_idle_time_on_every_topology_and_router() {
 
 #[test]
 fn the_slowest_channel_of_a_path_carries_a_message() {
-    // Injection is four times as fast as what follows, ejection twice: the local or global channels hold the packets up. Would
-    // catch an idle time at the rate of the injection or of the ejection channel, and one that charges each channel.
+    // Injection is four times as fast as what follows, ejection twice: the local or global channels hold the packets
+    // up. Would catch an idle time at the rate of the injection or of the ejection channel, and one that charges each
+    // channel.
     for (router, slow) in ROUTERS.into_iter().flat_map(|router| ["local", "global"].map(|slow| (router, slow))) {
         let matrix = Matrix::pair("slow", 0, 71);
         let text = format!(
@@ -93,9 +96,9 @@ fn the_slowest_channel_of_a_path_carries_a_message() {
 
 #[test]
 fn two_flows_that_share_a_channel_end_a_packet_apart() {
-    // Nodes 0 and 1 send 20 packets each to node 2, whose channel takes them in turn: the flows end with its 39th and its 40th
-    // packet, and alone would take 20. Would catch a flow that is over with its first or with its node's last packet, flows of
-    // two senders or of two arcs taken for one another, and a slowdown against the wrong volume.
+    // Nodes 0 and 1 send 20 packets each to node 2, whose channel takes them in turn: the flows end with its 39th and
+    // its 40th packet, and alone would take 20. Would catch a flow that is over with its first or with its node's last
+    // packet, flows of two senders or of two arcs taken for one another, and a slowdown against the wrong volume.
     for router in ROUTERS {
         let graph = std::env::temp_dir().join(format!("cutthrough-{}-{router}-two.csv", std::process::id()));
         std::fs::write(&graph, "from,to,bytes\n0,2,1000\n1,2,2000\n0,2,1000\n").unwrap();
@@ -131,8 +134,9 @@ fn two_flows_that_share_a_channel_end_a_packet_apart() {
 
 #[test]
 fn messages_of_a_lone_sender_wait_as_an_md1_queue_does() {
-    // Of p the load, M/D/1 waits p / (2 (1 - p)) messages (Kleinrock, Queueing Systems, volume 1, section 5.5). Would catch a message that
-    // is generated packet by packet, a latency without the source queue, an idle time that is a packet's.
+    // Of p the load, M/D/1 waits p / (2 (1 - p)) messages (Kleinrock, Queueing Systems, volume 1, section 5.5). Would
+    // catch a message that is generated packet by packet, a latency without the source queue, an idle time that is a
+    // packet's.
     let matrix = Matrix::pair("message-queue", 0, 1);
     let text = format!(
         r#"
@@ -197,8 +201,8 @@ fn past_saturation_there_are_no_percentiles_of_messages() {
 
 #[test]
 fn ranks_alone_send_messages_without_slowdown() {
-    // WOCON sends one message at a time. Would catch a latency that has overheads in it, a message that is counted for each packet,
-    // control messages that are counted, and messages within a node.
+    // WOCON sends one message at a time. Would catch a latency that has overheads in it, a message that is counted for
+    // each packet, control messages that are counted, and messages within a node.
     for (nic, processes) in [("", 1), ("eager_limit = \"200 B\", ", 1), ("send_overhead = \"17 ps\", ", 2)] {
         let text = format!(
             r#"

@@ -24,9 +24,9 @@ const SWITCH: &str = r#"kind = "single-switch", ports = 8"#;
 
 #[test]
 fn channels_carry_what_the_analysis_expects() {
-    // Would catch a copy too many on a trunk (a multicast that splits too early), loads that count copies for each member, and the
-    // probability of a set behind a channel drawn with replacement; of groups with trees, packets that go by other channels than the
-    // tables say. Means over 40 us to 400 us of random sets: 5 % of a channel's load.
+    // Would catch a copy too many on a trunk (a multicast that splits too early), loads that count copies for each
+    // member, and the probability of a set behind a channel drawn with replacement; of groups with trees, packets that
+    // go by other channels than the tables say. Means over 40 us to 400 us of random sets: 5 % of a channel's load.
     let cases = [
         (r#"kind = "fat-tree", k = 4, n = 2"#, r#"fanout = { mean = 4, law = "uniform" }, load = 0.1"#),
         (r#"kind = "fat-tree", k = 2, n = 4"#, r#"fanout = { mean = 5 }, load = 0.1, include_self = true"#),
@@ -73,8 +73,9 @@ fn channels_carry_what_the_analysis_expects() {
 
 #[test]
 fn an_idle_multicast_takes_as_long_as_the_longest_of_its_paths() {
-    // Would catch copies that wait for one another, and an operation that ends with its first copy. On a line of three routers, from
-    // node 0 to both others, far apart in time: 256 B at 10 Gb/s are 204.8 ns, a router 90 ns, a link 20 ns.
+    // Would catch copies that wait for one another, and an operation that ends with its first copy. On a line of three
+    // routers, from node 0 to both others, far apart in time: 256 B at 10 Gb/s are 204.8 ns, a router 90 ns, a link 20
+    // ns.
     let workload = r#"fanout = { mean = 2 }, load = 0.01, senders = 1, injection = "bernoulli""#;
     for router in ["output-queued", "shared-buffer"] {
         let router = format!(r#"kind = "{router}", buffer = "2 packets""#);
@@ -87,16 +88,17 @@ fn an_idle_multicast_takes_as_long_as_the_longest_of_its_paths() {
         assert!(close(collective.operation_time_p99_ns, path(3.0)), "{router}: {collective:?}");
         assert!(close(collective.completion_mean_ns, (path(2.0) + path(3.0)) / 2.0), "{router}: {collective:?}");
         assert_eq!((collective.fanout_mean, collective.copies), (2.0, 2 * collective.operations), "{router}");
-        // Four transmissions an operation: one to the second router, one from it to its node and one to the third, which sends one.
+        // Four transmissions an operation: one to the second router, one from it to its node and one to the third,
+        // which sends one.
         assert_eq!(found.packet_hops % 4, 0, "{router}: {}", found.packet_hops);
     }
 }
 
 #[test]
 fn a_switch_saturates_where_its_outputs_do() {
-    // The papers' figures 13 and 14: with a fanout of 4 on 8 ports, outputs are full at a load of 0.25; with two senders of eight ports
-    // the senders' own channels are not full at 0.7, which single-FIFO switches do not reach. Would catch a crossbar that is used once
-    // a copy, and credit that comes back too late.
+    // The papers' figures 13 and 14: with a fanout of 4 on 8 ports, outputs are full at a load of 0.25; with two
+    // senders of eight ports the senders' own channels are not full at 0.7, which single-FIFO switches do not reach.
+    // Would catch a crossbar that is used once a copy, and credit that comes back too late.
     let measure = r#"warm_up = "50 us", max_time = "600 us""#;
     let at = |load: f64, more: &str| {
         let workload = format!(r#"fanout = {{ mean = 4, law = "uniform" }}, load = {load}{more}"#);
@@ -132,7 +134,8 @@ fn copies_that_the_sender_makes_take_its_channel_as_often_as_they_are() {
 
 #[test]
 fn multicasts_beside_other_jobs_are_the_same_bytes_on_any_number_of_threads() {
-    // Would catch sets that are lost or confused where a job takes its packet back, or between partitions; every architecture.
+    // Would catch sets that are lost or confused where a job takes its packet back, or between partitions; every
+    // architecture.
     for (topology, routing, collectives) in [
         (r#"kind = "fat-tree", k = 4, n = 2"#, "", r#"in_switch = { turn = "top-switch", trees_per_group = 4 }"#),
         (
@@ -197,8 +200,9 @@ fn what_no_multicast_can_be_is_refused() {
 
 #[test]
 fn trees_on_one_class_stand_still_on_a_torus_where_packets_wait_for_one_another() {
-    // Would catch a proof that leaves trees out, a run that is not refused, one that goes on for ever or ends with numbers, and a cycle
-    // that is not named. Single packets in buffers: the trees of all nodes cross one another everywhere.
+    // Would catch a proof that leaves trees out, a run that is not refused, one that goes on for ever or ends with
+    // numbers, and a cycle that is not named. Single packets in buffers: the trees of all nodes cross one another
+    // everywhere.
     let trees = "\nin_switch = { classes = \"single\", trees = { kind = \"minimal-depth\" } }";
     let workload = r#"groups = "persistent", fanout = { mean = 6 }, load = 1.0"#;
     let routers = [
@@ -224,8 +228,8 @@ fn trees_on_one_class_stand_still_on_a_torus_where_packets_wait_for_one_another(
     }
 }
 
-/// Runs of consecutive destinations that are equally far from their sender, on average: over all subsets of the other nodes, each size with its
-/// probability.
+/// Runs of consecutive destinations that are equally far from their sender, on average: over all subsets of the other
+/// nodes, each size with its probability.
 fn mean_runs((nodes, sender): (u32, u32), law: impl Fn(u32) -> f64, far: impl Fn(u32) -> u32) -> f64 {
     let subsets = (1..1_u32 << nodes).filter(|set| set & 1 << sender == 0);
     let of_size = |size: u32| subsets.clone().filter(move |set| set.count_ones() == size);
@@ -242,9 +246,9 @@ fn mean_runs((nodes, sender): (u32, u32), law: impl Fn(u32) -> f64, far: impl Fn
 
 #[test]
 fn packets_for_consecutive_nodes_are_as_many_as_there_are_runs() {
-    // Would catch a run that goes on past the sender, past a node that is no member, or past nodes that are nearer to the sender, and a copy
-    // that is lost or made twice: the loads of senders' channels, expected, against every subset, and those that a run finds, of every
-    // architecture.
+    // Would catch a run that goes on past the sender, past a node that is no member, or past nodes that are nearer to
+    // the sender, and a copy that is lost or made twice: the loads of senders' channels, expected, against every
+    // subset, and those that a run finds, of every architecture.
     let uniform = |size: u32| if size < 8 { 1.0 / 7.0 } else { 0.0 };
     let on_tree =
         |sender: u32| move |node: u32| (0..3).find(|level| node >> (level + 1) == sender >> (level + 1)).unwrap();
@@ -278,8 +282,8 @@ fn packets_for_consecutive_nodes_are_as_many_as_there_are_runs() {
 
 #[test]
 fn an_idle_multicast_to_two_runs_takes_a_packet_time_more() {
-    // Would catch runs that are sent at once, or as a message to each node: from node 0 of a switch with 8 ports to all others is one run,
-    // from node 4 are two. 256 B at 10 Gb/s are 204.8 ns, a router 90 ns, a link 20 ns.
+    // Would catch runs that are sent at once, or as a message to each node: from node 0 of a switch with 8 ports to all
+    // others is one run, from node 4 are two. 256 B at 10 Gb/s are 204.8 ns, a router 90 ns, a link 20 ns.
     for (senders, runs) in [(1, 1.0), (2, 1.5)] {
         let workload = format!(
             r#"fanout = {{ mean = 7 }}, load = 0.005, senders = {senders}, injection = "periodic", packet_for = "consecutive""#
@@ -308,9 +312,9 @@ fn packets_for_consecutive_nodes_are_refused_where_ports_are_not() {
 
 #[test]
 fn on_directed_trees_of_a_torus_copies_take_shortest_paths() {
-    // Would catch a root other than the sender's switch, and a tree that is not of shortest paths: from every node to all others of 4 x 4, where
-    // distances in a dimension are 0, 1, 2 and 1, a copy traverses one router more than 2 * 16 / 15 channels on average. By way of one root it
-    // takes more.
+    // Would catch a root other than the sender's switch, and a tree that is not of shortest paths: from every node to
+    // all others of 4 x 4, where distances in a dimension are 0, 1, 2 and 1, a copy traverses one router more than 2 *
+    // 16 / 15 channels on average. By way of one root it takes more.
     let hops = |directed: bool| {
         let workload = format!(
             r#"groups = "persistent", fanout = {{ mean = 15 }}, load = 0.002 }}
@@ -327,8 +331,8 @@ fn on_directed_trees_of_a_torus_copies_take_shortest_paths() {
 
 #[test]
 fn runs_of_messages_are_the_same_bytes_on_any_number_of_threads() {
-    // Would catch packets of a message whose run is that of the packet before, or of the next message, and sets that are lost between partitions:
-    // messages of three packets, on two planes and beside another job.
+    // Would catch packets of a message whose run is that of the packet before, or of the next message, and sets that
+    // are lost between partitions: messages of three packets, on two planes and beside another job.
     for planes in [1, 2] {
         let text = format!(
             r#"

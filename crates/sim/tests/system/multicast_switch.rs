@@ -1,5 +1,5 @@
-//! Multicasts in input-queued switches: saturated ones against the numbers of independent simulations, and every policy on any number of
-//! threads.
+//! Multicasts in input-queued switches: saturated ones against the numbers of independent simulations, and every policy
+//! on any number of threads.
 
 use fabric::Grain;
 
@@ -34,8 +34,9 @@ const NO_SPLITTING: &str = r#"kind = "input-queued", arbitration = "random", mul
 
 #[test]
 fn a_saturated_fifo_switch_carries_the_copies_that_independent_models_say() {
-    // Would catch a head that asks for one output at a time, an input that is free before its slot has ended, a residue that loses its
-    // place at the head, and whole packets that leave copies behind. Simulated numbers, with a 90 % half-width of 0.002.
+    // Would catch a head that asks for one output at a time, an input that is free before its slot has ended, a residue
+    // that loses its place at the head, and whole packets that leave copies behind. Simulated numbers, with a 90 %
+    // half-width of 0.002.
     let cases = [
         (r#"kind = "input-queued", arbitration = "random""#, 2, 0.743),
         (r#"kind = "input-queued", arbitration = "random""#, 4, 0.851),

@@ -39,8 +39,9 @@ const LONG: &str = r#"measure = { warm_up = "100 us", max_time = "10 ms" }"#;
 
 #[test]
 fn an_operation_alone_takes_as_long_as_that_of_a_program() {
-    // Would catch times that begin or end with the wrong member, overheads that are left out or paid twice, an operation of another size, root or
-    // algorithm, and members that do not count what has come. Nothing else is under way; a release waits for the next tick in each round.
+    // Would catch times that begin or end with the wrong member, overheads that are left out or paid twice, an
+    // operation of another size, root or algorithm, and members that do not count what has come. Nothing else is under
+    // way; a release waits for the next tick in each round.
     for (operation, size) in [("reduce", "1 KiB"), ("allreduce", "1 KiB"), ("barrier", "0 B")] {
         for (collectives, algorithm) in [("hardware", "in-switch"), ("software", "auto")] {
             let sized = if operation == "barrier" { String::new() } else { format!(", size = \"{size}\"") };
@@ -67,9 +68,9 @@ fn an_operation_alone_takes_as_long_as_that_of_a_program() {
 
 #[test]
 fn the_accepted_load_is_what_may_be_under_way() {
-    // Would catch an accepted load that counts members or copies, a rate that is not the load, groups that stop or wait for one another before
-    // they have to, and memory that grows past saturation. With k operations under way, of latency L, the rate is k/L, which is k s/L of
-    // the load, s being the time of a message. Below it all is accepted.
+    // Would catch an accepted load that counts members or copies, a rate that is not the load, groups that stop or wait
+    // for one another before they have to, and memory that grows past saturation. With k operations under way, of
+    // latency L, the rate is k/L, which is k s/L of the load, s being the time of a message. Below it all is accepted.
     let latency = as_program("allreduce", "in-switch", "256 B", "");
     for k in [1.0, 2.0] {
         let found = |load: f64| {
@@ -93,7 +94,8 @@ fn the_accepted_load_is_what_may_be_under_way() {
         assert!(over.saturated && !over.drained);
         let under = found(0.5 * bound);
         let own = under.collective.unwrap();
-        // Past saturation the mean is that of the operations that have ended, and grows with the run; the tail is unknown.
+        // Past saturation the mean is that of the operations that have ended, and grows with the run; the tail is
+        // unknown.
         let of_ended = over.collective.unwrap();
         assert!(
             of_ended.operation_time_mean_ns > own.operation_time_mean_ns && of_ended.operation_time_p99_ns.is_none()
@@ -111,8 +113,9 @@ fn the_accepted_load_is_what_may_be_under_way() {
 
 #[test]
 fn groups_share_the_channel_of_a_word_serial_unit_and_not_that_of_line_rate() {
-    // Would catch units of line rate that send no faster than one link, and word-serial ones whose port is faster than any. Eight pairs
-    // of nodes at a load of 0.2 each come to 1.6 links of results; one link shared by eight groups carries 0.125 of each.
+    // Would catch units of line rate that send no faster than one link, and word-serial ones whose port is faster than
+    // any. Eight pairs of nodes at a load of 0.2 each come to 1.6 links of results; one link shared by eight groups
+    // carries 0.125 of each.
     let found = |combine: &str| {
         result(&format!(
             r#"
@@ -135,8 +138,9 @@ fn groups_share_the_channel_of_a_word_serial_unit_and_not_that_of_line_rate() {
 
 #[test]
 fn late_members_cost_what_they_are_late() {
-    // Would catch members that are late together, or all where one is, times that do not count from the begin, laws with another mean, and
-    // lateness that is drawn by each member as it likes. Rarely begun, an operation ends as much later as its last member comes.
+    // Would catch members that are late together, or all where one is, times that do not count from the begin, laws
+    // with another mean, and lateness that is drawn by each member as it likes. Rarely begun, an operation ends as much
+    // later as its last member comes.
     let found = |late: &str| result(&on_switch("allreduce", &format!("{RARE}, {late}"), LONG)).collective.unwrap();
     let time = |late: &str| {
         let own = found(late);
@@ -147,10 +151,12 @@ fn late_members_cost_what_they_are_late() {
     for members in ["", ", members = 1", ", members = 5"] {
         let (late, last) = time(&format!("late = {{ time = \"3 us\"{members} }}"));
         assert_eq!(last, Some(3000.0), "{members}");
-        // The others' packets are there by then: less than the time of one, which the unit need not take after that of the late member, is saved.
+        // The others' packets are there by then: less than the time of one, which the unit need not take after that of
+        // the late member, is saved.
         assert!((2790.0..=3001.0).contains(&(late - alone)), "{members}: {late} and {alone}");
     }
-    // The largest of n exponential times has n-th harmonic number times their mean; of uniform ones up to 2 t, it is 2 t n / (n + 1).
+    // The largest of n exponential times has n-th harmonic number times their mean; of uniform ones up to 2 t, it is 2
+    // t n / (n + 1).
     let harmonic = (1..=6).map(|n| 1.0 / f64::from(n)).sum::<f64>();
     for (law, expected) in [("exponential", 3000.0 * harmonic), ("uniform", 6000.0 * 6.0 / 7.0)] {
         let text = on_switch(
@@ -166,9 +172,9 @@ fn late_members_cost_what_they_are_late() {
 
 #[test]
 fn partial_sums_that_wait_for_late_members_hold_back_who_may_have_no_more() {
-    // Would catch limits that late members do not feel, and operations that wait for others without a limit. At a tenth of the load one member
-    // is late by 20 times the time between operations: others go on meanwhile, if they may. What the late
-    // member has begun late itself leaves by its link one after the other.
+    // Would catch limits that late members do not feel, and operations that wait for others without a limit. At a tenth
+    // of the load one member is late by 20 times the time between operations: others go on meanwhile, if they may. What
+    // the late member has begun late itself leaves by its link one after the other.
     let time = |limit: &str| {
         let text = on_switch(
             "allreduce",
@@ -186,7 +192,8 @@ fn partial_sums_that_wait_for_late_members_hold_back_who_may_have_no_more() {
 
 #[test]
 fn groups_are_measured_beside_other_traffic_whatever_the_threads() {
-    // Would catch results that depend on the division, contributions that are lost beside unicasts, and unicasts that are counted as operations.
+    // Would catch results that depend on the division, contributions that are lost beside unicasts, and unicasts that
+    // are counted as operations.
     let text = |background: f64, operation: &str, collectives: &str| {
         format!(
             r#"
@@ -224,8 +231,9 @@ fn groups_are_measured_beside_other_traffic_whatever_the_threads() {
 
 #[test]
 fn the_loads_of_operations_are_known_beforehand() {
-    // Would catch groups that are left out, loads of all members together, and messages of software that are counted in another unit. An
-    // allreduce puts a message on each member's channels, both ways; a reduction of P members by messages P - 1 on the root's.
+    // Would catch groups that are left out, loads of all members together, and messages of software that are counted in
+    // another unit. An allreduce puts a message on each member's channels, both ways; a reduction of P members by
+    // messages P - 1 on the root's.
     let of = |operation: &str, collectives: &str| {
         let text = on_switch(operation, &format!("load = 0.1, collectives = \"{collectives}\""), "");
         let loads = sim::loads(&build(&text).unwrap()).unwrap().load;
@@ -274,8 +282,8 @@ proptest! {
         (window, outstanding, room) in (1_u32..5, 1_u32..4, 1_u32..4),
         (limited, late, software) in (any::<bool>(), any::<bool>(), any::<bool>()),
     ) {
-        // Would catch groups that overlap and wait for one another in a cycle, members that lose count where they are late, groups without room
-        // that are not carried out, and results that depend on the division.
+        // Would catch groups that overlap and wait for one another in a cycle, members that lose count where they are
+        // late, groups without room that are not carried out, and results that depend on the division.
         let topology = [
             r#"kind = "fat-tree", k = 2, n = 3"#,
             r#"kind = "torus", dims = [3, 3]"#,

@@ -28,8 +28,8 @@ fn window(bytes: u32, ack_size: Option<u32>) -> String {
     format!("pacer = {{ kind = \"window\", window = \"{bytes} B\"{ack_size} }}")
 }
 
-/// The round trip of a packet of 256 B between two nodes that are alone: until its tail has arrived, and then by the channels and
-/// routers back, with the length of the acknowledgement if it has one.
+/// The round trip of a packet of 256 B between two nodes that are alone: until its tail has arrived, and then by the
+/// channels and routers back, with the length of the acknowledgement if it has one.
 fn round_trip_ns(text: &str, (src, dst): (u32, u32), ack_size: Option<u32>) -> f64 {
     let system = build(text).unwrap();
     let there = idle_ns(&system, f64::from(system.network.topology.routers_between(NodeId(src), NodeId(dst))));
@@ -38,9 +38,9 @@ fn round_trip_ns(text: &str, (src, dst): (u32, u32), ack_size: Option<u32>) -> f
 
 #[test]
 fn a_flow_alone_carries_its_window_a_round_trip_up_to_its_link() {
-    // Would catch bytes that count as outstanding too long or too short, acknowledgements by the wrong path or of the wrong
-    // length, a window that is overrun, and one that does not use what it has. Windows that are no multiple of a packet hold the
-    // packets that fit.
+    // Would catch bytes that count as outstanding too long or too short, acknowledgements by the wrong path or of the
+    // wrong length, a window that is overrun, and one that does not use what it has. Windows that are no multiple of a
+    // packet hold the packets that fit.
     for &(topology, (src, dst)) in PAIRS {
         let matrix = Matrix::pair("window", src, dst);
         for ack_size in [None, Some(64), Some(256)] {
@@ -63,8 +63,9 @@ fn a_flow_alone_carries_its_window_a_round_trip_up_to_its_link() {
 
 #[test]
 fn a_message_larger_than_its_window_takes_a_round_trip_a_window() {
-    // Would catch a message that waits for a window that it never fits into, and a packet that is released late. Two nodes send
-    // one another 32 packets: the acknowledgements of one direction share links with the packets of the other, and go first.
+    // Would catch a message that waits for a window that it never fits into, and a packet that is released late. Two
+    // nodes send one another 32 packets: the acknowledgements of one direction share links with the packets of the
+    // other, and go first.
     for (ack_size, packets) in [(None, 1_u32), (None, 4), (Some(64), 1)] {
         let workload = format!(
             "workload = {{ kind = \"exchange\", dims = [2], volume = \"8 KiB\", {} }}",
@@ -99,8 +100,8 @@ const TORUS: &str = r#"kind = "torus", dims = [4, 2, 2]"#;
 
 #[test]
 fn a_window_that_never_fills_changes_nothing() {
-    // Would catch a pacer that delays packets, changes their order or draws from a workload's streams. Acknowledgements that are
-    // packets change when others are served; those that are none do not.
+    // Would catch a pacer that delays packets, changes their order or draws from a workload's streams. Acknowledgements
+    // that are packets change when others are served; those that are none do not.
     for workload in WORKLOADS {
         let with =
             |pacer: &str| digest(&experiment(TORUS, 20, &format!("workload = {{ {workload}{pacer} }}\n{MEASURE}")), 1);
@@ -114,7 +115,8 @@ fn a_window_that_never_fills_changes_nothing() {
 
 #[test]
 fn every_workload_gives_the_same_bytes_for_any_number_of_threads() {
-    // Would catch an acknowledgement that comes sooner than the window of lookahead, or is handled in the order of memory.
+    // Would catch an acknowledgement that comes sooner than the window of lookahead, or is handled in the order of
+    // memory.
     let turns = [(2, Grain::Fine), (1, Grain::Exactly(5)), (2, Grain::Exactly(3))];
     for (number, workload) in WORKLOADS.iter().enumerate() {
         for (ack_size, bytes) in [(None, 300), (None, 1024), (Some(40), 300), (Some(200), 1024)] {
@@ -143,8 +145,8 @@ fn ejection(text: &str, point: &PointResult, node: u32) -> f64 {
 
 #[test]
 fn a_flow_that_waits_does_not_block_the_others() {
-    // Would catch a queue of a node in which a packet waits for the window of another flow. Node 0 sends to node 1, into which six
-    // others send as fast as they can, and to node 2, which nobody else sends to.
+    // Would catch a queue of a node in which a packet waits for the window of another flow. Node 0 sends to node 1,
+    // into which six others send as fast as they can, and to node 2, which nobody else sends to.
     let mut lines = vec![(0, 1, 1.0), (0, 2, 1.0)];
     lines.extend((3..9).map(|src| (src, 1, 2.0)));
     let matrix = Matrix::new("blocked", &lines);
@@ -171,8 +173,9 @@ fn a_flow_that_waits_does_not_block_the_others() {
 
 #[test]
 fn a_flow_that_waits_for_long_delays_no_packet_of_another() {
-    // Would catch a node that sleeps until an acknowledgement while the packet that it holds may not be sent. Node 0 sends to node 2,
-    // which is 50 us away and acknowledges a packet each 100 us, and to node 1 on the same router; the two in turn, by chance.
+    // Would catch a node that sleeps until an acknowledgement while the packet that it holds may not be sent. Node 0
+    // sends to node 2, which is 50 us away and acknowledges a packet each 100 us, and to node 1 on the same router; the
+    // two in turn, by chance.
     let matrix = Matrix::new("far", &[(0, 1, 1.0), (0, 2, 1.0)]);
     for injection in ["bernoulli", "poisson", "periodic"] {
         for ack_size in [None, Some(16)] {
@@ -207,8 +210,9 @@ const JOBS: &[&str] = &[
 
 #[test]
 fn jobs_have_pacers_of_their_own() {
-    // Would catch acknowledgements that are handed to another job or counted as its messages, ranks that miss the arrivals of a
-    // machine whose deliveries are reported, and a head that is not due and keeps an acknowledgement waiting.
+    // Would catch acknowledgements that are handed to another job or counted as its messages, ranks that miss the
+    // arrivals of a machine whose deliveries are reported, and a head that is not due and keeps an acknowledgement
+    // waiting.
     let jobs: String = JOBS.iter().map(|job| format!("[[job]]\n{job}\n")).collect();
     let measure = "measure = { warm_up = \"5 us\", max_time = \"40 us\", compare_alone = true }";
     let text = experiment(r#"kind = "torus", dims = [4, 4]"#, 20, &format!("{measure}\n{jobs}"));
@@ -225,8 +229,9 @@ fn jobs_have_pacers_of_their_own() {
 
 #[test]
 fn acknowledgements_load_channels_and_count_as_no_messages() {
-    // Would catch acknowledgements that are packets, latencies or bytes of their workload, and channels that are not charged for
-    // them. Each of eight nodes sends to the next at load 0.25: an acknowledgement of a quarter of a packet for each.
+    // Would catch acknowledgements that are packets, latencies or bytes of their workload, and channels that are not
+    // charged for them. Each of eight nodes sends to the next at load 0.25: an acknowledgement of a quarter of a packet
+    // for each.
     let run = |pacer: String| {
         let rest = format!(
             "workload = {{ kind = \"traffic\", load = 0.25, injection = \"periodic\", pattern = {{ kind = \"shift\", offset = 1 }}{pacer} }}\n\

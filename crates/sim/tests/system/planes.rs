@@ -1,4 +1,5 @@
-//! Several planes: closed forms of messages over rails, planes that do not know of one another, and the same bytes for any division.
+//! Several planes: closed forms of messages over rails, planes that do not know of one another, and the same bytes for
+//! any division.
 
 use fabric::Grain;
 use sim::{Analysis, RunOptions, analyze, check, run};
@@ -32,8 +33,8 @@ const PACKET: f64 = 1000.0;
 
 #[test]
 fn a_striped_message_takes_the_time_of_its_longest_stripe() {
-    // Would catch a stripe that waits for another, stripes that are unequal, and a message that is cut although it is not above the
-    // limit: 16 packets.
+    // Would catch a stripe that waits for another, stripes that are unequal, and a message that is cut although it is
+    // not above the limit: 16 packets.
     let goal = ProgramFile::goal(
         "stripe",
         "num_ranks 2\nrank 0 {\nsend 16384b to 1 tag 0\n}\nrank 1 {\nrecv 16384b from 0 tag 0\n}",
@@ -54,8 +55,8 @@ fn a_striped_message_takes_the_time_of_its_longest_stripe() {
 
 #[test]
 fn messages_take_rails_by_the_policy() {
-    // Would catch messages that share a rail although another is free, and a rank or a destination that changes its rail. Rank 0 sends
-    // 4 messages of 4 packets to rank 1 and to rank 2 in turn.
+    // Would catch messages that share a rail although another is free, and a rank or a destination that changes its
+    // rail. Rank 0 sends 4 messages of 4 packets to rank 1 and to rank 2 in turn.
     let sends: String = (0..4).map(|n| format!("send 4096b to {} tag {n}\n", 1 + n % 2)).collect();
     let receives = |rank: u32| -> String {
         (0..4).filter(|n| 1 + n % 2 == rank).map(|n| format!("recv 4096b from 0 tag {n}\n")).collect()
@@ -116,8 +117,9 @@ fn cells() -> Vec<((&'static str, &'static str), &'static str)> {
 
 #[test]
 fn a_plane_that_is_not_used_changes_nothing() {
-    // Would catch whatever leaks from plane to plane: a credit, a queue that an adaptive choice sees, a draw of a router's stream. Ranks are on
-    // even nodes, so that all messages go by plane 0, and what happens there is what happens in the only plane.
+    // Would catch whatever leaks from plane to plane: a credit, a queue that an adaptive choice sees, a draw of a
+    // router's stream. Ranks are on even nodes, so that all messages go by plane 0, and what happens there is what
+    // happens in the only plane.
     for (network, router) in cells() {
         let program = r#"{ kind = "fft", message_size = "900 B" }"#;
         let job = |keys: &str| {
@@ -140,8 +142,9 @@ fn a_plane_that_is_not_used_changes_nothing() {
 
 #[test]
 fn any_division_gives_the_same_bytes() {
-    // Would catch a node whose planes are in two partitions, deliveries of an instant that come in another order (the small messages of
-    // `bare` arrive by two planes at the instant at which receives are posted), and a draw that depends on which plane was served first.
+    // Would catch a node whose planes are in two partitions, deliveries of an instant that come in another order (the
+    // small messages of `bare` arrive by two planes at the instant at which receives are posted), and a draw that
+    // depends on which plane was served first.
     let ranks = r#"
         workload = { kind = "program", packet_size = "256 B", program = { kind = "halo-2d", message_size = "3 KiB", iterations = 2 } }
         nic = { kind = "loggp", gap = "30 ns", gap_per_byte = "0.1 ns", eager_limit = "2 KiB", rails = { stripe_above = "1 KiB" }, bus = { bandwidth = "20 Gb/s", directions = "one" }, dma = { bandwidth = "11 Gb/s", setup = "170 ns" } }
@@ -184,7 +187,8 @@ fn analysis(text: &str) -> Analysis {
 
 #[test]
 fn every_plane_carries_what_one_does() {
-    // Would catch loads of the first plane only, a bound of all planes in the units of one, and sources that send by one channel.
+    // Would catch loads of the first plane only, a bound of all planes in the units of one, and sources that send by
+    // one channel.
     for (network, router) in cells() {
         let open = r#"workload = { kind = "traffic", load = 0.3, packet_size = "256 B" }
             measure = { warm_up = "10 us", max_time = "60 us" }"#;
@@ -210,8 +214,8 @@ fn every_plane_carries_what_one_does() {
 
 #[test]
 fn volumes_are_striped() {
-    // Would catch a volume that goes by one plane, is sent twice, or is not waited for: an exchange of 12 packets a flow on 3 planes takes
-    // the time of one of 4 packets on one, to the picosecond, where routes are fixed.
+    // Would catch a volume that goes by one plane, is sent twice, or is not waited for: an exchange of 12 packets a
+    // flow on 3 planes takes the time of one of 4 packets on one, to the picosecond, where routes are fixed.
     let text = |planes: u32, packets: u32| {
         let rest =
             format!("workload = {{ kind = \"exchange\", volume = \"{} B\", packet_size = \"256 B\" }}", 256 * packets);
@@ -244,7 +248,8 @@ fn a_check_counts_planes_and_proves_one() {
 
 #[test]
 fn time_of_striped_messages_is_explained() {
-    // Would catch packets of two planes that are taken for one path, and waiting for a stripe that goes by another plane.
+    // Would catch packets of two planes that are taken for one path, and waiting for a stripe that goes by another
+    // plane.
     let goal = ProgramFile::goal(
         "explained",
         "num_ranks 2\nrank 0 {\nsend 16384b to 1 tag 0\n}\nrank 1 {\nrecv 16384b from 0 tag 0\n}",
@@ -259,8 +264,9 @@ fn time_of_striped_messages_is_explained() {
 
 #[test]
 fn a_multicast_goes_by_one_plane() {
-    // Would catch a set of destinations that two planes write, operations of one instant that are counted as one, copies that
-    // change planes, and loads or routers that are counted on the first plane only. In every architecture, in hardware and software.
+    // Would catch a set of destinations that two planes write, operations of one instant that are counted as one,
+    // copies that change planes, and loads or routers that are counted on the first plane only. In every architecture,
+    // in hardware and software.
     const IDLE_NS: f64 = 204.8 + 20.0 + 3.0 * 110.0;
     for (number, router) in ROUTERS.iter().enumerate() {
         let text = |planes: u32| {
@@ -271,8 +277,8 @@ fn a_multicast_goes_by_one_plane() {
         };
         let (one, four) = (result(&text(1)), result(&text(4)));
         let [alone, all] = [&one, &four].map(|found| found.collective.as_ref().unwrap());
-        // To both other nodes of the line, with nothing else on the way; only copies that cross a crossbar wait for one another, and
-        // there for the multicast before, too.
+        // To both other nodes of the line, with nothing else on the way; only copies that cross a crossbar wait for one
+        // another, and there for the multicast before, too.
         let [time, on_one] = [all, alone].map(|found| found.operation_time_mean_ns.unwrap());
         if ["output-queued", "shared-buffer"].contains(router) {
             assert!((time - IDLE_NS).abs() < 1e-6, "{router}: {all:?}");

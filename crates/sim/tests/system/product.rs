@@ -1,5 +1,6 @@
-//! Every cell of router x topology x routing x pattern x injection, with pacers and receive buffers in turn: it delivers what is offered, or is refused with a
-//! reason. Generated from the catalogues and the reference of keys, so that a new variant is covered by being there.
+//! Every cell of router x topology x routing x pattern x injection, with pacers and receive buffers in turn: it
+//! delivers what is offered, or is refused with a reason. Generated from the catalogues and the reference of keys, so
+//! that a new variant is covered by being there.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,7 +29,8 @@ const TOPOLOGIES: &[(&str, &str)] = &[
 /// buffer of one packet halves its rate.
 const LOAD: f64 = 0.05;
 
-/// The pacers that the cells take in turn: none, windows of a packet and of some, acknowledged by notices and by packets.
+/// The pacers that the cells take in turn: none, windows of a packet and of some, acknowledged by notices and by
+/// packets.
 const PACERS: &[&str] = &[
     r#"{ kind = "none" }"#,
     r#"{ kind = "window", window = "256 B" }"#,
@@ -104,8 +106,8 @@ enum Extent {
     Whole,
 }
 
-/// The injections that cell `number` of topology, routing, router and pattern is tested with. Those that need a load of 1, which
-/// no cell has, are refused: one cell in eight has to find that out too.
+/// The injections that cell `number` of topology, routing, router and pattern is tested with. Those that need a load of
+/// 1, which no cell has, are refused: one cell in eight has to find that out too.
 fn injections_of(number: usize, all: &[String], extent: Extent) -> Vec<&String> {
     let (refused, accepted): (Vec<&String>, Vec<&String>) = all.iter().partition(|name| *name == "backlogged");
     match extent {
@@ -233,8 +235,8 @@ fn closed_cells() -> Vec<String> {
 
 #[test]
 fn closed_workloads_end_on_every_topology_and_router() {
-    // Would catch bytes that are lost, a phase that never ends, and one that is faster than its fullest injection link; a message
-    // that is not measured, measured twice, or faster than alone.
+    // Would catch bytes that are lost, a phase that never ends, and one that is faster than its fullest injection link;
+    // a message that is not measured, measured twice, or faster than alone.
     let check = |text: &String| {
         let system = build(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
         let point = run(&system, &RunOptions { threads: 1, ..RunOptions::default() });
@@ -277,7 +279,8 @@ fn multicast_keys(router: &str) -> &'static [&'static str] {
     }
 }
 
-/// Collective traffic on every topology and router, by routers and by senders; laws, injections and receive buffers in turn.
+/// Collective traffic on every topology and router, by routers and by senders; laws, injections and receive buffers in
+/// turn.
 fn collective_cells() -> Vec<String> {
     let doc = kinds("workload").into_iter().find(|doc| kind(doc) == "collective").unwrap();
     let words = |name: &str| -> Vec<String> {
@@ -300,8 +303,8 @@ fn collective_cells() -> Vec<String> {
                 let injection = &injections[number / 4 % injections.len()];
                 let group = &groups[number / 3 % groups.len()];
                 let (_, nodes) = in_turn(number);
-                // Of what the router can do with packets for several outputs, one after the other; a queue for each set of outputs with up to
-                // 8 ports, of which units are some.
+                // Of what the router can do with packets for several outputs, one after the other; a queue for each set
+                // of outputs with up to 8 ports, of which units are some.
                 let may_be_of_sets = *topology != "single-switch" && is_multicast;
                 let allowed: Vec<_> = keys.iter().filter(|keys| may_be_of_sets || !keys.contains("set")).collect();
                 let own = allowed[at % allowed.len()];
@@ -332,8 +335,8 @@ fn collective_cells() -> Vec<String> {
 
 #[test]
 fn multicasts_arrive_at_all_their_members_on_every_topology_and_router() {
-    // Would catch a copy that is lost or counted twice, a message that is faster than alone, an operation that ends before its last
-    // copy has come, and a load that copies add to.
+    // Would catch a copy that is lost or counted twice, a message that is faster than alone, an operation that ends
+    // before its last copy has come, and a load that copies add to.
     let check = |text: &String| {
         let system = build(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
         let point = run(&system, &RunOptions { threads: 1, ..RunOptions::default() });
@@ -447,8 +450,8 @@ fn pairs(flows: &[Vec<sim::traffic::Flow>]) -> usize {
     flows.iter().map(|own| own.iter().map(|flow| flow.dst).collect::<BTreeSet<_>>().len()).sum()
 }
 
-/// So many messages are measured, and none is faster than alone: all channels are alike. By a tree a message may take two global channels of a
-/// dragonfly, one after the other, and be faster than on the direct path.
+/// So many messages are measured, and none is faster than alone: all channels are alike. By a tree a message may take
+/// two global channels of a dragonfly, one after the other, and be faster than on the direct path.
 fn check_messages(text: &str, point: &PointResult, count: usize) {
     let found = point.messages.as_ref().unwrap();
     assert_eq!(found.figures.count, count as u64, "{text}");
@@ -518,7 +521,8 @@ fn faults(system: &System, found: &PointResult) -> Option<&'static str> {
     let faults = [
         ((found.accepted_load / LOAD - 1.0).abs() > 0.15, "not what is offered"),
         (found.saturated || !found.drained, "saturated"),
-        // Some 1300 packets, of which each source's may all take the same path: a standard error of 0.06 routers at most.
+        // Some 1300 packets, of which each source's may all take the same path: a standard error of 0.06 routers at
+        // most.
         (hops < distance - 0.3, "fewer routers than the shortest path has"),
         (hops > distance + 0.3 + detour, "more routers than the shortest path has"),
         (found.latency_mean_ns < Some(idle - 1e-6), "less than the path has"),
@@ -541,8 +545,8 @@ fn least_slowdown(found: &PointResult) -> f64 {
     found.messages.as_ref().and_then(|own| own.distribution.as_ref()).map_or(f64::NAN, |spread| spread.slowdown[0])
 }
 
-/// All channels are alike: no path is faster than the shortest. The direct one of a dragonfly may be a router longer than one through
-/// a third group, of the least latency of three.
+/// All channels are alike: no path is faster than the shortest. The direct one of a dragonfly may be a router longer
+/// than one through a third group, of the least latency of three.
 fn least_allowed(system: &System) -> f64 {
     if system.network.topology.kind() == "dragonfly" { 0.6 } else { 1.0 }
 }
@@ -552,7 +556,8 @@ fn series_differs(found: &PointResult) -> bool {
     let series = found.series.as_ref().unwrap();
     let whole = (found.measured_ns / 10_000.0).floor();
     let measured: f64 = series.accepted_load[2..2 + whole as usize].iter().sum::<f64>() / whole;
-    // A packet that an end of the interval cuts is in the series by its part, and as a whole in the accepted load: at most one a node.
+    // A packet that an end of the interval cuts is in the series by its part, and as a whole in the accepted load: at
+    // most one a node.
     let cut = 2.0 * 256.0 / (1.25 * found.measured_ns);
     let tolerance = if whole * 10_000.0 == found.measured_ns { cut } else { 0.1 * LOAD };
     found.warm_up_ns != 20_000.0 || whole < 30.0 || (measured - found.accepted_load).abs() > tolerance
@@ -560,8 +565,8 @@ fn series_differs(found: &PointResult) -> bool {
 
 #[test]
 fn every_cell_delivers_what_is_offered_or_is_refused_with_a_reason() {
-    // Would catch a combination that panics, deadlocks, loses packets, goes astray, or is refused without saying why. An
-    // injection is a process of one source, which knows nothing of routings and routers: it meets each in turn.
+    // Would catch a combination that panics, deadlocks, loses packets, goes astray, or is refused without saying why.
+    // An injection is a process of one source, which knows nothing of routings and routers: it meets each in turn.
     check_cells(Extent::InTurn);
 }
 
@@ -577,7 +582,8 @@ fn check_cells(extent: Extent) {
     let wrong: Vec<&String> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).collect();
     assert!(wrong.is_empty(), "{} of {} cells are wrong, the first:\n{}", wrong.len(), cells.len(), wrong[0]);
     // Reasons that are there: routings of another family, backlogged sources with a load, a cycle of channels, too few
-    // virtual channels, a queue for each set of too many outputs or beside iterations of iSLIP, and a pattern that does not fit or needs groups. Another reason would be one that hides something.
+    // virtual channels, a queue for each set of too many outputs or beside iterations of iSLIP, and a pattern that does
+    // not fit or needs groups. Another reason would be one that hides something.
     let reasons: BTreeSet<&str> = outcomes.iter().flatten().flatten().map(String::as_str).collect();
     let known = [
         "router.credits",
@@ -592,8 +598,8 @@ fn check_cells(extent: Extent) {
         "workload.pattern.offset",
     ];
     assert!(reasons.iter().all(|reason| known.contains(reason)), "{reasons:?}");
-    // Of a topology's routings at least two are made for it or for all; three injections go with any load, of which a cell has
-    // one or all; and three of four cells of those run.
+    // Of a topology's routings at least two are made for it or for all; three injections go with any load, of which a
+    // cell has one or all; and three of four cells of those run.
     let each = if extent == Extent::Whole { 3 } else { 1 };
     let ran = outcomes.iter().filter(|outcome| matches!(outcome, Ok(None))).count();
     let fitting: usize = TOPOLOGIES.len() * 2 * kinds("router").len() * kinds("workload.pattern").len() * each;

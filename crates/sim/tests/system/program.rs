@@ -1,4 +1,5 @@
-//! Programs of ranks, on whole systems: times to the picosecond, the same bytes for any number of threads, and errors that say who waits.
+//! Programs of ranks, on whole systems: times to the picosecond, the same bytes for any number of threads, and errors
+//! that say who waits.
 
 use crate::common::{build, digest, digest_of, result};
 use fabric::Grain;
@@ -67,7 +68,8 @@ const ONE_HOP: f64 = 1009.0 + 503.0 + 50.0 + 70.0 + 110.0 + 2.0 * 13.0;
 
 #[test]
 fn a_file_runs_to_the_picosecond() {
-    // Would catch calculations in another unit, a requirement that is lost, and ranks beyond those of the file that run.
+    // Would catch calculations in another unit, a requirement that is lost, and ranks beyond those of the file that
+    // run.
     let goal = ProgramFile::goal(
         "chain",
         "num_ranks 3\nrank 0 {\na: calc 100.5\nb: send 300b to 1 tag 7\nb requires a\n}\n\
@@ -100,9 +102,10 @@ fn relay(ranks: u32, calculation: u64) -> String {
 
 #[test]
 fn long_calculations_are_passed_over_and_change_nothing() {
-    // Would catch runs that poll every few microseconds, or move partitions on by windows of nanoseconds, through hours in which nothing
-    // happens: they would not end. And events, snapshots and samples that are passed over: times are exact, and the bytes the same for
-    // every division. Calculations of a microsecond are not passed over, and differ by just so much.
+    // Would catch runs that poll every few microseconds, or move partitions on by windows of nanoseconds, through hours
+    // in which nothing happens: they would not end. And events, snapshots and samples that are passed over: times are
+    // exact, and the bytes the same for every division. Calculations of a microsecond are not passed over, and differ
+    // by just so much.
     const LONG: u64 = 999_000_000_000;
     let program = ProgramFile::goal("relay", &relay(5, LONG));
     let short = ProgramFile::goal("relay-short", &relay(5, 1000));
@@ -155,7 +158,8 @@ pub(crate) const PROGRAMS: [&str; 5] = [
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
-    // Would catch a message that is announced too late, a match that depends on partitions, and an order of one instant that does.
+    // Would catch a message that is announced too late, a match that depends on partitions, and an order of one instant
+    // that does.
     let machines = [
         ("{ kind = \"torus\", dims = [4, 3, 2] }", "routing = { kind = \"minimal-adaptive\" }"),
         ("{ kind = \"dragonfly\", p = 2, a = 4, h = 2 }", "routing = { kind = \"ugal-l\" }"),
@@ -172,7 +176,8 @@ fn any_number_of_threads_gives_the_same_bytes() {
     }
 }
 
-/// Ranks whose receives take whatever comes first, by requirements: each sends to two others, and to a third when it has received twice.
+/// Ranks whose receives take whatever comes first, by requirements: each sends to two others, and to a third when it
+/// has received twice.
 fn wildcard_goal(ranks: u32) -> String {
     let of = |rank: u32| {
         let to = [rank + 1, 7 * rank + 3, rank + 11].map(|rank| rank % ranks);
@@ -189,7 +194,8 @@ fn wildcard_goal(ranks: u32) -> String {
     (0..ranks).fold(format!("num_ranks {ranks}\n"), |text, rank| text + &of(rank))
 }
 
-/// A master that probes for its workers' messages, and workers in a ring that test and wait for any, beside an allreduce.
+/// A master that probes for its workers' messages, and workers in a ring that test and wait for any, beside an
+/// allreduce.
 fn master_and_workers(ranks: u32) -> String {
     let workers = ranks - 1;
     let master = "probe from any tag 1\nirecv from any tag 1\ncalc 90 ns\n".repeat(2 * workers as usize);
@@ -208,7 +214,8 @@ fn master_and_workers(ranks: u32) -> String {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes_of_what_files_say() {
-    // Would catch a wildcard, a probe, a test or a wait for any that is answered by the partition's order instead of time's.
+    // Would catch a wildcard, a probe, a test or a wait for any that is answered by the partition's order instead of
+    // time's.
     let files =
         [ProgramFile::goal("wildcards", &wildcard_goal(24)), ProgramFile::calls("master", &master_and_workers(24))];
     for (number, file) in files.iter().enumerate() {
@@ -250,12 +257,14 @@ fn error(program: &str, threads: usize) -> RunError {
 
 #[test]
 fn ranks_that_wait_for_ever_end_the_run_with_who_waits_for_whom() {
-    // Would catch a run that does not end, or ends as if all had been done: rank 0 takes the message that its second receive is for.
+    // Would catch a run that does not end, or ends as if all had been done: rank 0 takes the message that its second
+    // receive is for.
     let goal = ProgramFile::goal(
         "stuck",
         "num_ranks 2\nrank 0 {\na: recv 8b from any tag any\nb: recv 8b from 1 tag 5\nb requires a\n}\nrank 1 {\nsend 8b to 0 tag 5\n}",
     );
-    // Overheads, three channels, two routers, and 16 ns for 8 bytes. When the run finds that nothing goes on is of no interest.
+    // Overheads, three channels, two routers, and 16 ns for 8 bytes. When the run finds that nothing goes on is of no
+    // interest.
     let received = Time(1000 * (1009 + 50 + 70 + 110 + 2 * 13 + 16 + 503));
     for threads in [1, 2] {
         let found = error(&goal.program(), threads);
@@ -270,8 +279,8 @@ fn ranks_that_wait_for_ever_end_the_run_with_who_waits_for_whom() {
 
 #[test]
 fn messages_that_nobody_receives_are_said() {
-    // Would catch a run that ends as if all were well: two messages, and one receive that takes any. Threads change nothing; what is received is
-    // not said.
+    // Would catch a run that ends as if all were well: two messages, and one receive that takes any. Threads change
+    // nothing; what is received is not said.
     let lost =
         "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 1\nsend 100000b to 1 tag 2\n}\nrank 1 {\nrecv 8b from any tag any\n}";
     let goal = ProgramFile::goal("lost", lost);

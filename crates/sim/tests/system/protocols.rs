@@ -1,4 +1,5 @@
-//! Protocols of ranks on whole systems: times to the picosecond, the same bytes for any number of threads, and keys that contradict.
+//! Protocols of ranks on whole systems: times to the picosecond, the same bytes for any number of threads, and keys
+//! that contradict.
 
 use fabric::Grain;
 use sim::{RunError, RunOptions, run};
@@ -56,8 +57,8 @@ fn messages_within_a_node_take_its_memory() {
 
 #[test]
 fn credits_bound_the_memory_of_unexpected_messages() {
-    // Would catch credits that the run does not know of, and bytes that are not reported: 59 ranks send 8 messages each to one that
-    // calculates first.
+    // Would catch credits that the run does not know of, and bytes that are not reported: 59 ranks send 8 messages each
+    // to one that calculates first.
     let sends: String = (1..60).map(|rank| format!("rank {rank} {{\n{}}}\n", "send 100b to 0\n".repeat(8))).collect();
     let receives: String =
         (0..472).map(|number| format!("r{number}: recv 100b from any\nr{number} requires c\n")).collect();
@@ -88,7 +89,8 @@ fn a_run_without_credits_ends_with_who_waits_for_them() {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes_with_every_protocol() {
-    // Would catch a credit, a read or a notice that comes in an order that depends on partitions, and a memory that does.
+    // Would catch a credit, a read or a notice that comes in an order that depends on partitions, and a memory that
+    // does.
     let programs = [
         r#"{ kind = "halo-3d", message_size = "700 B", iterations = 2, compute = "3 us" }"#,
         r#"{ kind = "incast", message_size = "500 B", messages = 3 }"#,

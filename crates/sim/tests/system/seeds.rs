@@ -148,8 +148,8 @@ fn other_seeds_give_the_same_mean_within_their_intervals() {
 #[test]
 fn one_stream_more_changes_no_other() {
     // Two pairs of nodes that share no channel: the second pair's presence does not change the first pair's packets.
-    // Would catch a stream that is shared between nodes. The time measured is 64 batches of whole ticks, so that all runs end
-    // then, precise or not.
+    // Would catch a stream that is shared between nodes. The time measured is 64 batches of whole ticks, so that all
+    // runs end then, precise or not.
     let latency = |lines: &[(u32, u32, f64)]| {
         let matrix = Matrix::new("streams", lines);
         let found = result(&format!(

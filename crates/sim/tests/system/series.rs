@@ -22,8 +22,8 @@ fn sum(series: &SeriesResult, from: f64, to: f64) -> f64 {
 
 #[test]
 fn the_series_of_open_traffic_sums_up_to_its_accepted_load() {
-    // A torus below and past saturation. Would catch bytes that two intervals count or none, an interval at the wrong time, and
-    // a load of another capacity.
+    // A torus below and past saturation. Would catch bytes that two intervals count or none, an interval at the wrong
+    // time, and a load of another capacity.
     for load in [0.3, 1.0] {
         let text = format!(
             r#"
@@ -52,9 +52,9 @@ fn the_series_of_open_traffic_sums_up_to_its_accepted_load() {
 
 #[test]
 fn the_series_of_a_closed_workload_is_its_volume_over_time() {
-    // Two nodes send 20 packets of 200 ns each to a third: after the first head is there, its channel is busy all the time, half of
-    // what the two could send. Would catch a phase that begins at another's time, bytes lost at the end, and a queue that is
-    // read when all has gone.
+    // Two nodes send 20 packets of 200 ns each to a third: after the first head is there, its channel is busy all the
+    // time, half of what the two could send. Would catch a phase that begins at another's time, bytes lost at the end,
+    // and a queue that is read when all has gone.
     let graph = std::env::temp_dir().join(format!("cutthrough-{}-series.csv", std::process::id()));
     std::fs::write(&graph, "from,to,bytes\n0,2,2000\n1,2,2000\n").unwrap();
     let text = format!(
@@ -77,7 +77,8 @@ fn the_series_of_a_closed_workload_is_its_volume_over_time() {
     assert_eq!(own.time_ns, wanted);
     // Each phase has 40 packets of 200 ns, over the channels of two nodes.
     assert!((sum(&own, 0.0, f64::INFINITY) - 2.0 * 40.0 * 200.0 / 2.0).abs() < 1e-6, "{own:?}");
-    // Of the first 2 us, 15 ns pass before the first head leaves; the packet that the end of an interval cuts counts by its part, in bytes.
+    // Of the first 2 us, 15 ns pass before the first head leaves; the packet that the end of an interval cuts counts by
+    // its part, in bytes.
     let exact = [1985.0 / 4000.0, 0.5, 0.5, 0.5];
     let is_near = |(found, exact): (&f64, f64)| (found - exact).abs() < 2.0 / 4000.0;
     assert!(own.accepted_load[..4].iter().zip(exact).all(is_near), "{own:?}");

@@ -5,8 +5,8 @@ use sim::PointResult;
 
 use crate::common::result;
 
-/// Shares of a result: of classes, of the hottest channels, of all channels, what is accepted, and what is accepted in intervals of a series.
-/// Values of a series are counted in bytes: a byte of a node more or less is rounding.
+/// Shares of a result: of classes, of the hottest channels, of all channels, what is accepted, and what is accepted in
+/// intervals of a series. Values of a series are counted in bytes: a byte of a node more or less is rounding.
 fn shares(point: &PointResult, byte: f64) -> Vec<(String, f64)> {
     let classes = point.class_utilization.iter().map(|class| (format!("{} at most", class.class), class.max));
     let hottest = point.hottest_channels.iter().map(|channel| (channel.channel.clone(), channel.utilization));
@@ -67,8 +67,9 @@ proptest! {
         router in 0..crate::common::ROUTERS.len(),
         (end, series, warm_up) in (3_000_u64..60_000, 300_u64..9000, 0_u64..2000),
     ) {
-        // Would catch a packet that an end of the measured window cuts and that counts as a whole (1.0486 of exchanges of 64 KiB packets), what
-        // is handed over to a flat network and has not left (14.98), and intervals of series that count more than they hold (1.0008).
+        // Would catch a packet that an end of the measured window cuts and that counts as a whole (1.0486 of exchanges
+        // of 64 KiB packets), what is handed over to a flat network and has not left (14.98), and intervals of series
+        // that count more than they hold (1.0008).
         let (workload, on_flat) = WORKLOADS[workload];
         let topology = TOPOLOGIES[topology];
         let is_flat = topology.contains("flat");

@@ -1,4 +1,5 @@
-//! Routings as tables: they give the results of the routings that they are written from, and are refused as these would be.
+//! Routings as tables: they give the results of the routings that they are written from, and are refused as these would
+//! be.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

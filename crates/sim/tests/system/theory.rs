@@ -90,9 +90,9 @@ fn the_chain_of_head_of_line_blocking_gives_the_published_numbers() {
 
 #[test]
 fn fifo_inputs_saturate_where_head_of_line_blocking_says() {
-    // Would catch unfair arbitration, a slot lost between packets, credits that limit, inputs that do not compete in the
-    // same instant. Whom an output serves first does not matter, and of sources that are backlogged or offer a load of 1
-    // neither can run dry.
+    // Would catch unfair arbitration, a slot lost between packets, credits that limit, inputs that do not compete in
+    // the same instant. Whom an output serves first does not matter, and of sources that are backlogged or offer a load
+    // of 1 neither can run dry.
     let sources = [("random", "bernoulli"), ("round-robin", "backlogged"), ("oldest-first", "bernoulli")];
     for (index, ports) in [2, 3, 4, 8, 16].into_iter().enumerate() {
         let (arbitration, injection) = sources[index % sources.len()];
@@ -174,9 +174,9 @@ fn one_sender(matrix: &Matrix, ejection: &str, workload: &str) -> String {
 
 #[test]
 fn a_periodic_source_waits_half_a_tick_for_its_release_on_average() {
-    // The tick is 1/64 of a packet's time, and the phase of the messages within it is spread evenly, for the period is no
-    // multiple of it. Would catch generation times that are rounded to ticks, latencies that count from the release, a release
-    // before the generation or a tick too late, and a tick that is finer than need be.
+    // The tick is 1/64 of a packet's time, and the phase of the messages within it is spread evenly, for the period is
+    // no multiple of it. Would catch generation times that are rounded to ticks, latencies that count from the release,
+    // a release before the generation or a tick too late, and a tick that is finer than need be.
     let matrix = Matrix::pair("grid", 0, 1);
     let text = one_sender(&matrix, "102.4 ns", r#"load = 0.31, injection = "periodic""#);
     let system = build(&text).unwrap();
@@ -190,9 +190,9 @@ fn a_periodic_source_waits_half_a_tick_for_its_release_on_average() {
 
 #[test]
 fn a_grid_of_releases_delays_poisson_messages_by_half_a_tick_and_changes_nothing_else() {
-    // A delay that is a picosecond longer forces a tick of a picosecond, on which the same messages are released as they are
-    // generated. Each busy period of the source begins up to a tick later on the grid; a few of them merge. Would catch other
-    // messages, a load that rounding changes, and a delay that adds up from message to message.
+    // A delay that is a picosecond longer forces a tick of a picosecond, on which the same messages are released as
+    // they are generated. Each busy period of the source begins up to a tick later on the grid; a few of them merge.
+    // Would catch other messages, a load that rounding changes, and a delay that adds up from message to message.
     let matrix = Matrix::pair("grid-poisson", 0, 1);
     for (load, message) in [(0.3, "256 B"), (0.8, "256 B"), (0.7, "600 B")] {
         let workload = format!(r#"load = {load}, injection = "poisson", message_size = "{message}""#);
@@ -251,8 +251,8 @@ fn a_crossbar_with_speed_up_comes_near_output_queues() {
 #[test]
 fn where_one_packet_may_be_under_way_the_round_trip_of_its_credit_sets_the_rate() {
     // A line of two routers, a buffer of one packet. From a packet's head on the wire to the credit for the next: the
-    // wire and the router's delay (the head is ready to leave), for `tail` its serialization besides, and the wire back;
-    // but at least a slot. Would catch a credit that comes back too early or too late, by a picosecond.
+    // wire and the router's delay (the head is ready to leave), for `tail` its serialization besides, and the wire
+    // back; but at least a slot. Would catch a credit that comes back too early or too late, by a picosecond.
     let matrix = Matrix::pair("round-trip", 0, 1);
     for (name, serialization_ns) in [("head", 0.0), ("tail", SLOT_NS)] {
         for router in crate::common::ROUTERS {
@@ -278,8 +278,9 @@ fn where_one_packet_may_be_under_way_the_round_trip_of_its_credit_sets_the_rate(
 
 #[test]
 fn a_backlogged_source_sends_as_fast_as_its_channel_whatever_its_weight() {
-    // Would catch loads of 2.0: a backlogged source has no rate that its weight could scale. Shifted by one, two processes a
-    // node send half of their messages to the next node and half to themselves; the matrix has rows of unequal weight.
+    // Would catch loads of 2.0: a backlogged source has no rate that its weight could scale. Shifted by one, two
+    // processes a node send half of their messages to the next node and half to themselves; the matrix has rows of
+    // unequal weight.
     let matrix = Matrix::new("unequal", &[(0, 1, 10.0), (2, 3, 1.0)]);
     let two = "placement = { strategy = \"contiguous\", processes_per_node = 2 }";
     let shift = "{ kind = \"shift\", offset = 1 }".to_owned();

@@ -1,4 +1,5 @@
-//! Where the time of ranks goes: closed forms to the picosecond, and parts that add up to their wholes on every network.
+//! Where the time of ranks goes: closed forms to the picosecond, and parts that add up to their wholes on every
+//! network.
 
 use crate::common::{ROUTERS, build, digest, digest_of, result};
 use crate::program::{PROGRAMS, ProgramFile, TORUS, experiment};
@@ -7,7 +8,8 @@ use sim::{BreakdownRanks, ClosedResult, CriticalPathResult, PointResult};
 
 const TIMELINE: &str = "measure = { timeline = true }";
 
-/// From a sender's interface to the next router's node without the message's length, in picoseconds: links and two routers.
+/// From a sender's interface to the next router's node without the message's length, in picoseconds: links and two
+/// routers.
 const WIRES: u64 = 256_000;
 /// Overheads of a send and of a receive, and the length of a packet of 100 bytes.
 const SEND: u64 = 1_009_000;
@@ -18,7 +20,8 @@ const OCCUPIES: &str = "occupies = true";
 
 #[test]
 fn a_transmission_of_more_than_2_to_the_32_ticks_is_whole() {
-    // Would catch a log that keeps the time of a packet in 32 bits: 4 MiB at 1 Gb/s take 33,554,432 ns, of ticks of 1 ps.
+    // Would catch a log that keeps the time of a packet in 32 bits: 4 MiB at 1 Gb/s take 33,554,432 ns, of ticks of 1
+    // ps.
     let goal = ProgramFile::goal(
         "large-packet",
         "num_ranks 2\nrank 0 {\nsend 4194304b to 1\n}\nrank 1 {\nrecv 4194304b from 0\n}",
@@ -64,7 +67,8 @@ fn of_path(path: &CriticalPathResult) -> [u64; 6] {
 
 #[test]
 fn the_two_of_a_ping_pong_wait_for_one_another() {
-    // Would catch a sender that is late from the wrong time, a time that counts twice, and a path that stays on one rank.
+    // Would catch a sender that is late from the wrong time, a time that counts twice, and a path that stays on one
+    // rank.
     let found = closed(
         "ping-pong",
         "num_ranks 2\nrank 0 {\nsend 100b to 1 tag 0\nrecv 100b from 1 tag 0\n}\n\
@@ -98,8 +102,8 @@ fn a_receiver_waits_for_a_late_sender() {
 
 #[test]
 fn a_send_by_rendezvous_waits_for_a_late_receiver() {
-    // Would catch a late receiver that is taken for transfer, overheads under a calculation that count, and a path that loses the
-    // answer: 10,001 bytes ask, and are 101 packets, the last of one byte.
+    // Would catch a late receiver that is taken for transfer, overheads under a calculation that count, and a path that
+    // loses the answer: 10,001 bytes ask, and are 101 packets, the last of one byte.
     let found = closed(
         "late-receiver",
         "num_ranks 2\nrank 0 {\nsend 10001b to 1 tag 0\n}\n\
@@ -133,8 +137,8 @@ fn a_calculation_hides_a_message() {
 
 #[test]
 fn an_incast_queues_for_the_channel_of_its_root() {
-    // Would catch a wait that is charged to the wrong class: senders on routers of their own meet at the root's channel alone, in
-    // a switch.
+    // Would catch a wait that is charged to the wrong class: senders on routers of their own meet at the root's channel
+    // alone, in a switch.
     let program = r#"{ kind = "incast", message_size = "1000 B", messages = 1 }"#;
     let switch = r#"{ kind = "single-switch", ports = 9 }"#;
     let point = result(&experiment(switch, program, TIMELINE));
@@ -173,8 +177,8 @@ fn is_complete(point: &PointResult, text: &str) {
 
 #[test]
 fn parts_add_up_on_every_network_and_do_not_depend_on_threads() {
-    // Would catch a time that belongs to nothing or to two things, a packet whose transmissions are not found, a wait that is charged
-    // beyond its length, and bytes that depend on the division.
+    // Would catch a time that belongs to nothing or to two things, a packet whose transmissions are not found, a wait
+    // that is charged beyond its length, and bytes that depend on the division.
     let networks = [
         (r#"{ kind = "torus", dims = [4, 3, 2] }"#, ""),
         (r#"{ kind = "dragonfly", p = 2, a = 4, h = 2 }"#, "routing = { kind = \"ugal-l\" }"),
@@ -215,8 +219,9 @@ fn parts_add_up_on_every_network_and_do_not_depend_on_threads() {
 
 #[test]
 fn operations_in_switches_have_their_place_in_a_timeline() {
-    // Would catch the wait of a member that receives nothing, for its interface or for what becomes of its part, counted as noise, and time that
-    // belongs to nothing, or to two things. What a path spends in the switches is not divided.
+    // Would catch the wait of a member that receives nothing, for its interface or for what becomes of its part,
+    // counted as noise, and time that belongs to nothing, or to two things. What a path spends in the switches is not
+    // divided.
     let operations = ["allreduce", "reduce", "broadcast", "barrier", "allgather", "reduce-scatter"];
     let networks = [TORUS, r#"{ kind = "fat-tree", k = 4, n = 2 }"#, r#"{ kind = "dragonfly", p = 2, a = 4, h = 2 }"#];
     for (index, operation) in operations.into_iter().enumerate() {
@@ -243,8 +248,9 @@ fn operations_in_switches_have_their_place_in_a_timeline() {
 
 #[test]
 fn an_overhead_that_keeps_the_processor_delays_what_comes_after_it() {
-    // Would catch a calculation whose wait for the processor belongs to nothing, overheads that a calculation hides although they have
-    // the processor, and a path that loses what was before them: two sends, a calculation, and a receive after it.
+    // Would catch a calculation whose wait for the processor belongs to nothing, overheads that a calculation hides
+    // although they have the processor, and a path that loses what was before them: two sends, a calculation, and a
+    // receive after it.
     let found = closed(
         "occupied",
         "num_ranks 2\nrank 0 {\nsend 100b to 1 tag 0\nsend 100b to 1 tag 1\ncalc 20000\n}\n\

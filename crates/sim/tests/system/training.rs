@@ -4,8 +4,8 @@ use crate::common::{digest, digest_of, result};
 use crate::program::experiment;
 use fabric::Grain;
 
-/// Tensor, pipeline, data and expert parallelism at once, with gradients that are combined while ranks go on backwards, and bytes
-/// that take time to combine.
+/// Tensor, pipeline, data and expert parallelism at once, with gradients that are combined while ranks go on backwards,
+/// and bytes that take time to combine.
 fn training(rest: &str) -> String {
     format!(
         "{{ kind = \"training\", tensor = 2, pipeline = 2, expert = 2, layers = 4, hidden = 16, sequence = 8, \
@@ -15,8 +15,8 @@ fn training(rest: &str) -> String {
 
 #[test]
 fn any_division_gives_the_same_bytes() {
-    // Would catch a bucket that is combined before another where partitions change the order of an instant, a message of one stage
-    // that another takes, and noise or a placement that depends on the thread.
+    // Would catch a bucket that is combined before another where partitions change the order of an instant, a message
+    // of one stage that another takes, and noise or a placement that depends on the thread.
     let machines = [
         ("{ kind = \"fat-tree\", k = 4, n = 2 }", "placement = { strategy = \"round-robin\", processes_per_node = 2 }"),
         ("{ kind = \"torus\", dims = [4, 2, 2] }", "routing = { kind = \"minimal-adaptive\" }"),

@@ -143,8 +143,8 @@ fn parking_lot(router: &str) -> (String, Vec<f64>) {
 
 #[test]
 fn a_parking_lot_starves_those_who_come_from_far() {
-    // Expected: at load 0.8 node 3 gets 1/2, node 2 1/4, nodes 0 and 1 1/8 of the last channel, of 0.8 each; equal were 0.3125.
-    // Would catch a division that stops at the first router, and one that a run does not have.
+    // Expected: at load 0.8 node 3 gets 1/2, node 2 1/4, nodes 0 and 1 1/8 of the last channel, of 0.8 each; equal were
+    // 0.3125. Would catch a division that stops at the first router, and one that a run does not have.
     for kind in ["output-queued", "input-queued", "virtual-output-queued", "shared-buffer"] {
         let (message, found) = parking_lot(&format!("kind = \"{kind}\""));
         assert!(message.contains("at most 0.1562") && message.contains("all 0.3125"), "{kind}: {message}");
@@ -165,8 +165,8 @@ fn an_incast_that_is_divided_equally_starves_nobody() {
 
 #[test]
 fn time_series_of_one_interval_and_of_intervals_of_no_packet_are_named() {
-    // By hand: a packet of 4 KiB takes 81.92 ns at 400 Gb/s. Would catch a series of one interval, or one that shows single packets, in
-    // silence; and the first warning of a run that has a series.
+    // By hand: a packet of 4 KiB takes 81.92 ns at 400 Gb/s. Would catch a series of one interval, or one that shows
+    // single packets, in silence; and the first warning of a run that has a series.
     let text = |series: &str, end: &str| {
         let text = experiment(SWITCH, "", "load = 0.3");
         format!("{text}\nmeasure = {{ series = \"{series}\", warm_up = \"1 us\"{end} }}")

@@ -1,4 +1,5 @@
-//! The watchdog: a network that stands still is reported with the packets that wait for one another, and nothing else is.
+//! The watchdog: a network that stands still is reported with the packets that wait for one another, and nothing else
+//! is.
 
 use sim::{RunError, RunOptions, System, run};
 
@@ -44,8 +45,8 @@ fn the_watchdog_sees_the_ring_stand_still_and_names_who_waits_for_whom() {
 
 #[test]
 fn the_watchdog_sees_jobs_stand_still_and_names_their_nodes() {
-    // Would catch a watchdog that takes one job's packets for all of them, and a sender that is not found behind the number
-    // of its job.
+    // Would catch a watchdog that takes one job's packets for all of them, and a sender that is not found behind the
+    // number of its job.
     let (rest, _) = RING.split_once("workload = ").unwrap();
     let job = |name: &str| {
         format!("[[job]]\nname = \"{name}\"\nworkload = {{ kind = \"traffic\", load = 0.6, pattern = \"tornado\" }}\n")

@@ -213,9 +213,9 @@ fn minimal_path(topology: &dyn Topology, src: NodeId, dst: NodeId) -> (u32, u32,
 
 #[test]
 fn the_sum_of_stages_is_exact_on_dragonflies() {
-    // Local and global channels differ in delay and in bandwidth, either way. A packet that meets no other is delayed by every
-    // channel and router, and its tail by the slowest channel that it crosses. Would catch a delay or a rate of the wrong
-    // class, a path over another global channel, a tail that overtakes.
+    // Local and global channels differ in delay and in bandwidth, either way. A packet that meets no other is delayed
+    // by every channel and router, and its tail by the slowest channel that it crosses. Would catch a delay or a rate
+    // of the wrong class, a path over another global channel, a tail that overtakes.
     let both = [
         Times { local: (7_000, 80_000), global: (101_000, SERIALIZATION_PS) },
         Times { local: (23_000, SERIALIZATION_PS), global: (3_000, 80_000) },
@@ -294,9 +294,9 @@ fn packets_of_a_message_follow_one_another_without_a_gap() {
 
 #[test]
 fn a_permutation_without_conflicts_runs_at_full_load_as_if_alone() {
-    // Every channel carries one flow: neighbours on a ring, a permutation of a switch, and any shift of a fat-tree under
-    // D-mod-K (Zahavi 2012). Would catch any slot lost at full load, a credit that is late, a channel that is shared
-    // where it need not be.
+    // Every channel carries one flow: neighbours on a ring, a permutation of a switch, and any shift of a fat-tree
+    // under D-mod-K (Zahavi 2012). Would catch any slot lost at full load, a credit that is late, a channel that is
+    // shared where it need not be.
     let neighbour = ["{ kind = \"torus\", dims = [8] }", "", "\"neighbor\""];
     let complement = ["{ kind = \"single-switch\", ports = 8 }", "", "\"bit-complement\""];
     let shift = |offset: u32| format!("{{ kind = \"shift\", offset = {offset} }}");

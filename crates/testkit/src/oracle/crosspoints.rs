@@ -12,8 +12,8 @@ pub(super) struct Crosspoints {
     queues: BTreeMap<Place, VecDeque<Packet>>,
     /// Bytes in each, those of a packet whose tail has not left included.
     held: BTreeMap<Place, u64>,
-    /// By input, the output and virtual channel of the queue that it served last (0 of a FIFO); at first as if those had been the first
-    /// of all.
+    /// By input, the output and virtual channel of the queue that it served last (0 of a FIFO); at first as if those
+    /// had been the first of all.
     crossed: BTreeMap<u16, (u16, u8)>,
 }
 

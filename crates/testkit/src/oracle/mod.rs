@@ -1,7 +1,7 @@
 //! A naive network simulator, written from the documentation alone (`docs/concepts`), to which the fabric is held.
 //!
-//! It shares with the fabric what other oracles check, the topology and the routing, and nothing else: one ordered map of
-//! events, one double-ended queue for each queue of a router, times in picoseconds. It is slow and meant to be read.
+//! It shares with the fabric what other oracles check, the topology and the routing, and nothing else: one ordered map
+//! of events, one double-ended queue for each queue of a router, times in picoseconds. It is slow and meant to be read.
 
 mod crosspoints;
 mod events;
@@ -75,7 +75,8 @@ pub enum Architecture {
         /// Bytes of a crosspoint.
         crosspoint: u64,
     },
-    /// A queue for each output and class of virtual channels in one memory, besides a buffer for each input and virtual channel.
+    /// A queue for each output and class of virtual channels in one memory, besides a buffer for each input and virtual
+    /// channel.
     SharedBuffer {
         /// Which class leaves.
         arbitration: Arbitration,
@@ -276,7 +277,8 @@ impl<'a> Simulator<'a> {
         self.sources[node].next = Some(packet);
     }
 
-    /// The next packet of a node: its flows in turn, generated one after the other as fast as the channel can take them.
+    /// The next packet of a node: its flows in turn, generated one after the other as fast as the channel can take
+    /// them.
     fn generate(&mut self, node: usize) -> Option<Packet> {
         let full = self.serialization(ChannelClass::INJECTION, self.network.packet);
         let source = &mut self.sources[node];

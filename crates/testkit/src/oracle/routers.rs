@@ -170,7 +170,8 @@ impl Simulator<'_> {
         self.events.free(at, router, packet.clone());
     }
 
-    /// When the buffer of a packet falls free that leaves now: it goes for so long, and its tail leaves at another time.
+    /// When the buffer of a packet falls free that leaves now: it goes for so long, and its tail leaves at another
+    /// time.
     pub(super) fn freed_at(&self, now: u64, packet: &Packet, (time, tail): (u64, u64)) -> u64 {
         if self.network.frees_at_tail { tail } else { now + time.saturating_sub(packet.time_in) }
     }
@@ -179,8 +180,8 @@ impl Simulator<'_> {
     pub(super) fn arbitrate(&mut self, now: u64, router: usize) {
         let state = &mut self.routers[router];
         let (ports, first) = (state.ports(), state.first);
-        // The outputs take turns in picking first: where an input has packets on several virtual channels, whoever picks
-        // first gets it.
+        // The outputs take turns in picking first: where an input has packets on several virtual channels, whoever
+        // picks first gets it.
         state.first = (first + 1) % ports;
         let outputs = (first..ports).chain(0..first);
         match self.network.architecture {

@@ -1,4 +1,5 @@
-//! Shared-buffer routers: one memory for the queues of all outputs, with dynamic thresholds, and space reserved at the inputs.
+//! Shared-buffer routers: one memory for the queues of all outputs, with dynamic thresholds, and space reserved at the
+//! inputs.
 
 use std::collections::{BTreeMap, VecDeque};
 

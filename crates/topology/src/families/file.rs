@@ -11,10 +11,10 @@
 //! node 2 x8           # eight nodes on router 2
 //! ```
 //!
-//! Numbering: the routers have the file's numbers, or, where these have gaps, are numbered anew in their order; nodes are numbered in the order of the file;
-//! the ports of a router are numbered in the order in which the file's lines mention it. A wire without a class has the
-//! class `link`. Classes are numbered in the order in which they first occur, and are words of letters, digits, `-` and
-//! `_` that start with a letter and are not of the form of a count.
+//! Numbering: the routers have the file's numbers, or, where these have gaps, are numbered anew in their order; nodes
+//! are numbered in the order of the file; the ports of a router are numbered in the order in which the file's lines
+//! mention it. A wire without a class has the class `link`. Classes are numbered in the order in which they first
+//! occur, and are words of letters, digits, `-` and `_` that start with a letter and are not of the form of a count.
 //!
 //! Every router must be reachable from every other. Distances are a table from breadth-first search, which is what
 //! limits the number of routers; no bisection is defined.
@@ -39,9 +39,9 @@ pub const MAX_FILE_PORTS: u32 = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileSpec {
-    /// The edge list, relative to the experiment file: lines `link ROUTER ROUTER [CLASS] [xCOUNT]` and
-    /// `node ROUTER [xCOUNT]`. Or what `map` reads as a machine: ibnetdiscover's output, Slurm's topology.conf or topology.yaml, a Cray
-    /// interconnect.
+    /// The edge list, relative to the experiment file: lines `link ROUTER ROUTER [CLASS] [xCOUNT]` and `node ROUTER
+    /// [xCOUNT]`. Or what `map` reads as a machine: ibnetdiscover's output, Slurm's topology.conf or topology.yaml, a
+    /// Cray interconnect.
     pub path: PathBuf,
 }
 
@@ -70,8 +70,8 @@ impl FileTopology {
         self
     }
 
-    /// Reads the file, from the folder `base` if its path is relative. An error names the file, and the line if one is at
-    /// fault.
+    /// Reads the file, from the folder `base` if its path is relative. An error names the file, and the line if one is
+    /// at fault.
     pub fn new(spec: &FileSpec, base: &Path) -> Result<Self, TopologyError> {
         let name = spec.path.display().to_string();
         let read = input::MACHINE.read_text(&base.join(&spec.path));

@@ -1,8 +1,8 @@
 //! No network in particular: every node reaches every other after one delay, over a link of its own and no routers.
 //!
-//! It is for studies of ranks and their interfaces (LogGP), where the network is a delay and a bandwidth. What asks for routers finds
-//! one for each node, with the node on its only port and no channel to another router; every two of them are one channel
-//! apart. Packets are never routed: the machine that runs it carries whole messages.
+//! It is for studies of ranks and their interfaces (LogGP), where the network is a delay and a bandwidth. What asks for
+//! routers finds one for each node, with the node on its only port and no channel to another router; every two of them
+//! are one channel apart. Packets are never routed: the machine that runs it carries whole messages.
 
 use std::any::Any;
 

@@ -1,9 +1,9 @@
 //! Planes: disjoint copies of one network, with every node on each of them.
 //!
-//! A node has as many channels into the network and out of it as there are planes (its *rails*). Router r of plane p has the number
-//! p R + r, where R is the routers of a plane; ports and classes of channels are those of the network that is copied. A packet
-//! stays in the plane that it enters. Distances, diameter and shape are those of one plane; between routers of two planes
-//! there is no path. The bisection cuts all planes.
+//! A node has as many channels into the network and out of it as there are planes (its *rails*). Router r of plane p
+//! has the number p R + r, where R is the routers of a plane; ports and classes of channels are those of the network
+//! that is copied. A packet stays in the plane that it enters. Distances, diameter and shape are those of one plane;
+//! between routers of two planes there is no path. The bisection cuts all planes.
 
 use std::any::Any;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! One switch, with a node on every port.
 //!
-//! Node x is attached to port x of router 0. The bisection separates the first half of the nodes from the others and cuts
-//! their links.
+//! Node x is attached to port x of router 0. The bisection separates the first half of the nodes from the others and
+//! cuts their links.
 
 use std::any::Any;
 

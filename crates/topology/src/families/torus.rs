@@ -8,13 +8,13 @@
 //!   port leads to a minus port. At the edge of a mesh they are unconnected; in a torus they wrap.
 //! - With p nodes on each router and D dimensions, node x is attached to port `2D + x mod p` of router `x / p`.
 //!
-//! A dimension of size 2 of a torus has two parallel wires between its two routers, one from each one's plus port to the
-//! other's minus port; of a mesh it has one. A dimension of size 1 would have channels from a router to itself and is
-//! refused.
+//! A dimension of size 2 of a torus has two parallel wires between its two routers, one from each one's plus port to
+//! the other's minus port; of a mesh it has one. A dimension of size 1 would have channels from a router to itself and
+//! is refused.
 //!
 //! The bisection separates the routers into halves (one has one router more if their number is odd) and cuts the wires
-//! between them. With sizes in falling order, of which the e-th is the first even one (or the last), it cuts
-//! `sum over i <= e of s_(i+1) * ... * s_D` wires of a mesh, and twice as many of a torus (Arjona Aroca & Fernandez Anta,
+//! between them. With sizes in falling order, of which the e-th is the first even one (or the last), it cuts `sum over
+//! i <= e of s_(i+1) * ... * s_D` wires of a mesh, and twice as many of a torus (Arjona Aroca & Fernandez Anta,
 //! "Bisection (band)width of product networks", IEEE TPDS 2014).
 
 use std::any::Any;

@@ -1,4 +1,5 @@
-//! Collective operations: every algorithm delivers what its operation means, with the messages and the bytes that theory gives.
+//! Collective operations: every algorithm delivers what its operation means, with the messages and the bytes that
+//! theory gives.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
 
 mod in_switch;
@@ -140,8 +141,9 @@ fn sent(operation: Operation, algorithm: Algorithm, bytes: u64, ranks: u32) -> S
 
 #[test]
 fn every_algorithm_does_what_its_operation_means() {
-    // Would catch a part that is lost, combined twice or sent to the wrong member, a root other than 0, numbers of members that are no
-    // powers, buffers with fewer elements than members, and a rank that waits for a message that nobody sends.
+    // Would catch a part that is lost, combined twice or sent to the wrong member, a root other than 0, numbers of
+    // members that are no powers, buffers with fewer elements than members, and a rank that waits for a message that
+    // nobody sends.
     for ranks in 1..=40 {
         for operation in Operation::ALL {
             for algorithm in algorithms(operation).filter(|&algorithm| algorithm != Algorithm::Hierarchical) {
@@ -164,7 +166,8 @@ fn every_algorithm_does_what_its_operation_means() {
 
 #[test]
 fn hierarchical_operations_cross_the_network_once_a_node() {
-    // Would catch a root that does not lead its node, a node whose ranks are not neighbours, and a part that is left out.
+    // Would catch a root that does not lead its node, a node whose ranks are not neighbours, and a part that is left
+    // out.
     let by_nodes = |operation| algorithms(operation).filter(|&own| is_by_nodes(own)).map(move |own| (operation, own));
     for ranks in [1_u32, 2, 5, 8, 12, 27] {
         for per_node in [1, 2, 3, 8] {
@@ -268,8 +271,8 @@ fn messages_and_bytes_are_those_of_theory() {
 
 #[test]
 fn segments_and_scans_are_those_of_theory() {
-    // Would catch a pipeline that sends whole buffers, a member that waits for its last segment before it sends the first, segments
-    // that are larger than they may be, and a scan whose members all do the same.
+    // Would catch a pipeline that sends whole buffers, a member that waits for its last segment before it sends the
+    // first, segments that are larger than they may be, and a scan whose members all do the same.
     use {Algorithm as A, Operation as O};
     for ranks in [2_u32, 5, 8, 13] {
         let others = ranks as usize - 1;

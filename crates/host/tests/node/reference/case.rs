@@ -159,8 +159,8 @@ enum Receiver {
     ReceivesFound(bool),
 }
 
-/// A message: sender and receiver, tag and context, bytes, the room of its receive, whether that takes any source and any tag, and how
-/// it is received.
+/// A message: sender and receiver, tag and context, bytes, the room of its receive, whether that takes any source and
+/// any tag, and how it is received.
 type Drawn = (u32, u32, (u32, Context), u64, u64, (bool, bool), Receiver);
 
 fn message(ranks: u32) -> impl Strategy<Value = Drawn> {

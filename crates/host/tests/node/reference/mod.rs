@@ -32,7 +32,8 @@ struct Run {
     waits: Vec<(u32, Wait)>,
     /// The lowest rank that gets a message that is too large for its receive.
     truncated: Option<u32>,
-    /// The most bytes of unexpected messages of a rank, bytes copied within nodes, and sends that have waited for credits.
+    /// The most bytes of unexpected messages of a rank, bytes copied within nodes, and sends that have waited for
+    /// credits.
     amounts: [u64; 3],
 }
 
@@ -52,7 +53,8 @@ fn expected(case: &Case) -> (Run, bool) {
     (Run { log, sights, searches, waits, truncated: truncated.into_iter().min(), amounts }, ends)
 }
 
-/// What the executor makes of it, with the log if each end is noted: programs are notified of the last of several only if not.
+/// What the executor makes of it, with the log if each end is noted: programs are notified of the last of several only
+/// if not.
 fn found(case: &Case, parts: u32, notes_each: bool) -> Run {
     let (ranks, seen, notes) = (case.node_of.len() as u32, sights(case), Arc::default());
     let (calls, own) = (case.calls.clone(), Arc::clone(&seen));
@@ -117,10 +119,10 @@ fn compare(programs: u32) -> Seldom {
     }
 }
 
-// Would catch an operation that ends a picosecond early or late, a message that meets another receive than MPI's rules and the
-// order within an instant say, overtakes another of its pair or is lost, a search that is counted wrongly, a call that sees what
-// has not ended, a standstill that names others than those who wait, and anything of this that depends on the division over
-// partitions.
+// Would catch an operation that ends a picosecond early or late, a message that meets another receive than MPI's rules
+// and the order within an instant say, overtakes another of its pair or is lost, a search that is counted wrongly, a
+// call that sees what has not ended, a standstill that names others than those who wait, and anything of this that
+// depends on the division over partitions.
 
 #[test]
 fn random_programs_run_as_the_reference_runs_them() {

@@ -1,5 +1,5 @@
-//! The network of the reference: a link out of each node, which serves messages packet by packet in turn, and a delay of its own
-//! for each packet, so that packets overtake one another.
+//! The network of the reference: a link out of each node, which serves messages packet by packet in turn, and a delay
+//! of its own for each packet, so that packets overtake one another.
 
 /// Speeds and delays, in ticks.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,8 @@ impl Wire {
     }
 }
 
-/// A packet under way. Of one tick they arrive by node, by the node that has sent them, and in the order in which that has.
+/// A packet under way. Of one tick they arrive by node, by the node that has sent them, and in the order in which that
+/// has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flight<T> {
     pub at: u64,

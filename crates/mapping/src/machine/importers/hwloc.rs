@@ -1,7 +1,7 @@
 //! The inside of a node, as hwloc writes it in XML (versions 1 to 3 of the format).
 //!
-//! A core's last-level cache is the outermost cache around it (level 2 or more). Cores without an allowed processor are left out, with a
-//! note. Devices (bridges, PCI, misc) say nothing of places.
+//! A core's last-level cache is the outermost cache around it (level 2 or more). Cores without an allowed processor are
+//! left out, with a note. Devices (bridges, PCI, misc) say nothing of places.
 
 use units::Notes;
 
@@ -94,8 +94,8 @@ pub(crate) fn read(text: &str) -> Result<NodeShape, MachineError> {
     found.finish()
 }
 
-/// Refuses what hwloc does not write, and what takes a parser the square of its length: entities, namespaces, and thousands of attributes
-/// in one tag.
+/// Refuses what hwloc does not write, and what takes a parser the square of its length: entities, namespaces, and
+/// thousands of attributes in one tag.
 fn check_linear(text: &str) -> Result<(), MachineError> {
     let line_of = |at: usize| 1 + text[..at].bytes().filter(|&byte| byte == b'\n').count() as u64;
     for word in ["<!ENTITY", "xmlns"] {

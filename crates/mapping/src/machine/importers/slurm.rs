@@ -6,10 +6,10 @@
 //! Include rack1.conf
 //! ```
 //!
-//! Lines are read as Slurm reads them: blanks around `=`, values in quotes, `#` for comments, a backslash at the end of a line that goes on.
-//! The file only states which switch is below which: one uplink each is assumed, which is enough for distances by
-//! level. Several roots are joined by a switch above them. A block is a switch of its own. Switches and nodes are numbered in the order
-//! of their names.
+//! Lines are read as Slurm reads them: blanks around `=`, values in quotes, `#` for comments, a backslash at the end of
+//! a line that goes on. The file only states which switch is below which: one uplink each is assumed, which is enough
+//! for distances by level. Several roots are joined by a switch above them. A block is a switch of its own. Switches
+//! and nodes are numbered in the order of their names.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,8 @@ pub(crate) fn recognize(text: &str) -> bool {
 /// Reads the file, and those that it includes.
 ///
 /// # Errors
-/// At the line of an unknown key, of a switch or node that is named twice or below itself, or of a child without a line.
+/// At the line of an unknown key, of a switch or node that is named twice or below itself, or of a child without a
+/// line.
 pub(crate) fn read(text: &str, include: Include<'_>) -> Result<Wiring, MachineError> {
     let mut reader = Reader { include, files: 1, switches: Vec::new(), names: 0, speeds: 0, sizes: 0 };
     reader.file(text, None)?;

@@ -109,8 +109,8 @@ pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
     Ok(wiring)
 }
 
-/// Refuses lists that are nested deeper than any of these files, in brackets or by indicators in one line (`- - -`): the time to read
-/// them grows with the square of the depth.
+/// Refuses lists that are nested deeper than any of these files, in brackets or by indicators in one line (`- - -`):
+/// the time to read them grows with the square of the depth.
 fn check_depth(text: &str) -> Result<(), MachineError> {
     let mut depth = 0_u32;
     for (number, line) in (1..).zip(text.lines()) {

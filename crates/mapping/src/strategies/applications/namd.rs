@@ -1,8 +1,9 @@
 //! NAMD (paper, section 3.3.2): patches are placed first, then a load balancer places the computes one by one, the
 //! heaviest first.
 //!
-//! A compute starts at the home of its first patch, as NAMD maps computes before it balances them. A balancer without regard to
-//! topology leaves it there unless the processor is overloaded, and moves it otherwise. The topology-aware one places all computes anew.
+//! A compute starts at the home of its first patch, as NAMD maps computes before it balances them. A balancer without
+//! regard to topology leaves it there unless the processor is overloaded, and moves it otherwise. The topology-aware
+//! one places all computes anew.
 //!
 //! A balancer prefers a processor that has both of a compute's patches (or proxies of them), then one that has one of
 //! the two, then any that is underloaded. Without regard to topology it takes the least loaded of those. With it,
@@ -191,7 +192,8 @@ impl<'a> Balancer<'a> {
             patches.iter().flat_map(|&patch| self.proxies[patch as usize].iter().copied()).collect();
         any.sort_unstable();
         any.dedup();
-        // The home of the first patch is in the brick like any other processor of it, so that topology has no use for it.
+        // The home of the first patch is in the brick like any other processor of it, so that topology has no use for
+        // it.
         let start = patches.first().filter(|_| !topology).map(|&patch| self.proxies[patch as usize][0]);
         start
             .filter(|&place| self.fits(task, place))

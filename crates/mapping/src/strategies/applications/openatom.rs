@@ -1,7 +1,7 @@
 //! OpenAtom (paper, section 3.3.1): the torus is divided into prisms along one of its dimensions, one for each plane of
-//! GSpace, and the states of a plane are laid out along its prism. The states of RealSpace go to the slabs across, which
-//! hold all planes of a state of GSpace; the PairCalculators of a plane go near the centroid of their blocks of states, in
-//! the plane's prism.
+//! GSpace, and the states of a plane are laid out along its prism. The states of RealSpace go to the slabs across,
+//! which hold all planes of a state of GSpace; the PairCalculators of a plane go near the centroid of their blocks of
+//! states, in the plane's prism.
 //!
 //! What the paper leaves open: each dimension is tried as the prisms' axis and the one that gives the fewest hop-bytes
 //! (of multicasts once a node) is taken, the longest of equals; a prism's cross section is the most compact box of its
@@ -72,8 +72,8 @@ fn put_real(shape: &Shape, real: &TaskArray, filling: &mut Filling<'_>) {
     }
 }
 
-/// PairCalculators: in the prism of their plane, in the order of the middles of their two blocks of states. More of them
-/// have theirs near the middle of the prism than at its ends, so each level takes an equal share of that order.
+/// PairCalculators: in the prism of their plane, in the order of the middles of their two blocks of states. More of
+/// them have theirs near the middle of the prism than at its ends, so each level takes an equal share of that order.
 fn put_pairs(shape: &Shape, pairs: &TaskArray, planes: u32, filling: &mut Filling<'_>) {
     let blocks = pairs.dims[0];
     for plane in 0..pairs.dims[2] {

@@ -1,5 +1,5 @@
-//! Graph contraction (Berman and Snyder 1987; Mansour, Ponnusamy, Choudhary and Fox 1993): tasks that exchange most bytes
-//! are joined until there are no more clusters than places, the clusters are placed greedily, and tasks are
+//! Graph contraction (Berman and Snyder 1987; Mansour, Ponnusamy, Choudhary and Fox 1993): tasks that exchange most
+//! bytes are joined until there are no more clusters than places, the clusters are placed greedily, and tasks are
 //! exchanged pairwise.
 
 use workload::tasks::{ArcList, TaskGraph};

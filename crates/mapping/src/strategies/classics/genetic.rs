@@ -1,4 +1,5 @@
-//! A genetic algorithm (Arunkumar and Chockalingam 1992): orders of tasks are crossed and mutated, and the fittest survive.
+//! A genetic algorithm (Arunkumar and Chockalingam 1992): orders of tasks are crossed and mutated, and the fittest
+//! survive.
 //!
 //! An individual is an order in which tasks fill the places, so that every one is a mapping within the room. A child
 //! takes a stretch of one parent's order and the rest in the order of the other; a mutation exchanges a few tasks. The

@@ -54,8 +54,8 @@ pub(super) struct DirectPaths {
 
 #[derive(Debug)]
 enum Exits {
-    /// One wire between any two groups: by node of a group its router in the group (above) and its port; and behind them by group and
-    /// target group likewise.
+    /// One wire between any two groups: by node of a group its router in the group (above) and its port; and behind
+    /// them by group and target group likewise.
     Single(Vec<u32>),
     /// Several: by router and target group.
     Several(Vec<Exit>),
@@ -173,8 +173,8 @@ impl DirectPaths {
         let ports: Vec<PortId> =
             near.map(|&(exit, port)| if exit == number { port } else { self.local_port(number, exit) }).collect();
         self.farthest_exit = self.farthest_exit.max(least);
-        // The count fits: of a router's own channels there are at most h; where it has none to the group, fewer than two for
-        // each router of its own group, and `MAX_ALL_PORTS` allows no more than 23,170 of those.
+        // The count fits: of a router's own channels there are at most h; where it has none to the group, fewer than
+        // two for each router of its own group, and `MAX_ALL_PORTS` allows no more than 23,170 of those.
         let (global, count) = (least == 0, ports.len() as u16);
         match ports[..] {
             [only] => Exit { place: u32::from(only.0), count, global },
@@ -200,9 +200,9 @@ impl DirectPaths {
         self.out_of(at, (group, number), to_group, memory)
     }
 
-    /// The next hop on the direct path to a node, which may be one of this router's. Where a packet stands on its path is as
-    /// random as its destination, so that values are selected here instead of branched on: branches would be mispredicted
-    /// about once a hop.
+    /// The next hop on the direct path to a node, which may be one of this router's. Where a packet stands on its path
+    /// is as random as its destination, so that values are selected here instead of branched on: branches would be
+    /// mispredicted about once a hop.
     #[inline(always)]
     pub fn to_node(&self, at: RouterId, dst: NodeId, memory: &mut Memory) -> Route {
         let Exits::Single(exits) = &self.exits else {
@@ -400,7 +400,8 @@ mod tests {
 
     #[test]
     fn lengths_from_tables_are_those_of_the_walk() {
-        // Would catch an exit that is looked up at the wrong end of its wire, and groups whose routers are not all neighbours.
+        // Would catch an exit that is looked up at the wrong end of its wire, and groups whose routers are not all
+        // neighbours.
         for shorthand in ["h=1", "h=2", "p=1,a=6,h=1,group=flattened-butterfly", "p=1,a=3,h=2,g=4"] {
             let spec: TopologySpec = format!("dragonfly:{shorthand}").parse().expect("a dragonfly");
             let topology = spec.build(std::path::Path::new(".")).expect("a dragonfly");

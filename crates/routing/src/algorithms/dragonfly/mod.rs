@@ -5,9 +5,9 @@
 //! and through the destination's group. A *detour* first goes to a waypoint, a group or a router, and from there
 //! directly on.
 //!
-//! Classes of virtual channels are counted for local and for global channels each, and a packet only ever goes up in the
-//! order in which its path visits them, which is why nothing can wait in a circle (inside a group that is a flattened
-//! butterfly the order of the dimensions does it):
+//! Classes of virtual channels are counted for local and for global channels each, and a packet only ever goes up in
+//! the order in which its path visits them, which is why nothing can wait in a circle (inside a group that is a
+//! flattened butterfly the order of the dimensions does it):
 //!
 //! | routing | order of (l)ocal and (g)lobal classes | l | g |
 //! |---|---|---|---|

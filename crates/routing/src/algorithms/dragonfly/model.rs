@@ -20,8 +20,8 @@ pub struct ImbalanceModel {
 }
 
 impl ImbalanceModel {
-    /// The model of a dragonfly whose local channels have so much bandwidth, in units of an injection channel's (1 in the
-    /// paper).
+    /// The model of a dragonfly whose local channels have so much bandwidth, in units of an injection channel's (1 in
+    /// the paper).
     pub fn new(topology: &Dragonfly, local_capacity: f64) -> Self {
         let size = topology.size();
         let connected = |router| (0..size.h).filter(move |&port| topology.across(RouterId(router), port).is_some());
@@ -42,8 +42,8 @@ mod tests {
 
     #[test]
     fn equations_1_and_4_of_the_papers_machines() {
-        // Balanced machines have as many global channels as nodes: 1/(2h) to 1/h, and 3/(4p). Would catch a model of one
-        // direction of the wires only.
+        // Balanced machines have as many global channels as nodes: 1/(2h) to 1/h, and 3/(4p). Would catch a model of
+        // one direction of the wires only.
         for h in 2..=8 {
             let machine = Dragonfly::new(&DragonflySpec::balanced(h)).expect("a balanced dragonfly");
             let (model, h) = (ImbalanceModel::new(&machine, 1.0), h as f64);

@@ -1,16 +1,17 @@
 //! Routing by a table from a file: the next ports by layer, router and destination.
 //!
-//! A packet carries a *layer*. At each router the entry of its layer, the router and its destination gives the ports among
-//! which the router chooses, the class of virtual channels on which the packet leaves, and the layer on which it arrives. With
-//! one layer this is the forwarding table of a switch; with more, classes of virtual channels can change on the way
-//! (datelines, hop counts), and packets can take different paths to a destination (LASH: Skeie, Lysne and Theiss, IPDPS
-//! 2002; FatPaths: Besta et al., SC 2020).
+//! A packet carries a *layer*. At each router the entry of its layer, the router and its destination gives the ports
+//! among which the router chooses, the class of virtual channels on which the packet leaves, and the layer on which it
+//! arrives. With one layer this is the forwarding table of a switch; with more, classes of virtual channels can change
+//! on the way (datelines, hop counts), and packets can take different paths to a destination (LASH: Skeie, Lysne and
+//! Theiss, IPDPS 2002; FatPaths: Besta et al., SC 2020).
 //!
-//! A table is checked as it is read: ports lead to routers, every packet arrives, no packet can go in a loop. Whether it is free of
-//! deadlock is for the same check as with every routing. At the destination's router packets leave on class 0.
+//! A table is checked as it is read: ports lead to routers, every packet arrives, no packet can go in a loop. Whether
+//! it is free of deadlock is for the same check as with every routing. At the destination's router packets leave on
+//! class 0.
 //!
-//! Cost: 2 bytes an entry (4 if more than 65,535 entries differ), one look-up a hop. What is left out: tables that depend on the
-//! input port, which are layers, and choices between ports of different classes.
+//! Cost: 2 bytes an entry (4 if more than 65,535 entries differ), one look-up a hop. What is left out: tables that
+//! depend on the input port, which are layers, and choices between ports of different classes.
 
 mod arrays;
 mod compiled;
@@ -48,10 +49,11 @@ use crate::{Choice, Hop, Route, RouteState, Routing, RoutingError};
 /// 0 3 1 /1 >2      # on class 1 of virtual channels, and on layer 2 from the next router on
 /// ```
 ///
-/// An `.npy` file is an array of ports, -1 for none, of the shape [routers, destinations], [layers, routers, destinations] or
+/// An `.npy` file is an array of ports, -1 for none, of the shape [routers, destinations], [layers, routers,
+/// destinations] or
 /// [layers, routers, destinations, ports]. An `.npz` archive holds it as `ports`, and may hold `classes` and `next_layers`, a
-/// number for each entry. Where a class is not given it is the number of the layer; where the next layer is not given, packets
-/// keep theirs.
+/// number for each entry. Where a class is not given it is the number of the layer; where the next layer is not given,
+/// packets keep theirs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TableSpec {
@@ -64,7 +66,8 @@ pub struct TableSpec {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 4096))]
     pub starts: u16,
-    /// What the columns of an array are, where its width does not say, or numbers of destinations in a text: there `routers`.
+    /// What the columns of an array are, where its width does not say, or numbers of destinations in a text: there
+    /// `routers`.
     pub destinations: Option<DestinationKind>,
 }
 
@@ -139,7 +142,8 @@ impl TableSpec {
     /// The routing on a topology; a relative path starts from `base`.
     ///
     /// # Errors
-    /// If the file cannot be read, names what does not exist, lacks an entry that packets need, or sends them in a loop.
+    /// If the file cannot be read, names what does not exist, lacks an entry that packets need, or sends them in a
+    /// loop.
     pub fn build(&self, topology: &dyn Topology, base: &Path) -> Result<impl Routing + 'static, RoutingError> {
         let name = self.path.display().to_string();
         let read = input::ROUTING_TABLE.read(&base.join(&self.path));

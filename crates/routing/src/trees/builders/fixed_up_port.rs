@@ -1,7 +1,8 @@
-//! The paper's simple tree: up by one fixed port, down to all members ("hardware-collectives", section 2.2 and figure 4).
+//! The paper's simple tree: up by one fixed port, down to all members ("hardware-collectives", section 2.2 and figure
+//! 4).
 //!
-//! All trees of groups that span the network meet at the same top switch, or at few of them: the load imbalance for whose sake the paper
-//! goes on to `least_loaded_parent`.
+//! All trees of groups that span the network meet at the same top switch, or at few of them: the load imbalance for
+//! whose sake the paper goes on to `least_loaded_parent`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,8 +16,8 @@ use super::fat_tree::{Climb, UpPort};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FixedUpPortSpec {
-    /// The up port, from 0 to k - 1; without it the last, as in the paper. The i-th edge-disjoint tree of a group takes the i-th one
-    /// after it, in rotation.
+    /// The up port, from 0 to k - 1; without it the last, as in the paper. The i-th edge-disjoint tree of a group takes
+    /// the i-th one after it, in rotation.
     pub port: Option<u16>,
 }
 

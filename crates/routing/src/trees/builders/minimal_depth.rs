@@ -1,5 +1,6 @@
-//! Trees of the least depth on any topology: the root is a switch whose farthest member is nearest, of these one from which all members
-//! together are nearest, and every member reaches it by a shortest path that the order allows, over switches of the tree where it can.
+//! Trees of the least depth on any topology: the root is a switch whose farthest member is nearest, of these one from
+//! which all members together are nearest, and every member reaches it by a shortest path that the order allows, over
+//! switches of the tree where it can.
 //!
 //! The depth is the least of all trees whose paths toward the root the order allows: with `hops` of all trees.
 

@@ -1,5 +1,6 @@
-//! Any topology: shortest paths, the class being the number of channels that remain to the root, one less with each (buffer classes:
-//! Gunther, IEEE Transactions on Communications 29, 1981). A tree of depth d needs d classes toward the root and d from it.
+//! Any topology: shortest paths, the class being the number of channels that remain to the root, one less with each
+//! (buffer classes: Gunther, IEEE Transactions on Communications 29, 1981). A tree of depth d needs d classes toward
+//! the root and d from it.
 
 use std::sync::Arc;
 

@@ -19,11 +19,13 @@ use crate::trees::error::{TreeError, quoted};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OrderKind {
-    /// Any topology: one order of all switches, up toward the root; one class of virtual channels, paths not always shortest.
+    /// Any topology: one order of all switches, up toward the root; one class of virtual channels, paths not always
+    /// shortest.
     UpDown,
     /// Tori and meshes: dimension order toward the root; four classes on a torus, two on a mesh.
     DimensionOrder,
-    /// Dragonflies: over at most one global channel toward the root; four classes on local channels, two on global ones.
+    /// Dragonflies: over at most one global channel toward the root; four classes on local channels, two on global
+    /// ones.
     LocalGlobal,
     /// Any topology: shortest paths, twice as many classes as the deepest tree has channels from a member to the root.
     Hops,
@@ -33,7 +35,8 @@ impl OrderKind {
     /// Every order.
     pub const ALL: [Self; 4] = [Self::UpDown, Self::DimensionOrder, Self::LocalGlobal, Self::Hops];
 
-    /// The order that suits a topology and a number of edge-disjoint trees: those of single paths leave no wires for a second tree.
+    /// The order that suits a topology and a number of edge-disjoint trees: those of single paths leave no wires for a
+    /// second tree.
     pub fn default_for(topology: &dyn Topology, count: u32) -> Self {
         match topology.kind() {
             "torus" | "mesh" if count == 1 => Self::DimensionOrder,

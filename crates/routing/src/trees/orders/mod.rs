@@ -1,5 +1,5 @@
-//! What keeps trees of different roots from waiting for one another in a cycle, one file each: paths toward roots whose channels, with
-//! their classes, no set of trees can close a cycle of.
+//! What keeps trees of different roots from waiting for one another in a cycle, one file each: paths toward roots whose
+//! channels, with their classes, no set of trees can close a cycle of.
 
 pub(super) mod dimension_order;
 pub(super) mod hops;
@@ -19,7 +19,8 @@ use super::tree::Step;
 pub(super) trait Order: Debug {
     /// The classes toward the root on a class of channels, before any tree is known.
     fn levels_on(&self, class: ChannelClass) -> u8;
-    /// Whether one order of switches ranks the trees of all roots, so that the classes toward the root serve from it too.
+    /// Whether one order of switches ranks the trees of all roots, so that the classes toward the root serve from it
+    /// too.
     fn folds(&self) -> bool {
         false
     }
@@ -33,7 +34,8 @@ pub(super) trait Order: Debug {
     fn depth(&self, _load: &TreeLoad, _root: RouterId, _switches: &[RouterId], bound: u32) -> u32 {
         bound
     }
-    /// The paths toward a root that a tree of some switches may have; if there is a choice that binds them all, the least loaded.
+    /// The paths toward a root that a tree of some switches may have; if there is a choice that binds them all, the
+    /// least loaded.
     fn way(&self, load: &TreeLoad, root: RouterId, switches: &[RouterId], balanced: bool) -> Way;
     /// The steps from a switch that lead one channel nearer to the root, and the switch that each leads to.
     fn steps(&self, load: &TreeLoad, way: &Way, at: RouterId) -> Vec<(RouterId, Step)>;

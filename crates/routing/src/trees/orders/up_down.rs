@@ -1,6 +1,6 @@
-//! Any topology: up the ranks of all switches, which are the same for all trees (up*/down*; on fat-trees the levels). Up channels never
-//! wait for what waits for down channels, so that one class of virtual channels serves toward the root and from it. A root is a switch
-//! that all members have above them, and paths are not always shortest ones.
+//! Any topology: up the ranks of all switches, which are the same for all trees (up*/down*; on fat-trees the levels).
+//! Up channels never wait for what waits for down channels, so that one class of virtual channels serves toward the
+//! root and from it. A root is a switch that all members have above them, and paths are not always shortest ones.
 
 use std::sync::Arc;
 

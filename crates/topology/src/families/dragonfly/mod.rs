@@ -3,7 +3,8 @@
 //!
 //! Numbering:
 //!
-//! - Node x is attached to router `x / p`, router r is number `r mod a` of group `r / a`: by group, then router, then node.
+//! - Node x is attached to router `x / p`, router r is number `r mod a` of group `r / a`: by group, then router, then
+//!   node.
 //! - Ports 0 to p-1 of a router lead to its nodes, the next to the routers of its group (`group`), the last h to other
 //!   groups (`wiring`). Global port m of router x of a group is the group's global port `x h + m`.
 //!

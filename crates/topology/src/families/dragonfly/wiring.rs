@@ -6,10 +6,10 @@
 //! arrangement: only that leads back from the other end. (If their number and g are odd, one port of each group stays
 //! unconnected: otherwise groups could not have equal numbers.)
 //!
-//! The names follow Hastings, Rincon-Cruz, Spehlmann et al., "Comparing global link arrangements for dragonfly networks"
-//! (CLUSTER 2015), and Camarero, Vallejo & Beivide (TACO 11(4), 2014) for the palmtree. Prisacari et al. (section III)
-//! give the palmtree as "port m of router x of group i leads to group (i + x h + m) mod (ah + 1)", which for x = m = 0 is
-//! the group itself; here it is i + x h + m + 1.
+//! The names follow Hastings, Rincon-Cruz, Spehlmann et al., "Comparing global link arrangements for dragonfly
+//! networks" (CLUSTER 2015), and Camarero, Vallejo & Beivide (TACO 11(4), 2014) for the palmtree. Prisacari et al.
+//! (section III) give the palmtree as "port m of router x of group i leads to group (i + x h + m) mod (ah + 1)", which
+//! for x = m = 0 is the group itself; here it is i + x h + m + 1.
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -97,7 +97,8 @@ pub struct Naive {
     /// By rank, operations started, and when the processor is free.
     started: Vec<u32>,
     free_at: Vec<u64>,
-    /// By node, when the processor of its interface is free, which handles messages of collective operations if it does.
+    /// By node, when the processor of its interface is free, which handles messages of collective operations if it
+    /// does.
     nic_free_at: Vec<u64>,
     operations: Vec<Operation>,
     messages: Vec<Message>,
@@ -121,7 +122,8 @@ pub struct Naive {
     pub searches: [Searches; 2],
     /// Messages that were larger than their receives, by the ranks that receive them.
     pub truncated: Vec<u32>,
-    /// The most bytes of unexpected messages of a rank, bytes copied within nodes, and sends that have waited for credits.
+    /// The most bytes of unexpected messages of a rank, bytes copied within nodes, and sends that have waited for
+    /// credits.
     pub amounts: [u64; 3],
 }
 

@@ -115,7 +115,8 @@ impl Naive {
         }
     }
 
-    /// What the interfaces' processors take for a message between two ranks, if they handle it: one of collective operations that leaves its node.
+    /// What the interfaces' processors take for a message between two ranks, if they handle it: one of collective
+    /// operations that leaves its node.
     pub(super) fn forwarding(&self, (from, to): (u32, u32), context: Context) -> Option<ForwardingParams> {
         self.nic.protocol.forwarding.filter(|_| context.is_collective() && !self.same_node(from, to))
     }
@@ -125,7 +126,8 @@ impl Naive {
         self.forwarding((from, to), context)
     }
 
-    /// The processor of the interface of a rank's node works for a time, after what it has been given before: when that ends.
+    /// The processor of the interface of a rank's node works for a time, after what it has been given before: when that
+    /// ends.
     pub(super) fn nic_work(&mut self, rank: u32, time: u64) -> u64 {
         let free_at = &mut self.nic_free_at[self.node_of[rank as usize] as usize];
         *free_at = (*free_at).max(self.now) + time;

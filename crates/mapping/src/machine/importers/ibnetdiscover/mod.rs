@@ -1,13 +1,13 @@
-//! An InfiniBand fabric as `ibnetdiscover` prints it: a section for each switch and each channel adapter, with a line for
-//! each connected port.
+//! An InfiniBand fabric as `ibnetdiscover` prints it: a section for each switch and each channel adapter, with a line
+//! for each connected port.
 //!
 //! Every adapter that is connected to a switch is a node, called by its description (host and device); an adapter with
-//! several ports is attached to the switch of its first one. Several adapters of a host are slots of it. Wires between switches
-//! become channels of the class `link`, parallel ones as many. Switches are numbered in the order of their GUIDs, nodes in that of
-//! their names, so that the order of sections does not matter.
+//! several ports is attached to the switch of its first one. Several adapters of a host are slots of it. Wires between
+//! switches become channels of the class `link`, parallel ones as many. Switches are numbered in the order of their
+//! GUIDs, nodes in that of their names, so that the order of sections does not matter.
 //!
-//! Left out with a note: aggregation nodes (SHARP: an adapter inside a switch), routers between subnets, cables from a switch to itself,
-//! adapters without a section or a switch, further ports of adapters.
+//! Left out with a note: aggregation nodes (SHARP: an adapter inside a switch), routers between subnets, cables from a
+//! switch to itself, adapters without a section or a switch, further ports of adapters.
 
 mod dump;
 mod speeds;
@@ -193,8 +193,8 @@ impl<'a> Fabric<'a> {
     }
 }
 
-/// The host that a description begins with: `HOST`, or `HOST DEVICE`. Adapters whose driver sets none are described by their maker
-/// (`MT4129 ConnectX7 Mellanox Technologies`) or as `localhost`.
+/// The host that a description begins with: `HOST`, or `HOST DEVICE`. Adapters whose driver sets none are described by
+/// their maker (`MT4129 ConnectX7 Mellanox Technologies`) or as `localhost`.
 fn host(description: &str) -> Option<&str> {
     let mut words = description.split_whitespace();
     let (host, device) = (words.next()?, words.next());
