@@ -51,10 +51,11 @@ pub(crate) fn rows(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
 /// The words of a row, without quotes. Where it has commas or semicolons, what stands between two of them is a word, even if it is
 /// nothing; a last one ends the row.
 pub(crate) fn words(row: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let separates = |byte: &u8| matches!(byte, b',' | b';');
-    let separated = row.iter().any(separates);
-    let row = if separated { row.strip_suffix(b",").or(row.strip_suffix(b";")).unwrap_or(row) } else { row };
-    row.split(move |byte| if separated { separates(byte) } else { byte.is_ascii_whitespace() })
+    // A row with semicolons is divided by these alone, so that a comma in it is no second separator (`1000,5`).
+    let separator = [b';', b','].into_iter().find(|separator| row.contains(separator));
+    let separated = separator.is_some();
+    let row = separator.and_then(|separator| row.strip_suffix(&[separator])).unwrap_or(row);
+    row.split(move |byte| separator.map_or(byte.is_ascii_whitespace(), |separator| *byte == separator))
         .map(|word| unquoted(word.trim_ascii()))
         .filter(move |word| separated || !word.is_empty())
 }
@@ -71,10 +72,27 @@ fn is_header(line: &[u8]) -> bool {
     all.peek().is_some() && all.all(is_name)
 }
 
-/// The line of names of a table, if it has one.
+/// Returns the line of names of a table, if it has one: its first line, or a comment before it that names the columns of a list.
 pub(crate) fn heading(bytes: &[u8]) -> Option<(u64, Vec<String>)> {
-    let (number, line) = filled(bytes).next().filter(|(_, line)| is_header(line))?;
-    Some((number, words(line).map(|word| String::from_utf8_lossy(word).trim().to_ascii_lowercase()).collect()))
+    let (number, first) = filled(bytes).next()?;
+    if is_header(first) {
+        return Some((number, names(first)));
+    }
+    let before = lines(bytes).take_while(|&(place, _)| place < number);
+    let comments = before.filter_map(|(place, line)| Some((place, line.trim_ascii().strip_prefix(b"#")?)));
+    comments.map(|(place, line)| (place, names(line))).filter(|(_, names)| are_columns(names)).last()
+}
+
+/// Returns the words of a line in lower case.
+fn names(line: &[u8]) -> Vec<String> {
+    words(line).map(|word| String::from_utf8_lossy(word).trim().to_ascii_lowercase()).collect()
+}
+
+/// Returns whether words are the columns of a list, so that a comment of them is a heading: a sender, a receiver, an amount, and names.
+fn are_columns(words: &[String]) -> bool {
+    let is_name = |word: &String| word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ' '));
+    let has = |column: usize| words.iter().any(|word| NAMES[column].contains(&word.as_str()));
+    has(0) && has(1) && has(2) && words.iter().all(is_name)
 }
 
 /// The columns of a list of pairs: by its heading, in any order, or `from,to,amount[,messages]` without one.

@@ -181,6 +181,8 @@ fn what_is_wrong_with_a_text_has_its_line() {
     for (source, message) in cases {
         assert_eq!(text::read(source).unwrap_err().to_string(), message, "{source}");
     }
+    let error = text::read("ranks 1\nrank 0\ncalc 3 ns\nrank 0\n").unwrap_err().to_string();
+    assert_eq!(error, "line 4: rank 0 comes twice");
     let error = text::read("ranks 1\nrank 0\nfly 3").unwrap_err().to_string();
     assert!(error.starts_with("line 3: `fly 3` is no call; a line begins with one of ranks, communicator"), "{error}");
     assert!(text::read("ranks 1\nrank 0\ncalc 5").unwrap_err().to_string().starts_with("line 3: "));
@@ -377,4 +379,21 @@ fn calls_in_the_switches_are_checked_and_grouped() {
     let crossed = "ranks 2\ncommunicator 1 of 0 1\nrank 0\n barrier by in-switch\n barrier in 1 by in-switch\nrank 1\n barrier in 1 by in-switch\n \
                    barrier by in-switch\n";
     assert!(text::read(crossed).unwrap().check(None).is_err(), "each waits for the other");
+}
+
+#[test]
+fn members_call_one_operation_even_where_its_messages_meet() {
+    // Would catch a reduction of one rank that is run as the gather of another, since both send one message to the root, and a broadcast that
+    // is longer for its root than for the others.
+    for (one, other) in [
+        ("reduce 64 B by linear", "gather 64 B by linear"),
+        ("broadcast 64 B by linear", "broadcast 128 B by linear"),
+        ("broadcast 64 B by linear", "broadcast 64 B by linear root 1"),
+    ] {
+        let calls = text::read(&format!("ranks 2\nrank 0\n{one}\nrank 1\n{other}\n")).unwrap();
+        assert!(matches!(calls.check(None), Err(ScheduleError::Unequal { .. })), "{one}, {other}");
+    }
+    let same =
+        text::read("ranks 2\nrank 0\nreduce 64 B by linear per-byte 1 ns\nrank 1\nreduce 64 B by linear\n").unwrap();
+    assert_eq!(same.check(None), Ok(()));
 }

@@ -358,6 +358,11 @@ fn a_table_chooses_by_operation_members_and_size() {
         assert_eq!(choose(text, ranks, bytes).unwrap(), (algorithm, 0));
     }
     assert_eq!(choose("allreduce,0,1,ring,64 KiB\n", 8, 4).unwrap(), (Algorithm::Ring, 65_536));
+    // A heading with a segment does not require one in each row.
+    let text =
+        "operation, min_ranks, min_bytes, algorithm, segment\nallreduce, 0, 0, linear\nallreduce, 8, 4, ring, 1 MiB\n";
+    assert_eq!(choose(text, 4, 4).unwrap(), (Algorithm::Linear, 0));
+    assert_eq!(choose(text, 8, 4).unwrap(), (Algorithm::Ring, 1 << 20));
     // What a table leaves out is chosen by the built-in one.
     assert_eq!(choose("barrier,0,0,linear\n", 8, 4).unwrap(), (Algorithm::RecursiveDoubling, 0));
     for (text, error) in [

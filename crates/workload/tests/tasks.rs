@@ -468,3 +468,35 @@ proptest! {
         prop_assert_eq!(degrees(&other), degrees(&graph));
     }
 }
+
+#[test]
+fn what_is_listed_twice_or_left_out_is_noted() {
+    // Would catch pairs and groups that are added up, and weights that are left out, without a word.
+    for (text, format, note) in [
+        ("0,1,1000\n1,0,5\n0,1,1000\n", GraphFormat::Edges, "1 entry is for a pair"),
+        ("multicast,0,8,1,2\nmulticast,0,8,1,2\n", GraphFormat::Edges, "1 group is listed before"),
+        (
+            "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 2 8\n1 2 8\n2 3 9\n",
+            GraphFormat::MatrixMarket,
+            "1 entry is for a pair",
+        ),
+        ("2 2 001\n2 8 2 8\n1 8 1 8\n", GraphFormat::Metis, "2 entries are for a pair"),
+        ("2 1 011 2\n5 7 2 8\n6 7 1 8\n", GraphFormat::Metis, "1 further weight of each vertex is left out"),
+        ("2 1 101\n5 2 8\n6 1 8\n", GraphFormat::Metis, "1 size of each vertex is left out"),
+    ] {
+        let graph = parse_graph(text.as_bytes(), format).expect(text);
+        assert!(graph.notes.iter().any(|found| found.starts_with(note)), "{text}: {:?}", graph.notes);
+    }
+    assert!(parse_graph(b"0,1,8\n1,0,8\n", GraphFormat::Edges).unwrap().notes.is_empty());
+}
+
+#[test]
+fn a_heading_in_a_comment_is_obeyed_and_a_decimal_comma_refused() {
+    // Would catch arcs in the wrong direction, messages that are taken for bytes, a remark about the format that is taken for a heading, and
+    // a row that has two separators.
+    let sent = |text: &str| arcs_of(&parse_graph(text.as_bytes(), GraphFormat::Edges).expect(text));
+    assert_eq!(sent("# dst,src,bytes\n1,0,1000\n2,1,50\n"), [(0, 1, 1000), (1, 2, 50)]);
+    assert_eq!(sent("# src dst messages bytes\n1 0 5 1000\n"), [(1, 0, 1000)]);
+    assert_eq!(sent("# from,to,bytes[,messages]\n1,0,1000,2\n"), [(1, 0, 1000)]);
+    assert!(parse_graph(b"0;1;1000,5\n", GraphFormat::Edges).is_err());
+}

@@ -16,7 +16,7 @@
 //! Calculations are in nanoseconds. A label is for the requirements of its rank. `//`, `#` and `/* */` begin comments. What is added to the
 //! format: `from any` and `tag any` of a receive, and fractions of a nanosecond.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::{LONGEST_CALC, OpId, OpKind, Schedule, ScheduleBuilder, ScheduleError};
@@ -92,6 +92,8 @@ struct Reader {
     builder: Option<ScheduleBuilder>,
     ranks: u32,
     rank: Option<u32>,
+    /// The ranks that have begun.
+    read: BTreeSet<u32>,
     /// The labels of the rank.
     labels: BTreeMap<String, OpId>,
     /// Requirements of the rank: the line, what waits, for what, and whether for its start only. A label may come after them.
@@ -128,6 +130,9 @@ impl Reader {
                 }
                 if rank >= self.ranks {
                     return Err(format!("there is no rank {rank}: 0 to {} are allowed", self.ranks - 1));
+                }
+                if !self.read.insert(rank) {
+                    return Err(format!("rank {rank} comes twice"));
                 }
                 self.rank = Some(rank);
                 Ok(rest)

@@ -163,6 +163,16 @@ impl ArcList {
         self.arcs.is_empty()
     }
 
+    /// Sorts and adds up, and notes how many arcs repeat an earlier one of the file.
+    pub(crate) fn build_noting(self, notes: &mut units::Notes) -> Arcs {
+        let added = self.arcs.len();
+        let arcs = self.build();
+        let repeated = (added - arcs.targets.len()) as u64;
+        let rest = "for a pair of tasks that is listed before: its bytes and messages are added";
+        notes.count(repeated, ["entry", "entries"], ["is", "are"], rest);
+        arcs
+    }
+
     /// Sorts and adds up. Bytes and messages that do not fit stay at the largest that do.
     pub fn build(mut self) -> Arcs {
         self.arcs.sort_unstable_by_key(|&(from, to, ..)| (from, to));

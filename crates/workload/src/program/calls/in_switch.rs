@@ -24,12 +24,12 @@ impl Calls {
         self
     }
 
-    /// Checks that all members of a communicator call the same operations in the same order, where one of them is in the switches.
+    /// Checks that all members of a communicator call the same operations in the same order, with the same sizes and root.
     ///
     /// # Errors
     /// An operation that members do not share.
-    pub(super) fn check_in_switch(&self) -> Result<(), ScheduleError> {
-        self.in_switch().into_iter().try_for_each(|(number, rank)| self.check_members(number, rank))
+    pub(super) fn check_shared(&self) -> Result<(), ScheduleError> {
+        self.used_by(&|_| true).into_iter().try_for_each(|(number, rank)| self.check_members(number, rank))
     }
 
     /// Checks those of a communicator that a rank is a member of.
@@ -75,13 +75,9 @@ impl Calls {
     }
 }
 
-/// Whether what two members call is one operation. What messages are made of meets, or not, where they are checked.
+/// Returns whether the calls of two members are one operation; the time of combining may differ.
 fn is_shared(pair: (Option<&Step>, Option<&Step>)) -> bool {
     let (one, other) = (pair.0.and_then(collective_of), pair.1.and_then(collective_of));
-    let is_in_switch = |call: Option<&Collective>| call.is_some_and(|call| call.algorithm == Algorithm::InSwitch);
-    if !is_in_switch(one) && !is_in_switch(other) {
-        return true;
-    }
     let known = |call: &Collective| Collective { time_per_byte: 0, ..*call };
     one.map(known) == other.map(known)
 }

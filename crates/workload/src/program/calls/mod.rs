@@ -276,12 +276,15 @@ impl Calls {
 
     /// The communicators that have operations in the switches, in ascending order, and the first rank that calls one.
     fn in_switch(&self) -> BTreeMap<u32, u32> {
+        self.used_by(&|call| call.algorithm == Algorithm::InSwitch)
+    }
+
+    /// The communicators that have some collective operations, in ascending order, and the first rank that calls one.
+    fn used_by(&self, is_meant: &dyn Fn(&Collective) -> bool) -> BTreeMap<u32, u32> {
         let mut used = BTreeMap::new();
         for rank in 0..self.ranks() {
-            for call in self.of(rank).iter().filter_map(collective_of) {
-                if call.algorithm == Algorithm::InSwitch {
-                    used.entry(call.communicator).or_insert(rank);
-                }
+            for call in self.of(rank).iter().filter_map(collective_of).filter(|call| is_meant(call)) {
+                used.entry(call.communicator).or_insert(rank);
             }
         }
         used
@@ -357,7 +360,7 @@ impl Calls {
         if self.operations() > MOST_CHECKED {
             return Ok(());
         }
-        self.check_in_switch()?;
+        self.check_shared()?;
         match self.schedule_for_check() {
             Ok(schedule) => schedule.check_progress(eager_limit),
             Err(NoSchedule::Wrong(error)) => Err(error),

@@ -29,6 +29,7 @@
 //! for the member that is its root, `segment SIZE` for the segments of one that has some, and `per-byte TIME` for what combining takes; `barrier` has no size, and `start` before it
 //! goes on at once. `communicator N of RANK RANK ...`, before the first rank, says who is a member of one, numbered from 1 on.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::line::{line_of, number, step};
@@ -50,7 +51,7 @@ pub struct TextError {
 /// # Errors
 /// What is wrong, with the line.
 pub fn read(text: &str) -> Result<Calls, TextError> {
-    let mut reader = Reader { builder: None, ranks: 0, rank: None };
+    let mut reader = Reader { builder: None, ranks: 0, rank: None, read: BTreeSet::new() };
     for (line, words) in (1..).zip(text.lines()) {
         let words: Vec<&str> = words.split('#').next().unwrap_or_default().split_whitespace().collect();
         reader.line(&words).map_err(|message| TextError { line, message })?;
@@ -64,6 +65,8 @@ struct Reader {
     builder: Option<CallsBuilder>,
     ranks: u32,
     rank: Option<u32>,
+    /// The ranks that have begun.
+    read: BTreeSet<u32>,
 }
 
 impl Reader {
@@ -85,6 +88,9 @@ impl Reader {
                 let rank = number(rank, "a rank")?;
                 if rank >= self.ranks {
                     return Err(format!("there is no rank {rank}: 0 to {} are allowed", self.ranks - 1));
+                }
+                if !self.read.insert(rank) {
+                    return Err(format!("rank {rank} comes twice"));
                 }
                 self.rank = Some(rank);
                 Ok(())

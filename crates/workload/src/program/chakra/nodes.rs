@@ -19,6 +19,9 @@ use crate::collectives::Operation;
 /// The largest message of a file in bytes: names and attributes of a node.
 const LARGEST: u64 = 1 << 24;
 
+/// Attributes of other tools that name a process group. A trace that has one of them, and no `pg_name`, would be run among all ranks.
+const GROUPS: [&str; 5] = ["comm_group", "process_group", "group_name", "pg_id", "pg"];
+
 /// The most nodes of a file.
 const MOST_NODES: usize = 1 << 25;
 
@@ -347,6 +350,9 @@ impl Reading<'_> {
         let root = self.whole("root_rank")?.or(self.whole("root")?).unwrap_or(0);
         let peer = u32::try_from(root).map_err(|_| format!("there is no rank {root}"))?;
         let group = match self.node.attribute("pg_name") {
+            None if let Some(other) = GROUPS.into_iter().find(|&name| self.node.attribute(name).is_some()) => {
+                return Err(format!("`{other}` is no attribute that names a process group: `pg_name` is"));
+            }
             None => None,
             Some(own) => Some(own.label().ok_or("`pg_name` is neither text nor a whole number")?),
         };

@@ -20,10 +20,19 @@ pub(super) fn attribute(name: &str, value: &Value) -> Option<Attribute> {
         }),
         Value::Array(values) if !values.is_empty() => {
             let flags: Option<Vec<bool>> = values.iter().map(Value::as_bool).collect();
-            flags.map(|flags| Attribute::flags(name, flags))
+            flags.map(|flags| Attribute::flags(name, flags)).or_else(|| unread(name, value))
         }
-        _ => None,
+        Value::Array(_) | Value::Object(_) => unread(name, value),
+        Value::Null => None,
     }
+}
+
+/// Attributes that say what a node does: of another shape than is read, they are kept as they are written, so that their reader refuses them.
+const READ: [&str; 9] =
+    ["comm_type", "comm_size", "comm_tag", "comm_src", "comm_dst", "pg_name", "involved_dim", "is_cpu_op", "root_rank"];
+
+fn unread(name: &str, value: &Value) -> Option<Attribute> {
+    READ.contains(&name).then(|| Attribute::text(name, &value.to_string()))
 }
 
 /// A whole number from 0 on, which protobuf writes as text.

@@ -43,11 +43,13 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     }
     let mut arcs = ArcList::new(lists.tasks);
     lists.edges.into_iter().for_each(|(from, to, amount, messages)| arcs.add(from, to, amount, messages));
-    let mut graph = TaskGraph::new("edges", arcs.build());
-    graph.phases[0].groups = lists.groups;
-    lists.loads.into_iter().for_each(|(task, (load, _))| graph.loads[task as usize] = load);
     let mut notes = Notes::default();
     columns.note(&mut notes);
+    let mut graph = TaskGraph::new("edges", arcs.build_noting(&mut notes));
+    let repeated = (1..lists.groups.len()).filter(|&at| lists.groups[..at].contains(&lists.groups[at])).count() as u64;
+    notes.count(repeated, ["group", "groups"], ["is", "are"], "listed before: each sends its bytes again");
+    graph.phases[0].groups = lists.groups;
+    lists.loads.into_iter().for_each(|(task, (load, _))| graph.loads[task as usize] = load);
     graph.notes = notes.sentences().to_vec();
     Ok(graph)
 }

@@ -1,6 +1,8 @@
 //! Matrix Market's coordinate format: entry (i, j) is what task i sends task j; a symmetric matrix gives one triangle for
 //! both directions. The diagonal would be messages of tasks to themselves and must be empty.
 
+use units::Notes;
+
 use super::text::{amount, loops, number, tasks, words};
 use crate::rows::lines;
 use crate::tasks::{ArcList, GraphError, TaskGraph};
@@ -49,7 +51,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     if seen != entries {
         return Err(GraphError::at(last, format!("there are {seen} entries, not {entries}")));
     }
-    Ok(TaskGraph::new("matrix-market", arcs.build()))
+    let mut notes = Notes::default();
+    let graph = TaskGraph::new("matrix-market", arcs.build_noting(&mut notes));
+    Ok(TaskGraph { notes: notes.sentences().to_vec(), ..graph })
 }
 
 fn banner(line: &[u8]) -> Result<Banner, GraphError> {

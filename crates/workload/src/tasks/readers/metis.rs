@@ -4,6 +4,8 @@
 
 use std::fmt::Write as _;
 
+use units::Notes;
+
 use super::text::{loops, number, tasks, words};
 use crate::rows::lines;
 use crate::tasks::{ArcList, GraphError, TaskGraph};
@@ -49,7 +51,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
             format!("the first line says {} edges; the file has {seen} ends of edges, not twice as many", header.edges);
         return Err(GraphError::at(place, message));
     }
-    let arcs = arcs.build();
+    let mut notes = Notes::default();
+    let (further, sizes) = (header.vertex_weights.saturating_sub(1) as u64, u64::from(header.sizes));
+    notes.count(sizes, ["size of each vertex", ""], ["is", ""], "left out");
+    let rest = "left out: the first is its load";
+    notes.count(further, ["further weight of each vertex", "further weights of each vertex"], ["is", "are"], rest);
+    let arcs = arcs.build_noting(&mut notes);
     if let Some((from, to)) = arcs.asymmetric() {
         let message = format!(
             "the edge from vertex {} to {} is not listed with the same weight from both ends",
@@ -58,7 +65,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
         );
         return Err(GraphError { line: line_of(bytes, from), ..GraphError::new(message) });
     }
-    let mut graph = TaskGraph::new("metis", arcs);
+    let mut graph = TaskGraph { notes: notes.sentences().to_vec(), ..TaskGraph::new("metis", arcs) };
     if header.vertex_weights > 0 {
         graph.loads = loads;
     }
