@@ -180,8 +180,8 @@ impl Communicator {
         Self { nodes: Some(nodes), ..self }
     }
 
-    /// Returns the part of this communicator that has the colour of its own member. Members of equal colour keep their
-    /// order (as in MPI's split with equal keys). `None` if the own member has no colour.
+    /// Returns the part of this communicator whose members have the colour of the own member. Members of equal colour
+    /// keep their order (as in MPI's split with equal keys). `None` if the own member has no colour.
     #[must_use]
     pub fn split(&self, context: Context, colour: impl Fn(u32) -> Option<u32>) -> Option<Self> {
         let own = colour(self.own)?;
@@ -296,15 +296,15 @@ impl NodeGroups {
         Self { ranks: ranks.into(), first, leaders, node_of, service: Service::All }
     }
 
-    /// Restricts the operations that switches carry out to those that `unserved` leaves to the leaders' group of the
-    /// communicator with `context`.
+    /// Sets the operations that switches carry out to the entry of `unserved` for the leaders' group of the
+    /// communicator with `context`. Without an entry: all operations.
     #[must_use]
     pub fn among(self, unserved: &Unserved, context: Context) -> Self {
         let first = self.leaders.first().copied().unwrap_or(u32::MAX);
         Self { service: unserved.get(&(context.collective(), first)).copied().unwrap_or_default(), ..self }
     }
 
-    /// Restricts the leaders' operations that switches carry out to `service`.
+    /// Sets the leaders' operations that switches carry out.
     #[must_use]
     pub fn served(self, service: Service) -> Self {
         Self { service, ..self }

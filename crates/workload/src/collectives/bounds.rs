@@ -123,7 +123,7 @@ pub fn bound(call: &Collective, communicator: &Communicator, fastest: &Fastest) 
         Operation::Allreduce => (2.0 * mean, 2.0 * mean),
         Operation::ReduceScatter if !fastest.limits_receivers => (mean, 0.0),
         Operation::ReduceScatter => ((members - least) / members * bytes, mean),
-        // The root's node keeps the parts of its own members, whose number depends on the root.
+        // The root's node keeps the parts of its members. Their number depends on the root.
         Operation::Gather => (least * bytes, (members - most) * bytes),
         Operation::Scatter => ((members - most) * bytes, least * bytes),
         Operation::Allgather => (members * mean, (members - least) * bytes),
