@@ -214,7 +214,7 @@ struct Comb {
     made: Request,
     /// Number of messages of the current row that the rank has sent.
     sent: u32,
-    /// Number of messages of the current row that the rank has to have sent.
+    /// Number of messages of the current row that the rank is due to send in all.
     owed: u32,
     /// Number of completed polls of the current row.
     polls: u64,
