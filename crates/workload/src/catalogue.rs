@@ -1,4 +1,4 @@
-//! The traffic patterns, as the experiment file names them.
+//! Traffic patterns, as the experiment file names them.
 
 use std::fmt;
 use std::path::Path;
@@ -14,49 +14,52 @@ use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// A traffic pattern: its name (`"uniform"`), or a table with its keys (`{ kind = "shift", offset = 5 }`).
-// With `remote = "Self"` the derived functions read and write the table only; the traits below add the bare name.
+/// Traffic pattern: its name (`"uniform"`), or a table with its keys (`{ kind = "shift", offset = 5 }`).
+// `remote = "Self"` makes the derived functions read and write the table only; the traits below add the bare name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(rename = "Pattern", transform = allow_bare_names)]
 #[schemars(extend("x-otherwise" = "any other pattern is kind = \"matrix\" with the bytes between nodes"))]
 pub enum PatternSpec {
-    /// Every other task with the same probability.
+    /// Each task sends to every other task with equal probability.
     Uniform(uniform::UniformSpec),
     /// Task s of N sends to task N - 1 - s: the inverted bits of s, where N is a power of two.
     BitComplement {},
-    /// Task s sends to the task of the bits of s in reverse order.
+    /// Task s sends to the task whose number has the bits of s in reverse order.
     BitReversal {},
-    /// Task s sends to the task of s with its halves of bits exchanged; on a square grid, of exchanged coordinates.
+    /// Task s sends to the task whose number has the two halves of the bits of s exchanged; on a square grid, to the
+    /// task with exchanged coordinates.
     Transpose {},
-    /// Task s sends to the task of the bits of s rotated left by one.
+    /// Task s sends to the task whose number has the bits of s rotated left by one.
     Shuffle {},
-    /// Almost half-way around each dimension of a torus or mesh, else around the numbering of the tasks.
+    /// Each task sends almost half-way around each dimension of a torus or mesh, or else around the numbering of the
+    /// tasks.
     Tornado {},
-    /// To the next task in each dimension of a torus or mesh, else in the numbering of the tasks.
+    /// Each task sends to the next task in each dimension of a torus or mesh, or else in the numbering of the tasks.
     #[serde(alias = "neighbour")]
     #[schemars(extend("x-aliases" = ["neighbour"]))]
     Neighbor {},
-    /// Task s sends to task s + offset, or to the same task a number of groups further.
+    /// Task s sends to task s + `offset`, or to the corresponding task of the group that is a number of groups further.
     Shift(shift::ShiftSpec),
-    /// To a random task of the group that is `offset` groups further.
+    /// Each task sends to random tasks of the group that is `offset` groups further.
     Adversarial(adversarial::AdversarialSpec),
-    /// To a neighbour in a periodic grid of tasks.
+    /// Each message goes to one of the task's neighbours in a periodic grid of tasks.
     Exchange(exchange::ExchangePatternSpec),
-    /// Every task has one partner, drawn once from the experiment's seed; none is its own.
+    /// Each task has one partner, drawn once from the experiment's seed; no task is its own partner.
     RandomPermutation {},
-    /// A part of the messages goes to a few tasks, the rest is uniform.
+    /// A fraction of the messages goes to a few tasks; the rest is uniform.
     Hotspot(hotspot::HotspotSpec),
-    /// The weight of each pair of tasks is read from a CSV file.
+    /// Weights of pairs of tasks, read from a CSV file.
     Matrix(matrix::MatrixSpec),
 }
 
 impl PatternSpec {
-    /// Builds the pattern for the tasks of a machine. `seed` is the experiment's; `base` is the folder that the paths of
-    /// the experiment file start from.
+    /// Builds the pattern for the tasks of a machine. `seed` is that of the experiment. Paths in the experiment file
+    /// are relative to the folder `base`.
     ///
     /// # Errors
-    /// If the pattern does not fit the number of tasks, a key is out of range, or a file cannot be used.
+    /// [`PatternError`] if the pattern does not fit the number of tasks, a key is out of range, or a file cannot be
+    /// used.
     pub fn build(&self, shape: &Shape, seed: u64, base: &Path) -> Result<Arc<dyn Pattern>, PatternError> {
         let tasks = shape.tasks;
         Ok(match self {
@@ -76,7 +79,7 @@ impl PatternSpec {
         })
     }
 
-    /// The pattern's name as the experiment file writes it.
+    /// Returns the pattern's name, as the experiment file writes it.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Uniform(_) => uniform::KIND,
@@ -97,7 +100,7 @@ impl PatternSpec {
 }
 
 impl Default for PatternSpec {
-    /// Uniform over the other tasks.
+    /// Returns the pattern `uniform` over the other tasks.
     fn default() -> Self {
         Self::Uniform(uniform::UniformSpec::default())
     }
@@ -115,7 +118,7 @@ impl<'de> Deserialize<'de> for PatternSpec {
     }
 }
 
-/// Reads a pattern from its name alone, as if it were a table without further keys, or from a table.
+/// Visitor that reads a pattern from its bare name, as a table without further keys, or from a table.
 struct NameOrTable;
 
 impl<'de> Visitor<'de> for NameOrTable {
@@ -134,16 +137,17 @@ impl<'de> Visitor<'de> for NameOrTable {
     }
 }
 
-/// One line of `cutthrough list patterns`.
+/// Line of `cutthrough list patterns`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternEntry {
-    /// The name as the experiment file writes it.
+    /// Name, as the experiment file writes it.
     pub name: String,
-    /// What the pattern does, in one sentence.
+    /// Description of the pattern, in one sentence.
     pub summary: String,
 }
 
-/// All patterns, in the order of their definition; the summaries are the documentation of the variants above.
+/// Returns all patterns, in the order of their definition. The summaries are the documentation of the variants of
+/// [`PatternSpec`].
 pub fn list() -> Vec<PatternEntry> {
     let schema = schemars::schema_for!(PatternSpec);
     let variants = schema.get("oneOf").and_then(|variants| variants.as_array()).into_iter().flatten();
@@ -157,7 +161,7 @@ pub fn list() -> Vec<PatternEntry> {
         .collect()
 }
 
-/// Adds the bare names to the schema: those of the patterns that require no key but `kind`.
+/// Adds the bare names to the schema, for patterns that require no key but `kind`.
 fn allow_bare_names(schema: &mut Schema) {
     let Some(variants) = schema.get_mut("oneOf").and_then(|variants| variants.as_array_mut()) else { return };
     let names: Vec<_> = variants

@@ -1,53 +1,53 @@
-//! Communicators: groups of ranks whose messages meet only one another.
+//! Communicators: groups of ranks whose messages match only each other.
 //!
-//! A communicator is a group of ranks, numbered from 0 as its *members*, and a [`Context`], which its messages carry. Communicators
-//! without a common rank may share a context, as the parts of one split do.
+//! A communicator is a group of ranks, numbered from 0 as its *members*, and a [`Context`], which its messages carry.
+//! Communicators without a common rank may share a context, for example the parts of one split.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
-/// What keeps the messages of communicators apart: a message meets a receive of the same context only.
+/// Context of a communicator: a message matches only receives of an equal context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Context(u32);
 
 impl Context {
-    /// That of the communicator of all ranks, which sends and receives have if they name no other.
+    /// Context of the communicator of all ranks. Default of sends and receives.
     pub const WORLD: Self = Self(0);
 
-    /// The most contexts of communicators.
+    /// Maximum number of contexts of communicators.
     pub const MOST: u32 = 1 << 29;
 
-    /// The bit of the contexts of collective operations.
+    /// Bit that marks contexts of collective operations.
     const COLLECTIVE: u32 = 1 << 29;
 
-    /// That of a communicator with a number below [`Self::MOST`]; none of another.
+    /// Returns the context of communicator `number`. `None` unless `number` is below [`Self::MOST`].
     pub const fn new(number: u32) -> Option<Self> {
         if number < Self::MOST { Some(Self(number)) } else { None }
     }
 
-    /// That of the communicator's collective operations, whose messages no other receive takes.
+    /// Returns the context of the communicator's collective operations, whose messages match no other receive.
     #[must_use]
     pub const fn collective(self) -> Self {
         Self(self.0 | Self::COLLECTIVE)
     }
 
-    /// Whether it is that of collective operations.
+    /// Returns whether this is a context of collective operations.
     pub const fn is_collective(self) -> bool {
         self.0 & Self::COLLECTIVE != 0
     }
 
-    /// The number of its communicator.
+    /// Returns the number of the communicator.
     pub const fn number(self) -> u32 {
         self.0 & !Self::COLLECTIVE
     }
 
-    /// All of it, in 30 bits.
+    /// Returns the whole context as an integer of 30 bits.
     pub const fn bits(self) -> u32 {
         self.0
     }
 
-    /// That of so many bits, as `bits` gives them.
+    /// Returns the context whose [`Self::bits`] are `bits`.
     pub const fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
@@ -62,51 +62,51 @@ impl Display for Context {
     }
 }
 
-/// Ranks in an order: those of a communicator.
+/// Ordered ranks of a communicator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// Every so many ranks.
+    /// Arithmetic progression of ranks.
     Progression {
-        /// The first.
+        /// First rank.
         first: u32,
-        /// From one to the next; at least 1 unless there is one rank.
+        /// Distance between consecutive ranks; at least 1 unless there is one rank.
         stride: u32,
-        /// How many there are.
+        /// Number of ranks.
         count: u32,
     },
-    /// A list in which another rank stands for one.
+    /// List in which one rank is replaced by another.
     Headed {
-        /// The list.
+        /// List before the replacement.
         ranks: Arc<[u32]>,
-        /// Where that rank stands,
+        /// Member that is replaced.
         member: u32,
-        /// and the rank.
+        /// Rank that replaces it.
         rank: u32,
     },
-    /// Part of a list.
+    /// Section of a list.
     List {
-        /// The list, which groups may share.
+        /// List, which groups may share.
         ranks: Arc<[u32]>,
-        /// Where the group begins in it.
+        /// Index of the first rank of the group in the list.
         first: u32,
-        /// How many there are.
+        /// Number of ranks.
         count: u32,
     },
 }
 
 impl Group {
-    /// All of so many ranks.
+    /// Creates the group of all ranks of a program of `ranks` ranks.
     pub const fn all(ranks: u32) -> Self {
         Self::Progression { first: 0, stride: 1, count: ranks }
     }
 
-    /// The ranks of a list, none of which comes twice.
+    /// Creates a group from a list without repeated ranks.
     pub fn list(ranks: impl Into<Arc<[u32]>>) -> Self {
         let ranks = ranks.into();
         Self::List { first: 0, count: ranks.len() as u32, ranks }
     }
 
-    /// How many ranks there are.
+    /// Returns the number of ranks.
     #[inline]
     pub fn len(&self) -> u32 {
         match self {
@@ -115,12 +115,12 @@ impl Group {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether the group has no ranks.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The rank of a member, below `len`.
+    /// Returns the rank of `member`, which is below `len`.
     #[inline]
     pub fn rank(&self, member: u32) -> u32 {
         match self {
@@ -136,7 +136,7 @@ impl Group {
         }
     }
 
-    /// The member that a rank is, if it is one; of a list by a search.
+    /// Returns the member that `rank` is. `None` if `rank` does not belong to the group. Lists are searched linearly.
     pub fn member(&self, rank: u32) -> Option<u32> {
         match self {
             Self::Progression { first, stride, count } => {
@@ -153,7 +153,7 @@ impl Group {
     }
 }
 
-/// A communicator, as one of its members knows it.
+/// Communicator, as seen by one of its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Communicator {
     context: Context,
@@ -163,25 +163,25 @@ pub struct Communicator {
 }
 
 impl Communicator {
-    /// The communicator of all ranks, as a rank knows it.
+    /// Creates the communicator of all `ranks` ranks, as seen by `rank`.
     pub const fn world(rank: u32, ranks: u32) -> Self {
         Self { context: Context::WORLD, group: Group::all(ranks), own: rank, nodes: None }
     }
 
-    /// The communicator of a group, as a rank knows it; none if the rank is no member.
+    /// Creates the communicator of `group`, as seen by `rank`. `None` if `rank` is not a member.
     pub fn new(context: Context, group: Group, rank: u32) -> Option<Self> {
         let own = group.member(rank)?;
         Some(Self { context, group, own, nodes: None })
     }
 
-    /// The same, whose members' nodes are known, so that operations can be hierarchical.
+    /// Adds the nodes of the members, which hierarchical operations need.
     #[must_use]
     pub fn on_nodes(self, nodes: Arc<NodeGroups>) -> Self {
         Self { nodes: Some(nodes), ..self }
     }
 
-    /// The part of this communicator that has the colour of its own member: members of equal colour, in their order (as MPI's
-    /// split does with equal keys). None if its own member has no colour.
+    /// Returns the part of this communicator whose members have the colour of the own member. Members of equal colour
+    /// keep their order (as in MPI's split with equal keys). `None` if the own member has no colour.
     #[must_use]
     pub fn split(&self, context: Context, colour: impl Fn(u32) -> Option<u32>) -> Option<Self> {
         let own = colour(self.own)?;
@@ -190,76 +190,77 @@ impl Communicator {
         Self::new(context, Group::list(ranks), self.rank(self.own))
     }
 
-    /// What its messages carry.
+    /// Returns the context that its messages carry.
     #[inline]
     pub const fn context(&self) -> Context {
         self.context
     }
 
-    /// Its ranks.
+    /// Returns the ranks of the communicator.
     #[inline]
     pub const fn group(&self) -> &Group {
         &self.group
     }
 
-    /// How many members there are.
+    /// Returns the number of members.
     #[inline]
     pub fn len(&self) -> u32 {
         self.group.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the communicator has no members.
     pub fn is_empty(&self) -> bool {
         self.group.is_empty()
     }
 
-    /// The member that knows it so.
+    /// Returns the own member: the one whose view this is.
     #[inline]
     pub const fn own(&self) -> u32 {
         self.own
     }
 
-    /// The rank of a member, below `len`.
+    /// Returns the rank of `member`, which is below `len`.
     #[inline]
     pub fn rank(&self, member: u32) -> u32 {
         self.group.rank(member)
     }
 
-    /// The nodes of its members, if they are known.
+    /// Returns the nodes of the members. `None` if they are not known.
     pub const fn nodes(&self) -> Option<&Arc<NodeGroups>> {
         self.nodes.as_ref()
     }
 }
 
-/// The members of a communicator by the nodes that they run on.
+/// Members of a communicator, grouped by node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeGroups {
-    /// Ranks, node by node in the order of first members; the first of each is its leader.
+    /// Ranks, node by node, in the order of first members. The first rank of each node is its leader.
     ranks: Arc<[u32]>,
-    /// Where the nodes begin in `ranks`; one entry more.
+    /// Index in `ranks` of the first rank of each node. The last entry is the number of ranks.
     first: Vec<u32>,
-    /// The leaders, in the order of nodes.
+    /// Leaders, in the order of nodes.
     leaders: Arc<[u32]>,
-    /// By member, its node in this order.
+    /// Node of each member, as an index in the order of nodes.
     node_of: Vec<u32>,
-    /// Which operations of the group of their leaders switches carry out.
+    /// Collective operations of the leaders' group that switches carry out.
     service: Service,
 }
 
-/// Which operations of a group switches carry out.
+/// Collective operations of a group that switches carry out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Service {
-    /// All that they can.
+    /// All operations that switches support.
     #[default]
     All,
-    /// Those that copy, and of those that combine the ones of so many bytes and less.
+    /// Operations that copy, and operations that combine at most this many bytes.
     UpTo(u64),
-    /// None: they have no room for the group.
+    /// None: the switches have no room for the group.
     Nothing,
 }
 
 impl Service {
-    /// Whether an operation of so many bytes is carried out, which combines or else copies.
+    /// Returns whether switches carry out an operation of `bytes` bytes. `combines` tells whether the operation
+    /// combines or copies.
     pub const fn serves(self, combines: bool, bytes: u64) -> bool {
         match self {
             Self::All => true,
@@ -269,11 +270,12 @@ impl Service {
     }
 }
 
-/// Groups of whose operations switches do not carry out all: by the context of their operations, and the first rank of each.
+/// Groups with operations that switches do not carry out. The key is the context of the group's collective operations
+/// and the first rank of the group.
 pub type Unserved = BTreeMap<(Context, u32), Service>;
 
 impl NodeGroups {
-    /// The members of a group by their nodes, by rank.
+    /// Groups the members of `group` by node. `node_of_rank` gives the node of each rank.
     pub fn new(group: &Group, node_of_rank: &[u32]) -> Self {
         let node = |member: u32| node_of_rank.get(group.rank(member) as usize).copied().unwrap_or(u32::MAX);
         let mut sorted: Vec<(u32, u32)> = (0..group.len()).map(|member| (node(member), member)).collect();
@@ -294,62 +296,64 @@ impl NodeGroups {
         Self { ranks: ranks.into(), first, leaders, node_of, service: Service::All }
     }
 
-    /// The same of a communicator with a context, where switches may not carry out all operations of the leaders.
+    /// Sets the operations that switches carry out to the entry of `unserved` for the leaders' group of the
+    /// communicator with `context`. Without an entry: all operations.
     #[must_use]
     pub fn among(self, unserved: &Unserved, context: Context) -> Self {
         let first = self.leaders.first().copied().unwrap_or(u32::MAX);
         Self { service: unserved.get(&(context.collective(), first)).copied().unwrap_or_default(), ..self }
     }
 
-    /// The same, where switches carry out some operations of the leaders.
+    /// Sets the leaders' operations that switches carry out.
     #[must_use]
     pub fn served(self, service: Service) -> Self {
         Self { service, ..self }
     }
 
-    /// Which operations of the leaders switches carry out.
+    /// Returns the leaders' operations that switches carry out.
     pub const fn service(&self) -> Service {
         self.service
     }
 
-    /// The node of a member, in the order of nodes.
+    /// Returns the node of `member`, as an index in the order of nodes.
     pub fn node(&self, member: u32) -> u32 {
         self.node_of[member as usize]
     }
 
-    /// The ranks of a node.
+    /// Returns the ranks on `node`.
     pub fn of_node(&self, node: u32) -> Group {
         let (first, end) = (self.first[node as usize], self.first[node as usize + 1]);
         Group::List { ranks: Arc::clone(&self.ranks), first, count: end - first }
     }
 
-    /// How many members the nodes before one have; of the number of nodes, all.
+    /// Returns the number of members on the nodes before `node`. If `node` is the number of nodes, returns the number
+    /// of all members.
     #[inline]
     pub fn first(&self, node: u32) -> u32 {
         self.first[node as usize]
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn len(&self) -> u32 {
         self.leaders.len() as u32
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.leaders.is_empty()
     }
 
-    /// The ranks of all members, node by node.
+    /// Returns the ranks of all members, node by node.
     pub fn ranks(&self) -> &[u32] {
         &self.ranks
     }
 
-    /// The leaders of all nodes, but for one node another of its ranks.
+    /// Returns the leaders of all nodes, with `rank` as the leader of `node`.
     pub fn heads(&self, node: u32, rank: u32) -> Group {
         Group::Headed { ranks: Arc::clone(&self.leaders), member: node, rank }
     }
 
-    /// The leaders of all nodes.
+    /// Returns the leaders of all nodes.
     pub fn leaders(&self) -> Group {
         Group::List { ranks: Arc::clone(&self.leaders), first: 0, count: self.leaders.len() as u32 }
     }

@@ -1,45 +1,45 @@
-//! When a source generates its messages.
+//! Injection processes: the times at which a source generates its messages.
 //!
-//! Times are ticks of a clock, whatever a tick is: that of the simulation, or a finer one. A *slot* is the time that one message takes at the
+//! Times are in ticks of some clock: that of the simulation or a finer one. A *slot* is the time of one message at the
 //! injection bandwidth, so that load 1 is one message a slot. All processes are exact in their rate over the long run,
-//! and the same draws give the same times on every platform (logarithms are computed by `libm`).
+//! and equal draws give equal times on every platform (logarithms are computed by `libm`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Draw, unit_of};
 
-/// The process that generates a source's messages.
+/// Process that generates a source's messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InjectionSpec {
-    /// In every slot a message starts with probability `load`; the slots of all nodes are aligned.
+    /// In every slot a message starts with probability `load`. The slots of all nodes are aligned.
     #[default]
     Bernoulli,
-    /// Exponential gaps of mean slot / load: a Poisson process.
+    /// Poisson process: exponential gaps with mean slot / `load`.
     Poisson,
-    /// One message every slot / load, from a random phase on.
+    /// One message every slot / `load`, from a random phase on.
     Periodic,
-    /// A source always has a message: the next is generated at the moment at which the head of the previous one's last
-    /// packet leaves the node, so that it waits at least while that packet is serialized. The load has to be 1.
+    /// Each source always has a message. It generates the next message when the head of the previous message's last
+    /// packet leaves the node, so that a message waits at least while that packet is serialized. Requires a load of 1.
     Backlogged,
 }
 
-/// A load that a process cannot have.
+/// Error: a process cannot have this load.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum InjectionError {
-    /// Outside 0 to 1, or no number.
+    /// The load is not a number from 0 to 1.
     #[error("load is {0}; it has to be between 0 and 1, where 1 is the injection link's bandwidth")]
     Load(f64),
-    /// A backlogged source of another load than 1.
+    /// The load of a backlogged source is not 1.
     #[error("load is {0}; backlogged sources always have a message, so it has to be 1")]
     Backlogged(f64),
 }
 
 impl InjectionSpec {
-    /// Whether the process can have a load.
+    /// Checks whether the process can have this load.
     ///
     /// # Errors
-    /// If the load is not in 0..=1, or is not 1 for backlogged sources.
+    /// [`InjectionError`] if the load is not in 0..=1, or is not 1 for backlogged sources.
     pub fn check(self, load: f64) -> Result<(), InjectionError> {
         if !(0.0..=1.0).contains(&load) {
             return Err(InjectionError::Load(load));
@@ -51,53 +51,54 @@ impl InjectionSpec {
     }
 }
 
-/// What a source remembers between its messages, besides the time of the last: the part of a tick, in the process's
-/// own unit, that rounding left over. 8 bytes a node; all start from the default.
+/// State of a source between its messages, besides the time of the last one: the fraction of a tick that rounding left
+/// over, in the process's own unit. 8 bytes a node. All sources start from the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InjectionState {
     part: u64,
 }
 
-/// A process made for a load and a message size: without state, to be shared by nodes of equal load.
+/// Injection process for one load and message size. It has no state, so that nodes of equal load share it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Injection {
-    /// No message, ever.
+    /// Generates no messages.
     Silent,
-    /// See [`InjectionSpec::Backlogged`].
+    /// Process of [`InjectionSpec::Backlogged`].
     Backlogged,
-    /// See [`InjectionSpec::Bernoulli`].
+    /// Process of [`InjectionSpec::Bernoulli`].
     Bernoulli {
-        /// Ticks of a slot.
+        /// Length of a slot, in ticks.
         slot: u64,
-        /// Slots without a message before the next.
+        /// Distribution of the number of slots without a message before the next message.
         gaps: Geometric,
     },
-    /// See [`InjectionSpec::Poisson`].
+    /// Process of [`InjectionSpec::Poisson`].
     Poisson {
-        /// Mean gap in ticks.
+        /// Mean gap between messages, in ticks.
         mean: f64,
     },
-    /// See [`InjectionSpec::Periodic`]. The period is `whole + rest / unit` ticks, exactly.
+    /// Process of [`InjectionSpec::Periodic`]. The period is exactly `whole + rest / unit` ticks.
     Periodic {
         /// Whole ticks of the period.
         whole: u64,
-        /// What is left of the period, in parts of `unit`.
+        /// Remainder of the period, in fractions of a tick (1 / `unit`).
         rest: u64,
-        /// Parts of a tick.
+        /// Number of fractions that a tick is divided into.
         unit: u64,
     },
 }
 
-/// Parts of a tick in which a Poisson source keeps what rounding leaves over.
+/// Number of fractions of a tick in which a Poisson source keeps its rounding remainder.
 const POISSON_UNIT: f64 = (1_u64 << 32) as f64;
 
 impl Injection {
-    /// The process for a load, and for messages that take `message_slot` ticks at the injection bandwidth (at least 1).
+    /// Creates the process for a load and for messages that take `message_slot` ticks at the injection bandwidth (at
+    /// least 1).
     ///
-    /// A load that is not positive gives a silent source and one above 1 counts as 1; see [`InjectionSpec::check`]. So
-    /// does a period of 2^63 ticks or more, whose first message no simulation would reach.
+    /// A load that is not positive gives a silent source. A load above 1 counts as 1; see [`InjectionSpec::check`]. A
+    /// period of 2^63 ticks or more also gives a silent source, since no simulation would reach its first message.
     pub fn new(spec: InjectionSpec, load: f64, message_slot: u64) -> Self {
-        // Of NaN and 1 the smaller is 1, so NaN has to be caught first.
+        // The smaller of NaN and 1 is 1, so NaN has to be caught first.
         let load = if load.is_nan() { 0.0 } else { load.min(1.0) };
         let slot = message_slot.max(1);
         let mean = slot as f64 / load;
@@ -112,10 +113,12 @@ impl Injection {
         }
     }
 
-    /// The period is slot / load, and the load, a binary fraction, is exactly `mantissa / 2^shift`.
+    /// Creates a periodic process. The period is slot / load, and the load, a binary fraction, is exactly `mantissa /
+    /// 2^shift`.
     fn periodic(load: f64, slot: u64) -> Self {
         let bits = load.to_bits();
-        // A subnormal load has a period beyond 2^63 ticks, so the leading bit is there.
+        // A subnormal load would have a period beyond 2^63 ticks, so the load is normal and its leading bit is
+        // implicit.
         let mantissa = (bits & ((1 << 52) - 1)) | (1 << 52);
         let zeros = mantissa.trailing_zeros();
         let unit = mantissa >> zeros;
@@ -125,7 +128,7 @@ impl Injection {
         Self::Periodic { whole: (period / u128::from(unit)) as u64, rest: (period % u128::from(unit)) as u64, unit }
     }
 
-    /// The same process, faster at each draw and slower to make: for many nodes.
+    /// Builds a table that makes each draw of a Bernoulli process faster. Worthwhile if many nodes share the process.
     pub fn for_many(mut self) -> Self {
         if let Self::Bernoulli { gaps, .. } = &mut self {
             gaps.tabulate();
@@ -133,20 +136,21 @@ impl Injection {
         self
     }
 
-    /// Whether the next message is generated when the head of the previous one's last packet leaves, not by the clock.
+    /// Returns whether the next message is generated when the head of the previous message's last packet leaves,
+    /// instead of by the clock.
     #[inline]
     pub fn is_backlogged(&self) -> bool {
         matches!(self, Self::Backlogged)
     }
 
-    /// The time of a source's first message, in ticks from the start; `None` if there is none that a clock of 64 bits
-    /// reaches.
+    /// Returns the time of a source's first message, in ticks from the start. `None` if a clock of 64 bits does not
+    /// reach it.
     #[inline]
     pub fn first(&self, state: &mut InjectionState, draw: &mut (impl Draw + ?Sized)) -> Option<u64> {
         match *self {
             Self::Silent => None,
             Self::Backlogged => Some(0),
-            // The first slot is slot 0, so the gap counts from the one before.
+            // The first slot is slot 0, so the gap counts from the slot before.
             Self::Bernoulli { slot, ref gaps } => gaps.draw(draw).checked_mul(slot),
             Self::Poisson { .. } => self.next(state, 0, draw),
             Self::Periodic { whole, rest, unit } => {
@@ -158,8 +162,9 @@ impl Injection {
         }
     }
 
-    /// The time of the message after one that was generated at `previous`. Of backlogged sources, `previous` is the
-    /// time at which the head of the previous message's last packet has left, and the answer is that time.
+    /// Returns the time of the next message, in ticks, after one that was generated at `previous`. For backlogged
+    /// sources `previous` is the time at which the head of the previous message's last packet has left, and the result
+    /// is that time. `None` if a clock of 64 bits does not reach it.
     #[inline(always)]
     pub fn next(&self, state: &mut InjectionState, previous: u64, draw: &mut (impl Draw + ?Sized)) -> Option<u64> {
         match *self {
@@ -180,8 +185,9 @@ impl Injection {
 }
 
 impl InjectionState {
-    /// `Injection::next` of a Poisson process with a mean time between messages, in ticks. A function of its own: what a logarithm needs
-    /// would be saved and restored for every process.
+    /// Returns [`Injection::next`] of a Poisson process. `mean` is the mean time between messages, in ticks. This is a
+    /// separate function because the registers that a logarithm needs would otherwise be saved and restored for every
+    /// process.
     #[inline(never)]
     fn next_of_poisson(&mut self, mean: f64, previous: u64, draw: &mut (impl Draw + ?Sized)) -> Option<u64> {
         let gap = -libm::log(draw.unit()) * mean;
@@ -192,30 +198,30 @@ impl InjectionState {
     }
 }
 
-/// Failures before the next success, by inversion: floor(ln U / ln(1 - p)).
+/// Geometric distribution: failures before the next success, by inversion: floor(ln U / ln(1 - p)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Geometric {
-    /// 1 / ln(1 - p): turns the logarithm of a draw into the number.
+    /// Factor 1 / ln(1 - p), which converts the logarithm of a draw into the number.
     scale: f64,
-    /// By the highest 8 bits of a draw, the number that they alone decide, or `OPEN`.
+    /// Number for each value of the highest 8 bits of a draw, or `OPEN` if they do not determine it.
     known: Option<Box<[u8; 256]>>,
 }
 
-/// The highest bits of a draw do not decide the number.
+/// Marker of an entry in which the highest bits of a draw do not determine the number.
 const OPEN: u8 = u8::MAX;
 
 impl Geometric {
-    /// Of success with a probability above 0 and up to 1.
+    /// Creates the distribution for a probability of success above 0 and up to 1.
     pub fn new(probability: f64) -> Self {
-        // At probability 1 the scale is -0, and at tiny ones the number saturates.
+        // At probability 1 the scale is -0, and at tiny probabilities the number saturates.
         Self { scale: 1.0 / libm::log1p(-probability), known: None }
     }
 
-    /// Makes the table that spares most logarithms, by 512 of them: for many draws.
+    /// Builds the table that saves most logarithms. Building costs 512 logarithms, which pays for many draws.
     fn tabulate(&mut self) {
         let scale = self.scale;
         let known = |cell: u64| {
-            // The number falls as the draw grows. What is next to an edge is left to the logarithm, which may round.
+            // The number falls as the draw grows. Entries close to an edge are left to the logarithm, which may round.
             let least = libm::log(unit_of(cell << 56 | u64::MAX >> 8)) * scale - 1e-6;
             let most = libm::log(unit_of(cell << 56)) * scale + 1e-6;
             let (least, most) = (least as u64, most as u64);
@@ -224,7 +230,7 @@ impl Geometric {
         self.known = Some(Box::new(std::array::from_fn(|cell| known(cell as u64))));
     }
 
-    /// Draws a number.
+    /// Draws a number of failures.
     #[inline]
     pub fn draw(&self, draw: &mut (impl Draw + ?Sized)) -> u64 {
         let bits = draw.bits();
@@ -234,7 +240,7 @@ impl Geometric {
         }
     }
 
-    /// The number that some bits stand for.
+    /// Returns the number for the bits of a draw, by the logarithm.
     #[inline(never)]
     fn invert(&self, bits: u64) -> u64 {
         (libm::log(unit_of(bits)) * self.scale) as u64

@@ -5,7 +5,7 @@ use crate::stream::Stream;
 
 const SLOT: u64 = 204_800;
 
-/// All times of a source up to an end, and what it remembers then.
+/// Returns all times of a source before `end`.
 fn times(injection: Injection, end: u64, name: &str) -> Vec<u64> {
     let (mut state, mut stream) = (InjectionState::default(), Stream::new(5, name));
     let first = injection.first(&mut state, &mut stream);
@@ -61,7 +61,7 @@ proptest! {
         for load in [load, 0.5, 0.1, 1.0] {
             let mut geometric = Geometric::new(load);
             geometric.tabulate();
-            // Also at the edges of the cell.
+            // The edges of the cell are checked too.
             for bits in [bits, bits >> 56 << 56, bits | u64::MAX >> 8] {
                 prop_assert_eq!(geometric.draw(&mut Bits(bits)), geometric.invert(bits));
             }
@@ -96,13 +96,13 @@ fn poisson_gaps_are_exponential() {
 
 #[test]
 fn periodic_does_not_drift() {
-    // Would catch a period rounded to ticks, and one added up in floating point: of load 0.3 the double is the fraction
-    // 5404319552844595 / 2^54, and message k is due at floor(phase + k * slot * 2^54 / 5404319552844595).
+    // Would catch a period rounded to ticks, and a period added up in floating point. For load 0.3 the double is the
+    // fraction 5404319552844595 / 2^54, and message k is due at floor(phase + k * slot * 2^54 / 5404319552844595).
     let (unit, slot) = (5_404_319_552_844_595_u128, 7_u128);
     assert_eq!(0.3, unit as f64 / (1_u64 << 54) as f64);
     let times = times(Injection::new(InjectionSpec::Periodic, 0.3, 7), 20_000_000, "periodic");
     assert!(times.len() > 800_000);
-    // The phase is known to a tick, so the times are known to one.
+    // The phase is known to within a tick, so each time is known to within one tick.
     for (k, &time) in times.iter().enumerate() {
         let due = u128::from(times[0]) + (k as u128 * (slot << 54)) / unit;
         assert!((due..=due + 1).contains(&u128::from(time)), "message {k} at {time}, not {due}");
@@ -112,7 +112,7 @@ fn periodic_does_not_drift() {
 #[test]
 fn periodic_phases_fill_the_period() {
     // Would catch sources in step, which is another experiment, and a phase beyond the first period. On a clock of one
-    // tick a slot the phases differ in the part of a tick only: a tenth of the sources then skips each tick.
+    // tick a slot the phases differ only in the fraction of a tick: a tenth of the sources then skips each tick.
     let mut stream = Stream::new(9, "phases");
     let mut phases = |injection: Injection| -> Vec<u64> {
         (0..10_000).map(|_| injection.first(&mut InjectionState::default(), &mut stream).unwrap()).collect()
@@ -127,7 +127,7 @@ fn periodic_phases_fill_the_period() {
 
 #[test]
 fn backlogged_sources_follow_their_messages() {
-    // Would catch a source that waits for a clock.
+    // Would catch a backlogged source that waits for a clock.
     let injection = Injection::new(InjectionSpec::Backlogged, 1.0, SLOT);
     let (mut state, mut stream) = (InjectionState::default(), Stream::new(1, "backlogged"));
     assert!(injection.is_backlogged());
@@ -137,7 +137,7 @@ fn backlogged_sources_follow_their_messages() {
 
 #[test]
 fn full_load_is_a_message_every_slot() {
-    // Would catch a gap that load 1 can lengthen: complement at full load has to accept all of it.
+    // Would catch a gap between messages at load 1: a complement pattern at full load has to accept all traffic.
     for spec in [InjectionSpec::Bernoulli, InjectionSpec::Periodic] {
         let times = times(Injection::new(spec, 1.0, SLOT), 1000 * SLOT, "full");
         assert_eq!(times.len(), 1000, "{spec:?}");
@@ -147,7 +147,7 @@ fn full_load_is_a_message_every_slot() {
 
 #[test]
 fn loads_are_checked() {
-    // Would catch a load of 1.5 or NaN that is accepted in silence.
+    // Would catch a load of 1.5 or NaN that is accepted silently.
     for load in [-0.1, 1.5, f64::NAN, f64::INFINITY] {
         assert!(matches!(InjectionSpec::Poisson.check(load), Err(InjectionError::Load(_))), "{load}");
     }
@@ -158,8 +158,8 @@ fn loads_are_checked() {
 
 #[test]
 fn the_times_of_a_seed_are_fixed() {
-    // Would catch a change of the results of every experiment: same seed, same bytes, on every platform. The numbers
-    // have no theory; they are what the first version drew.
+    // Would catch a change of the results of every experiment: equal seeds give equal bytes on every platform. The
+    // numbers follow from no theory; they are those that the first version drew.
     let start = |spec| times(Injection::new(spec, 0.25, 1000), 16_000, "golden");
     assert_eq!(start(InjectionSpec::Bernoulli), [6000, 9000, 12_000, 14_000]);
     assert_eq!(start(InjectionSpec::Poisson), [6968, 10_147, 13_214, 14_848]);

@@ -1,7 +1,8 @@
 //! Workloads, as data: traffic patterns, injection processes, placements, programs, schedules and task graphs.
 //!
-//! A pattern says to which task a task's next message goes and, exactly, with which probability; an injection process says
-//! when the message is generated. Neither depends on networks beyond their shape, nor on simulated time beyond ticks.
+//! A pattern determines the destination of a task's next message and gives exact probabilities of destinations. An
+//! injection process determines when a message is generated. Patterns know networks only by their shape, and injection
+//! processes know simulated time only as ticks.
 
 pub mod benchmarks;
 mod catalogue;

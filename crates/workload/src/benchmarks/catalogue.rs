@@ -1,4 +1,4 @@
-//! The benchmarks, as the experiment file names them.
+//! Benchmarks, as the experiment file names them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,24 +16,24 @@ use crate::PatternError;
 use crate::collectives::Operation;
 use crate::motifs::ProgramSite;
 
-/// A benchmark of messages between ranks, and its keys.
+/// Benchmark of messages between ranks, and its keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[schemars(rename = "Benchmark")]
 pub enum BenchmarkSpec {
-    /// Without contention: one rank exchanges messages with every other, one at a time.
+    /// Latency without contention: one rank exchanges messages with every other rank, one at a time.
     Wocon(wocon::WoconSpec),
-    /// With contention: all ranks exchange messages in pairs, at once.
+    /// Latency with contention: all ranks exchange messages in pairs, at once.
     Wicon(wicon::WiconSpec),
-    /// IMB's PingPong: a message to another rank and back, of which half is the time.
+    /// IMB's PingPong: a message to another rank and back. The latency is half the time.
     #[serde(alias = "PingPong")]
     #[schemars(extend("x-aliases" = ["PingPong"]))]
     PingPong(PairSpec),
-    /// IMB's PingPing: two ranks send to one another at once.
+    /// IMB's PingPing: two ranks send to each other at once.
     #[serde(alias = "PingPing")]
     #[schemars(extend("x-aliases" = ["PingPing"]))]
     PingPing(PairSpec),
-    /// IMB's Sendrecv: every rank sends to the next and receives from the one before.
+    /// IMB's Sendrecv: every rank sends to the next rank and receives from the previous one.
     #[serde(alias = "Sendrecv")]
     #[schemars(extend("x-aliases" = ["Sendrecv"]))]
     Sendrecv(RingSpec),
@@ -41,49 +41,49 @@ pub enum BenchmarkSpec {
     #[serde(alias = "Exchange")]
     #[schemars(extend("x-aliases" = ["Exchange"]))]
     ImbExchange(RingSpec),
-    /// IMB's Bcast.
+    /// IMB's Bcast: a broadcast of all ranks.
     #[serde(alias = "Bcast")]
     #[schemars(extend("x-aliases" = ["Bcast"]))]
     Bcast(BcastSpec),
-    /// IMB's Allreduce.
+    /// IMB's Allreduce: a reduction whose result all ranks receive.
     #[serde(alias = "Allreduce")]
     #[schemars(extend("x-aliases" = ["Allreduce"]))]
     Allreduce(OperationSpec),
-    /// IMB's Alltoall.
+    /// IMB's Alltoall: every rank sends a different part to every rank.
     #[serde(alias = "Alltoall")]
     #[schemars(extend("x-aliases" = ["Alltoall"]))]
     Alltoall(OperationSpec),
-    /// IMB's Allgather.
+    /// IMB's Allgather: every rank receives the parts of all ranks.
     #[serde(alias = "Allgather")]
     #[schemars(extend("x-aliases" = ["Allgather"]))]
     Allgather(OperationSpec),
-    /// IMB's Barrier.
+    /// IMB's Barrier: a barrier of all ranks.
     #[serde(alias = "Barrier")]
     #[schemars(extend("x-aliases" = ["Barrier"]))]
     Barrier(BarrierSpec),
-    /// The OSU benchmarks' latency: a message to another rank and back, of which half is the time.
+    /// OSU latency: a message to another rank and back. The latency is half the time.
     #[serde(alias = "osu_latency")]
     #[schemars(extend("x-aliases" = ["osu_latency"]))]
     OsuLatency(PairSpec),
-    /// The OSU benchmarks' bandwidth: windows of messages to another rank, each of which it answers.
+    /// OSU bandwidth: windows of messages to another rank, which answers each window.
     #[serde(alias = "osu_bw")]
     #[schemars(extend("x-aliases" = ["osu_bw"]))]
     OsuBw(WindowSpec),
-    /// The OSU benchmarks' bidirectional bandwidth: windows of messages between two ranks.
+    /// OSU bidirectional bandwidth: windows of messages between two ranks in both directions.
     #[serde(alias = "osu_bibw")]
     #[schemars(extend("x-aliases" = ["osu_bibw"]))]
     OsuBibw(WindowSpec),
-    /// The OSU benchmarks' bandwidth and rate of messages of many pairs at once.
+    /// OSU multiple bandwidth and message rate: windows of messages of many pairs at once.
     #[serde(alias = "osu_mbw_mr")]
     #[schemars(extend("x-aliases" = ["osu_mbw_mr"]))]
     OsuMbwMr(ManyPairsSpec),
-    /// Streaming bandwidth and rate of messages: many sends in sequence, and one answer when all have come.
+    /// Streaming bandwidth and message rate: a sequence of sends, and one answer when all messages have arrived.
     #[serde(alias = "message-rate")]
     #[schemars(extend("x-aliases" = ["message-rate"]))]
     Streaming(WindowSpec),
-    /// COMB's polling: bandwidth, and availability of the processor, against the time between two polls.
+    /// COMB's polling: bandwidth and processor availability as functions of the time between two polls.
     CombPolling(CombSpec),
-    /// Connections of ranks and the memory that they take.
+    /// Number of connections of ranks, and the memory that they take.
     #[serde(alias = "connections")]
     #[schemars(extend("x-aliases" = ["connections"]))]
     ConnectionMemory(ConnectionsSpec),
@@ -95,20 +95,20 @@ impl Default for BenchmarkSpec {
     }
 }
 
-/// A benchmark that is ready to run.
+/// Benchmark that is ready to run.
 #[derive(Clone, Debug)]
 pub enum Built {
-    /// Round trips of pairs of ranks.
+    /// Benchmark of round trips between pairs of ranks.
     RoundTrips(Benchmark),
-    /// A table.
+    /// Benchmark whose result is a table.
     Table(TableBenchmark),
 }
 
 impl BenchmarkSpec {
-    /// The benchmark of the ranks of a site; `seed` is the experiment's.
+    /// Builds the benchmark for the ranks of a site. `seed` is that of the experiment.
     ///
     /// # Errors
-    /// A rank that does not exist, too few ranks, and what is out of range.
+    /// [`PatternError`] for a rank that does not exist, too few ranks, and values out of range.
     pub fn build(&self, site: &ProgramSite<'_>, seed: u64) -> Result<Built, PatternError> {
         let ranks = site.node_of.len() as u32;
         let kind = self.kind();
@@ -135,7 +135,7 @@ impl BenchmarkSpec {
         table.map(Built::Table)
     }
 
-    /// The benchmark's name as the experiment file writes it.
+    /// Returns the benchmark's name, as the experiment file writes it.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Wocon(_) => wocon::KIND,
@@ -159,12 +159,12 @@ impl BenchmarkSpec {
         }
     }
 
-    /// Whether it is a collective operation, so that it may be chosen who carries it out.
+    /// Returns whether the benchmark is a collective operation, so that its backend can be chosen.
     pub const fn is_collective(&self) -> bool {
         matches!(self, Self::Bcast(_) | Self::Allreduce(_) | Self::Alltoall(_) | Self::Allgather(_) | Self::Barrier(_))
     }
 
-    /// The size of a message in bytes, of benchmarks that have one key for it.
+    /// Returns the size of a message in bytes. `None` for benchmarks without a single key for it.
     pub const fn message_size(&self) -> Option<u64> {
         match self {
             Self::Wocon(spec) => Some(spec.message_size.0),

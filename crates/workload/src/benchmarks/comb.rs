@@ -1,9 +1,11 @@
-//! Polling, as the COMB suite has it (Lawry, Wilson, Maccabe and Brightwell, "COMB: a portable benchmark suite for assessing MPI overlap",
-//! 2002): how much of a processor is left for computation while messages flow in both directions, and how many bytes do.
+//! Polling benchmark of the COMB suite (Lawry, Wilson, Maccabe and Brightwell, "COMB: a portable benchmark suite for
+//! assessing MPI overlap", 2002): the share of a processor that remains for computation while messages flow in both
+//! directions, and the bandwidth of those messages.
 //!
-//! Two ranks have so many messages each under way to the other. Each computes for an interval, then polls: for every message that has come it
-//! posts a receive and sends another. After so much computation it stops. The share of the time in which it has computed is the availability
-//! of its processor. At the end the two exchange how much they have sent, and end with as many messages each.
+//! Two ranks each keep `queue` messages outstanding to the other. Each computes for an interval, then polls: for each
+//! received message it posts a receive and sends another. It stops after a fixed amount of computation. The
+//! availability of the processor is the fraction of the time in which it has computed. At the end the ranks tell each
+//! other how many messages they have sent, and send the missing ones, so that both end with equal numbers.
 
 use std::sync::Arc;
 
@@ -19,30 +21,32 @@ use crate::communicator::{Communicator, Context, Group};
 use crate::motifs::ProgramSite;
 use crate::program::{Action, Interval, Messages, Request, Script, Scripts, Seen, Step};
 
-/// The name in the experiment file.
+/// Name in the experiment file.
 pub(super) const KIND: &str = "comb-polling";
 
 /// Two ranks that compute and poll.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CombSpec {
-    /// Times of computation between two polls, a row each.
+    /// Times of computation between two polls; one row each.
     #[schemars(length(min = 1, max = 256), extend("x-example" = "[\"10 us\", \"1 ms\"]"))]
     pub intervals: Vec<Time>,
-    /// Computation of each rank in all, of each row: so many polls that they take at least as long.
+    /// Total computation time of each rank in each row. The number of polls is the smallest whose intervals take at
+    /// least this time.
     pub work: Time,
     /// Size of a message.
     pub message_size: Bytes,
-    /// Messages that each rank has under way to the other.
+    /// Number of outstanding messages from each rank to the other.
     #[schemars(range(min = 1, max = 65_536))]
     pub queue: u32,
-    /// The two ranks. All others do nothing.
+    /// Ranks of the pair. All other ranks are idle.
     #[schemars(length(min = 2, max = 2))]
     pub pair: [u32; 2],
 }
 
-/// The interval of a decade by default, in picoseconds, and how many decades there are.
+/// First default interval, in picoseconds.
 const FIRST_DECADE: u64 = 1_000_000;
+/// Number of default intervals, each ten times the previous one.
 const DECADES: u32 = 5;
 
 impl Default for CombSpec {
@@ -57,23 +61,24 @@ impl Default for CombSpec {
     }
 }
 
-/// The most polls of a row: a record is kept for each message, and no poll finds more than are under way.
+/// Maximum number of polls of a row. A record is kept for each message, and a poll finds at most the outstanding
+/// messages.
 const MOST_POLLS: u64 = 1 << 24;
 
-/// The longest time of a row in picoseconds: a thousand seconds.
+/// Maximum time of a row, in picoseconds: a thousand seconds.
 const LONGEST: u64 = 1_000_000_000_000_000;
 
-/// In which the two meet, and exchange how much they have sent.
+/// Communicator in which the two ranks synchronize and exchange the numbers of messages sent.
 const MEETING: u32 = 1;
 
 fn wrong(key: &'static str, message: String) -> PatternError {
     PatternError::new(key, message)
 }
 
-/// The benchmark among so many ranks.
+/// Builds the benchmark.
 ///
 /// # Errors
-/// Ranks that do not exist, and what is out of range.
+/// [`PatternError`] for ranks that do not exist and for values out of range.
 pub(super) fn build(spec: &CombSpec, site: &ProgramSite<'_>) -> Result<TableBenchmark, PatternError> {
     let ranks = site.node_of.len() as u32;
     check_pair(spec.pair, ranks)?;
@@ -134,7 +139,8 @@ pub(super) fn build(spec: &CombSpec, site: &ProgramSite<'_>) -> Result<TableBenc
             intervals: Vec::new(),
         }
     };
-    // How many messages there are depends on when they come: those that are under way at the beginning are certain.
+    // The number of messages depends on when they arrive. Certain are the messages that are outstanding at the
+    // beginning, the counts and the barriers.
     let row_count = spec.intervals.len() as u64;
     let certain = |from: u32, to: u32| {
         [(bytes, u64::from(queue)), (COUNT_BYTES, 1), (0, 1)].map(|(bytes, count)| Messages {
@@ -149,51 +155,52 @@ pub(super) fn build(spec: &CombSpec, site: &ProgramSite<'_>) -> Result<TableBenc
     Ok(TableBenchmark { kind: KIND, programs: Arc::new(programs), ranks: 2, rows })
 }
 
-/// Bytes of the message that says how much has been sent.
+/// Size of the message that tells how many messages have been sent, in bytes.
 const COUNT_BYTES: u64 = 4;
 
-/// Where a rank is.
+/// State of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
+    /// Does not take part, or has finished.
     Over,
-    /// It is about to meet the other.
+    /// About to enter the barrier with the other rank.
     Meeting,
-    /// It has met it, and its interface comes to rest.
+    /// Has left the barrier; its interface becomes idle.
     Met,
-    /// It posts receives and sends until it has sent so many messages,
+    /// Posts receives and sends until it has sent the messages that it owes.
     Posting,
-    /// of which it is about to send the next.
+    /// Has posted a receive, and is about to send a message.
     Sending,
-    /// It has posted what it could, and is about to compute or to stop.
+    /// Has no message to post, and is about to compute or to stop.
     Computing,
-    /// It is about to poll for messages that have come.
+    /// About to poll for received messages.
     Polling,
-    /// It has polled.
+    /// Has polled.
     Polled,
-    /// It is about to say how much it has sent,
+    /// About to send the number of messages that it has sent.
     Sharing,
-    /// to receive the same,
+    /// About to receive the number from the other rank.
     Receiving,
-    /// to wait for that,
+    /// About to wait for the number.
     Waiting,
-    /// and has received it.
+    /// Has received the number.
     Received,
-    /// It sends and receives what is missing,
+    /// Posts receives and sends for the missing messages.
     Settling,
-    /// of which it is about to send the next,
+    /// Has posted a receive, and is about to send a missing message.
     SettlingSend,
-    /// waits for all,
+    /// About to wait for all messages.
     Ending,
-    /// and has done so.
+    /// All messages of the row have completed.
     Ended,
 }
 
-/// A rank that computes and polls.
+/// Rank that computes and polls.
 #[derive(Debug)]
 struct Comb {
-    /// By row, the time between polls in picoseconds and their number.
+    /// Time between polls in picoseconds, and number of polls, for each row.
     plan: Arc<[(u64, u64)]>,
-    /// The other rank; none of a rank that does nothing.
+    /// Other rank of the pair. `None` for an idle rank.
     partner: Option<u32>,
     pair: [u32; 2],
     rank: u32,
@@ -203,15 +210,17 @@ struct Comb {
     settle: u64,
     row: u32,
     place: Place,
-    /// Requests so far.
+    /// Number of requests so far.
     made: Request,
-    /// Messages of the present row that it has sent, and that it is to have sent.
+    /// Number of messages of the current row that the rank has sent.
     sent: u32,
+    /// Number of messages of the current row that the rank is due to send in all.
     owed: u32,
-    /// Polls of the present row that are over, and messages that the present one has found.
+    /// Number of completed polls of the current row.
     polls: u64,
+    /// Number of messages that the current poll has found.
     found: u32,
-    /// When its work began, in picoseconds.
+    /// Begin of the current row's work, in picoseconds.
     begin: u64,
     intervals: Vec<Interval>,
 }
@@ -236,7 +245,7 @@ impl Comb {
         self.request(Step::Do(Action::send(partner, self.bytes, 0)), place)
     }
 
-    /// Has polled for a message: the next place.
+    /// Evaluates a poll and returns the next state.
     fn after_poll(&mut self, seen: &Seen) -> Place {
         if seen.request.is_none() {
             self.polls += 1;
@@ -252,8 +261,8 @@ impl Comb {
         Place::Polling
     }
 
-    /// A message has been replaced: polls for others, of as many as are under way at most. (A poll that went on for as long as messages come
-    /// might never end.)
+    /// Returns the state after a received message has been replaced. One poll finds at most `queue` messages: a poll
+    /// that lasted while messages arrive might never end.
     fn after_message(&mut self) -> Place {
         if self.found < self.queue {
             return Place::Polling;
@@ -262,7 +271,7 @@ impl Comb {
         Place::Computing
     }
 
-    /// Computes again, or stops.
+    /// Computes for another interval, or ends the row.
     fn compute(&mut self, now: u64) -> Option<Step> {
         let (time, polls) = self.plan[self.row as usize];
         self.found = 0;
@@ -276,7 +285,7 @@ impl Comb {
         None
     }
 
-    /// Begins to post what is under way in a row.
+    /// Resets the counts of a row before its first messages are posted.
     fn start(&mut self, now: u64) {
         (self.sent, self.owed, self.polls, self.begin) = (0, self.queue, 0, now);
         self.found = 0;
@@ -311,11 +320,11 @@ impl Script for Comb {
                 }
                 Place::Posting if self.sent == self.owed => {
                     if self.found == 0 {
-                        // What is under way at the beginning has been posted.
+                        // The messages outstanding at the beginning have been posted.
                         self.begin = seen.now;
                         self.place = Place::Computing;
                     } else {
-                        // What a poll has found has been replaced.
+                        // The messages that a poll has found have been replaced.
                         self.place = self.after_message();
                     }
                 }
@@ -340,7 +349,7 @@ impl Script for Comb {
                     return Step::Wait(self.made - 1);
                 }
                 Place::Received => {
-                    // Each has posted as many receives as it has sent messages.
+                    // Each rank has posted one receive for each message that it has sent.
                     self.owed = self.sent.max(seen.matched.map_or(0, |matched| matched.tag));
                     self.place = Place::Settling;
                 }

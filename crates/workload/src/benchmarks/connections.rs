@@ -1,4 +1,5 @@
-//! How many connections ranks have, and the memory that these take (`[nic.connections]`): each rank sends a message to some others.
+//! Benchmark of the number of connections of ranks and of the memory that they take (`[nic.connections]`): each rank
+//! sends a message to some other ranks.
 
 use std::sync::Arc;
 
@@ -14,14 +15,15 @@ use crate::communicator::Group;
 use crate::motifs::ProgramSite;
 use crate::program::{Action, Burst, Step};
 
-/// The name in the experiment file.
+/// Name in the experiment file.
 pub(super) const KIND: &str = "connection-memory";
 
-/// Ranks that send to others, for the connections that this takes.
+/// Ranks that send to other ranks, to set up connections.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConnectionsSpec {
-    /// To how many others each rank sends: to the next ones. An interface whose connections are set up at the start has all of them anyway.
+    /// Number of ranks that each rank sends to: the ranks that follow it. An interface whose connections are set up at
+    /// the start has all connections in any case.
     #[schemars(range(min = 1))]
     pub peers: u32,
     /// Size of a message.
@@ -65,10 +67,10 @@ impl Exercise for Peers {
     }
 }
 
-/// The benchmark among so many ranks.
+/// Builds the benchmark.
 ///
 /// # Errors
-/// More peers than there are, or a size out of range.
+/// [`PatternError`] for more peers than the ranks allow and for a size out of range.
 pub(super) fn build(spec: &ConnectionsSpec, site: &ProgramSite<'_>) -> Result<TableBenchmark, PatternError> {
     let ranks = site.node_of.len() as u32;
     let most = ranks.saturating_sub(1);

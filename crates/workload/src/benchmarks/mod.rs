@@ -1,9 +1,11 @@
 //! Benchmarks of messages between ranks, as programs.
 //!
-//! WOCON and WICON measure the latency of messages by round trips (Bhatele, "Scalable topology aware object mapping for large
-//! supercomputers", section 3.1): a rank sends a message, its partner answers with one of the same size, and the time of a message is
-//! half of that. The others are those that users run on their machines, of IMB, of the OSU benchmarks and of COMB: each gives a
-//! table ([`TableRow`]) with a row for each size of messages.
+//! WOCON and WICON measure the latency of messages by round trips (Bhatele, "Scalable topology aware object mapping for
+//! large supercomputers", section 3.1): a rank sends a message, its partner answers with a message of equal size, and
+//! the latency is half the time of the round trip.
+//!
+//! The other benchmarks are the ones that users run on their machines: IMB, the OSU benchmarks and COMB. Each produces
+//! a table ([`TableRow`]) with one row for each size of messages or polling interval.
 
 mod catalogue;
 mod comb;

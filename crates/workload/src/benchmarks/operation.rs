@@ -1,4 +1,5 @@
-//! A collective operation of all ranks, of each size in turn: IMB's Bcast, Allreduce, Alltoall, Allgather and Barrier.
+//! Benchmarks of one collective operation of all ranks, for each size in turn: IMB's Bcast, Allreduce, Alltoall,
+//! Allgather and Barrier.
 
 use std::sync::Arc;
 
@@ -15,24 +16,25 @@ use crate::communicator::{Communicator, Context, Group, NodeGroups};
 use crate::motifs::ProgramSite;
 use crate::program::Step;
 
-/// A collective operation of all ranks.
+/// Collective operation of all ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OperationSpec {
-    /// Sizes, a row each: of the buffer that is sent or combined; of an allgather and an alltoall, of one rank's part of it. Without it, no
-    /// bytes and the powers of two up to 4 MiB, of an allreduce those of whole elements of 4 bytes.
+    /// Sizes; one row each. The size is that of the buffer that is sent or combined. For an allgather or
+    /// alltoall it is that of one rank's part. Default: 0 B and the powers of two up to 4 MiB; for an allreduce, those
+    /// that are multiples of its element of 4 bytes.
     #[schemars(extend("x-example" = "[\"0 B\", \"1 KiB\"]"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Vec<Bytes>>,
-    /// Operations of each size that are measured.
+    /// Measured operations for each size.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub repetitions: u32,
-    /// Operations of each size before those that are measured.
+    /// Unmeasured warm-up operations for each size, before the measured ones.
     #[schemars(range(max = 1_000_000))]
     pub warm_up: u32,
-    /// How it is done; `cutthrough list collectives` shows which algorithms serve which operation.
+    /// Algorithm. `cutthrough list collectives` lists the algorithms of each operation.
     pub algorithm: Algorithm,
-    /// Time that a rank calculates for each byte that it combines with another.
+    /// Calculation time of a rank for each byte that it combines with another.
     pub reduction_time: Time,
 }
 
@@ -42,23 +44,23 @@ impl Default for OperationSpec {
     }
 }
 
-/// A broadcast of all ranks.
+/// Broadcast of all ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BcastSpec {
-    /// Sizes of the buffer, a row each. Without it, no bytes and the powers of two up to 4 MiB.
+    /// Sizes of the buffer; one row each. Default: 0 B and the powers of two up to 4 MiB.
     #[schemars(extend("x-example" = "[\"0 B\", \"1 KiB\"]"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Vec<Bytes>>,
-    /// Broadcasts of each size that are measured.
+    /// Measured broadcasts for each size.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub repetitions: u32,
-    /// Broadcasts of each size before those that are measured.
+    /// Unmeasured warm-up broadcasts for each size, before the measured ones.
     #[schemars(range(max = 1_000_000))]
     pub warm_up: u32,
-    /// How it is done; `cutthrough list collectives` shows which algorithms serve a broadcast.
+    /// Algorithm. `cutthrough list collectives` lists the algorithms of a broadcast.
     pub algorithm: Algorithm,
-    /// The rank that has the buffer. Without it, each in turn, as IMB has it.
+    /// Rank that is the root. Default: each rank in turn, as in IMB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<u32>,
 }
@@ -69,17 +71,17 @@ impl Default for BcastSpec {
     }
 }
 
-/// A barrier of all ranks.
+/// Barrier of all ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BarrierSpec {
-    /// Barriers that are measured.
+    /// Measured barriers.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub repetitions: u32,
-    /// Barriers before those that are measured.
+    /// Unmeasured warm-up barriers, before the measured ones.
     #[schemars(range(max = 1_000_000))]
     pub warm_up: u32,
-    /// How it is done; `cutthrough list collectives` shows which algorithms serve a barrier.
+    /// Algorithm. `cutthrough list collectives` lists the algorithms of a barrier.
     pub algorithm: Algorithm,
 }
 
@@ -89,12 +91,12 @@ impl Default for BarrierSpec {
     }
 }
 
-/// An operation of all ranks.
+/// Exercise of one collective operation of all ranks.
 #[derive(Debug)]
 struct Operations {
-    /// For each size, the call of the first iteration.
+    /// Call of the first iteration, for each size.
     calls: Vec<Collective>,
-    /// Whether each rank is the root in turn.
+    /// Whether the root changes from iteration to iteration.
     rotates: bool,
     nodes: Arc<NodeGroups>,
 }
@@ -120,7 +122,7 @@ impl Exercise for Operations {
     }
 }
 
-/// What an operation is, and how it is carried out.
+/// Operation of a benchmark, and its algorithm.
 struct Kind {
     name: &'static str,
     operation: Operation,
@@ -171,16 +173,16 @@ fn timed(
     Ok(TableBenchmark { kind: kind.name, programs: Arc::new(programs), ranks, rows })
 }
 
-/// Bytes of an element of an allreduce, as IMB's.
+/// Size of an element of an allreduce in bytes, as in IMB.
 const ELEMENT: u32 = 4;
 
-/// The longest time for a byte that is combined, in picoseconds: a microsecond.
+/// Maximum time to combine a byte, in picoseconds: a microsecond.
 const LONGEST_BYTE: u64 = 1_000_000;
 
-/// An operation without a root.
+/// Builds the benchmark of an operation without a root.
 ///
 /// # Errors
-/// Sizes out of range, or an algorithm that does not serve it.
+/// [`PatternError`] for sizes or times out of range and for an algorithm that does not implement the operation.
 pub(super) fn build(
     spec: &OperationSpec,
     (name, operation): (&'static str, Operation),
@@ -198,10 +200,11 @@ pub(super) fn build(
     timed(&kind, (&sizes, spec.repetitions, spec.warm_up), site)
 }
 
-/// A broadcast.
+/// Builds the benchmark of a broadcast.
 ///
 /// # Errors
-/// Sizes out of range, a root that does not exist, or an algorithm that does not serve it.
+/// [`PatternError`] for sizes out of range, a root that does not exist, and an algorithm that does not implement a
+/// broadcast.
 pub(super) fn build_bcast(
     spec: &BcastSpec,
     name: &'static str,
@@ -218,10 +221,10 @@ pub(super) fn build_bcast(
     timed(&kind, (&sizes, spec.repetitions, spec.warm_up), site)
 }
 
-/// A barrier.
+/// Builds the benchmark of a barrier.
 ///
 /// # Errors
-/// An algorithm that does not serve it.
+/// [`PatternError`] for an algorithm that does not implement a barrier.
 pub(super) fn build_barrier(
     spec: &BarrierSpec,
     name: &'static str,

@@ -1,4 +1,4 @@
-//! Two ranks that exchange messages: IMB's PingPong and PingPing, and the OSU benchmarks' latency.
+//! Benchmarks of two ranks that exchange messages: IMB's PingPong and PingPing, and the OSU benchmarks' latency.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,17 +16,18 @@ use crate::program::{Action, Step};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PairSpec {
-    /// Sizes of messages, a row each. Without it, the powers of two up to 4 MiB; of IMB's benchmarks also no bytes.
+    /// Sizes of messages; one row each. Default: the powers of two up to 4 MiB, and 0 B in IMB's benchmarks.
     #[schemars(extend("x-example" = "[\"0 B\", \"1 KiB\"]"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Vec<Bytes>>,
-    /// Iterations of each size that are measured. In a simulation each may take the same time, so that few do.
+    /// Measured iterations for each size. A few are enough: in a simulation all iterations may take equal time.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub repetitions: u32,
-    /// Iterations of each size before those that are measured: connections are set up, and memory is registered.
+    /// Unmeasured warm-up iterations for each size, before the measured ones. They set up connections and register
+    /// memory.
     #[schemars(range(max = 1_000_000))]
     pub warm_up: u32,
-    /// The two ranks; the first one takes the time. All others do nothing.
+    /// Ranks of the pair. The first one measures the time. All other ranks are idle.
     #[schemars(length(min = 2, max = 2))]
     pub pair: [u32; 2],
 }
@@ -37,12 +38,12 @@ impl Default for PairSpec {
     }
 }
 
-/// What the two do in an iteration.
+/// Messages of the two ranks in an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exchange {
-    /// The first sends, the second answers.
+    /// The first rank sends, then the second one answers.
     InTurn,
-    /// Both send, and receive then.
+    /// Both ranks send at once, then receive.
     AtOnce,
 }
 
@@ -82,10 +83,10 @@ impl Exercise for Pair {
     }
 }
 
-/// The benchmark with a name among so many ranks; by default its sizes begin with no bytes, or with one.
+/// Builds the benchmark with the name `kind`. `with_none` tells whether the default sizes begin with 0 B or with 1 B.
 ///
 /// # Errors
-/// Ranks that do not exist, or sizes out of range.
+/// [`PatternError`] for ranks that do not exist and for sizes out of range.
 pub(super) fn build(
     spec: &PairSpec,
     (kind, exchange, with_none): (&'static str, Exchange, bool),

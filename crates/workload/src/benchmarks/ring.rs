@@ -1,4 +1,5 @@
-//! All ranks in a ring: IMB's Sendrecv, in which each sends to the next, and Exchange, in which each sends to both neighbours.
+//! Benchmarks of all ranks in a ring: IMB's Sendrecv, in which each rank sends to the next, and Exchange, in which each
+//! rank sends to both neighbours.
 
 use std::sync::Arc;
 
@@ -14,18 +15,18 @@ use crate::communicator::Group;
 use crate::motifs::ProgramSite;
 use crate::program::{Action, Step};
 
-/// All ranks that exchange messages with their neighbours in a ring.
+/// All ranks, which exchange messages with their neighbours in a ring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RingSpec {
-    /// Sizes of messages, a row each. Without it, no bytes and the powers of two up to 4 MiB.
+    /// Sizes of messages; one row each. Default: 0 B and the powers of two up to 4 MiB.
     #[schemars(extend("x-example" = "[\"0 B\", \"1 KiB\"]"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Vec<Bytes>>,
-    /// Iterations of each size that are measured.
+    /// Measured iterations for each size.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub repetitions: u32,
-    /// Iterations of each size before those that are measured.
+    /// Unmeasured warm-up iterations for each size, before the measured ones.
     #[schemars(range(max = 1_000_000))]
     pub warm_up: u32,
 }
@@ -36,19 +37,19 @@ impl Default for RingSpec {
     }
 }
 
-/// Whom a rank sends to.
+/// Neighbours that a rank sends to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Neighbours {
-    /// The next; it receives from the one before.
+    /// Next rank. Messages come from the previous rank.
     Next,
-    /// Both.
+    /// Both neighbours, in both directions.
     Both,
 }
 
 #[derive(Debug)]
 struct Ring(Neighbours);
 
-/// The next rank, and the one before.
+/// Returns the next rank and the previous rank in the ring.
 fn around(at: At) -> (u32, u32) {
     ((at.rank + 1) % at.ranks, (at.rank + at.ranks - 1) % at.ranks)
 }
@@ -58,11 +59,11 @@ impl Exercise for Ring {
         let (next, before) = around(at);
         let send = |to, tag| Some(Step::Do(Action::send(to, at.bytes, tag)));
         let receive = |from, tag| Some(Step::Do(Action::recv(Some(from), at.bytes, Some(tag))));
-        // Tags distinguish the two directions where there are two ranks.
+        // Tags distinguish the two directions in a ring of two ranks.
         match (self.0, number) {
             (Neighbours::Next, 0) => send(next, 0),
             (Neighbours::Next, 1) => receive(before, 0),
-            // As IMB has it: sends that do not block, then receives.
+            // As in IMB: non-blocking sends, then receives.
             (Neighbours::Both, 0) => send(next, 0),
             (Neighbours::Both, 1) => send(before, 1),
             (Neighbours::Both, 2) => receive(before, 0),
@@ -85,10 +86,10 @@ impl Exercise for Ring {
     }
 }
 
-/// The benchmark with a name among so many ranks.
+/// Builds the benchmark with the name `kind`.
 ///
 /// # Errors
-/// Fewer than two ranks, or sizes out of range.
+/// [`PatternError`] for fewer than two ranks and for sizes out of range.
 pub(super) fn build(
     spec: &RingSpec,
     (kind, neighbours): (&'static str, Neighbours),
@@ -103,7 +104,7 @@ pub(super) fn build(
     }
     let sizes = spec.sizes.clone().unwrap_or_else(|| powers(true));
     let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), site.settle)?;
-    // Of one rank: what it sends and what it receives.
+    // Bytes of one rank, sent and received.
     let moved = if neighbours == Neighbours::Both { 4 } else { 2 };
     let rows = Timed::rows(&repetition.sizes, spec.repetitions, |bytes| TableRow {
         parts: 1,

@@ -1,4 +1,4 @@
-//! What the benchmarks are made of: round trips between pairs of ranks, as a program.
+//! Programs of round trips between pairs of ranks, which WOCON and WICON run.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,21 +6,22 @@ use std::sync::Arc;
 use crate::PatternError;
 use crate::program::{Action, Interval, Messages, Programs, Script, Scripts, Seen, Step};
 
-/// A benchmark: its program, and whose round trips it measures.
+/// Benchmark of round trips: its program and the pairs that it measures.
 #[derive(Clone, Debug)]
 pub struct Benchmark {
-    /// What every rank does. The rank that begins a pair's round trips measures each as an interval, with the pair's number as key.
+    /// Program of every rank. The rank that begins a pair's round trips records each as an interval, whose key is the
+    /// index of the pair.
     pub programs: Arc<dyn Programs>,
-    /// Bytes of a message.
+    /// Size of a message, in bytes.
     pub message_size: u64,
-    /// The pairs of ranks, the one that begins first.
+    /// Pairs of ranks. The first rank of each pair begins its round trips.
     pub pairs: Vec<(u32, u32)>,
 }
 
-/// The most round trips of a benchmark: each takes 24 bytes until the end of a run.
+/// Maximum number of round trips of a benchmark: each takes 24 bytes until the end of a run.
 const MOST: u64 = 1 << 24;
 
-/// Refuses benchmarks without pairs, and those with too many round trips.
+/// Refuses benchmarks without pairs, and benchmarks with too many round trips.
 pub(super) fn check_size(pairs: u64, ranks: u32, messages: u32) -> Result<(), PatternError> {
     if pairs == 0 {
         let message = format!("a benchmark needs two ranks, and there is {ranks}");
@@ -34,7 +35,8 @@ pub(super) fn check_size(pairs: u64, ranks: u32, messages: u32) -> Result<(), Pa
     Ok(())
 }
 
-/// The benchmark of so many ranks whose pairs make round trips of so many messages of a size; `part` is the rank's part.
+/// Creates the benchmark in which each pair makes `messages` round trips of messages of `bytes` bytes. `part` returns
+/// the indices of a rank's pairs.
 pub(super) fn benchmark(
     ranks: u32,
     pairs: Vec<(u32, u32)>,
@@ -61,28 +63,30 @@ pub(super) fn benchmark(
     Benchmark { programs: Arc::new(programs), message_size: bytes, pairs }
 }
 
-/// Steps of a round trip: a message and waiting for its end, there and back.
+/// Number of steps of a round trip: a message and a wait, in each direction.
 const STEPS: u8 = 4;
 
-/// A rank that exchanges messages: sends one and then receives one, or the other way round.
+/// Rank that exchanges messages: it sends one and then receives one, or vice versa.
 #[derive(Debug)]
 struct RoundTrips {
     pairs: Arc<[(u32, u32)]>,
-    /// Its pairs, one after the other: those that it begins, or the one that it answers.
+    /// Indices of the rank's remaining pairs: all pairs that it begins, or the one that it answers. The first is the
+    /// current one.
     part: Range<u32>,
     rank: u32,
     messages: u32,
     bytes: u64,
-    /// Round trips of the present pair that are over, and steps of the present one.
+    /// Number of completed round trips of the current pair.
     trips: u32,
+    /// Number of steps taken in the current round trip.
     step: u8,
-    /// When the present one began.
+    /// Begin of the current round trip, in picoseconds.
     start: u64,
     intervals: Vec<Interval>,
 }
 
 impl RoundTrips {
-    /// A round trip is over.
+    /// Records the end of a round trip and moves to the next one.
     fn end_trip(&mut self, begins: bool, now: u64) {
         if begins {
             self.intervals.push(Interval { key: self.part.start, start: self.start, end: now });

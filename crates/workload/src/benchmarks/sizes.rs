@@ -1,32 +1,32 @@
-//! The sizes of messages of a benchmark, and the keys that most benchmarks have.
+//! Sizes of messages of a benchmark, and checks of keys that most benchmarks have.
 //!
-//! These keys stand in each benchmark's section anew: serde cannot deny unknown keys beside a flattened struct, and their words and what
-//! they are without being written differ.
+//! Each benchmark's section defines these keys anew: serde cannot deny unknown keys beside a flattened struct, and
+//! their documentation and defaults differ.
 
 use units::{Bytes, Time};
 
 use super::timed::Repetition;
 use crate::PatternError;
 
-/// The largest message.
+/// Maximum size of a message, in bytes.
 const LARGEST: u64 = 1 << 30;
 
-/// The most sizes.
+/// Maximum number of sizes.
 const MOST_SIZES: usize = 256;
 
-/// The most messages of a rank in an iteration.
+/// Maximum number of messages of a rank in an iteration.
 pub(super) const MOST_WINDOW: u32 = 1 << 20;
 
-/// The powers of two up to 4 MiB, from no byte on as IMB has them, or from one byte on as the OSU benchmarks do.
+/// Returns the powers of two up to 4 MiB: from 0 B as in IMB (`with_none`), or from 1 B as in the OSU benchmarks.
 pub(super) fn powers(with_none: bool) -> Vec<Bytes> {
     let none = with_none.then_some(Bytes(0));
     none.into_iter().chain((0..=22).map(|power| Bytes(1 << power))).collect()
 }
 
-/// Checks sizes and numbers of iterations.
+/// Checks sizes, and returns them with the numbers of iterations and the pause `settle` after barriers.
 ///
 /// # Errors
-/// What is out of range, at its key.
+/// [`PatternError`] with the key `sizes` if their number or a size is out of range.
 pub(super) fn repetition(
     sizes: &[Bytes],
     (measured, warm_up): (u32, u32),
@@ -45,7 +45,7 @@ pub(super) fn repetition(
 /// Checks the two ranks of a benchmark of a pair.
 ///
 /// # Errors
-/// A rank that does not exist, or twice the same.
+/// [`PatternError`] for a rank that does not exist and for two equal ranks.
 pub(super) fn check_pair(pair: [u32; 2], ranks: u32) -> Result<(), PatternError> {
     if ranks < 2 {
         return Err(PatternError::new("kind", format!("a benchmark of a pair needs two ranks, and there is {ranks}")));

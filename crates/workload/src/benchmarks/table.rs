@@ -1,38 +1,41 @@
-//! What a benchmark's table is made of: a row for each size of messages, or for each interval of polling.
+//! Table of a benchmark: a row for each size of messages or for each polling interval.
 
 use std::sync::Arc;
 
 use crate::program::Programs;
 
-/// A benchmark whose result is a table: its program, and how its rows follow from what ranks measure.
+/// Benchmark whose result is a table: its program, and the rows that its measurements fill.
 #[derive(Clone, Debug)]
 pub struct TableBenchmark {
-    /// Its name in the experiment file.
+    /// Name in the experiment file.
     pub kind: &'static str,
-    /// What every rank does. What a rank measures has the number of its row as key.
+    /// Program of every rank. The keys of the intervals that ranks measure are indices of rows.
     pub programs: Arc<dyn Programs>,
-    /// The ranks that take part.
+    /// Number of participating ranks.
     pub ranks: u32,
-    /// The rows.
+    /// Rows of the table.
     pub rows: Vec<TableRow>,
 }
 
-/// A row of a table: what is done between the begin and the end of what ranks measure.
+/// Row of a table: the work between the begin and the end of a measured interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableRow {
-    /// Bytes of a message.
+    /// Size of a message, in bytes.
     pub bytes: u64,
-    /// Iterations.
+    /// Number of measured iterations.
     pub repetitions: u32,
-    /// The times of which an iteration consists, which is divided by it: 2 of a message that goes there and back.
+    /// Number of equal times that an iteration consists of, by which its time is divided: 2 if a message goes there and
+    /// back.
     pub parts: u32,
-    /// Bytes that all ranks together move in an iteration, as the benchmark counts them; none if it has no bandwidth.
+    /// Bytes moved in an iteration, as the benchmark counts them: of all ranks together, or in a ring of one rank (sent
+    /// and received). `None` if the benchmark has no bandwidth.
     pub moved: Option<u64>,
-    /// Messages of all ranks together in an iteration, of benchmarks with a rate of messages.
+    /// Messages of all ranks together in an iteration. `None` if the benchmark has no message rate.
     pub messages: Option<u64>,
-    /// Of polling: the time between two polls in picoseconds, and how often a rank polls.
+    /// Time between two polls in picoseconds, and number of polls of a rank. `None` unless the benchmark polls.
     pub polling: Option<(u64, u64)>,
 }
 
-/// The key of what a rank measures of a row; of polling there are two: its calculation, and messages.
+/// Number of keys of a row of a polling benchmark: one for the calculation, and one for messages. Rows of other
+/// benchmarks have one key.
 pub const KEYS_OF_POLLING: u32 = 2;

@@ -1,9 +1,10 @@
-//! Benchmarks that time what ranks do again and again, one size of messages after the other, as IMB and the OSU benchmarks do.
+//! Benchmarks that time repeated iterations of an exercise, size by size, as IMB and the OSU benchmarks do.
 //!
-//! For each size, the ranks that take part meet at a barrier, go through the iterations that are not measured, meet again, and time the
-//! others together: an interval from before the first to after the last, whose key is the number of the size. The barriers are made of
-//! messages of no bytes, whoever carries out the operation that is measured; a pause behind each keeps what they leave in the interfaces
-//! (gaps, credits) out of what is measured.
+//! For each size, the participating ranks synchronize in a barrier, run the unmeasured warm-up iterations, synchronize
+//! again, and time the measured iterations together. The interval lasts from before the first to after the last
+//! measured iteration, and its key is the index of the size. The barriers consist of empty messages, whatever backend
+//! carries out the measured operation. A pause after each barrier keeps its after-effects in the interfaces (gaps,
+//! credits) out of the measurement.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -15,50 +16,51 @@ use crate::collectives::{Algorithm, Collective, GroupCall, Operation, ProgramGro
 use crate::communicator::{Communicator, Context, Group};
 use crate::program::{Action, Interval, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
 
-/// The communicator of the ranks that take part, in which they meet; that of an operation that is measured is number 0.
+/// Communicator in which the participating ranks synchronize. Measured operations use communicator 0.
 const MEETING: u32 = 1;
 
-/// Where a call is made: a rank, of so many that take part, and the bytes of a message.
+/// Context of a call: the rank, the size of messages and the iteration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At {
-    /// The rank.
+    /// Rank that makes the call.
     pub rank: u32,
-    /// How many there are.
+    /// Number of ranks of the program.
     pub ranks: u32,
-    /// Bytes of a message.
+    /// Size of a message, in bytes.
     pub bytes: u64,
-    /// The number of the iteration, from 0, those that are not measured included.
+    /// Number of the iteration, from 0. Warm-up iterations are counted.
     pub iteration: u32,
 }
 
-/// What ranks do again and again.
+/// Exercise: the calls that ranks repeat in each iteration.
 pub(super) trait Exercise: Debug + Send + Sync {
-    /// The call with a number, from 0, of an iteration; none: the iteration is over.
+    /// Returns call `number` of an iteration, from 0. `None`: the iteration is over.
     fn call(&self, at: At, number: u32) -> Option<Step>;
-    /// Visits what a rank sends in an iteration: to whom, how many bytes, and how often.
+    /// Visits the messages that a rank sends in an iteration: the destination, the size in bytes, and the number of
+    /// messages.
     fn messages(&self, at: At, visit: &mut dyn FnMut(u32, u64, u64));
-    /// Whether a rank takes the time.
+    /// Returns whether a rank measures the time.
     fn measures(&self, rank: u32) -> bool;
-    /// The collective operation of an iteration, if it is one.
+    /// Returns the collective operation of an iteration. `None` if the iteration is not a collective operation.
     fn operation(&self, _at: At) -> Option<Collective> {
         None
     }
-    /// The communicator of a rank's collective operations.
+    /// Returns the communicator of a rank's collective operations.
     fn communicator(&self, rank: u32, ranks: u32) -> Communicator {
         Communicator::world(rank, ranks)
     }
 }
 
-/// How often, and with what.
+/// Sizes and numbers of iterations.
 #[derive(Clone, Debug)]
 pub(super) struct Repetition {
-    /// Bytes of a message, one size after the other.
+    /// Sizes of messages in bytes, in the order in which they are run.
     pub sizes: Vec<u64>,
-    /// Iterations that are measured, of each size.
+    /// Number of measured iterations of each size.
     pub measured: u32,
-    /// Iterations before them.
+    /// Number of unmeasured warm-up iterations of each size.
     pub warm_up: u32,
-    /// Pause after each barrier, in which interfaces come to rest.
+    /// Pause after each barrier, in which interfaces become idle.
     pub settle: Time,
 }
 
@@ -68,19 +70,19 @@ impl Repetition {
     }
 }
 
-/// Ranks that take part in an exercise, of each size so often.
+/// Benchmark that times an exercise of some ranks, size by size.
 #[derive(Debug)]
 pub(super) struct Timed {
     exercise: Arc<dyn Exercise>,
     ranks: u32,
-    /// Those that take part.
+    /// Participating ranks.
     group: Group,
     repetition: Repetition,
     operations: u64,
 }
 
 impl Timed {
-    /// The benchmark of a group, among so many ranks.
+    /// Creates the benchmark of the ranks in `group`, in a program of `ranks` ranks.
     pub fn new(exercise: impl Exercise + 'static, (ranks, group): (u32, Group), repetition: Repetition) -> Self {
         let mut timed = Self { exercise: Arc::new(exercise), ranks, group, repetition, operations: 0 };
         let mut operations = 0_u64;
@@ -90,17 +92,17 @@ impl Timed {
         timed
     }
 
-    /// How the members meet.
+    /// Returns the barrier by which the members synchronize.
     const fn meeting(&self) -> Collective {
         Collective { communicator: MEETING, ..Collective::new(Operation::Barrier, Algorithm::Dissemination, 0) }
     }
 
-    /// The communicator in which a member meets the others; none of a rank that does not take part.
+    /// Returns the communicator in which `rank` synchronizes with the others. `None` if it does not take part.
     fn members(&self, rank: u32) -> Option<Communicator> {
         Communicator::new(Context::new(MEETING)?, self.group.clone(), rank)
     }
 
-    /// How often the members meet for each size.
+    /// Returns the number of barriers for each size.
     const fn meetings(&self) -> u32 {
         if self.repetition.warm_up > 0 { 2 } else { 1 }
     }
@@ -109,7 +111,7 @@ impl Timed {
         At { rank, ranks: self.ranks, bytes, iteration }
     }
 
-    /// The rows of a table of the sizes, each iteration of which takes a message there and back, or one, so often.
+    /// Returns one table row for each size. `of` gives all columns but the size and the number of repetitions.
     pub fn rows(sizes: &[u64], repetitions: u32, of: impl Fn(u64) -> TableRow) -> Vec<TableRow> {
         sizes.iter().map(|&bytes| TableRow { bytes, repetitions, ..of(bytes) }).collect()
     }
@@ -170,8 +172,8 @@ impl Programs for Timed {
 }
 
 impl Timed {
-    /// The iterations of a size that differ in what is sent, and how often each comes: operations whose root changes are as many as there
-    /// are roots.
+    /// Returns the iterations of a size whose messages differ, each with the number of its occurrences. If the root of
+    /// an operation rotates, there is one kind for each root.
     fn different(&self, bytes: u64) -> impl Iterator<Item = (u32, u32)> + '_ {
         let all = self.repetition.iterations();
         let root = |iteration| self.exercise.operation(self.at(0, bytes, iteration)).map_or(0, |call| call.root);
@@ -180,18 +182,18 @@ impl Timed {
     }
 }
 
-/// Where a rank is.
+/// State of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// It does not take part, or has ended.
+    /// Does not take part, or has finished.
     Over,
-    /// It is about to meet the others, before the iterations that are not measured.
+    /// About to enter the barrier before the warm-up iterations. Without warm-up: before the measured iterations.
     First,
-    /// It is about to meet them before those that are.
+    /// About to enter the barrier between the warm-up and the measured iterations.
     Second,
-    /// It has met the others, and its interface comes to rest.
+    /// Has left the barrier; its interface becomes idle.
     Met,
-    /// It is in an iteration, before the call with a number.
+    /// In an iteration, before the call with this number.
     Within(u32),
 }
 
@@ -201,22 +203,23 @@ impl Place {
     }
 }
 
-/// A rank of a benchmark.
+/// Rank of a benchmark.
 #[derive(Debug)]
 struct TimedRank {
     timed: Arc<Timed>,
     rank: u32,
-    /// Sizes and, of the present one, iterations that are over.
+    /// Number of completed sizes.
     size: u32,
+    /// Number of completed iterations of the current size.
     iteration: u32,
     place: Place,
-    /// When the measured iterations began, in picoseconds.
+    /// Begin of the measured iterations, in picoseconds.
     begin: u64,
     intervals: Vec<Interval>,
 }
 
 impl TimedRank {
-    /// An iteration is over.
+    /// Records the end of an iteration and moves to the next state.
     fn end_iteration(&mut self, now: u64) {
         let repetition = &self.timed.repetition;
         self.iteration += 1;

@@ -8,13 +8,13 @@ use super::round_trips::{Benchmark, benchmark, check_size};
 use crate::PatternError;
 use crate::stream::Stream;
 
-/// Messages with contention.
+/// Messages with contention, between pairs of ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WiconSpec {
-    /// The partner of each rank.
+    /// Partner of each rank.
     pub pairs: PairsSpec,
-    /// Round trips of each pair.
+    /// Number of round trips of each pair.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub messages: u32,
     /// Size of a message.
@@ -22,19 +22,19 @@ pub struct WiconSpec {
     pub message_size: Bytes,
 }
 
-/// The partner of each rank.
+/// Partner of each rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PairsSpec {
-    /// Ranks that differ by one: 0 and 1, 2 and 3, and so on. Placed `round-robin` on a torus they are one channel
-    /// apart, if its first dimension is even.
+    /// Ranks whose numbers differ by one: 0 and 1, 2 and 3, and so on. With the placement `round-robin` on a torus the
+    /// ranks of a pair are one channel apart, if the first dimension is even.
     #[default]
     NearNeighbour,
-    /// Drawn from the experiment's seed.
+    /// Random pairs, drawn from the experiment's seed.
     Random,
 }
 
-/// The name in the experiment file.
+/// Name in the experiment file.
 pub(super) const KIND: &str = "wicon";
 
 impl Default for WiconSpec {
@@ -43,10 +43,10 @@ impl Default for WiconSpec {
     }
 }
 
-/// The benchmark among so many ranks; of an odd number, the last has no partner and does nothing.
+/// Builds the benchmark for `ranks` ranks. If their number is odd, one rank has no partner and is idle.
 ///
 /// # Errors
-/// Fewer than two ranks, or too many messages.
+/// [`PatternError`] for fewer than two ranks and for too many messages.
 pub(super) fn build(spec: &WiconSpec, ranks: u32, seed: u64) -> Result<Benchmark, PatternError> {
     check_size(u64::from(ranks / 2), ranks, spec.messages)?;
     let mut order: Vec<u32> = (0..ranks).collect();

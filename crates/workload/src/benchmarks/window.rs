@@ -1,7 +1,9 @@
-//! Many messages at once: the OSU benchmarks' bandwidths, and the streaming bandwidth of Brightwell, Doerfler and Underwood ("A preliminary
-//! analysis of the InfiniPath and XD1 network interfaces", section 3), which gives the rate of messages too.
+//! Benchmarks with many outstanding messages: the bandwidths of the OSU benchmarks, and the streaming bandwidth and
+//! message rate of Brightwell, Doerfler and Underwood ("A preliminary analysis of the InfiniPath and XD1 network
+//! interfaces", section 3).
 //!
-//! A rank sends a window of messages to its partner, which has posted as many receives and answers when all have come.
+//! A rank sends a window of messages to its partner. The partner has posted an equal number of receives and answers
+//! when all messages have arrived.
 
 use std::sync::Arc;
 
@@ -17,27 +19,27 @@ use crate::communicator::Group;
 use crate::motifs::ProgramSite;
 use crate::program::{Action, Burst, Step};
 
-/// A pair of ranks, one of which sends many messages at once, or both do.
+/// Pair of ranks in which one rank, or both, send windows of messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WindowSpec {
-    /// Sizes of messages, a row each. Without it, the powers of two up to 4 MiB.
+    /// Sizes of messages; one row each. Default: the powers of two up to 4 MiB.
     #[schemars(extend("x-example" = "[\"8 B\", \"1 KiB\"]"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Vec<Bytes>>,
-    /// Windows of each size that are measured.
+    /// Measured windows for each size.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub repetitions: u32,
-    /// Windows of each size before those that are measured.
+    /// Unmeasured warm-up windows for each size, before the measured ones.
     #[schemars(range(max = 1_000_000))]
     pub warm_up: u32,
-    /// Messages that are sent one after the other before the answer is waited for. Without it, 64, and 160 of `streaming`.
+    /// Number of messages that a rank sends before it waits for the answer. Default: 64; `streaming`: 160.
     #[schemars(range(min = 1, max = 1_048_576))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
-    /// Bytes of the answer.
+    /// Size of the answer.
     pub answer_size: Bytes,
-    /// The two ranks, the one that sends first. All others do nothing.
+    /// Ranks of the pair. The first one sends first. All other ranks are idle.
     #[schemars(length(min = 2, max = 2))]
     pub pair: [u32; 2],
 }
@@ -48,26 +50,26 @@ impl Default for WindowSpec {
     }
 }
 
-/// Pairs of ranks, each with one that sends many messages at once.
+/// Pairs of ranks, in each of which one rank sends windows of messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ManyPairsSpec {
-    /// Sizes of messages, a row each. Without it, the powers of two up to 4 MiB.
+    /// Sizes of messages; one row each. Default: the powers of two up to 4 MiB.
     #[schemars(extend("x-example" = "[\"8 B\", \"1 KiB\"]"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Vec<Bytes>>,
-    /// Windows of each size that are measured.
+    /// Measured windows for each size.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub repetitions: u32,
-    /// Windows of each size before those that are measured.
+    /// Unmeasured warm-up windows for each size, before the measured ones.
     #[schemars(range(max = 1_000_000))]
     pub warm_up: u32,
-    /// Messages that are sent one after the other before the answer is waited for.
+    /// Number of messages that a rank sends before it waits for the answer.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub window: u32,
-    /// Bytes of the answer.
+    /// Size of the answer.
     pub answer_size: Bytes,
-    /// How many pairs there are: rank i sends to rank i + pairs. Without it, half of the ranks.
+    /// Number of pairs. Rank i sends to rank i + `pairs`. Default: half of the ranks.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<u32>,
@@ -79,17 +81,17 @@ impl Default for ManyPairsSpec {
     }
 }
 
-/// Who sends whom.
+/// Assignment of senders to receivers.
 #[derive(Clone, Copy, Debug)]
 enum Senders {
-    /// The first of two; whether the second one sends as much.
+    /// Two ranks, the first of which sends. The flag tells whether the second one sends windows too.
     Pair([u32; 2], bool),
-    /// The first half of so many pairs.
+    /// Number of pairs. Rank i sends to the rank whose number is higher by the number of pairs.
     Many(u32),
 }
 
 impl Senders {
-    /// The partner of a rank, and whether it sends and receives windows.
+    /// Returns the partner of `rank`, whether `rank` sends windows, and whether it receives windows.
     fn of(self, rank: u32) -> (u32, bool, bool) {
         match self {
             Self::Pair([first, second], both) => {
@@ -102,8 +104,9 @@ impl Senders {
     }
 }
 
-/// Tags of the windows and of their answers.
+/// Tag of the messages of a window.
 const DATA: u32 = 0;
+/// Tag of an answer.
 const ANSWER: u32 = 1;
 
 #[derive(Debug)]
@@ -119,7 +122,8 @@ impl Exercise for Windows {
         let burst = |first| Step::Burst(Burst { first, count: self.window, stride: 0 });
         let receive =
             |first: bool| (receives == first).then(|| burst(Action::recv(Some(partner), at.bytes, Some(DATA))));
-        // Receives first, then sends, then waiting; the second of a pair reports to the first that all has come.
+        // Receives come first, then sends, then the wait. The second rank of a pair tells the first that all messages
+        // have arrived.
         let steps = [
             receive(true),
             sends.then(|| burst(Action::send(partner, at.bytes, DATA))),
@@ -149,7 +153,7 @@ impl Exercise for Windows {
 }
 
 impl Windows {
-    /// Whether a rank answers, and does not wait for an answer.
+    /// Returns whether a rank sends the answer, instead of waiting for it.
     fn answers(&self, rank: u32) -> bool {
         match self.senders {
             Senders::Pair(pair, _) => rank == pair[1],
@@ -158,15 +162,16 @@ impl Windows {
     }
 }
 
-/// What a benchmark of windows is called, and what it does by default.
+/// Name and defaults of a benchmark of windows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
+    /// Name in the experiment file.
     pub kind: &'static str,
-    /// Whether both ranks send.
+    /// Whether both ranks send windows.
     pub both: bool,
-    /// The window by default.
+    /// Default number of messages in a window.
     pub window: u32,
-    /// Whether it has a rate of messages.
+    /// Whether the table has a message rate.
     pub rates: bool,
 }
 
@@ -184,10 +189,10 @@ fn check_window(window: u32, answer: Bytes) -> Result<(), PatternError> {
     }
 }
 
-/// The benchmark of two ranks, among so many.
+/// Builds the benchmark of two ranks.
 ///
 /// # Errors
-/// Ranks that do not exist, or sizes out of range.
+/// [`PatternError`] for ranks that do not exist and for sizes or windows out of range.
 pub(super) fn build(spec: &WindowSpec, style: Style, site: &ProgramSite<'_>) -> Result<TableBenchmark, PatternError> {
     let ranks = site.node_of.len() as u32;
     check_pair(spec.pair, ranks)?;
@@ -202,10 +207,10 @@ pub(super) fn build(spec: &WindowSpec, style: Style, site: &ProgramSite<'_>) -> 
     Ok(TableBenchmark { kind: style.kind, programs: Arc::new(programs), ranks: 2, rows })
 }
 
-/// The benchmark of many pairs, among so many ranks.
+/// Builds the benchmark of many pairs.
 ///
 /// # Errors
-/// More pairs than there are, or sizes out of range.
+/// [`PatternError`] for more pairs than the ranks allow and for sizes or windows out of range.
 pub(super) fn build_many(
     spec: &ManyPairsSpec,
     kind: &'static str,

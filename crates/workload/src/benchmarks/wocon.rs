@@ -1,4 +1,4 @@
-//! WOCON: one rank exchanges messages with every other, one at a time, on an idle network.
+//! WOCON: one rank exchanges messages with every other rank, one at a time, on an idle network.
 
 use std::cmp::Ordering;
 
@@ -9,13 +9,13 @@ use units::Bytes;
 use super::round_trips::{Benchmark, benchmark, check_size};
 use crate::PatternError;
 
-/// Messages without contention.
+/// Messages without contention, between one rank and all others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WoconSpec {
-    /// The rank that exchanges messages with every other one.
+    /// Rank that exchanges messages with every other rank.
     pub master: u32,
-    /// Round trips with each.
+    /// Number of round trips with each rank.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub messages: u32,
     /// Size of a message.
@@ -23,7 +23,7 @@ pub struct WoconSpec {
     pub message_size: Bytes,
 }
 
-/// The name in the experiment file.
+/// Name in the experiment file.
 pub(super) const KIND: &str = "wocon";
 
 impl Default for WoconSpec {
@@ -32,10 +32,10 @@ impl Default for WoconSpec {
     }
 }
 
-/// The benchmark among so many ranks.
+/// Builds the benchmark for `ranks` ranks.
 ///
 /// # Errors
-/// A master that does not exist, fewer than two ranks, or too many messages.
+/// [`PatternError`] for a master that does not exist, fewer than two ranks, and too many messages.
 pub(super) fn build(spec: &WoconSpec, ranks: u32) -> Result<Benchmark, PatternError> {
     if spec.master >= ranks {
         let last = ranks.saturating_sub(1);

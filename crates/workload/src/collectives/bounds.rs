@@ -1,10 +1,14 @@
-//! Lower bounds of the times of collective operations, after Chan, Heimlich, Purkayastha and van de Geijn ("Collective communication:
-//! theory, practice, and experience", CCPE 19(13), 2007) and, for allreduce, Patarasuk and Yuan ("Bandwidth optimal all-reduce
-//! algorithms for clusters of workstations", JPDC 69(2), 2009).
+//! Lower bounds of the times of collective operations, after Chan, Heimlich, Purkayastha and van de Geijn ("Collective
+//! communication: theory, practice, and experience", CCPE 19(13), 2007) and, for allreduce, Patarasuk and Yuan
+//! ("Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69(2), 2009).
 //!
-//! A node sends and receives at most at the bandwidth of its link (on a flat network it receives whatever comes, and only what is sent
-//! counts), by the rails that the policy gives its ranks, and ranks of one node pay nothing for what they exchange. A bound is the time of the shortest message and that of the bytes which some node has to send or receive at least; it does not count that a
-//! rank may have to send several messages one after the other, which is a property of the interface.
+//! A bound is the latency of the shortest message plus the time of the bytes that some node has to send or receive.
+//! Assumptions:
+//!
+//! - A node sends and receives at most at the bandwidth of its link, by the rails that the policy assigns to its ranks.
+//!   On a flat network the receive rate is not limited, and only sent bytes count.
+//! - Data exchanged between ranks of one node cost nothing.
+//! - Successive messages of a rank cost no additional overhead: that is a property of the interface.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,56 +17,56 @@ use super::call::Collective;
 use super::table::{Algorithm, Operation};
 use crate::communicator::Communicator;
 
-/// What no message of a machine is faster than.
+/// Parameters of the fastest possible message of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fastest {
-    /// The time of a message without bytes between two nodes, in picoseconds: overheads and the shortest path.
+    /// Time of an empty message between two nodes, in picoseconds: overheads and the shortest path.
     pub latency: u64,
-    /// The time of a byte on the links of a node, all rails together, in picoseconds.
+    /// Time of a byte on the links of a node, all rails together, in picoseconds.
     pub per_byte: f64,
-    /// The rails that messages may take.
+    /// Rails that messages may take.
     pub rails: RailUse,
-    /// Whether a node receives at most at that rate too. On a flat network it takes whatever comes.
+    /// Whether the receive rate of a node is limited to that of its link. Not on a flat network.
     pub limits_receivers: bool,
 }
 
 impl Fastest {
-    /// The time of a message of `bytes` bytes at least, in picoseconds.
+    /// Returns the minimum time of a message of `bytes` bytes, in picoseconds.
     pub fn message(&self, bytes: u64) -> u64 {
         let rails = if self.rails.stripes(bytes as f64) { self.rails.count } else { 1 };
         self.latency + self.of_bytes(bytes as f64, rails)
     }
 
-    /// The time of bytes on some of the rails of a node, in whole picoseconds, down.
+    /// Returns the time of `bytes` bytes on `rails` of the rails of a node, in picoseconds, rounded down.
     fn of_bytes(&self, bytes: f64, rails: u32) -> u64 {
         (bytes * self.per_byte * f64::from(self.rails.count) / f64::from(rails.max(1))) as u64
     }
 }
 
-/// The rails that messages between nodes may take.
+/// Rails that messages between nodes may take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RailUse {
-    /// Rails of a node, at least 1.
+    /// Number of rails of a node; at least 1.
     pub count: u32,
-    /// Larger messages are striped over all rails, in bytes. None: no message is.
+    /// Size in bytes above which messages are striped over all rails. `None`: no message is striped.
     pub striped_above: Option<u64>,
-    /// By rank, the rail by which its messages leave; none if the policy gives a rank all rails.
+    /// Rail by which the messages of each rank leave. `None` if the policy assigns all rails to each rank.
     pub from: Option<Arc<[u32]>>,
-    /// By rank, the rail by which messages for it come; none if the policy does not say.
+    /// Rail by which messages for each rank arrive. `None` if the policy does not determine it.
     pub to: Option<Arc<[u32]>>,
 }
 
 impl RailUse {
-    /// A single rail.
+    /// Single rail.
     pub const ONE: Self = Self { count: 1, striped_above: None, from: None, to: None };
 
-    /// Whether a message of `bytes` bytes may be striped.
+    /// Returns whether a message of `bytes` bytes may be striped.
     fn stripes(&self, bytes: f64) -> bool {
         self.striped_above.is_some_and(|limit| bytes > limit as f64)
     }
 
-    /// The most rails by which a node sends to others of a communicator, and by which a node receives, if its messages have at most
-    /// `bytes` bytes.
+    /// Returns the maximum number of rails by which a node of `communicator` sends, and by which a node receives, if
+    /// messages have at most `bytes` bytes.
     fn most(&self, communicator: &Communicator, bytes: f64) -> (u32, u32) {
         let all = || (0..communicator.len()).map(|member| communicator.rank(member) as usize);
         let node = |member: u32| communicator.nodes().map_or(member, |nodes| nodes.node(member));
@@ -88,11 +92,11 @@ impl RailUse {
     }
 }
 
-/// The time of an operation, whose algorithm has been chosen, at least, in picoseconds, from when the first member begins to when the last ends. The nodes of
-/// the communicator have to be known; without them, each member has one of its own.
+/// Returns the minimum time of an operation in picoseconds, from the begin of the first member to the end of the last
+/// member. If the nodes of the communicator are not known, each member is taken to have a node for itself.
 ///
-/// Of an operation in the switches, the link of each node carries at least the buffer once in each direction (an allreduce takes n/B, where
-/// messages take 2(P-1)/P n/B): what messages have to carry of the others' data, the switches have combined or copied.
+/// For an allreduce in the switches, the link of each node carries the buffer at least once in each direction: the time
+/// is n/B, where messages take 2(P-1)/P n/B, because the switches combine and copy the data of the other nodes.
 pub fn bound(call: &Collective, communicator: &Communicator, fastest: &Fastest) -> u64 {
     let Collective { operation, algorithm, bytes, .. } = call.within(communicator);
     let members = f64::from(communicator.len());
@@ -108,28 +112,29 @@ pub fn bound(call: &Collective, communicator: &Communicator, fastest: &Fastest) 
         return 0;
     }
     let bytes = bytes as f64;
-    // What some node has to send at least, and what some node has to receive. All nodes send as much as all receive: some node sends and some
-    // receives the mean.
+    // Bytes that some node has to send at least, and bytes that some node has to receive at least. All nodes together
+    // send as many bytes as they receive, so that some node sends at least the mean and some node receives at least the
+    // mean.
     let mean = (nodes - 1.0) / nodes * bytes;
     let (sent, received) = match operation {
-        // Of a scan, what the last member has depends on members of other nodes.
+        // In a scan, the result of the last member depends on members of other nodes.
         Operation::Broadcast | Operation::Reduce | Operation::Scan | Operation::Exscan => (bytes, bytes),
         Operation::Allreduce if algorithm == Algorithm::InSwitch => (bytes, bytes),
         Operation::Allreduce => (2.0 * mean, 2.0 * mean),
         Operation::ReduceScatter if !fastest.limits_receivers => (mean, 0.0),
         Operation::ReduceScatter => ((members - least) / members * bytes, mean),
-        // The root's node keeps what is its own; how many that are depends on the root.
+        // The root's node keeps the parts of its members. Their number depends on the root.
         Operation::Gather => (least * bytes, (members - most) * bytes),
         Operation::Scatter => ((members - most) * bytes, least * bytes),
         Operation::Allgather => (members * mean, (members - least) * bytes),
-        // A node has something for every member elsewhere from each of its own.
+        // A node sends a part from each of its members to each member elsewhere.
         Operation::Alltoall => {
             let each = (most * (members - most)).max(least * (members - least)) * bytes;
             (each, each)
         }
         Operation::Barrier => (0.0, 0.0),
     };
-    // Messages may hold what is for all members, or comes from all.
+    // Messages may carry data for all members or from all members.
     let largest = match operation {
         Operation::Gather | Operation::Scatter | Operation::Allgather => members * bytes,
         Operation::Alltoall => members * members * bytes,

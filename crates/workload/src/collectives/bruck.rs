@@ -1,11 +1,12 @@
-//! The algorithms of Bruck et al. ("Efficient algorithms for all-to-all communications in multiport message-passing systems", IEEE
-//! TPDS 8(11), 1997): few rounds, in which parts travel together.
+//! Algorithms of Bruck et al. ("Efficient algorithms for all-to-all communications in multiport message-passing
+//! systems", IEEE TPDS 8(11), 1997): few rounds, in which parts travel together.
 
 use super::data::Data;
 use super::dissemination::{each_step, rounds};
 use super::member::{Member, Move, Phase, Way};
 
-/// Every member has the parts of those ahead of it, in each round as many times more as the radix is.
+/// Allgather: every member collects the parts of the members ahead of it. The number of collected parts grows by a
+/// factor of `radix` a round.
 #[derive(Debug)]
 pub(super) struct Allgather;
 
@@ -27,7 +28,8 @@ impl Phase for Allgather {
     }
 }
 
-/// Parts, numbered as in [`super::linear::Alltoall`], go as far ahead as a digit of their number says, digit by digit.
+/// Alltoall: parts are numbered as in [`super::linear::Alltoall`]. Each round handles one digit of the part numbers and
+/// moves a part ahead by that digit times its weight.
 #[derive(Debug)]
 pub(super) struct Alltoall;
 

@@ -1,4 +1,4 @@
-//! A call of a collective operation.
+//! Calls of collective operations, and the errors of calls.
 
 use std::sync::Arc;
 
@@ -9,155 +9,158 @@ use super::selection::Selection;
 use super::table::{Algorithm, Operation, Phases, algorithms, is_segmented};
 use crate::communicator::{Communicator, Group, NodeGroups};
 
-/// A call of a collective operation by the members of a communicator, all of which call it with the same values.
+/// Call of a collective operation. All members of the communicator call it with equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collective {
-    /// The number of the communicator, that of its context.
+    /// Number of the communicator, which is the number of its context.
     pub communicator: u32,
-    /// What is done.
+    /// Operation.
     pub operation: Operation,
-    /// How.
+    /// Algorithm.
     pub algorithm: Algorithm,
-    /// Its size in bytes: of a part, of one member for one member (gather, scatter, allgather, alltoall), or else of the buffer.
+    /// Size in bytes. For gather, scatter, allgather and alltoall: the part of one member for one member. For other
+    /// operations: the buffer.
     pub bytes: u64,
-    /// Bytes of an element, which is not divided; at least 1.
+    /// Size of an element in bytes; at least 1. Elements are never divided.
     pub element: u32,
-    /// The member that is the root; 0 of an operation without one.
+    /// Member that is the root. 0 if the operation has no root.
     pub root: u32,
-    /// The radix of an algorithm that has one; at least 2.
+    /// Radix; at least 2. Ignored by algorithms without a radix.
     pub radix: u32,
-    /// The most bytes of a message, of an algorithm that divides its messages into segments; 0 if it does not.
+    /// Maximum size of a segment in bytes. 0: messages are not divided into segments.
     pub segment: u64,
-    /// The time in picoseconds that a rank calculates for each byte that it combines.
+    /// Calculation time of a rank for each byte that it combines, in picoseconds.
     pub time_per_byte: u64,
-    /// Whether the processors of network interfaces carry it out, and not those of ranks.
+    /// Whether the processors of network interfaces carry out the operation, instead of the processors of ranks.
     pub on_nic: bool,
 }
 
-/// The most segments of a buffer or part.
+/// Maximum number of segments of a buffer or part.
 const MOST_SEGMENTS: u64 = 1 << 20;
 
-/// Why a collective operation cannot be called.
+/// Reason why a collective operation cannot be called.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CollectiveError {
-    /// An algorithm that does not serve the operation.
+    /// The algorithm does not implement the operation.
     #[error("`{}` does not serve `{}`: {allowed} are allowed", algorithm.name(), operation.name())]
     Algorithm {
-        /// The algorithm.
+        /// Algorithm of the call.
         algorithm: Algorithm,
-        /// The operation.
+        /// Operation of the call.
         operation: Operation,
-        /// Those that serve it.
+        /// Algorithms that implement the operation.
         allowed: String,
     },
-    /// A root that is no member.
+    /// The root is not a member of the communicator.
     #[error("there is no member {root}: 0 to {} are allowed", members.saturating_sub(1))]
     Root {
-        /// The root.
+        /// Root of the call.
         root: u32,
-        /// How many members there are.
+        /// Number of members.
         members: u32,
     },
-    /// A size that is not one of whole elements.
+    /// The size is not a multiple of the element size.
     #[error("{bytes} bytes are not whole elements of {element} bytes")]
     Element {
-        /// The size.
+        /// Size of the call, in bytes.
         bytes: u64,
-        /// Bytes of an element.
+        /// Size of an element, in bytes.
         element: u32,
     },
-    /// A number system of one digit.
+    /// The radix is smaller than 2.
     #[error("{radix} is no radix: 2 and more are allowed")]
     Radix {
-        /// The radix.
+        /// Radix of the call.
         radix: u32,
     },
-    /// Segments of an algorithm that has none.
+    /// The call has a segment size, but the algorithm does not divide messages into segments.
     #[error("`{}` of `{}` has no segments; {allowed} have", algorithm.name(), operation.name())]
     NoSegments {
-        /// The algorithm.
+        /// Algorithm of the call.
         algorithm: Algorithm,
-        /// The operation.
+        /// Operation of the call.
         operation: Operation,
-        /// Those of the operation that have.
+        /// Algorithms of the operation that support segments.
         allowed: String,
     },
-    /// Segments that are too small.
+    /// The segment size is too small.
     #[error("{segment} bytes are no segment here: {least} and more are allowed")]
     Segment {
-        /// Their size.
+        /// Segment size of the call, in bytes.
         segment: u64,
-        /// The smallest size.
+        /// Smallest allowed segment size, in bytes.
         least: u64,
     },
-    /// A communicator that the rank is no member of, or does not know.
+    /// The rank is not a member of the communicator, or does not know it.
     #[error("it is no member of communicator {communicator}, or does not know it")]
     Communicator {
-        /// Its number.
+        /// Number of the communicator.
         communicator: u32,
     },
-    /// An operation in the switches of a program that is called back, for which no tables have been written.
+    /// Operation in the switches, called by a program that is called back: no switch tables have been written for it.
     #[error(
         "`{}` by `in-switch` has to be known before the run, since switches have tables of groups; of a program that is called back it is \
          not: choose `workload.collectives = \"hardware\"`, which serves the communicator of all ranks", operation.name()
     )]
     CalledBack {
-        /// The operation.
+        /// Operation of the call.
         operation: Operation,
     },
-    /// The same of a communicator that the program has made as it ran.
+    /// Operation in the switches in a communicator that the program has created during the run.
     #[error(
         "`{}` in communicator {communicator}: switches have tables of groups that are known before the run, and this communicator is made during \
          it; `in_switch.overflow = \"software\"` has messages carry its operations out", operation.name()
     )]
     MadeInRun {
-        /// The operation.
+        /// Operation of the call.
         operation: Operation,
-        /// The communicator.
+        /// Number of the communicator.
         communicator: u32,
     },
-    /// Operations in the switches of which members do not call the same.
+    /// Members of a group call different operations in the switches.
     #[error(
         "operation {number} in the switches is {called} here, and {known} of another member of communicator 0: all members call the same in the \
          same order"
     )]
     Unequal {
-        /// The operation, from 0 on.
+        /// Number of the operation among the calls in the switches, from 0.
         number: usize,
-        /// What is called.
+        /// Call of this member.
         called: String,
-        /// What another member has called.
+        /// Call of another member.
         known: String,
     },
-    /// An algorithm that is not that of who carries the operations of a program out.
+    /// The algorithm does not belong to the backend that the program chooses for its collective operations
+    /// (`collectives`).
     #[error(
         "`{}` of `{}` is not what `collectives = \"{}\"` carries out; leave the algorithm out (`auto`), or `collectives`",
         algorithm.name(), operation.name(), carrier.name()
     )]
     Carrier {
-        /// Who carries operations out.
+        /// Backend of the program's collective operations.
         carrier: Carrier,
-        /// The algorithm.
+        /// Algorithm of the call.
         algorithm: Algorithm,
-        /// The operation.
+        /// Operation of the call.
         operation: Operation,
     },
-    /// A time that ranks calculate of an operation that network interfaces carry out.
+    /// The call has a calculation time of ranks, but network interfaces carry out the operation.
     #[error(
         "of operations that network interfaces carry out these combine what comes: `nic.collectives.combine_per_byte` is their time, and \
          ranks calculate nothing"
     )]
     CombinedOnNic,
-    /// A hierarchical operation in a communicator whose nodes are not known.
+    /// Hierarchical operation in a communicator whose nodes are not known.
     #[error("the nodes of communicator {communicator} are not known, which a hierarchical operation needs")]
     NoNodes {
-        /// Its number.
+        /// Number of the communicator.
         communicator: u32,
     },
 }
 
 impl Collective {
-    /// A call in the communicator of all ranks, of elements of one byte, with rank 0 as its root, radix 2, and combining for free.
+    /// Creates a call in the communicator of all ranks, with elements of one byte, rank 0 as the root, radix 2 and free
+    /// combining.
     pub const fn new(operation: Operation, algorithm: Algorithm, bytes: u64) -> Self {
         Self {
             communicator: 0,
@@ -173,10 +176,10 @@ impl Collective {
         }
     }
 
-    /// Checks it for a communicator.
+    /// Checks the call for `communicator`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// [`CollectiveError`] if the members cannot make this call.
     pub fn check(&self, communicator: &Communicator) -> Result<(), CollectiveError> {
         let Self { operation, algorithm, bytes, element, root, radix, .. } = *self;
         let members = communicator.len();
@@ -219,19 +222,20 @@ impl Collective {
         Ok(())
     }
 
-    /// Elements of what is divided into segments.
+    /// Returns the number of elements of the buffer (ring: of the largest part) that is divided into segments.
     fn segmented(&self, members: u32) -> u64 {
         let elements = self.bytes / u64::from(self.element);
         if self.algorithm == Algorithm::Ring { elements.div_ceil(u64::from(members.max(1))) } else { elements }
     }
 
-    /// The same with an algorithm that has been chosen, if need be from the built-in table.
+    /// Replaces [`Algorithm::Auto`] by the algorithm of the built-in table for `members` members.
     #[must_use]
     pub fn chosen(&self, members: u32) -> Self {
         self.chosen_by(&Selection::built_in(), members)
     }
 
-    /// The same with an algorithm that a table chooses, if none has been.
+    /// Replaces [`Algorithm::Auto`] by the algorithm and the segment size that `selection` chooses for `members`
+    /// members.
     #[must_use]
     pub fn chosen_by(&self, selection: &Selection, members: u32) -> Self {
         match self.algorithm {
@@ -243,8 +247,8 @@ impl Collective {
         }
     }
 
-    /// The same as the members of a communicator carry it out: with an algorithm, and by messages where it was to be in the switches and these do
-    /// not carry it out of the group.
+    /// Returns the call with the algorithm that the members of `communicator` use. `Auto` is resolved by the built-in
+    /// table. An operation in the switches falls back to messages if the switches do not serve the group.
     #[must_use]
     pub fn within(&self, communicator: &Communicator) -> Self {
         let combines = self.operation.combines();
@@ -254,7 +258,7 @@ impl Collective {
         Self { algorithm, ..*self }.chosen(communicator.len())
     }
 
-    /// A member, of so many, that takes part with a root in an operation, which may be part of this one.
+    /// Returns member `own` of `size` with root `root` in `operation`, which may be a part of this operation.
     pub(super) fn member(&self, operation: Operation, (own, size, root): (u32, u32, u32)) -> Member {
         let radix = if self.algorithm.has_radix() { self.radix } else { 2 };
         let element = u64::from(self.element);
@@ -267,15 +271,15 @@ impl Collective {
     }
 }
 
-/// What a rank does of an operation within a group, one algorithm.
+/// Stage of an operation: the part of a rank within one group, by one algorithm.
 #[derive(Clone, Debug)]
 pub struct Stage {
-    /// The ranks.
+    /// Ranks that take part.
     pub group: Group,
-    /// The rank among them.
+    /// Member of the group that the rank is.
     pub at: Member,
-    /// What the algorithm is made of; nothing of one in the switches,
+    /// Phases of the algorithm. Empty for an operation in the switches.
     pub phases: Phases,
-    /// of which this is what the rank posts.
+    /// Action that the rank posts for an operation in the switches.
     pub in_switch: Option<GroupCall>,
 }

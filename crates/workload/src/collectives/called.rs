@@ -1,8 +1,9 @@
-//! Collective operations of programs that are called back, by who carries them out.
+//! Collective operations of programs that are called back, and their backend.
 //!
-//! Which operations ranks call, and in which communicators, is known only when they have called them; tables of switches are written before. So
-//! switches serve the communicator of all ranks, whose group is known, and operations of any size are expected of it. Communicators that the
-//! program makes have their operations by messages, if that is allowed.
+//! The operations and communicators of such a program are known only when ranks call them, but switch tables are
+//! written before the run. Switches therefore serve only the communicator of all ranks, whose group is known, and have
+//! to expect operations of any size. Operations of communicators that the program creates use messages, if that is
+//! allowed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,34 +15,34 @@ use super::selection::Selection;
 use super::table::{Algorithm, Operation};
 use crate::communicator::{Communicator, Context, Group, NodeGroups, Service, Unserved};
 
-/// Where a program runs that is called back, and who carries its collective operations out.
+/// Placement of a program that is called back, and the backend of its collective operations.
 #[derive(Clone, Copy, Debug)]
 pub struct CalledPlace<'a> {
-    /// By rank, its node.
+    /// Node of each rank.
     pub node_of: &'a [u32],
-    /// Who carries collective operations out; none: who each operation's algorithm says.
+    /// Backend of collective operations. `None`: the algorithm of each operation determines its backend.
     pub carrier: Option<Carrier>,
-    /// Whether messages carry out the operations of communicators that the program makes as it runs, which switches have no tables for. Otherwise
-    /// these are refused.
+    /// Whether operations of communicators that the program creates during the run fall back to messages. Switches have
+    /// no tables for these communicators. If false, their operations are refused.
     pub by_messages: bool,
     /// Groups that switches have no room for.
     pub unserved: &'a Unserved,
 }
 
-/// The collective operations of a program that is called back.
+/// Collective operations of a program that is called back.
 #[derive(Debug)]
 pub struct CalledCollectives {
     node_of: Arc<[u32]>,
     carrier: Option<Carrier>,
     by_messages: bool,
-    /// The nodes of all ranks.
+    /// Nodes of all ranks.
     world: Arc<NodeGroups>,
-    /// What members have called in the switches, in order.
+    /// Calls in the switches, in order, as the first member has made each.
     called: Mutex<Vec<Collective>>,
 }
 
 impl CalledCollectives {
-    /// Those of a program of so many ranks, at a place.
+    /// Creates the collective operations of a program of `ranks` ranks that runs at `place`.
     pub fn new(ranks: u32, place: &CalledPlace<'_>) -> Self {
         let world = NodeGroups::new(&Group::all(ranks), place.node_of).among(place.unserved, Context::WORLD);
         Self {
@@ -53,7 +54,7 @@ impl CalledCollectives {
         }
     }
 
-    /// A communicator with the nodes of its members.
+    /// Adds the nodes of its members to `communicator`.
     #[must_use]
     pub fn on_nodes(&self, communicator: Communicator) -> Communicator {
         let nodes = match communicator.context() {
@@ -63,10 +64,11 @@ impl CalledCollectives {
         communicator.on_nodes(nodes)
     }
 
-    /// A call of a member by who carries it out; `number` counts what the member calls in the switches.
+    /// Returns a member's call with its backend. `number` counts the member's calls in the switches.
     ///
     /// # Errors
-    /// A call that its carrier does not carry out, and one in the switches that has no tables or differs from what another member has called.
+    /// [`CollectiveError`] if the backend does not carry out the call, or if a call in the switches has no tables or
+    /// differs from the call of another member.
     pub fn carried(
         &self,
         call: &Collective,
@@ -93,7 +95,8 @@ impl CalledCollectives {
         Ok(carried)
     }
 
-    /// Checks that a member calls what the others have called at this place; what combining costs it may differ.
+    /// Checks that call `number` of a member in the switches equals the call of the other members. The time to combine
+    /// a byte may differ.
     fn check_shared(&self, call: &Collective, number: &mut usize) -> Result<(), CollectiveError> {
         let own = Collective { time_per_byte: 0, ..*call };
         let mut called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +115,7 @@ impl CalledCollectives {
         Ok(())
     }
 
-    /// The groups that switches serve: that of all ranks, one of each node.
+    /// Returns the groups that switches serve: the group of all ranks, represented by one rank of each node.
     pub fn groups(&self) -> Vec<ProgramGroup> {
         if self.carrier != Some(Carrier::Hardware) || self.world.service() == Service::Nothing {
             return Vec::new();
@@ -122,7 +125,8 @@ impl CalledCollectives {
         ProgramGroup::of(&call, &world).into_iter().collect()
     }
 
-    /// Visits what the group may call: it may copy, and combine operations of any size, none of which is counted.
+    /// Visits the kinds of operation that the group may call: copies, and reductions of any size. The number of calls,
+    /// which is unknown, is given as 0.
     pub fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
         let calls = [(Operation::Broadcast, 0), (Operation::Barrier, 0), (Operation::Allreduce, u64::MAX)];
         for (place, group) in self.groups().iter().enumerate() {
@@ -133,7 +137,7 @@ impl CalledCollectives {
     }
 }
 
-/// A call, as errors have it.
+/// Describes a call for an error message.
 fn described(call: &Collective) -> String {
     let Collective { operation, bytes, root, element, .. } = call;
     format!("`{}` of {bytes} B with elements of {element} B and root {root}", operation.name())
@@ -143,7 +147,7 @@ fn described(call: &Collective) -> String {
 mod tests {
     use super::*;
 
-    /// The operations of four ranks on two nodes.
+    /// Collective operations of four ranks on two nodes.
     fn operations(carrier: Carrier, by_messages: bool) -> CalledCollectives {
         let unserved = Unserved::new();
         let place = CalledPlace { node_of: &[7, 7, 9, 9], carrier: Some(carrier), by_messages, unserved: &unserved };
@@ -152,8 +156,8 @@ mod tests {
 
     #[test]
     fn switches_serve_the_communicator_of_all_ranks() {
-        // Would catch a group of ranks that share a node, an operation that the carrier does not carry out, and a communicator without tables
-        // whose operations go by trees.
+        // Would catch a group of ranks that share a node, an operation that the backend does not carry out, and a
+        // communicator without tables whose operations use trees of switches.
         let own = operations(Carrier::Hardware, true);
         assert_eq!(own.groups().iter().map(|group| group.ranks.clone()).collect::<Vec<_>>(), [vec![0, 2]]);
         let world = own.on_nodes(Communicator::world(1, 4));
@@ -175,7 +179,7 @@ mod tests {
 
     #[test]
     fn members_call_the_same_in_the_switches() {
-        // Would catch packets of two operations that are combined as if they were of one.
+        // Would catch packets of two different operations that are combined as packets of one.
         let own = operations(Carrier::Hardware, false);
         let world = own.on_nodes(Communicator::world(0, 4));
         let call = |bytes| Collective::new(Operation::Allreduce, Algorithm::Auto, bytes);

@@ -1,4 +1,4 @@
-//! A call by who carries it out.
+//! Choice of algorithm and backend for a call.
 
 use super::call::{Collective, CollectiveError};
 use super::carrier::Carrier;
@@ -6,10 +6,12 @@ use super::selection::Selection;
 use super::table::{Algorithm, is_in_switches};
 
 impl Collective {
-    /// The same by a carrier, if one is chosen, with an algorithm that a table chooses, if none has been, for so many members.
+    /// Returns the call with the backend `carrier` and, if its algorithm is `Auto`, with the algorithm that `selection`
+    /// chooses for `members` members. Without a `carrier` the algorithm determines the backend.
     ///
     /// # Errors
-    /// An algorithm that is not the carrier's.
+    /// [`CollectiveError::Carrier`] if the algorithm does not belong to the backend; [`CollectiveError::CombinedOnNic`]
+    /// if ranks would calculate in an operation of network interfaces.
     pub fn carried_by(
         &self,
         carrier: Option<Carrier>,

@@ -1,22 +1,22 @@
-//! Who carries collective operations out: one choice for all of a program.
+//! Backends of collective operations. A program has one backend for all its operations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Who carries collective operations out.
+/// Backend that carries out the collective operations of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carrier {
-    /// Switches, those operations that they serve; the others are made of messages.
+    /// Switches carry out the operations that they support. All other operations are made of messages.
     Hardware,
-    /// The processors of ranks, by messages.
+    /// Processors of ranks, by messages.
     Software,
-    /// The processors of network interfaces, by messages: ranks hand an operation over and are notified of its end.
+    /// Processors of network interfaces, by messages. A rank hands an operation over and is notified of its end.
     Nic,
 }
 
 impl Carrier {
-    /// Its name in files.
+    /// Returns the name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hardware => "hardware",

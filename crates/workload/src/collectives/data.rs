@@ -1,63 +1,63 @@
-//! What a message of a collective operation carries of the buffer that the operation is over.
+//! Parts of a collective operation's buffer that messages carry.
 
-/// Part of a buffer of so many elements.
+/// Section of a buffer, in parts. The number of elements of the buffer is an argument of the methods (`all`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// Parts that follow one another, the first one behind the last, of a buffer that is divided into so many parts as evenly as
-    /// whole elements allow.
+    /// Consecutive parts, wrapping past the last part, of a buffer that is divided as evenly as whole elements allow.
     Span {
-        /// The first of them.
+        /// First part of the section.
         first: u32,
-        /// How many there are, at most `parts`.
+        /// Number of parts in the section; at most `parts`.
         count: u32,
-        /// All parts.
+        /// Number of parts of the buffer.
         parts: u32,
     },
-    /// Parts that follow one another within some of the parts, the first of those behind the last.
+    /// Consecutive parts within a window of the parts, wrapping past the end of the window.
     Within {
-        /// The first of them, counted from `base`.
+        /// First part of the section, counted from `base`.
         first: u32,
-        /// How many there are, at most `len`.
+        /// Number of parts in the section; at most `len`.
         count: u32,
-        /// The first of those parts.
+        /// First part of the window.
         base: u32,
-        /// How many they are.
+        /// Number of parts in the window.
         len: u32,
-        /// All parts.
+        /// Number of parts of the buffer.
         parts: u32,
     },
-    /// What some members have for some: of a square of as many parts, a row for each member, the elements being those of one part.
+    /// Block of a square of parts: the data from some members (rows) for some members (columns). Here the number of
+    /// elements is that of one part, not of the buffer.
     Block {
-        /// The first of the rows, and how many there are.
+        /// First row of the block and number of its rows.
         rows: (u32, u32),
-        /// The first of the columns, and how many there are.
+        /// First column of the block and number of its columns.
         columns: (u32, u32),
-        /// All rows.
+        /// Number of rows of the square.
         parts: u32,
     },
-    /// Those of all parts whose number has a digit at a place, in a number system.
+    /// All parts whose number has `digit` at the place `weight` in the number system of `radix`.
     Digit {
-        /// The place, as a power of the radix.
+        /// Place of the digit, as a power of the radix.
         weight: u32,
-        /// The digit.
+        /// Value of the digit.
         digit: u32,
-        /// The radix.
+        /// Radix of the number system.
         radix: u32,
-        /// All parts.
+        /// Number of parts of the buffer.
         parts: u32,
     },
 }
 
 impl Data {
-    /// All of the buffer.
+    /// Whole buffer.
     pub const WHOLE: Self = Self::Span { first: 0, count: 1, parts: 1 };
 
-    /// One of so many parts.
+    /// Creates a section of one part, `first`, of a buffer of `parts` parts.
     pub const fn part(first: u32, parts: u32) -> Self {
         Self::Span { first, count: 1, parts }
     }
 
-    /// How many elements these are, of a buffer of so many.
+    /// Returns the number of elements in the section. The buffer ([`Self::Block`]: one part) has `all` elements.
     #[inline]
     pub fn elements(self, all: u64) -> u64 {
         match self {
@@ -100,7 +100,8 @@ impl Data {
         }
     }
 
-    /// Whether all parts that follow it have as many elements as it has, of a buffer of so many.
+    /// Returns whether the section has an equal number of elements wherever [`Self::further`] moves it. The buffer has
+    /// `all` elements.
     pub(crate) fn is_even(self, all: u64) -> bool {
         match self {
             Self::Span { parts, .. } | Self::Within { parts, .. } | Self::Digit { parts, .. } => {
@@ -110,7 +111,7 @@ impl Data {
         }
     }
 
-    /// The same so many parts further, the first one behind the last.
+    /// Returns the section moved by `by` parts, wrapping past the last part. Digits and blocks do not move.
     #[must_use]
     pub fn further(self, by: u32) -> Self {
         match self {
@@ -126,7 +127,8 @@ impl Data {
         }
     }
 
-    /// Visits the elements, as ranges from one to before another, of a buffer of so many.
+    /// Visits the elements of the section as half-open ranges. The buffer ([`Self::Block`]: one part) has `all`
+    /// elements.
     pub fn each_range(self, all: u64, visit: &mut dyn FnMut(u64, u64)) {
         match self {
             Self::Span { first, count, parts } => (0..count).for_each(|number| {
@@ -149,18 +151,18 @@ impl Data {
     }
 }
 
-/// The elements of a part of so many elements where all parts have equally many.
+/// Returns the elements of each part if `all` elements are divided evenly into `parts` parts.
 #[inline]
 fn equal_part(all: u64, parts: u32) -> Option<u64> {
     let parts = u64::from(parts);
     all.is_multiple_of(parts).then(|| all / parts)
 }
 
-/// The first element of a part.
+/// Returns the first element of `part`.
 #[inline]
 fn begin(all: u64, part: u32, parts: u32) -> u64 {
     let (part, parts) = (u64::from(part), u64::from(parts));
-    // The product of `all` and `part` may not fit 64 bits; that of the remainder does.
+    // The product of `all` and `part` may exceed 64 bits; the product of the remainder and `part` does not.
     all / parts * part + all % parts * part / parts
 }
 
@@ -178,8 +180,8 @@ mod tests {
                 .prop_flat_map(|(parts, base)| (Just(parts), Just(base), 1..=parts - base)),
             (first, count) in (0_u32..12, 0_u32..12),
         ) {
-            // Would catch a closed form that forgets the first parts behind the last ones, and one that takes parts to be equal that
-            // are not, or loses elements where they are.
+            // Would catch a closed form that forgets the first parts behind the last ones, one that takes unequal parts
+            // to be equal, and one that loses elements where parts are equal.
             let span = Data::Span { first: first % parts, count: count % (parts + 1), parts };
             let within = Data::Within { first: first % len, count: count % (len + 1), base, len, parts };
             for data in [span, within] {

@@ -1,21 +1,21 @@
-//! Dissemination (Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization", 1988): in round i every member notifies those
-//! that are multiples of the i-th power of the radix ahead, up to the next power, what it knows.
+//! Dissemination (Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization", 1988): in round i every
+//! member notifies the members whose distance ahead is a multiple of the i-th power of the radix, below the next power.
 
 use super::data::Data;
 use super::member::{Member, Move, Phase, Way};
 
-/// The members that a member has to do with in a round, on one side.
+/// Peer of a member in a round, in one direction.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
-    /// The power of the radix that the round stands for,
+    /// Power of the radix that belongs to the round.
     pub weight: u32,
-    /// and how many times it is taken.
+    /// Multiple of the power; at least 1 and less than the radix.
     pub digit: u32,
-    /// How far away the other member is.
+    /// Distance of the peer: `weight` times `digit`.
     pub distance: u32,
 }
 
-/// Powers of the radix that are smaller than the group.
+/// Returns the number of rounds: the number of powers of the radix that are smaller than the group.
 pub(super) fn rounds(at: &Member) -> u32 {
     let (mut weight, mut rounds) = (1, 0);
     while weight < u64::from(at.size) {
@@ -24,7 +24,7 @@ pub(super) fn rounds(at: &Member) -> u32 {
     rounds
 }
 
-/// Calls for each of the members of a round.
+/// Calls `call` for each peer of a round.
 pub(super) fn each_step(at: &Member, round: u32, mut call: impl FnMut(Step)) {
     let weight = at.radix.pow(round);
     for digit in 1..at.radix {
@@ -36,7 +36,7 @@ pub(super) fn each_step(at: &Member, round: u32, mut call: impl FnMut(Step)) {
     }
 }
 
-/// A barrier.
+/// Barrier by dissemination.
 #[derive(Debug)]
 pub(super) struct Barrier;
 

@@ -1,20 +1,20 @@
-//! What the members of a group ask of the switches.
+//! Operations that the members of a group call in the switches.
 
 use super::table::Operation;
 use crate::communicator::Context;
 
-/// An operation in the switches, as each member of a group calls it.
+/// Operation in the switches, as each member of a group calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupCall {
-    /// What is done.
+    /// Operation.
     pub operation: Operation,
-    /// Its size in bytes, as that of [`Collective::bytes`] in the communicator that the group stands for: of an allgather one part, of
-    /// other operations the buffer.
+    /// Size in bytes, as in [`Collective::bytes`](super::Collective::bytes) of the communicator that the group stands
+    /// for. For an allgather: one part. For other operations: the buffer.
     pub bytes: u64,
-    /// Bytes of an element, which is not divided.
+    /// Size of an element in bytes. Elements are never divided.
     pub element: u32,
-    /// The rank of the member that is the root; 0 of an operation without one.
+    /// Rank of the root. 0 if the operation has no root.
     pub root: u32,
-    /// By which members know their group: that of the communicator's collective operations.
+    /// Context by which members know their group: that of the communicator's collective operations.
     pub context: Context,
 }

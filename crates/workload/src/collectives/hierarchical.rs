@@ -1,9 +1,12 @@
-//! Hierarchical operations: within each node along a binomial tree, and between the heads of the nodes, their first ranks or, of the
-//! root's node, the root, by the algorithm that the built-in table chooses for so many, or by the switches. Broadcast and reduction let the first rank of
-//! the root's node lead it, and go through that node first or last.
+//! Hierarchical operations: a binomial tree within each node, and between nodes the algorithm that the built-in table
+//! chooses for their number (an alltoall is pairwise), or the switches.
 //!
-//! A buffer of parts is in the order of nodes: to bring it into that of members takes no time. What a node's ranks have for those of
-//! another (alltoall) goes there as one message.
+//! Each node is represented by its leader, which is its first rank. In a gather or scatter the root represents its own
+//! node. In a broadcast or reduction the leader represents the root's node too, so that the operation begins or ends
+//! with a stage within that node.
+//!
+//! A buffer of parts is in the order of nodes; reordering it into the order of members takes no time. In an alltoall
+//! all data from the ranks of one node for the ranks of another travel as one message.
 
 use std::sync::Arc;
 
@@ -13,33 +16,35 @@ use super::selection::Selection;
 use super::table::{Algorithm, Operation, Phases, phases};
 use crate::communicator::{Communicator, Group, NodeGroups};
 
-/// Nodes.
+/// Nodes that take part in a stage.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Nodes {
-    /// That of the root.
+    /// Node of the root.
     Own,
-    /// The others.
+    /// All nodes but that of the root.
     Others,
-    /// All.
+    /// All nodes.
     All,
 }
 
-/// What ranks do in a stage.
+/// Activity of ranks in a stage.
 #[derive(Clone, Copy)]
 enum Part {
-    /// An operation within some nodes. The root is the rank that is the operation's or, elsewhere, the leader.
+    /// Operation within some nodes. The root is the root of the whole operation on its node, and the leader on other
+    /// nodes.
     Nodes(Operation, Nodes),
-    /// The same of what is an alltoall's: the rows of its members to the leader, or its columns from there.
+    /// Operation of an alltoall within all nodes: gathers the rows of the members at the leader, or scatters their
+    /// columns from there.
     Square(Operation),
-    /// An operation between leaders, of which that of the root's node is the root.
+    /// Operation between leaders. The root is the leader of the root's node.
     Leaders(Operation),
-    /// An operation between heads, of which the root is the root.
+    /// Operation between leaders, with the root in place of its leader.
     Heads(Operation),
-    /// Nothing.
+    /// No activity.
     None,
 }
 
-/// The parts of an operation, stage by stage.
+/// Returns the activities of an operation, stage by stage.
 fn parts(operation: Operation) -> Option<[Part; 3]> {
     use Operation as O;
     use Part::{Heads, Leaders, Square};
@@ -59,17 +64,18 @@ fn parts(operation: Operation) -> Option<[Part; 3]> {
     })
 }
 
-/// A rank in an operation that is divided by nodes.
+/// Rank in an operation that is divided by nodes.
 struct Place<'a> {
     call: &'a Collective,
     communicator: &'a Communicator,
     nodes: &'a Arc<NodeGroups>,
-    /// Its node, and that of the root.
+    /// Node of the rank.
     own: u32,
+    /// Node of the root.
     root: u32,
 }
 
-/// What a rank does in a stage of an operation; none if it takes no part.
+/// Returns the part of the own rank in stage `number` of an operation. `None` if it takes no part.
 pub(super) fn stage(call: &Collective, communicator: &Communicator, number: u8) -> Option<Stage> {
     let nodes = communicator.nodes()?;
     let (own, root) = (nodes.node(communicator.own()), nodes.node(call.root));
@@ -90,7 +96,8 @@ pub(super) fn stage(call: &Collective, communicator: &Communicator, number: u8) 
 }
 
 impl Place<'_> {
-    /// An operation within the rank's node, of which the root of the whole or, if it is not there, the leader is the root.
+    /// Returns the stage of an operation within the rank's node. The root is the root of the whole operation if it runs
+    /// on this node, and otherwise the leader.
     fn within(&self, operation: Operation, shares: Shares) -> Option<Stage> {
         let group = self.nodes.of_node(self.own);
         let own = group.member(self.communicator.rank(self.communicator.own()))?;
@@ -99,7 +106,8 @@ impl Place<'_> {
         self.stage(group, (own, root), shares, phases(operation, Algorithm::Binomial)?)
     }
 
-    /// An operation between one rank of each node, of which that of the root's node is the root.
+    /// Returns the stage of an operation between one rank of each node. The root is the rank that represents the root's
+    /// node.
     fn between(&self, operation: Operation, group: Group) -> Option<Stage> {
         if group.rank(self.own) != self.communicator.rank(self.communicator.own()) {
             return None;
@@ -114,7 +122,7 @@ impl Place<'_> {
             let at = self.member((self.own, size, root), of_nodes);
             return self.call.group_stage(self.communicator, group, at);
         }
-        // A part is what is a node's there.
+        // A part of this stage holds the parts of all ranks of a node.
         let bytes = match operation.is_of_parts() {
             true => self.call.bytes.saturating_mul(u64::from(self.communicator.len().div_ceil(size))),
             false => self.call.bytes,
@@ -123,13 +131,13 @@ impl Place<'_> {
         self.stage(group, (self.own, root), of_nodes, phases(operation, algorithm)?)
     }
 
-    /// A stage in a group, of which the rank is a member and another is the root.
+    /// Returns a stage in a group in which the rank is member `own` and member `root` is the root.
     fn stage(&self, group: Group, (own, root): (u32, u32), shares: Shares, phases: Phases) -> Option<Stage> {
         let at = self.member((own, group.len(), root), shares);
         Some(Stage { group, at, phases, in_switch: None })
     }
 
-    /// The rank as a member, of so many, of a group with a root.
+    /// Returns the rank as member `own` of a group of `size` members with root `root`.
     fn member(&self, (own, size, root): (u32, u32, u32), shares: Shares) -> Member {
         let call = self.call;
         let mut at = call.member(call.operation, (own, size, root));

@@ -1,7 +1,9 @@
-//! Operations in the switches: the members of a group post one action each and wait for it, and the switches copy and combine packets
-//! (Kumar, Kalé and Stunkel, "Architecture for supporting hardware collectives in output-queued high-radix routers"). No messages go
-//! between ranks, but for those of a node: these combine, or share, what they have within the node, as a hierarchical operation does, and
-//! one rank of each node is a member of the group.
+//! Operations in the switches: each member of a group posts one action and waits for it; switches copy and combine the
+//! packets (Kumar, Kalé and Stunkel, "Architecture for supporting hardware collectives in output-queued high-radix
+//! routers").
+//!
+//! One rank of each node is a member of the group. The ranks of a node exchange messages only within the node, to
+//! combine or distribute their data as in a hierarchical operation. No messages go between nodes.
 
 use super::call::{Collective, Stage};
 use super::data::Data;
@@ -10,20 +12,21 @@ use super::member::Member;
 use super::table::{Algorithm, Operation};
 use crate::communicator::{Communicator, Context, Group};
 
-/// A group of ranks, each on a node of its own, that calls operations in the switches.
+/// Group of ranks on different nodes that calls operations in the switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramGroup {
-    /// By which its members know it. Groups without a common rank may share it.
+    /// Context by which members know the group. Groups without a common rank may share it.
     pub context: Context,
-    /// The ranks, in the order of members; at least two.
+    /// Ranks, in the order of members; at least two.
     pub ranks: Vec<u32>,
-    /// By member, where the parts begin that it stands for, of as many as there are ranks in the communicator; one entry more.
+    /// First part of each member, which stands for all ranks of its node. The buffer has one part for each rank of the
+    /// communicator; the last entry is the number of parts.
     pub first: Vec<u32>,
 }
 
 impl ProgramGroup {
-    /// The group that a call of a communicator uses, whose algorithm has been chosen; none if it is not in the switches, or if all
-    /// members share a node.
+    /// Returns the group that a call in `communicator` uses. Requires a call whose algorithm has been chosen. `None` if
+    /// the operation is not in the switches, or if all members share a node.
     pub fn of(call: &Collective, communicator: &Communicator) -> Option<Self> {
         if call.within(communicator).algorithm != Algorithm::InSwitch {
             return None;
@@ -36,7 +39,8 @@ impl ProgramGroup {
         (ranks.len() > 1).then(|| Self { context: communicator.context().collective(), ranks, first })
     }
 
-    /// What its members call, given the call of their communicator; the root is taken to be the first of them.
+    /// Returns the call of the group's members for `call` of their communicator. The first member is taken to be the
+    /// root.
     pub const fn call(&self, call: &Collective) -> GroupCall {
         GroupCall {
             operation: call.operation,
@@ -47,7 +51,7 @@ impl ProgramGroup {
         }
     }
 
-    /// The bytes that a member has for the others (allgather), or that it gets (reduce-scatter), in a call.
+    /// Returns the number of bytes that a member contributes (allgather) or receives (reduce-scatter) in a call.
     pub fn part(&self, call: &GroupCall, member: u32) -> u64 {
         let (begin, end) = (self.first[member as usize], self.first[member as usize + 1]);
         let parts = self.first[self.ranks.len()];
@@ -58,7 +62,8 @@ impl ProgramGroup {
 }
 
 impl Collective {
-    /// What a member of a group that stands for a communicator, which may be all of its members, posts to the switches.
+    /// Returns the stage in which a member of `group` posts its action to the switches. The group stands for the
+    /// communicator, or is all of it. `None` if the group has one member.
     pub(super) fn group_stage(&self, communicator: &Communicator, group: Group, at: Member) -> Option<Stage> {
         if group.len() < 2 {
             return None;
@@ -75,14 +80,16 @@ impl Collective {
     }
 }
 
-/// A stage in the switches of an operation of a communicator whose nodes are not known: then each member has one of its own.
+/// Returns the stage in the switches of an operation of a communicator whose nodes are not known. Each member is taken
+/// to have a node for itself.
 pub(super) fn of_members(call: &Collective, communicator: &Communicator) -> Option<Stage> {
     let root = if call.operation.has_root() { call.root } else { 0 };
     let at = call.member(call.operation, (communicator.own(), communicator.len(), root));
     call.group_stage(communicator, communicator.group().clone(), at)
 }
 
-/// Bytes that a member combines with its own when an operation in the switches has ended: switches combine what the others have.
+/// Returns the number of bytes that a member itself combines when an operation in the switches has ended: the switches
+/// have combined the data of the other members.
 pub(crate) fn combined(call: &GroupCall, at: &Member) -> u64 {
     let own = match call.operation {
         Operation::Reduce if at.own == at.root => Data::WHOLE,

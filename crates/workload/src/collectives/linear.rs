@@ -1,14 +1,15 @@
-//! Linear algorithms: every message goes from its source to its destination, all of a rank at once.
+//! Linear algorithms: every message goes directly from its source to its destination. A rank posts all its messages at
+//! once.
 
 use super::data::Data;
 use super::member::{Member, Move, Phase, Way};
 
-/// Between the root and every other member: all of the buffer, or the part of the other one.
+/// Transfer between the root and every other member: the whole buffer, or the part of the other member.
 #[derive(Debug)]
 pub(super) struct Star {
-    /// Toward the root.
+    /// Whether data flow toward the root.
     pub up: bool,
-    /// The parts of the members.
+    /// Whether each message carries only the part of the other member.
     pub parts: bool,
 }
 
@@ -33,7 +34,7 @@ impl Phase for Star {
     }
 }
 
-/// Every member sends every other its own part.
+/// Allgather: every member sends its own part to every other member.
 #[derive(Debug)]
 pub(super) struct Allgather;
 
@@ -48,7 +49,7 @@ impl Phase for Allgather {
     }
 }
 
-/// Every member sends every other that one's part, which combines them.
+/// Reduce-scatter: every member sends every other member the part of the receiver, which combines it.
 #[derive(Debug)]
 pub(super) struct ReduceScatter;
 
@@ -63,8 +64,8 @@ impl Phase for ReduceScatter {
     }
 }
 
-/// Every member sends every other what it has for that one. Part i is what is for the member i ahead and, once it has come, what is
-/// from the member i back.
+/// Alltoall: every member sends a different part to every other member. Part i is for the member i ahead; after the
+/// exchange it is from the member i back.
 #[derive(Debug)]
 pub(super) struct Alltoall;
 

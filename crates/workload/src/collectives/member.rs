@@ -1,79 +1,84 @@
-//! What an algorithm knows of the rank whose part it gives, and what it gives.
+//! Interface between collective algorithms and their callers: the member whose part an algorithm computes ([`Member`]),
+//! and the messages that it posts ([`Move`], [`Phase`]).
 
 use std::sync::Arc;
 
 use super::data::Data;
 use crate::communicator::NodeGroups;
 
-/// Which part of the buffer is that of a member of a group.
+/// Assignment of the parts of a buffer to the members of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shares {
-    /// Of as many parts as there are members, that with the member's number.
+    /// One part for each member of the group, in the order of members.
     Each,
-    /// Of as many as all members of the communicator, in the order of nodes: those of the node that the member stands for.
+    /// One part for each member of the communicator, in the order of nodes. A member of the group owns the parts of all
+    /// members on the node that it stands for.
     OfNodes(Arc<NodeGroups>),
-    /// Likewise that of the member of a node, which are those from `base` on, of so many.
+    /// One part for each member of the communicator. The members of one node own the consecutive parts that begin at
+    /// `base`.
     Within {
-        /// The first of the node.
+        /// First part of the node.
         base: u32,
-        /// All parts.
+        /// Number of parts of the buffer.
         parts: u32,
     },
-    /// Of a square of parts, a row for each member of the communicator, in the order of nodes: the row of the member of a node.
+    /// Rows of a square of parts, with a row and a column for each member of the communicator, in the order of nodes. A
+    /// member of one node owns its row.
     Row {
-        /// The first row of the node.
+        /// First row of the node.
         base: u32,
-        /// All rows.
+        /// Number of rows of the square.
         parts: u32,
     },
-    /// Likewise the column of the member.
+    /// Columns of a square of parts, with a row and a column for each member of the communicator, in the order of
+    /// nodes. A member of one node owns its column.
     Column {
-        /// The first column of the node.
+        /// First column of the node.
         base: u32,
-        /// All columns.
+        /// Number of columns of the square.
         parts: u32,
     },
 }
 
-/// A member of a group that takes part in an operation.
+/// Member of a group that takes part in an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its number.
+    /// Number of this member in the group.
     pub own: u32,
-    /// How many members there are.
+    /// Number of members of the group.
     pub size: u32,
-    /// The root; 0 of an operation without one.
+    /// Number of the root. 0 if the operation has no root.
     pub root: u32,
-    /// The radix of trees and of numbers of members, at least 2.
+    /// Radix of trees and of the digits of member numbers; at least 2.
     pub radix: u32,
-    /// Elements of the buffer; of rows and columns, of one part.
+    /// Elements of the buffer. If the data are blocks of a square ([`Data::Block`]): elements of one part.
     pub elements: u64,
-    /// Segments that a buffer is sent in, or of a ring a part; at least 1.
+    /// Number of segments that a buffer (in ring algorithms: a part) is sent in; at least 1.
     pub segments: u32,
-    /// Which parts of the buffer are whose.
+    /// Assignment of the parts of the buffer to members.
     pub shares: Shares,
 }
 
 impl Member {
-    /// Its number, counted from the root.
+    /// Returns the number of this member relative to the root.
     #[inline]
     pub fn relative(&self) -> u32 {
         (self.own + self.size - self.root) % self.size
     }
 
-    /// The member with a number that is counted from the root.
+    /// Returns the member whose number relative to the root is `relative`.
     #[inline]
     pub fn absolute(&self, relative: u32) -> u32 {
         self.ahead_of(self.root, relative)
     }
 
-    /// The member so many behind this one.
+    /// Returns the member whose number is higher by `by`, modulo the size of the group.
     #[inline]
     pub fn ahead(&self, by: u32) -> u32 {
         self.ahead_of(self.own, by)
     }
 
-    /// The member so many before this one.
+    /// Returns the member whose number is lower by `by`, modulo the size of the group. `by` is at most `size`.
     #[inline]
     pub fn back(&self, by: u32) -> u32 {
         self.ahead_of(self.own, self.size - by)
@@ -82,18 +87,18 @@ impl Member {
     #[inline]
     fn ahead_of(&self, member: u32, by: u32) -> u32 {
         let (sum, size) = (u64::from(member) + u64::from(by), u64::from(self.size));
-        // Mostly one turn around the group at most: a subtraction does for a division.
+        // The sum mostly wraps at most once, so that a subtraction replaces the division.
         let turned = if sum < size { sum } else { sum - size };
         if turned < size { turned as u32 } else { (turned % size) as u32 }
     }
 
-    /// The part of a member.
+    /// Returns the part of `member`.
     #[inline]
     pub fn part(&self, member: u32) -> Data {
         self.span(member, 1)
     }
 
-    /// The parts of so many members, from one on.
+    /// Returns the parts of `count` members from `first` on. The range may wrap past the last member.
     #[inline]
     pub fn span(&self, first: u32, count: u32) -> Data {
         match &self.shares {
@@ -107,72 +112,75 @@ impl Member {
                 Data::Span { first: begin, count, parts }
             }
             &Shares::Within { base, parts } => Data::Within { first, count, base, len: self.size, parts },
-            // The first member of a node is the root there, so that they never wrap.
+            // The first member of a node is the root there, so that these ranges never wrap.
             &Shares::Row { base, parts } => Data::Block { rows: (base + first, count), columns: (0, parts), parts },
             &Shares::Column { base, parts } => Data::Block { rows: (0, parts), columns: (base + first, count), parts },
         }
     }
 
-    /// What the members that one member stands for have for those that another stands for.
+    /// Returns the data from all members on node `from` for all members on node `to`. The whole buffer unless the
+    /// shares are [`Shares::OfNodes`].
     pub fn between(&self, from: u32, to: u32) -> Data {
         let Shares::OfNodes(nodes) = &self.shares else { return Data::WHOLE };
         let of = |node: u32| (nodes.first(node), nodes.first(node + 1) - nodes.first(node));
         Data::Block { rows: of(from), columns: of(to), parts: nodes.first(self.size) }
     }
 
-    /// A segment of a member's part, of a buffer that is shared equally.
+    /// Returns segment `number` of the part of `member`. Requires a buffer that is divided equally among the members.
     #[inline]
     pub fn segment(&self, member: u32, number: u32) -> Data {
         Data::part(member * self.segments + number, self.size * self.segments)
     }
 }
 
-/// What becomes of the data of a message.
+/// Direction of a message, and for a received one the treatment of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// They are sent.
+    /// Sent.
     Send,
-    /// They are received, in place of what is there.
+    /// Received; the data overwrite the buffer.
     Store,
-    /// They are received and combined with what is there.
+    /// Received; the data are combined with the buffer.
     Combine,
-    /// They are received and combined with what is there and with what the member has of a scan, which is kept beside it.
+    /// Received; the data are combined with the buffer and with the partial result of a scan, which the member keeps in
+    /// a second buffer.
     Prefix {
-        /// How many of these combinations take time: the first one of an exclusive scan is a copy, and what nobody needs is not made.
+        /// Number of these combinations that take time. The first combination of an exclusive scan is a copy, and a
+        /// result that nobody needs is not computed.
         times: u8,
     },
 }
 
-/// Messages of one shape that a member sends or receives.
+/// Series of similar messages that a member sends or receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// What becomes of their data.
+    /// Direction of the messages and treatment of their data.
     pub way: Way,
-    /// The member at the other end of the first.
+    /// Peer of the first message.
     pub peer: u32,
-    /// How many there are.
+    /// Number of messages.
     pub count: u32,
-    /// How far the member at the other end of each is from that of the one before, modulo the size of the group.
+    /// Distance from the peer of each message to the peer of the next, modulo the size of the group.
     pub stride: u32,
-    /// What the first carries.
+    /// Data of the first message.
     pub data: Data,
-    /// How many parts further each begins than the one before.
+    /// Number of parts by which the data of each message begin after the data of the previous one.
     pub parts: u32,
 }
 
 impl Move {
-    /// A message.
+    /// Creates a single message.
     #[inline]
     pub const fn one(way: Way, peer: u32, data: Data) -> Self {
         Self { way, peer, count: 1, stride: 0, data, parts: 0 }
     }
 
-    /// Messages with all other members, the next one first.
+    /// Creates one message for each other member, the next member first.
     pub fn all(way: Way, at: &Member, data: Data, parts: u32) -> Self {
         Self { way, peer: at.ahead(1), count: at.size - 1, stride: 1, data, parts }
     }
 
-    /// The n-th of its messages in a group of so many: the member at the other end, and what it carries.
+    /// Returns the peer and the data of message `number` in a group of `size` members.
     #[inline]
     pub fn message(&self, number: u32, size: u32) -> (u32, Data) {
         if number == 0 {
@@ -188,12 +196,13 @@ impl Move {
     }
 }
 
-/// A phase of an algorithm: what a member does, in rounds. It posts all sends and receives of a round, the receives first, and goes
-/// on to the next round when all of them have ended and what has come is combined (the model of Hoefler, Lumsdaine and Rehm,
-/// "Implementation and performance analysis of non-blocking collective operations for MPI", SC 2007).
+/// Phase of an algorithm: the messages of one member, in rounds. A member posts all receives of a round, then all
+/// sends. The next round begins when all of them have completed and the received data are combined (the model of
+/// Hoefler, Lumsdaine and Rehm, "Implementation and performance analysis of non-blocking collective operations for
+/// MPI", SC 2007).
 pub trait Phase: std::fmt::Debug + Sync {
-    /// How many rounds the member takes part in.
+    /// Returns the number of rounds in which the member `at` takes part.
     fn rounds(&self, at: &Member) -> u32;
-    /// Gives what it posts in a round, which may be nothing.
+    /// Passes the messages that the member `at` posts in `round` to `post`. A round may have none.
     fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move));
 }

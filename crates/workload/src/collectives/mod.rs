@@ -1,8 +1,9 @@
-//! Collective operations: in software, made of messages between ranks, one file a family of algorithms; or in the switches ([`in_switch`]).
+//! Collective operations: in software, as messages between ranks (one file a family of algorithms), or in the switches
+//! ([`in_switch`]).
 //!
-//! An algorithm is a sequence of *phases* ([`Phase`]), each of which gives, for one member of a group, what it posts in a round. That
-//! is a function of the member and the round, so that a rank holds a few numbers and no list of messages. [`table`] says which
-//! algorithms serve which operation.
+//! An algorithm is a sequence of *phases* ([`Phase`]). A phase computes the messages of one member in one round from
+//! the member and the round alone, so that a rank keeps a few numbers and no list of messages. [`table`] lists the
+//! algorithms of each operation.
 
 mod bounds;
 mod bruck;

@@ -1,8 +1,8 @@
-//! Pairwise exchange: in round i every member sends to the one i ahead and receives from the one i back.
+//! Pairwise exchange: in round i every member sends to the member i ahead and receives from the member i back.
 
 use super::member::{Member, Move, Phase, Way};
 
-/// What each has for each other, numbered as in [`super::linear::Alltoall`].
+/// Alltoall of parts, numbered as in [`super::linear::Alltoall`].
 #[derive(Debug)]
 pub(super) struct Alltoall;
 
@@ -18,7 +18,7 @@ impl Phase for Alltoall {
     }
 }
 
-/// What the members that each stands for have for those that each other stands for.
+/// Alltoall between nodes: a message carries all data from the ranks of one node for the ranks of another.
 #[derive(Debug)]
 pub(super) struct BetweenNodes;
 
@@ -34,7 +34,7 @@ impl Phase for BetweenNodes {
     }
 }
 
-/// The parts of the others, each of which combines what comes.
+/// Reduce-scatter: every member combines the data that it receives for its own part.
 #[derive(Debug)]
 pub(super) struct ReduceScatter;
 

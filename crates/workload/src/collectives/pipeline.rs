@@ -1,33 +1,35 @@
-//! Pipelines: a buffer goes along a tree in segments, so that a member hands one on while the next one comes (the generic broadcast
-//! and reduction of Open MPI; Pjesivac-Grbovic et al., "Performance analysis of MPI collective operations", Cluster Computing 10(2),
-//! 2007). In a round a member receives a segment and sends the one before to all that are next.
+//! Pipelines: a buffer travels along a tree in segments, so that a member forwards one segment while it receives the
+//! next (the generic broadcast and reduction of Open MPI; Pjesivac-Grbovic et al., "Performance analysis of MPI
+//! collective operations", Cluster Computing 10(2), 2007).
+//!
+//! In each round a member receives one segment and sends the previous one to all its successors.
 
 use super::data::Data;
 use super::member::{Member, Move, Phase, Way};
 use super::tree::{each_child, parent, place};
 
-/// What the members are joined to.
+/// Tree that connects the members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Each has one child at most, the next member.
+    /// Chain: each member has at most one child, the next member.
     Chain,
-    /// Each has two children at most: of member i, 2 i + 1 and 2 i + 2, counted from the root.
+    /// Binary tree: the children of member i, relative to the root, are 2 i + 1 and 2 i + 2.
     Binary,
-    /// The k-nomial tree.
+    /// K-nomial tree.
     KNomial,
 }
 
-/// All of the buffer along a tree.
+/// Transfer of the whole buffer along a tree.
 #[derive(Debug)]
 pub(super) struct Pipeline {
-    /// Toward the root.
+    /// Whether data flow toward the root.
     pub up: bool,
-    /// The tree.
+    /// Tree that connects the members.
     pub shape: Shape,
 }
 
 impl Shape {
-    /// The parent of a member, if it is not the root.
+    /// Returns the parent of a member. `None` for the root.
     fn parent(self, at: &Member) -> Option<u32> {
         let relative = at.relative();
         (relative > 0).then(|| {
@@ -39,7 +41,7 @@ impl Shape {
         })
     }
 
-    /// Visits the children of a member, that with most members below it first.
+    /// Visits the children of a member. The child with the largest subtree comes first.
     fn each_child(self, at: &Member, mut visit: impl FnMut(u32)) {
         let relative = u64::from(at.relative());
         let (first, last) = match self {

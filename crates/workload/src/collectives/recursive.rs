@@ -1,17 +1,19 @@
-//! Recursive doubling and halving. Members work in pairs whose distance is a power of two; where their number is none, the surplus
-//! is folded: of the first members, pair by pair, the odd one gives what it has to the even one, which stands for both (Thakur,
-//! Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", IJHPCA 19(1), 2005).
+//! Recursive doubling and halving (Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations
+//! in MPICH", IJHPCA 19(1), 2005). Members work in pairs whose distance is a power of two.
+//!
+//! If the number of members is not a power of two, the surplus is folded first. The first members form pairs, and the
+//! odd member of each pair gives its data to the even one, which stands for both.
 
 use super::data::Data;
 use super::member::{Member, Move, Phase, Way};
 
-/// A member after folding.
+/// Member after folding.
 struct Folded {
-    /// Members that are left: the largest power of two that is not larger than the group.
+    /// Number of remaining members: the largest power of two that is not larger than the group.
     left: u32,
-    /// Members that have been folded.
+    /// Number of members that have been folded.
     surplus: u32,
-    /// Its number among those left, if it is left.
+    /// Number of this member among the remaining members. `None` if it has been folded.
     own: Option<u32>,
 }
 
@@ -26,30 +28,31 @@ impl Folded {
         Self { left, surplus, own }
     }
 
-    /// The first number, counted from the root, that one of those left stands for.
+    /// Returns the first member, relative to the root, that remaining member `folded` stands for.
     fn first(&self, folded: u32) -> u32 {
         folded + folded.min(self.surplus)
     }
 
-    /// The member that has been folded with this one, in either direction, counted from the root.
+    /// Returns the partner in folding of member `relative`, both relative to the root. `None` if the member has no
+    /// partner.
     fn partner(&self, relative: u32) -> Option<u32> {
         (relative < 2 * self.surplus).then_some(relative ^ 1)
     }
 
-    /// Rounds of pairs.
+    /// Returns the number of rounds of pairs that this member takes part in.
     fn rounds(&self) -> u32 {
         if self.own.is_some() { self.left.ilog2() } else { 0 }
     }
 }
 
-/// What a range of members, by their numbers after folding, stands for.
+/// Data that a range of remaining members stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// All of the buffer.
+    /// Whole buffer.
     Whole,
-    /// The parts of the members that they stand for.
+    /// Parts of the original members that the range stands for.
     Members,
-    /// Parts of their own, of as many as are left.
+    /// Parts of a buffer that is divided by the number of remaining members.
     Left,
 }
 
@@ -66,10 +69,10 @@ impl Layout {
     }
 }
 
-/// The odd ones of the surplus give what they have to the even ones.
+/// Folding: the odd members of the surplus give their data to the even ones.
 #[derive(Debug)]
 pub(super) struct Fold {
-    /// Their own part, instead of all of the buffer, which is combined.
+    /// Whether an odd member gives only its own part. If false, it gives the whole buffer, which is combined.
     pub parts: bool,
 }
 
@@ -91,10 +94,10 @@ impl Phase for Fold {
     }
 }
 
-/// The even ones of the surplus give the odd ones what is theirs.
+/// Unfolding: the even members of the surplus return the results of the odd ones.
 #[derive(Debug)]
 pub(super) struct Unfold {
-    /// The odd one's part, instead of all of the buffer.
+    /// Whether an odd member gets only its own part. If false, it gets the whole buffer.
     pub parts: bool,
 }
 
@@ -111,7 +114,7 @@ impl Phase for Unfold {
     }
 }
 
-/// Pairs exchange all that they have, at doubling distances.
+/// Recursive doubling: pairs exchange all their data, at doubling distances.
 #[derive(Debug)]
 pub(super) struct Doubling(pub Layout);
 
@@ -136,7 +139,7 @@ impl Phase for Doubling {
     }
 }
 
-/// Pairs exchange half of what they still have, at halving distances, and combine the other half.
+/// Recursive halving: pairs exchange half of their remaining data, at halving distances, and combine the other half.
 #[derive(Debug)]
 pub(super) struct Halving(pub Layout);
 
@@ -160,7 +163,7 @@ impl Phase for Halving {
     }
 }
 
-/// What halving has left goes to the root along a binomial tree.
+/// Binomial tree that collects the results of halving at the root.
 #[derive(Debug)]
 pub(super) struct Gather;
 

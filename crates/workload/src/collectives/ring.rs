@@ -1,9 +1,9 @@
-//! Ring algorithms: every member sends to the next one only, a part at a time.
+//! Ring algorithms: every member sends only to the next member, one part at a time.
 
 use super::member::{Member, Move, Phase, Way};
 
-/// Every part goes round once, combined on its way, and ends at its member. Of parts in segments first the first of all goes round,
-/// then the next.
+/// Reduce-scatter: every part travels once around the ring, is combined on its way, and ends at its member. If parts
+/// have segments, the first segments of all parts travel first, then the next ones.
 #[derive(Debug)]
 pub(super) struct ReduceScatter;
 
@@ -23,7 +23,7 @@ impl Phase for ReduceScatter {
     }
 }
 
-/// Every part goes round once from its member.
+/// Allgather: every part travels once around the ring, from its member on.
 #[derive(Debug)]
 pub(super) struct Allgather;
 

@@ -1,15 +1,17 @@
-//! Scans: every member has the combination of the buffers of those before it, with its own (inclusive) or without (exclusive).
+//! Scans: every member obtains the combination of the buffers of the members before it, with its own (inclusive) or
+//! without (exclusive).
 //!
-//! A member keeps two buffers: what it hands on, and its result. Recursive doubling is that of Hillis and Steele ("Data parallel
-//! algorithms", CACM 29(12), 1986) in the form of MPICH, in pairs, whose members both need what their cube of members has together.
+//! A member keeps two buffers: one to forward, and its result. Recursive doubling is that of Hillis and Steele ("Data
+//! parallel algorithms", CACM 29(12), 1986) in the form of MPICH: both members of a pair need the combined data of
+//! their cube of members.
 
 use super::data::Data;
 use super::member::{Member, Move, Phase, Way};
 
-/// From member to member.
+/// Chain from member to member.
 #[derive(Debug)]
 pub(super) struct Chain {
-    /// Without the member's own buffer.
+    /// Whether the result excludes the member's own buffer.
     pub exclusive: bool,
 }
 
@@ -20,7 +22,7 @@ impl Phase for Chain {
 
     fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
         if round == 0 && at.own > 0 {
-            // The last member hands nothing on.
+            // The last member forwards nothing.
             let times = u8::from(!self.exclusive || at.own + 1 < at.size);
             return post(Move::one(Way::Prefix { times }, at.own - 1, Data::WHOLE));
         }
@@ -28,10 +30,11 @@ impl Phase for Chain {
     }
 }
 
-/// Pairs at doubling distances exchange what their cubes have together; the upper one adds the lower one's to its result.
+/// Recursive doubling: pairs at doubling distances exchange the combined data of their cubes. The upper member adds the
+/// data of the lower one to its result.
 #[derive(Debug)]
 pub(super) struct Doubling {
-    /// Without the member's own buffer.
+    /// Whether the result excludes the member's own buffer.
     pub exclusive: bool,
 }
 

@@ -1,46 +1,49 @@
-//! Which algorithm is chosen, by the operation, its size and the size of the group, as MPI libraries choose.
+//! Choice of the algorithm of a collective operation by the operation, its size and the size of the group, as in MPI
+//! libraries.
 
 use std::borrow::Cow;
 
 use super::table::{Algorithm, Operation};
 
-/// A rule: an algorithm from a number of members and a size on.
+/// Rule: algorithm for calls from a number of members and a size on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// The operation that it is for.
+    /// Operation that the rule applies to.
     pub operation: Operation,
-    /// The fewest members,
+    /// Minimum number of members.
     pub min_ranks: u32,
-    /// and the smallest size in bytes, as a call gives it.
+    /// Minimum size in bytes, as in [`Collective::bytes`](super::Collective::bytes).
     pub min_bytes: u64,
-    /// The algorithm.
+    /// Algorithm.
     pub algorithm: Algorithm,
-    /// The size of its segments in bytes; 0 if it has none.
+    /// Size of the segments in bytes. 0: no segments.
     pub segment: u64,
 }
 
-/// Rules, of which the last one that fits holds (a file's are in the order of `min_ranks`, then `min_bytes`); what no rule fits is chosen as MPICH does.
+/// Ordered rules, the last matching one of which applies. Rules from a file are ordered by `min_ranks`, then
+/// `min_bytes`. Calls that match no rule use the choice of MPICH.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection(Cow<'static, [Rule]>);
 
 impl Selection {
-    /// No rules of its own.
+    /// Creates a selection without rules: the choice of MPICH.
     pub const fn built_in() -> Self {
         Self(Cow::Borrowed(&[]))
     }
 
-    /// These rules.
+    /// Creates a selection of these rules.
     pub fn of(rules: Vec<Rule>) -> Self {
         Self(Cow::Owned(rules))
     }
 
-    /// Its rules.
+    /// Returns the rules.
     pub fn rules(&self) -> &[Rule] {
         &self.0
     }
 
-    /// The algorithm of an operation of a size in a group of so many members, and the size of its segments, given the bytes of the
-    /// call and of an element: of the last rule that fits, or what MPICH chooses.
+    /// Returns the algorithm and the segment size in bytes for an operation in a group of `ranks` members. `bytes` is
+    /// the size of the call and `element` the size of an element, both in bytes. The last matching rule applies, or
+    /// else the choice of MPICH.
     pub fn choose(&self, operation: Operation, ranks: u32, (bytes, element): (u64, u32)) -> (Algorithm, u64) {
         let fits = |rule: &&Rule| rule.operation == operation && rule.min_ranks <= ranks && rule.min_bytes <= bytes;
         match self.0.iter().rev().find(fits) {
@@ -52,19 +55,21 @@ impl Selection {
 
 const KIB: u64 = 1024;
 
-/// What MPICH 3 and 4 choose by default in a group that is not divided by nodes (`MPIR_*_intra_auto` with the limits that are control
-/// variables, `MPIR_CVAR_*` in `src/mpi/coll/cvars.txt`; the algorithms and most limits are those of Thakur, Rabenseifner and Gropp,
-/// "Optimization of collective communication operations in MPICH", IJHPCA 19(1), 2005):
+/// Returns the default choice of MPICH 3 and 4 in a group that is not divided by nodes (`MPIR_*_intra_auto` with the
+/// limits that are control variables, `MPIR_CVAR_*` in `src/mpi/coll/cvars.txt`; the algorithms and most limits are
+/// those of Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", IJHPCA
+/// 19(1), 2005):
 ///
-/// - broadcast: binomial below 12 KiB (`BCAST_SHORT_MSG_SIZE`) or 8 members (`BCAST_MIN_PROCS`); below 512 KiB (`BCAST_LONG_MSG_SIZE`)
-///   and in a power of two of members scatter and recursive doubling; else scatter and ring;
-/// - reduce, allreduce: up to 2 KiB (`REDUCE_SHORT_MSG_SIZE`, `ALLREDUCE_SHORT_MSG_SIZE`), or with fewer elements than the largest power
-///   of two of members, binomial and recursive doubling; else Rabenseifner;
-/// - allgather, by all parts together: below 512 KiB (`ALLGATHER_LONG_MSG_SIZE`) and in a power of two recursive doubling; below 80 KiB
-///   (`ALLGATHER_SHORT_MSG_SIZE`) Bruck; else ring;
-/// - reduce-scatter: recursive halving below 512 KiB (`REDUCE_SCATTER_COMMUTATIVE_LONG_MSG_SIZE`), else pairwise;
-/// - alltoall: Bruck up to 256 B (`ALLTOALL_SHORT_MSG_SIZE`) from 8 members on; up to 32 KiB (`ALLTOALL_MEDIUM_MSG_SIZE`) linear, which
-///   MPICH does 32 messages at a time; else pairwise;
+/// - broadcast: binomial below 12 KiB (`BCAST_SHORT_MSG_SIZE`) or 8 members (`BCAST_MIN_PROCS`). Below 512 KiB
+///   (`BCAST_LONG_MSG_SIZE`), if the number of members is a power of two: scatter and recursive doubling. Otherwise:
+///   scatter and ring.
+/// - reduce, allreduce: up to 2 KiB (`REDUCE_SHORT_MSG_SIZE`, `ALLREDUCE_SHORT_MSG_SIZE`), or with fewer elements than
+///   the largest power of two of members: binomial and recursive doubling. Otherwise: Rabenseifner.
+/// - allgather, by the size of all parts together: below 512 KiB (`ALLGATHER_LONG_MSG_SIZE`), if the number of members
+///   is a power of two: recursive doubling. Below 80 KiB (`ALLGATHER_SHORT_MSG_SIZE`): Bruck. Otherwise: ring.
+/// - reduce-scatter: recursive halving below 512 KiB (`REDUCE_SCATTER_COMMUTATIVE_LONG_MSG_SIZE`), otherwise pairwise.
+/// - alltoall: Bruck up to 256 B (`ALLTOALL_SHORT_MSG_SIZE`) from 8 members on. Up to 32 KiB
+///   (`ALLTOALL_MEDIUM_MSG_SIZE`): linear, which MPICH does 32 messages at a time. Otherwise: pairwise.
 /// - gather, scatter: binomial; scan, exscan: recursive doubling; barrier: dissemination.
 fn mpich(operation: Operation, ranks: u32, bytes: u64, elements: u64) -> Algorithm {
     use {Algorithm as A, Operation as O};

@@ -1,4 +1,4 @@
-//! Rules that choose algorithms, read from a table.
+//! Reader of files of rules that choose algorithms.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,16 +8,17 @@ use super::table::{Algorithm, Operation, algorithms, is_segmented};
 use crate::rows::{heading, rows, words};
 
 impl Selection {
-    /// The rules of a file, a table `operation, min_ranks, min_bytes, algorithm`, which may have a column `segment`.
+    /// Reads the rules of a file: a table `operation, min_ranks, min_bytes, algorithm`, with an optional column
+    /// `segment`.
     ///
     /// # Errors
-    /// What is wrong with the file, with the line.
+    /// A message that begins with the name of the file and, unless the fault is of the file as a whole, the line.
     pub fn read(path: &Path) -> Result<Self, String> {
         read(path).map(Self::of)
     }
 }
 
-/// Reads a file; errors begin with its name and the line.
+/// Reads a file. Errors begin with the name of the file and, where it is known, the line.
 fn read(path: &Path) -> Result<Vec<Rule>, String> {
     let name = path.display();
     let bytes = units::input::SELECTION.read(path).map_err(|error| format!("{name}: it {error}"))?;
@@ -31,7 +32,7 @@ fn read(path: &Path) -> Result<Vec<Rule>, String> {
         }
         rules.push(rule);
     }
-    // The rule that asks for most comes last, whatever the order of the lines.
+    // The rule with the highest minimums comes last, whatever the order of the lines.
     rules.sort_by_key(|rule| (rule.min_ranks, rule.min_bytes));
     if rules.is_empty() {
         return Err(format!("{name}: it has no rules; write rows `operation,min_ranks,min_bytes,algorithm`"));
@@ -39,14 +40,14 @@ fn read(path: &Path) -> Result<Vec<Rule>, String> {
     Ok(rules)
 }
 
-/// Where the columns are: of `NAMES`, the last of which may be absent.
+/// Positions of the columns. `NAMES` lists them; the last may be absent.
 struct Columns {
     at: [Option<usize>; 5],
-    /// The number of columns, of a table with a heading.
+    /// Number of columns. `None` for a table without a heading.
     width: Option<usize>,
 }
 
-/// The names of the columns, in their order without a heading.
+/// Names of the columns, in their order in a table without a heading.
 const NAMES: [&str; 5] = ["operation", "min_ranks", "min_bytes", "algorithm", "segment"];
 
 impl Columns {
@@ -69,12 +70,12 @@ impl Columns {
     }
 }
 
-/// Whether a line of words is a rule whose numbers have been forgotten, and no heading.
+/// Returns whether a line without numbers is an incomplete rule, not a heading.
 fn is_rule(names: &[String]) -> bool {
     Operation::ALL.into_iter().any(|operation| operation.name() == names[0])
 }
 
-/// A row.
+/// Reads one row.
 fn rule(row: &[u8], columns: &Columns) -> Result<Rule, String> {
     let words: Vec<String> = words(row).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
     // The segment, as the last column, may be left out of a row.
@@ -98,12 +99,12 @@ fn rule(row: &[u8], columns: &Columns) -> Result<Rule, String> {
     Ok(Rule { operation, min_ranks, min_bytes, algorithm, segment })
 }
 
-/// A size as a number of bytes, or with its unit.
+/// Reads a size in bytes, with or without a unit.
 fn size(text: &str) -> Option<u64> {
     text.parse().ok().or_else(|| text.parse::<units::Bytes>().ok().map(|size| size.0))
 }
 
-/// What a name stands for.
+/// Returns the item whose name is `text`. An error suggests the most similar name.
 fn named<T: Copy>(text: &str, all: impl Iterator<Item = (&'static str, T)>, what: &str) -> Result<T, String> {
     let all: Vec<_> = all.collect();
     if let Some((_, one)) = all.iter().find(|(name, _)| *name == text) {

@@ -1,4 +1,4 @@
-//! The stages that a collective operation is made of: one within a group of ranks, or several; and its messages.
+//! Stages of a collective operation, each within one group of ranks, and the messages of an operation.
 
 use super::call::{Collective, Stage};
 use super::group_call::GroupCall;
@@ -6,15 +6,16 @@ use super::member::{Move, Way};
 use super::table::{Algorithm, phases, pipelines};
 use crate::communicator::Communicator;
 
-/// The stage of an operation whose middle is in the switches.
+/// Number of the stage in the switches.
 const MIDDLE: u8 = 1;
 
-/// How many stages an operation has.
+/// Returns the number of stages of an operation.
 pub const fn stages(call: &Collective) -> u8 {
     if matches!(call.algorithm, Algorithm::Hierarchical | Algorithm::InSwitch) { 3 } else { 1 }
 }
 
-/// What a rank does in a stage of an operation that has been checked; none if it takes no part.
+/// Returns the part of a rank in stage `number` of an operation that has been checked. `None` if the rank takes no
+/// part.
 pub fn stage(call: &Collective, communicator: &Communicator, number: u8) -> Option<Stage> {
     let call = &call.within(communicator);
     match call.algorithm {
@@ -32,8 +33,8 @@ pub fn stage(call: &Collective, communicator: &Communicator, number: u8) -> Opti
 }
 
 impl Collective {
-    /// What the member of a communicator that knows it posts to the switches in an operation that has been checked; none if it posts
-    /// nothing.
+    /// Returns the action that the communicator's own member posts to the switches in an operation that has been
+    /// checked. `None` if it posts nothing.
     pub fn in_switch(&self, communicator: &Communicator) -> Option<GroupCall> {
         match self.within(communicator).algorithm {
             Algorithm::InSwitch => stage(self, communicator, MIDDLE)?.in_switch,
@@ -41,7 +42,8 @@ impl Collective {
         }
     }
 
-    /// Visits the messages that a member sends of an operation that has been checked: to a rank, and its bytes.
+    /// Visits the messages that the own member sends in an operation that has been checked: the destination rank and
+    /// the size in bytes.
     pub fn each_message(&self, communicator: &Communicator, visit: &mut dyn FnMut(u32, u64)) {
         let element = u64::from(self.element);
         self.each_move(communicator, &mut |stage, own| {
@@ -52,14 +54,14 @@ impl Collective {
         });
     }
 
-    /// How many messages a member sends of an operation that has been checked.
+    /// Returns the number of messages that the own member sends in an operation that has been checked.
     pub fn messages(&self, communicator: &Communicator) -> u64 {
         let mut count = 0;
         self.each_move(communicator, &mut |_, own| count += u64::from(own.count));
         count
     }
 
-    /// Visits what a member sends.
+    /// Visits the moves by which the own member sends.
     fn each_move(&self, communicator: &Communicator, visit: &mut dyn FnMut(&Stage, &Move)) {
         let call = self.within(communicator);
         for stage in (0..stages(&call)).filter_map(|number| stage(&call, communicator, number)) {

@@ -1,4 +1,4 @@
-//! Which algorithms serve which operations, and what they are made of.
+//! Table of collective operations, their algorithms, and the phases of each algorithm.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,36 +9,36 @@ use super::recursive::{Doubling, Fold, Gather, Halving, Layout, Unfold};
 use super::tree::Tree;
 use super::{bruck, dissemination, linear, pairwise, ring, scan};
 
-/// A collective operation, as MPI defines it.
+/// Collective operation, as MPI defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
-    /// The root's buffer goes to all.
+    /// Sends the root's buffer to all members.
     Broadcast,
-    /// The buffers of all are combined at the root.
+    /// Combines the buffers of all members at the root.
     Reduce,
-    /// The buffers of all are combined, and all have the result.
+    /// Combines the buffers of all members and gives all of them the result.
     Allreduce,
-    /// The root has one part of each.
+    /// Collects one part from each member at the root.
     Gather,
-    /// Each has one part of the root's.
+    /// Distributes the root's buffer, one part to each member.
     Scatter,
-    /// All have one part of each.
+    /// Collects one part from each member at all members.
     Allgather,
-    /// The buffers of all are combined, and each has one part of the result.
+    /// Combines the buffers of all members and gives each member one part of the result.
     ReduceScatter,
-    /// Each has one part of each for it.
+    /// Sends a different part from each member to each member.
     Alltoall,
-    /// Nobody goes on before all have come.
+    /// Holds every member until all members have called.
     Barrier,
-    /// The buffers of all up to each are combined, its own among them, and it has the result.
+    /// Gives each member the combination of the buffers of all members up to and including itself (inclusive scan).
     Scan,
-    /// The same without its own.
+    /// Gives each member the combination of the buffers of all members before it (exclusive scan).
     Exscan,
 }
 
 impl Operation {
-    /// All of them.
+    /// All operations.
     pub const ALL: [Self; 11] = [
         Self::Broadcast,
         Self::Reduce,
@@ -53,7 +53,7 @@ impl Operation {
         Self::Exscan,
     ];
 
-    /// Its name in files.
+    /// Returns the name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Broadcast => "broadcast",
@@ -70,28 +70,28 @@ impl Operation {
         }
     }
 
-    /// Whether one of the members is its root.
+    /// Returns whether the operation has a root.
     pub const fn has_root(self) -> bool {
         matches!(self, Self::Broadcast | Self::Reduce | Self::Gather | Self::Scatter)
     }
 
-    /// Whether it combines the buffers of members, as reductions and barriers do.
+    /// Returns whether the operation combines the buffers of members, as reductions and barriers do.
     pub const fn combines(self) -> bool {
         use Operation as O;
         matches!(self, O::Reduce | O::Allreduce | O::ReduceScatter | O::Barrier | O::Scan | O::Exscan)
     }
 
-    /// Whether what is combined is for one member, each part of it, while the others get nothing of it.
+    /// Returns whether each part of the combined result goes to a single member.
     pub const fn combines_for_one(self) -> bool {
         matches!(self, Self::Reduce | Self::ReduceScatter)
     }
 
-    /// Whether a member gives anything, given whether it is the root.
+    /// Returns whether a member contributes data. `is_root` tells whether the member is the root.
     pub const fn gives(self, is_root: bool) -> bool {
         is_root || !matches!(self, Self::Broadcast | Self::Scatter)
     }
 
-    /// Whether a member gets anything, given whether it is the root.
+    /// Returns whether a member receives data. `is_root` tells whether the member is the root.
     pub const fn gets(self, is_root: bool) -> bool {
         match self {
             Self::Broadcast | Self::Scatter => !is_root,
@@ -100,12 +100,12 @@ impl Operation {
         }
     }
 
-    /// Whether its size is that of a part, of which there is one for each member, and not that of the whole buffer.
+    /// Returns whether the size of a call is that of one part (one for each member), not of the whole buffer.
     pub const fn is_of_parts(self) -> bool {
         matches!(self, Self::Gather | Self::Scatter | Self::Allgather | Self::Alltoall)
     }
 
-    /// Bytes of the buffer of an operation of a size, in a group of so many members.
+    /// Returns the size of the buffer in bytes. `bytes` is the size of the call, in a group of `members` members.
     pub const fn buffer(self, bytes: u64, members: u32) -> u64 {
         match self {
             Self::Barrier => 0,
@@ -115,49 +115,49 @@ impl Operation {
     }
 }
 
-/// An algorithm of a collective operation.
+/// Algorithm of a collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
-    /// That which a table chooses by the operation, its size and the size of the group.
+    /// Chosen from a table by the operation, its size and the size of the group.
     Auto,
-    /// Every message from its source to its destination, all at once.
+    /// Sends every message directly from its source to its destination, all at once.
     Linear,
-    /// Along a binomial tree.
+    /// Uses a binomial tree.
     Binomial,
-    /// Along a tree whose members have up to `radix` - 1 children a level.
+    /// Uses a tree whose members have up to `radix` - 1 children a level.
     #[serde(rename = "k-nomial")]
     KNomial,
-    /// Parts along a binomial tree, then round a ring.
+    /// Scatters parts along a binomial tree, then collects them around a ring.
     ScatterAllgather,
-    /// Pairs at doubling distances exchange all that they have.
+    /// Pairs of members at doubling distances exchange all their data.
     RecursiveDoubling,
-    /// Pairs at halving distances exchange half of what they have.
+    /// Pairs of members at halving distances exchange half of their data.
     RecursiveHalving,
     /// Recursive halving, then doubling (allreduce) or a binomial tree (reduce).
     Rabenseifner,
-    /// Parts round a ring.
+    /// Passes parts around a ring.
     Ring,
-    /// In round i with the members i ahead and i back.
+    /// Exchanges data in round i with the members i ahead and i back.
     Pairwise,
-    /// Parts together, by the digits of how far they have to go.
+    /// Sends parts together, by the digits of the distance that they have to cover.
     Bruck,
-    /// In round i with the members at the i-th power of the radix.
+    /// Exchanges notifications in round i with the members at distances of multiples of the i-th power of the radix.
     Dissemination,
-    /// Within nodes, and between one rank of each node.
+    /// Operates within nodes, and between one rank of each node.
     Hierarchical,
-    /// From member to member; of a buffer in segments as a pipeline.
+    /// Passes data from member to member; segments of a buffer form a pipeline.
     Chain,
-    /// Along a binary tree, as a pipeline.
+    /// Uses a binary tree as a pipeline.
     Binary,
-    /// Parts along a binomial tree, then exchanged by pairs at doubling distances.
+    /// Scatters parts along a binomial tree, then collects them by recursive doubling.
     ScatterDoubling,
-    /// By the switches, which copy and combine packets; ranks of a node first combine within it.
+    /// Switches copy and combine packets. The ranks of a node first combine their data within the node.
     InSwitch,
 }
 
 impl Algorithm {
-    /// All of them.
+    /// All algorithms.
     pub const ALL: [Self; 17] = [
         Self::Auto,
         Self::Linear,
@@ -178,7 +178,7 @@ impl Algorithm {
         Self::InSwitch,
     ];
 
-    /// Its name in files.
+    /// Returns the name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -201,13 +201,13 @@ impl Algorithm {
         }
     }
 
-    /// Whether it has a radix that can be chosen.
+    /// Returns whether the algorithm has a radix that can be chosen.
     pub const fn has_radix(self) -> bool {
         matches!(self, Self::KNomial | Self::Bruck | Self::Dissemination)
     }
 }
 
-/// Whether an algorithm of an operation can divide its messages into segments.
+/// Returns whether an algorithm of an operation can divide its messages into segments.
 pub const fn is_segmented(operation: Operation, algorithm: Algorithm) -> bool {
     use {Algorithm as A, Operation as O};
     matches!(
@@ -217,7 +217,7 @@ pub const fn is_segmented(operation: Operation, algorithm: Algorithm) -> bool {
     )
 }
 
-/// The phases of an algorithm.
+/// Phases of an algorithm, in order.
 pub type Phases = &'static [&'static dyn Phase];
 
 const BROADCAST: &dyn Phase = &Tree { up: false, parts: false };
@@ -240,7 +240,7 @@ const BINARY_OUT: &dyn Phase = &pipeline(false, Shape::Binary);
 const TREE_IN: &dyn Phase = &pipeline(true, Shape::KNomial);
 const TREE_OUT: &dyn Phase = &pipeline(false, Shape::KNomial);
 
-/// What an algorithm of an operation is made of whose messages are segments; none if it has none.
+/// Returns the phases of the segmented version of an algorithm. `None` if the algorithm has no segmented version.
 pub(super) fn pipelines(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
     use {Algorithm as A, Operation as O};
     Some(match (operation, algorithm) {
@@ -258,8 +258,8 @@ pub(super) fn pipelines(operation: Operation, algorithm: Algorithm) -> Option<Ph
     })
 }
 
-/// What an algorithm of an operation is made of; none if it does not serve it, is made of other
-/// operations (hierarchical), is not made of messages (in-switch) or has not been chosen (auto).
+/// Returns the phases of an algorithm of an operation. `None` if the algorithm does not implement the operation, is
+/// made of other operations (hierarchical), uses no messages (in-switch) or has not been chosen (auto).
 pub fn phases(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
     use {Algorithm as A, Operation as O};
     Some(match (operation, algorithm) {
@@ -301,12 +301,13 @@ pub fn phases(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
     })
 }
 
-/// Whether a hierarchical algorithm serves an operation: where the order of members need not be that of nodes.
+/// Returns whether a hierarchical algorithm implements an operation. It does where the order of members need not be
+/// that of nodes.
 pub const fn is_hierarchical(operation: Operation) -> bool {
     !matches!(operation, Operation::Scan | Operation::Exscan)
 }
 
-/// The algorithms that serve an operation.
+/// Returns the algorithms that implement an operation.
 pub fn algorithms(operation: Operation) -> impl Iterator<Item = Algorithm> {
     Algorithm::ALL.into_iter().filter(move |&algorithm| match algorithm {
         Algorithm::Auto => true,
@@ -316,7 +317,7 @@ pub fn algorithms(operation: Operation) -> impl Iterator<Item = Algorithm> {
     })
 }
 
-/// Whether switches can carry an operation out.
+/// Returns whether switches can carry out an operation.
 pub(super) const fn is_in_switches(operation: Operation) -> bool {
     use Operation as O;
     matches!(operation, O::Broadcast | O::Reduce | O::Allreduce | O::Barrier | O::Allgather | O::ReduceScatter)

@@ -1,20 +1,21 @@
-//! K-nomial trees, of which binomial ones have radix 2. A member's number, counted from the root, is written in the number system of
-//! the radix; its parent has a zero in place of its last digit that is none.
+//! K-nomial trees; binomial trees have radix 2. The number of a member, relative to the root, is written in the number
+//! system of the radix. The number of its parent has a zero in place of the last digit that is not zero.
 
 use super::data::Data;
 use super::member::{Member, Move, Phase, Way};
 
-/// Along the tree: all of the buffer, or the parts of the members below.
+/// Transfer along the tree: the whole buffer, or the parts of the members below.
 #[derive(Debug)]
 pub(super) struct Tree {
-    /// Toward the root.
+    /// Whether data flow toward the root.
     pub up: bool,
-    /// The parts of the members.
+    /// Whether a message carries only the parts of the members below.
     pub parts: bool,
 }
 
-/// The place of a member in the tree: the weight of its last digit that is not zero, and its depth in digits; of the root, of the
-/// first power of the radix that is not smaller than the group.
+/// Returns the position of a member in the tree: the weight of the last digit of its number that is not zero, and the
+/// place of that digit, from 0. For the root: the first power of the radix that is not smaller than the group, and its
+/// exponent.
 pub(super) fn place(at: &Member) -> (u64, u32) {
     let (relative, radix) = (u64::from(at.relative()), u64::from(at.radix));
     let (mut weight, mut level) = (1, 0);
@@ -28,21 +29,24 @@ pub(super) fn place(at: &Member) -> (u64, u32) {
     (weight, level)
 }
 
-/// The children of a member at a level, the nearest first, counted from the root, and the weight of the digit that they differ in.
+/// Visits the children of a member at a level, the nearest first: their numbers relative to the root, and the weight of
+/// the digit in which they differ from the member.
 pub(super) fn each_child(at: &Member, level: u32, mut visit: impl FnMut(u64, u64)) {
     let weight = u64::from(at.radix).pow(level);
     let children = (1..u64::from(at.radix)).map(|digit| u64::from(at.relative()) + digit * weight);
     children.take_while(|&child| child < u64::from(at.size)).for_each(|child| visit(child, weight));
 }
 
-/// The parent of a member that is not the root, counted from the root, given the weight of its last digit that is not zero.
+/// Returns the parent of a member that is not the root, relative to the root. `weight` is the weight of the last digit
+/// of the member's number that is not zero.
 pub(super) fn parent(at: &Member, weight: u64) -> u32 {
     let relative = u64::from(at.relative());
     (relative - relative / weight % u64::from(at.radix) * weight) as u32
 }
 
 impl Tree {
-    /// What goes between the member that roots a subtree, counted from the root, and its parent.
+    /// Returns the data that travel between the root of a subtree, numbered relative to the root of the tree, and its
+    /// parent.
     fn data(&self, at: &Member, relative: u64, weight: u64) -> Data {
         match self.parts {
             true => {
@@ -53,7 +57,7 @@ impl Tree {
         }
     }
 
-    /// Messages with the children at a level, the nearest first.
+    /// Posts the messages with the children at a level, the nearest first.
     fn children(&self, at: &Member, level: u32, post: &mut dyn FnMut(Move)) {
         let way = match (self.up, self.parts) {
             (false, _) => Way::Send,
@@ -74,7 +78,7 @@ impl Phase for Tree {
     fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
         let (weight, levels) = place(at);
         let is_root = at.own == at.root;
-        // Upwards the nearest children come first and the parent last, downwards the other way round.
+        // Upward, the nearest children come first and the parent last; downward, the order is reversed.
         let level = if self.up { round } else { levels + u32::from(!is_root) - 1 - round };
         if level < levels {
             return self.children(at, level, post);
