@@ -56,7 +56,7 @@ pub struct CollectiveSpec {
     pub compute: Time,
     /// Start operations without blocking, calculate meanwhile, and then wait.
     pub overlap: bool,
-    /// Time of combining a byte with another.
+    /// Calculation time per byte that a rank combines with another.
     pub reduction_time: Time,
     /// Selection table: file of rules by which `auto` chooses algorithms, relative to the experiment file. Default: the
     /// built-in table.

@@ -356,13 +356,13 @@ pub trait RankProgram: Debug + Send {
     /// `starts` may hold operations of other ranks.
     ///
     /// # Errors
-    /// If the program cannot go on.
+    /// If the program cannot continue.
     fn begin(&mut self, now: u64, starts: &mut Vec<Op>) -> Result<Notify, ProgramError>;
     /// Handles the completion of an operation, or of all outstanding operations. Appends the operations that start then
     /// to `starts`, in their order.
     ///
     /// # Errors
-    /// If the program cannot go on.
+    /// If the program cannot continue.
     fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<Notify, ProgramError>;
     /// Returns the intervals measured since the last reset.
     fn intervals(&self) -> &[Interval] {

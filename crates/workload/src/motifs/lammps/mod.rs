@@ -6,9 +6,10 @@
 //! sequential exchanges, down and up in each dimension. Each exchange forwards atoms of the previous ones, so that
 //! corners need no messages. A step consists of:
 //!
+//! - If the deck checks whether to rebuild neighbour lists: a sum over all ranks.
 //! - Communication before the calculation. In most steps: positions of ghosts by the six exchanges. In steps that
 //!   rebuild neighbour lists: migration of atoms to their new owners (counts, then atoms), and new ghosts (counts, then
-//!   atoms). If the deck checks whether to rebuild, a sum over all ranks precedes it.
+//!   atoms).
 //! - The calculation.
 //! - Forces on ghosts sent back, by the exchanges in reverse order and direction.
 //! - In steps that output temperature and pressure: their sums over all ranks.

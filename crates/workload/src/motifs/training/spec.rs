@@ -20,7 +20,7 @@ pub struct TrainingSpec {
     /// Number of pipeline stages.
     #[schemars(range(min = 1))]
     pub pipeline: u32,
-    /// Ranks per data-parallel group. Default: all ranks / (`tensor` * `pipeline`).
+    /// Ranks per data-parallel group. Must equal the number of ranks / (`tensor` * `pipeline`), the default.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<u32>,
@@ -63,7 +63,7 @@ pub struct TrainingSpec {
     pub allreduce: Algorithm,
     /// Algorithm of the token exchange.
     pub alltoall: Algorithm,
-    /// Time of combining a byte with another.
+    /// Calculation time per byte that a rank combines with another.
     pub reduction_time: Time,
     /// Selection table: file of rules by which `auto` chooses algorithms, relative to the experiment file. Default: the
     /// built-in table.
