@@ -1,7 +1,8 @@
-//! Random multicasts: who sends, to how many, to whom.
+//! Random multicasts: senders, numbers of destinations and destinations.
 //!
-//! The number of destinations is drawn by a law, and the destinations uniformly among the other nodes, each at most once. The whole
-//! distribution of the number is a table, so that its mean is exactly what the file says, and analyses are exact.
+//! The number of destinations follows a distribution. The destinations are drawn uniformly among the other nodes,
+//! without replacement. The whole distribution of the number is tabulated, so that its mean is exactly the mean in the
+//! file and analyses are exact.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,83 +10,84 @@ use units::{Draw, NodeId, TaskId};
 
 use crate::{Pattern, Shares};
 
-/// How many destinations a multicast has.
+/// Number of destinations of a multicast.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FanoutSpec {
-    /// Destinations of a multicast on average.
+    /// Mean number of destinations of a multicast.
     #[schemars(range(min = 1.0))]
     pub mean: f64,
-    /// How they are distributed.
+    /// Distribution of the number of destinations.
     #[serde(default)]
     pub law: FanoutLaw,
 }
 
-/// The distribution of the number of destinations, of at most N nodes.
+/// Distribution of the number of destinations, among N candidate nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FanoutLaw {
-    /// Always the mean, which has to be a whole number.
+    /// Constant. Requires a whole number as the mean.
     #[default]
     Fixed,
-    /// All whole numbers from 1 to twice the mean less 1 alike.
+    /// Uniform over the whole numbers from 1 to 2 * mean - 1.
     Uniform,
-    /// Every node is a destination with the same probability, independently; what would have none is drawn again, and the probability
-    /// is such that the mean is kept.
+    /// Binomial: each node is a destination independently, with equal probability. Empty sets are drawn again. The
+    /// probability is chosen such that the mean is kept.
     Binomial,
-    /// Each number is less likely than the one before by the same factor, which is such that the mean is kept.
+    /// Geometric, truncated at N: each number is less likely than the previous one by a constant factor. The factor is
+    /// chosen such that the mean is kept.
     Geometric,
 }
 
-/// A number of destinations that a law cannot have on average.
+/// Mean number of destinations that a distribution cannot have.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FanoutError {
-    /// Less than one destination, or more than there are.
+    /// The mean is below 1 or above the number of candidate nodes.
     #[error(
         "a mean of {mean} is out of range: there are {nodes} nodes that a multicast may be for, and each has at least one"
     )]
     Range {
-        /// The mean.
+        /// Mean.
         mean: f64,
-        /// The most destinations.
+        /// Largest number of destinations.
         nodes: u32,
     },
-    /// Not a whole number.
+    /// The mean is not a whole number.
     #[error(
         "a mean of {0} is no whole number, which `law = \"fixed\"` needs; \"uniform\", \"binomial\" and \"geometric\" do not"
     )]
     Broken(f64),
-    /// Beyond what the law reaches.
+    /// The mean exceeds the range of the distribution.
     #[error("a mean of {mean} is too large for `law = \"{law}\"` with {nodes} nodes: at most {most} is possible")]
     Large {
-        /// The mean.
+        /// Mean.
         mean: f64,
-        /// The law as the file writes it.
+        /// Name of the distribution in the file.
         law: &'static str,
-        /// The most destinations.
+        /// Largest number of destinations.
         nodes: u32,
-        /// The largest mean that the law has.
+        /// Largest mean that the distribution can have.
         most: f64,
     },
-    /// A mean of which the law has no whole number of outcomes.
+    /// The mean is not that of a uniform distribution over whole numbers from 1: twice the mean is not a whole number.
     #[error("a mean of {0} is between two that `law = \"uniform\"` has: twice the mean has to be a whole number")]
     Half(f64),
 }
 
-/// The distribution of the number of destinations.
+/// Distribution of the number of destinations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fanout {
-    /// The probability of each number from 1 on.
+    /// Probability of each number, from 1 on.
     shares: Vec<f64>,
-    /// Their sums from the first on; the last is 1.
+    /// Cumulative probabilities, from 1 on. The last is 1.
     sums: Vec<f64>,
 }
 
 impl Fanout {
-    /// The distribution among so many nodes that a multicast may be for.
+    /// Tabulates the distribution. `nodes` is the number of candidate nodes.
     ///
     /// # Errors
-    /// If the law has no such mean.
+    /// If the distribution cannot have this mean.
     pub fn new(spec: FanoutSpec, nodes: u32) -> Result<Self, FanoutError> {
         let FanoutSpec { mean, law } = spec;
         if !(1.0..=f64::from(nodes)).contains(&mean) {
@@ -113,29 +115,29 @@ impl Fanout {
         Ok(Self { shares, sums })
     }
 
-    /// Each number of destinations that occurs, and its probability.
+    /// Iterates over the numbers of destinations that occur and their probabilities.
     pub fn distribution(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         (1..).zip(self.shares.iter().copied()).filter(|&(_, share)| share > 0.0)
     }
 
-    /// Destinations on average.
+    /// Returns the mean number of destinations.
     pub fn mean(&self) -> f64 {
         self.distribution().map(|(count, share)| f64::from(count) * share).sum()
     }
 
-    /// The most destinations.
+    /// Returns the largest number of destinations.
     pub fn most(&self) -> u32 {
         self.shares.len() as u32
     }
 
-    /// The probability that a set of destinations has any of some nodes, by their number from 0 on, where all sets of a size among so
-    /// many nodes are alike.
+    /// Returns the probability that a destination set hits at least one of k given nodes, for each k from 0 to `nodes`.
+    /// All sets of equal size among the `nodes` nodes are equally likely.
     pub fn hit(&self, nodes: u32) -> Vec<f64> {
         let miss = |some: u32| {
             let mut miss_all = 1.0;
             let mut sum = 0.0;
             for (count, share) in (1..=self.most()).zip(&self.shares) {
-                // One more is drawn from those that are left.
+                // Probability that one more draw, among the nodes left, misses as well.
                 let (left, wanted) =
                     (f64::from(nodes - count + 1), f64::from(nodes.saturating_sub(some)) - f64::from(count - 1));
                 miss_all *= (wanted / left).max(0.0);
@@ -156,7 +158,7 @@ impl Fanout {
     }
 }
 
-/// Always one number.
+/// Returns the probabilities of a constant.
 fn point(number: usize) -> Vec<f64> {
     let mut shares = vec![0.0; number];
     shares[number - 1] = 1.0;
@@ -175,7 +177,7 @@ fn uniform(mean: f64, nodes: u32) -> Result<Vec<f64>, FanoutError> {
     Ok(vec![1.0; most as usize])
 }
 
-/// The binomial distribution without 0 that has a mean.
+/// Returns the binomial distribution without 0 that has the given mean.
 fn binomial(mean: f64, nodes: u32) -> Vec<f64> {
     let count = nodes as usize;
     if mean == f64::from(nodes) {
@@ -198,7 +200,7 @@ fn binomial(mean: f64, nodes: u32) -> Vec<f64> {
     shares
 }
 
-/// The geometric distribution from 1 to the number of nodes that has a mean.
+/// Returns the geometric distribution on 1 to `nodes` that has the given mean.
 fn geometric(mean: f64, nodes: u32) -> Result<Vec<f64>, FanoutError> {
     let most = f64::from(nodes + 1) / 2.0;
     if mean > most {
@@ -216,7 +218,7 @@ fn geometric(mean: f64, nodes: u32) -> Result<Vec<f64>, FanoutError> {
     Ok(shares(bisect((0.0, 1.0), |q| mean_of(q) < mean)))
 }
 
-/// Where a condition that holds below and not above changes.
+/// Returns the boundary below which the condition holds and above which it does not.
 fn bisect((mut low, mut high): (f64, f64), holds: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..200 {
         let middle = 0.5 * (low + high);
@@ -225,68 +227,69 @@ fn bisect((mut low, mut high): (f64, f64), holds: impl Fn(f64) -> bool) -> f64 {
     0.5 * (low + high)
 }
 
-/// Random multicasts among some nodes.
+/// Random multicasts among a set of nodes.
 #[derive(Clone, Debug)]
 pub struct RandomSets {
-    /// The nodes that a multicast may be for, in ascending order.
+    /// Candidate destinations, in ascending order.
     nodes: Vec<u32>,
     fanout: Fanout,
     include_self: bool,
 }
 
 impl RandomSets {
-    /// Multicasts to some of the nodes, given in ascending order; with `include_self` the sender may be among them.
+    /// Creates multicasts among `nodes`, given in ascending order. With `include_self`, the sender may be a
+    /// destination.
     ///
     /// # Errors
-    /// If there is no such number of destinations.
+    /// If the distribution cannot have this mean.
     pub fn new(nodes: Vec<u32>, spec: FanoutSpec, include_self: bool) -> Result<Self, FanoutError> {
         let others = nodes.len() as u32 - u32::from(!include_self && !nodes.is_empty());
         Ok(Self { fanout: Fanout::new(spec, others)?, nodes, include_self })
     }
 
-    /// The distribution of the number of destinations.
+    /// Returns the distribution of the number of destinations.
     pub fn fanout(&self) -> &Fanout {
         &self.fanout
     }
 
-    /// The nodes that a multicast of a node may be for, in ascending order.
+    /// Iterates over the candidate destinations of `source`, in ascending order.
     pub fn candidates(&self, source: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         let own = self.place_of(source);
         let others = (0..self.nodes.len()).filter(move |&place| Some(place) != own);
         others.map(|place| NodeId(self.nodes[place]))
     }
 
-    /// The nodes that a multicast may be for, the sender's included.
+    /// Iterates over all candidate destinations, including the sender.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.nodes.iter().map(|&node| NodeId(node))
     }
 
-    /// Whether a multicast may be for its sender.
+    /// Whether a sender may be a destination of its own multicast.
     pub fn includes_self(&self) -> bool {
         self.include_self
     }
 
-    /// By number of candidates from 0 on, the probability that a multicast is for any of so many.
+    /// Returns the probability that a multicast hits at least one of k given candidates, for each k from 0.
     pub fn hit(&self) -> Vec<f64> {
         self.fanout.hit(self.nodes.len() as u32 - u32::from(!self.include_self))
     }
 
-    /// The place of a source that its multicasts are not for.
+    /// Returns the index of `source` among the nodes if its multicasts exclude it.
     fn place_of(&self, source: NodeId) -> Option<usize> {
         if self.include_self { None } else { self.nodes.binary_search(&source.0).ok() }
     }
 
-    /// Draws the destinations of the next multicast of a node, in ascending order, into an empty list.
+    /// Draws the destinations of the next multicast of `source`, in ascending order, into the empty list `into`.
     pub fn draw(&self, source: NodeId, draw: &mut dyn Draw, into: &mut Vec<NodeId>) {
         let own = self.place_of(source);
         let places = self.nodes.len() as u32 - u32::from(own.is_some());
         let count = self.fanout.draw(draw).min(places);
-        // Floyd's method: every subset of the size is alike, and so many numbers are drawn.
+        // Floyd's method: every subset of the size is equally likely, with one draw per element.
         for last in places - count..places {
             let place = NodeId(draw.below(last + 1));
             let (place, at) = match into.binary_search(&place) {
                 Err(at) => (place, at),
-                // What is drawn later is larger than all that is there.
+                // A new largest element: all elements in the list are smaller.
                 Ok(_) => (NodeId(last), into.len()),
             };
             into.insert(at, place);
@@ -296,15 +299,15 @@ impl RandomSets {
     }
 }
 
-/// Sets that are drawn once: what a sender sends always goes to the same nodes.
+/// Destination sets that are drawn once: every multicast of a sender goes to one fixed set.
 #[derive(Clone, Debug)]
 pub struct FixedSets {
-    /// The nodes that send, in ascending order, each with the nodes that it sends to, in ascending order.
+    /// Senders with their destination sets, both in ascending order.
     sets: Vec<(NodeId, Vec<NodeId>)>,
 }
 
 impl FixedSets {
-    /// Draws the set of each sender, given in ascending order, by what draws for it.
+    /// Draws the set of each sender, from the stream that `draws` returns for it. `senders` are in ascending order.
     pub fn drawn<D: Draw>(
         sets: &RandomSets,
         senders: impl Iterator<Item = NodeId>,
@@ -318,24 +321,24 @@ impl FixedSets {
         Self { sets: senders.map(draw).collect() }
     }
 
-    /// The number of a sender's set, and the nodes in it; none of a node that does not send.
+    /// Returns the number and the nodes of a sender's set. `None` if the node does not send.
     pub fn of(&self, sender: NodeId) -> Option<(u32, &[NodeId])> {
         let place = self.sets.binary_search_by_key(&sender, |&(sender, _)| sender).ok()?;
         Some((place as u32, &self.sets[place].1))
     }
 
-    /// Nodes that a set has, on average.
+    /// Returns the mean size of the sets.
     pub fn mean(&self) -> f64 {
         let all: usize = self.sets.iter().map(|(_, set)| set.len()).sum();
         all as f64 / self.sets.len().max(1) as f64
     }
 
-    /// The senders, in ascending order.
+    /// Iterates over the senders, in ascending order.
     pub fn senders(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.sets.iter().map(|own| own.0)
     }
 
-    /// The groups of the senders and those that they send to, each in ascending order.
+    /// Returns, for each sender, the group of the sender and its destinations, in ascending order.
     pub fn groups(&self) -> Vec<Vec<NodeId>> {
         let group = |(sender, set): &(NodeId, Vec<NodeId>)| {
             let mut members = set.clone();
@@ -350,7 +353,7 @@ impl FixedSets {
     }
 }
 
-/// Who sends multicasts, and whom each of their destinations may be: all alike.
+/// Traffic matrix of uniform multicasts: evenly spread senders, each destination equally likely.
 #[derive(Clone, Debug)]
 pub struct Destinations {
     tasks: u32,
@@ -359,7 +362,7 @@ pub struct Destinations {
 }
 
 impl Destinations {
-    /// So many senders, spread evenly over so many tasks.
+    /// Creates `senders` senders, spread evenly over `tasks` tasks.
     pub fn new(tasks: u32, senders: u32, include_self: bool) -> Self {
         Self { tasks, senders, include_self }
     }
@@ -397,7 +400,7 @@ mod tests {
 
     use super::*;
 
-    /// Numbers of a simple generator.
+    /// Simple random number generator.
     struct Weyl(u64);
 
     impl Draw for Weyl {
@@ -411,7 +414,7 @@ mod tests {
 
     #[test]
     fn every_law_keeps_its_mean() {
-        // Would catch a mean that truncation or the missing zero shifts, and a distribution that does not sum to 1.
+        // Would catch a mean that truncation or the missing zero shifts, and a distribution whose sum is not 1.
         for (law, mean, nodes) in [
             (FanoutLaw::Fixed, 4.0, 8),
             (FanoutLaw::Uniform, 4.0, 7),
@@ -437,7 +440,8 @@ mod tests {
 
     #[test]
     fn senders_are_as_many_as_asked_and_evenly_spread() {
-        // Would catch one too many or too few where the numbers do not divide, and a first task that does not send.
+        // Would catch one sender too many or too few where the numbers do not divide, and a first task that does not
+        // send.
         for (tasks, senders) in [(256, 16), (10, 3), (7, 7), (5, 1), (1000, 63)] {
             let pattern = Destinations::new(tasks, senders, false);
             let sending: Vec<u32> = (0..tasks).filter(|&task| pattern.sends(TaskId(task))).collect();
@@ -448,7 +452,8 @@ mod tests {
 
     #[test]
     fn the_probability_to_be_for_any_of_some_nodes_is_that_of_all_subsets() {
-        // Would catch sampling with replacement. Of 5 nodes, sets of 1, 2 or 3, each size alike, enumerated.
+        // Would catch sampling with replacement. The sets of 1, 2 or 3 of 5 nodes, each size equally likely, are
+        // enumerated.
         let fanout = Fanout::new(FanoutSpec { mean: 2.0, law: FanoutLaw::Uniform }, 5).unwrap();
         let hit = fanout.hit(5);
         for some in 0..=5_u32 {
@@ -466,7 +471,7 @@ mod tests {
 
     #[test]
     fn means_that_a_law_cannot_have_are_refused() {
-        // Would catch a law that quietly has another mean than the file says.
+        // Would catch a distribution whose mean silently differs from the mean in the file.
         let of = |mean, law, nodes| Fanout::new(FanoutSpec { mean, law }, nodes).map(|fanout| fanout.mean());
         assert_eq!(of(9.0, FanoutLaw::Fixed, 8), Err(FanoutError::Range { mean: 9.0, nodes: 8 }));
         assert_eq!(of(0.5, FanoutLaw::Binomial, 8), Err(FanoutError::Range { mean: 0.5, nodes: 8 }));
@@ -479,8 +484,9 @@ mod tests {
 
     #[test]
     fn every_subset_is_drawn_alike_and_without_the_sender() {
-        // Would catch Floyd's method done wrong (subsets with the last places too rare), a sender among its destinations, and
-        // destinations out of order or twice. 10 subsets of 2 of 5 nodes, 20,000 draws: 2000 each, with a deviation of 42.
+        // Would catch an incorrect Floyd's method (subsets with the last elements too rare), a sender among its
+        // destinations, and unsorted or repeated destinations. 10 subsets of 2 of 5 nodes, 20,000 draws: 2000 each,
+        // with a standard deviation of 42.
         let nodes = vec![2, 3, 5, 7, 11, 13];
         let sets = RandomSets::new(nodes, FanoutSpec { mean: 2.0, law: FanoutLaw::Fixed }, false).unwrap();
         let (mut draw, mut counts) = (Weyl(7), BTreeMap::new());

@@ -1,59 +1,60 @@
-//! The interface of traffic patterns.
+//! Interface of traffic patterns.
 
 use std::fmt::Debug;
 use std::ops::Range;
 
 use units::{Draw, NodeId, TaskId};
 
-/// Which task sends to which. A placement decides where tasks run; `PlacedPattern` is the same over nodes. Pure: a
-/// random permutation is drawn when the pattern is built.
+/// Traffic pattern over tasks. A placement decides where tasks run; `PlacedPattern` is a pattern over nodes. Patterns
+/// are pure: a random permutation is drawn when the pattern is built.
 pub trait Pattern: Debug + Send + Sync {
-    /// The pattern's name as the experiment file writes it.
+    /// Returns the pattern's name in the experiment file.
     fn kind(&self) -> &'static str;
     /// Whether a task sends at all (a fixed point of a permutation does not).
     fn sends(&self, src: TaskId) -> bool;
-    /// The destination of the source's next message, drawn from the source's stream. Called only for tasks that send.
+    /// Draws the destination of the source's next message, from the source's stream. Called only for tasks that send.
     fn destination(&self, src: TaskId, draw: &mut dyn Draw) -> TaskId;
-    /// The exact probabilities of `destination`. They sum to 1, or there are none if the task does not send.
+    /// Returns the exact probabilities of `destination`. They sum to 1, or are empty if the task does not send.
     fn shares(&self, src: TaskId) -> Shares;
-    /// Each task to which `src` sends, in ascending order, and its probability.
+    /// Returns each task to which `src` sends and its probability, in ascending order of tasks.
     fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)> {
         self.shares(src).list()
     }
-    /// What the reader of its file has left out, one sentence each.
+    /// Returns the omissions of the reader of the pattern's file, one sentence each.
     fn notes(&self) -> &[String] {
         &[]
     }
-    /// A task's share of the offered load, 1 for most patterns; a matrix may give others (at most 1).
+    /// Returns a task's load relative to the offered load. 1 for most patterns; a matrix may have other values, at
+    /// most 1.
     fn weight(&self, src: TaskId) -> f64 {
         if self.sends(src) { 1.0 } else { 0.0 }
     }
 }
 
-/// Probabilities of a source's destinations. Patterns that send to very many tasks send to most of them alike: what is even is a range,
-/// so that analyses of many tasks need not list pairs.
+/// Probabilities of a source's destinations. Patterns with very many destinations send to most of them equally often.
+/// This even part is a range, so that analyses of many tasks need not list pairs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shares {
-    /// Tasks that are equally likely, and the probability of each.
+    /// Range of equally likely tasks, and the probability of each.
     pub even: Option<(Range<u32>, f64)>,
-    /// Task of the range that receives none of the even part: the source, where it does not send to itself.
+    /// Task of the range that receives none of the even part: the source, if it does not send to itself.
     pub except: Option<TaskId>,
     /// Further probabilities of single tasks, in ascending order, each task once. They add to the even part.
     pub single: Vec<(TaskId, f64)>,
 }
 
 impl Shares {
-    /// Shares of single tasks in ascending order.
+    /// Creates shares of single tasks, in ascending order.
     pub fn of_single(single: Vec<(TaskId, f64)>) -> Self {
         Self { single, ..Self::default() }
     }
 
-    /// Shares that are equal for every task of a range but `except`.
+    /// Creates equal shares for every task of a range except `except`.
     pub fn of_even(tasks: Range<u32>, each: f64, except: Option<TaskId>) -> Self {
         Self { even: Some((tasks, each)), except, single: Vec::new() }
     }
 
-    /// Each task and its probability, in ascending order.
+    /// Returns each task and its probability, in ascending order.
     pub fn list(self) -> Vec<(TaskId, f64)> {
         let Some((tasks, each)) = self.even else { return self.single };
         let except = self.except;
@@ -69,17 +70,17 @@ impl Shares {
     }
 }
 
-/// A distribution over nodes.
+/// Distribution over nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spread {
-    /// The probability of each.
+    /// Probability of every node.
     pub everyone: f64,
-    /// Additions to it, which may be negative; several of one are added up.
+    /// Additions to the probability of single nodes. May be negative. Several additions to a node are summed.
     pub besides: Vec<(NodeId, f64)>,
 }
 
 impl Spread {
-    /// Adds the shares of a task, times a weight. There are `tasks` of the pattern, `each` on every node.
+    /// Adds the shares of a task, times `weight`. The pattern has `tasks` tasks, `each` of them on every node.
     pub(crate) fn add(
         &mut self,
         shares: Shares,
@@ -98,18 +99,18 @@ impl Spread {
     }
 }
 
-/// Why a pattern cannot be built. `key` is the key under `[workload.pattern]` that is at fault.
+/// Reason why a pattern cannot be built. `key` is the key at fault under `[workload.pattern]`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PatternError {
-    /// The key under `[workload.pattern]`.
+    /// Key under `[workload.pattern]`.
     pub key: &'static str,
-    /// What is wrong and what is allowed, as one sentence.
+    /// Description of the error and of the allowed values, as one sentence.
     pub message: String,
 }
 
 impl PatternError {
-    /// An error at a key.
+    /// Creates an error at a key.
     pub fn new(key: &'static str, message: impl Into<String>) -> Self {
         Self { key, message: message.into() }
     }

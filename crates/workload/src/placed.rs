@@ -1,4 +1,4 @@
-//! Patterns over nodes: a pattern over tasks, and where the tasks run.
+//! Patterns over nodes: a pattern over tasks, together with their placement.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,12 +8,12 @@ use units::{Draw, NodeId, TaskId};
 
 use crate::{Pattern, Placement, Shares, Spread};
 
-/// Which node sends to which. A message's task is drawn from the node's, each for the share of its messages that leave
-/// the node.
+/// Traffic pattern over nodes. The sending task of a message is drawn among the node's tasks, in proportion to their
+/// messages that leave the node.
 #[derive(Debug)]
 pub struct PlacedPattern {
     pattern: Arc<dyn Pattern>,
-    /// The tasks of the nodes; none if task i is on node i, for all nodes.
+    /// Tasks of the nodes. `None` if task i is on node i, for all nodes.
     tasks: Option<PlacedTasks>,
     nodes: u32,
     notes: Vec<String>,
@@ -22,23 +22,24 @@ pub struct PlacedPattern {
 #[derive(Debug)]
 struct PlacedTasks {
     placement: Arc<Placement>,
-    /// By place in the placement's list of tasks by node, the weight of the messages that leave the node: of the task there and those before
-    /// it on its node.
+    /// Cumulative weight of the messages that leave a node, over its tasks. Indexed like the placement's list of tasks
+    /// by node.
     leaving: Vec<f64>,
-    /// No node has more than one task.
+    /// Whether no node has more than one task.
     alone: bool,
-    /// The tasks of each node, if all have as many.
+    /// Number of tasks per node, if equal for all nodes.
     even: Option<u32>,
-    /// The factor by which the tasks' weights are multiplied.
+    /// Factor on the weights of tasks.
     scale: f64,
 }
 
-/// Draws of a destination after which it is drawn from those on other nodes alone: nearly all that the task sends stays on its node.
+/// Draws of a destination before it is drawn among other nodes only: nearly all messages of the task then stay on its
+/// node.
 const DRAWS: u32 = 1 << 10;
 
 impl PlacedPattern {
-    /// The pattern of the nodes of a placement. With `full`, weights are scaled so that the node that sends most has
-    /// weight 1, whatever its tasks send one another.
+    /// Creates the pattern of the nodes of a placement. With `full`, weights are scaled such that the largest sender
+    /// among the nodes has weight 1, even if its tasks exchange messages with one another.
     pub fn new(pattern: Arc<dyn Pattern>, placement: &Arc<Placement>, full: bool) -> Self {
         let (notes, nodes) = (pattern.notes().to_vec(), placement.nodes());
         if placement.is_identity() {
@@ -53,19 +54,19 @@ impl PlacedPattern {
         Self { pattern, tasks: Some(tasks), nodes, notes }
     }
 
-    /// Adds notes of the readers of programs whose messages the pattern is made of.
+    /// Adds notes of the readers of programs that the pattern is derived from.
     #[must_use]
     pub fn with_notes(mut self, notes: &[String]) -> Self {
         self.notes.extend_from_slice(notes);
         self
     }
 
-    /// The pattern's name as the experiment file writes it.
+    /// Returns the pattern's name in the experiment file.
     pub fn kind(&self) -> &'static str {
         self.pattern.kind()
     }
 
-    /// What the readers of files have left out or assumed, one sentence each.
+    /// Returns the omissions and assumptions of the readers of files, one sentence each.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -78,7 +79,7 @@ impl PlacedPattern {
         }
     }
 
-    /// The destination of the source's next message, drawn from the source's stream. Called only for nodes that send.
+    /// Draws the destination of the source's next message, from the source's stream. Called only for nodes that send.
     #[inline(always)]
     pub fn destination(&self, src: NodeId, draw: &mut dyn Draw) -> NodeId {
         match &self.tasks {
@@ -87,7 +88,7 @@ impl PlacedPattern {
         }
     }
 
-    /// The same where tasks are placed on nodes.
+    /// Draws a destination where tasks are placed on nodes.
     #[inline(never)]
     fn destination_of_task(&self, tasks: &PlacedTasks, src: NodeId, draw: &mut dyn Draw) -> NodeId {
         let task = tasks.draw(src, draw);
@@ -100,8 +101,8 @@ impl PlacedPattern {
         tasks.draw_elsewhere(self.pattern.distribution(task), src, draw)
     }
 
-    /// The exact distribution of `destination`: each node and its probability. They sum to 1, or there are none if the
-    /// node does not send.
+    /// Returns the exact distribution of `destination`: each node and its probability. The probabilities sum to 1, or
+    /// are empty if the node does not send.
     pub fn distribution(&self, src: NodeId) -> Vec<(NodeId, f64)> {
         match &self.tasks {
             None => {
@@ -111,8 +112,8 @@ impl PlacedPattern {
         }
     }
 
-    /// The same distribution as a part that every node gets, the source too, and what some get besides.
-    /// It is short where most nodes get the same.
+    /// Returns the exact distribution of `destination` as a probability of every node, including the source, plus
+    /// additions for single nodes. It is short if most nodes are equally likely.
     pub fn spread(&self, src: NodeId) -> Spread {
         match &self.tasks {
             None => {
@@ -125,7 +126,7 @@ impl PlacedPattern {
         }
     }
 
-    /// A node's share of the offered load, at most 1.
+    /// Returns a node's load relative to the offered load, at most 1.
     pub fn weight(&self, src: NodeId) -> f64 {
         match &self.tasks {
             None => self.pattern.weight(TaskId(src.0)),
@@ -151,8 +152,8 @@ impl PlacedTasks {
         tasks
     }
 
-    /// The weight of a task's messages that leave its node. A message of a task to itself, where the pattern has such, enters the network
-    /// if the task is the only one of its node.
+    /// Returns the weight of a task's messages that leave its node. A message of a task to itself, if the pattern has
+    /// any, enters the network if the task is the only one on its node.
     fn leaving_of(&self, pattern: &dyn Pattern, task: TaskId, node: NodeId) -> f64 {
         let weight = pattern.weight(task);
         if self.alone || weight == 0.0 {
@@ -162,7 +163,7 @@ impl PlacedTasks {
         if leaving < 1e-12 { 0.0 } else { leaving }
     }
 
-    /// The part of a task's messages that go to the tasks of a node.
+    /// Returns the fraction of a task's messages that go to the tasks of a node.
     fn within(&self, shares: &Shares, node: NodeId) -> f64 {
         let even = shares.even.as_ref().map_or(0.0, |(range, each)| {
             let except = shares.except.filter(|&task| range.contains(&task.0) && self.placement.node(task) == node);
@@ -172,7 +173,7 @@ impl PlacedTasks {
         even + single.map(|(_, share)| share).sum::<f64>()
     }
 
-    /// The number of a node's tasks in a range.
+    /// Returns the number of a node's tasks in a range.
     fn count_within(&self, node: NodeId, range: &Range<u32>) -> usize {
         let tasks = self.placement.tasks(node);
         tasks.partition_point(|task| task.0 < range.end) - tasks.partition_point(|task| task.0 < range.start)
@@ -187,7 +188,7 @@ impl PlacedTasks {
         if tasks == 0 { 0.0 } else { self.total(src) / tasks as f64 }
     }
 
-    /// Draws the task of a node's next message.
+    /// Draws the sending task of a node's next message.
     fn draw(&self, src: NodeId, draw: &mut dyn Draw) -> TaskId {
         let tasks = self.placement.tasks(src);
         if let [only] = tasks {
@@ -195,12 +196,12 @@ impl PlacedTasks {
         }
         let up_to = &self.leaving[self.placement.places(src)];
         let drawn = draw.unit() * self.total(src);
-        // Rounding may draw the total: then the last task that sends.
+        // Rounding may draw the total itself, which selects the last task that sends.
         let last = up_to.partition_point(|&up_to| up_to < self.total(src));
         tasks[up_to.partition_point(|&up_to| up_to <= drawn).min(last)]
     }
 
-    /// Draws a destination on another node from the shares of a task; `src` if there is none.
+    /// Draws a destination on another node from the shares of a task. Returns `src` if there is none.
     fn draw_elsewhere(&self, shares: Vec<(TaskId, f64)>, src: NodeId, draw: &mut dyn Draw) -> NodeId {
         let nodes = shares.into_iter().map(|(task, share)| (self.placement.node(task), share));
         let elsewhere: Vec<_> = nodes.filter(|&(node, share)| node != src && share > 0.0).collect();
@@ -212,7 +213,8 @@ impl PlacedTasks {
         found.or(elsewhere.last()).map_or(src, |&(node, _)| node)
     }
 
-    /// The distribution as a part that every node gets, where all have as many tasks, and what some get besides.
+    /// Returns the distribution as a probability of every node, if all have equally many tasks, plus additions for
+    /// single nodes.
     fn spread(&self, pattern: &dyn Pattern, src: NodeId) -> Spread {
         let Some(each) = self.even else {
             return Spread { everyone: 0.0, besides: self.distribution(pattern, src) };
@@ -226,7 +228,7 @@ impl PlacedTasks {
             }
         }
         if !self.alone {
-            // What stays on the node does not enter the network.
+            // Messages within the node do not enter the network.
             all.besides.retain(|&(node, _)| node != src);
             all.besides.push((src, -all.everyone));
         }
@@ -249,7 +251,7 @@ impl PlacedTasks {
             let there = of_task.single.into_iter().map(|(dst, share)| (self.placement.node(dst), share * weight));
             shares.extend(there.filter(|&(node, _)| self.alone || node != src));
             if let Some((range, each)) = of_task.even {
-                // What is left out of a range is on this node, where it counts only for a lone task.
+                // The excluded task of a range is on this node. It matters only if it is the node's only task.
                 let own = of_task.except.filter(|task| self.alone && range.contains(&task.0));
                 shares.extend(own.map(|task| (self.placement.node(task), -each * weight)));
                 *even.entry((range.start, range.end)).or_default() += each * weight;

@@ -1,4 +1,4 @@
-//! Which task runs on which node.
+//! Placement of tasks on nodes.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -11,41 +11,41 @@ use units::{Draw, NodeId, TaskId, input};
 use crate::PatternError;
 use crate::stream::Stream;
 
-/// Which task runs on which node.
+/// Placement of tasks on nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "strategy", rename_all = "kebab-case")]
 pub enum PlacementSpec {
-    /// Tasks in the order of the nodes' numbers.
+    /// Tasks in the order of node numbers: node 0 has the first tasks.
     Contiguous(TasksPerNode),
-    /// Task i on node i, and again from the first node when each has one more: on a torus the order XYZT.
+    /// Task i on node i modulo the number of nodes. On a torus this is the order XYZT.
     RoundRobin(TasksPerNode),
-    /// Contiguous within each group, the groups in an order drawn from the experiment's seed (Prisacari et al., section
-    /// IV: the randomized placement).
+    /// Contiguous within each group, with the groups in a random order drawn from the experiment's seed (Prisacari et
+    /// al., section IV: the randomized placement).
     RandomGroups(TasksPerNode),
-    /// Every task anywhere, drawn from the experiment's seed.
+    /// Tasks on random nodes, drawn from the experiment's seed.
     Random(TasksPerNode),
-    /// From a file, such as `cutthrough map` writes.
+    /// Placement from a file, such as `cutthrough map` writes.
     File(PlacementFile),
 }
 
-/// Where a placement is written.
+/// File of a placement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlacementFile {
-    /// The file, relative to the experiment file: line i, from 0, is the number of the node of task i.
+    /// Path of the file, relative to the experiment file. Line i, from 0, is the number of the node of task i.
     pub path: PathBuf,
-    /// Nodes of the job, those without a task included, over which the load of a balanced application would be even (`imbalance`).
-    /// Without it, the nodes that the file names.
+    /// Nodes of the job, including nodes without a task. A balanced application would spread its load evenly over them
+    /// (`imbalance`). Default: the nodes named in the file.
     #[schemars(range(min = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocated_nodes: Option<u32>,
 }
 
 impl PlacementFile {
-    /// Reads the placement on a number of nodes.
+    /// Reads the placement on `nodes` nodes.
     ///
     /// # Errors
-    /// If the file cannot be read, is empty, or a line is no node; the message names file and line.
+    /// If the file cannot be read, is empty, or has a line that is not a node. The message names file and line.
     fn read(&self, nodes: u32, base: &Path) -> Result<Placement, PatternError> {
         let name = self.path.display();
         let wrong = |message: String| PatternError::new("path", message);
@@ -69,7 +69,7 @@ impl PlacementFile {
         Ok(placement)
     }
 
-    /// Refuses a number of allocated nodes that cannot hold the tasks, or that the machine does not have.
+    /// Refuses a number of allocated nodes that is smaller than the number of used nodes or larger than the machine.
     fn check_allocated(&self, placement: &Placement) -> Result<(), PatternError> {
         let (used, nodes) = (placement.used().count() as u64, placement.nodes());
         match self.allocated_nodes {
@@ -84,11 +84,11 @@ impl PlacementFile {
     }
 }
 
-/// The key that all placements have.
+/// Key of all placements except files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TasksPerNode {
-    /// Processes on each node. They share its offered load; messages between them do not enter the network.
+    /// Processes on each node. They share its offered load. Messages between them do not enter the network.
     #[schemars(range(min = 1, max = 65536))]
     pub processes_per_node: u32,
 }
@@ -106,7 +106,7 @@ impl Default for PlacementSpec {
 }
 
 impl PlacementSpec {
-    /// Tasks on each node; none for a file.
+    /// Returns the number of tasks on each node. `None` for a file.
     pub fn tasks_per_node(&self) -> Option<u32> {
         match self {
             Self::Contiguous(own) | Self::RoundRobin(own) | Self::RandomGroups(own) | Self::Random(own) => {
@@ -119,7 +119,8 @@ impl PlacementSpec {
     /// Places the tasks. Paths are relative to `base`.
     ///
     /// # Errors
-    /// If groups are asked for on a machine that has none, or a file is wrong. The error's key is under `[placement]`.
+    /// If the strategy needs groups and the machine has none, or if a file is wrong. The error's key is under
+    /// `[placement]`.
     pub fn place(&self, topology: &dyn Topology, seed: u64, base: &Path) -> Result<Placement, PatternError> {
         let (nodes, per_node) = (topology.nodes(), self.tasks_per_node().unwrap_or(1));
         let contiguous = (0..nodes).flat_map(|node| std::iter::repeat_n(node, per_node as usize));
@@ -144,10 +145,11 @@ impl PlacementSpec {
 }
 
 impl PlacementSpec {
-    /// Places tasks on some nodes of a machine only, in their order. Paths are relative to `base`.
+    /// Places tasks only on the given nodes of a machine, in their order. Paths are relative to `base`.
     ///
     /// # Errors
-    /// If groups are asked for, or a file is wrong or names another node. The error's key is under `[placement]`.
+    /// If the strategy needs groups, or if a file is wrong or names another node. The error's key is under
+    /// `[placement]`.
     pub fn place_on(
         &self,
         nodes: &[u32],
@@ -180,7 +182,7 @@ impl PlacementSpec {
     }
 }
 
-/// A random order (Fisher and Yates).
+/// Returns the items in a random order (Fisher-Yates).
 fn shuffled(mut items: Vec<u32>, draw: &mut dyn Draw) -> Vec<u32> {
     for last in (1..items.len()).rev() {
         items.swap(last, draw.below(last as u32 + 1) as usize);
@@ -188,19 +190,19 @@ fn shuffled(mut items: Vec<u32>, draw: &mut dyn Draw) -> Vec<u32> {
     items
 }
 
-/// Where every task is.
+/// Node of every task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// The node of each task.
+    /// Node of each task.
     node_of: Vec<u32>,
-    /// By node, where its tasks begin in `tasks`; one entry more.
+    /// Start of each node's range in `tasks`, and the length of `tasks`.
     first: Vec<u32>,
-    /// The tasks of each node, in ascending order.
+    /// Tasks of each node, in ascending order.
     tasks: Vec<TaskId>,
 }
 
 impl Placement {
-    /// The placement that puts each task on a node, below `nodes`.
+    /// Creates a placement from the node of each task. Nodes are below `nodes`.
     pub fn new(node_of: Vec<u32>, nodes: u32) -> Self {
         let mut first = vec![0; nodes as usize + 1];
         for &node in &node_of {
@@ -218,44 +220,44 @@ impl Placement {
         Self { node_of, first, tasks }
     }
 
-    /// The number of tasks.
+    /// Returns the number of tasks.
     pub fn len(&self) -> u32 {
         self.node_of.len() as u32
     }
 
-    /// The number of nodes.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> u32 {
         self.first.len() as u32 - 1
     }
 
-    /// Whether there are none.
+    /// Whether there are no tasks.
     pub fn is_empty(&self) -> bool {
         self.node_of.is_empty()
     }
 
-    /// The node of a task.
+    /// Returns the node of a task.
     #[inline]
     pub fn node(&self, task: TaskId) -> NodeId {
         NodeId(self.node_of[task.index()])
     }
 
-    /// The tasks of a node, in ascending order.
+    /// Returns the tasks of a node, in ascending order.
     #[inline]
     pub fn tasks(&self, node: NodeId) -> &[TaskId] {
         &self.tasks[self.places(node)]
     }
 
-    /// Where the tasks of a node stand in the list of all tasks by node.
+    /// Returns the range of a node's tasks in the list of all tasks by node.
     pub(crate) fn places(&self, node: NodeId) -> Range<usize> {
         self.first[node.index()] as usize..self.first[node.index() + 1] as usize
     }
 
-    /// The nodes that have a task, in ascending order.
+    /// Iterates over the nodes that have a task, in ascending order.
     pub fn used(&self) -> impl Iterator<Item = NodeId> + '_ {
         (0..self.nodes()).map(NodeId).filter(|&node| !self.tasks(node).is_empty())
     }
 
-    /// Whether task i is on node i, of all nodes.
+    /// Whether task i is on node i, for all nodes.
     pub(crate) fn is_identity(&self) -> bool {
         self.len() == self.nodes() && self.node_of.iter().copied().eq(0..self.len())
     }

@@ -1,14 +1,15 @@
-//! Tables as text, in the one dialect of traffic matrices and task graphs: numbers between commas, semicolons or blanks, `#`
-//! starts a comment, and a first line of names is no row.
+//! Tables as text, in the common dialect of traffic matrices and task graphs: numbers separated by commas, semicolons
+//! or blanks. `#` begins a comment. A first line of names is a heading.
 //!
-//! A heading is obeyed, in any order of its columns; columns of other names are left out, with a note. Words may stand in quotes.
+//! The columns of a heading may stand in any order. Columns with unknown names are ignored, with a note. Words may be
+//! quoted.
 //!
-//! A table is a list of pairs (`from,to,amount[,messages]`, with lines `task,number[,load]` between them) or a matrix of one row a
-//! sender and one column a receiver; `form` distinguishes them. Nothing is allocated for a line.
+//! A table is a list of pairs (`from,to,amount[,messages]`, possibly with lines `task,number[,load]`) or a matrix with
+//! a row per sender and a column per receiver; `form` distinguishes them. Nothing is allocated per line.
 
 use units::Notes;
 
-/// The names of the columns of a list, in the order of `Columns`.
+/// Names of the columns of a list, in the order of `Columns`.
 const NAMES: [&[&str]; 4] = [
     &["from", "src", "source", "sender", "origin", "from_rank", "src_rank"],
     &["to", "dst", "dest", "destination", "target", "receiver", "to_rank", "dst_rank"],
@@ -16,40 +17,40 @@ const NAMES: [&[&str]; 4] = [
     &["messages", "count", "msgs", "n", "number", "calls"],
 ];
 
-/// The word that a line about one task begins with,
+/// First word of a line about a single task.
 pub(crate) const TASK: &[u8] = b"task";
-/// and those of lines about groups of tasks.
+/// First words of lines about groups of tasks.
 pub(crate) const MULTICAST: &[u8] = b"multicast";
 pub(crate) const REDUCTION: &[u8] = b"reduction";
 
-/// The lines of a text, numbered from 1, without their ends.
+/// Iterates over the lines of a text, numbered from 1, without line endings.
 pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
-    // A mark of the order of bytes, which some editors write, is no text.
+    // Byte order mark, which some editors write.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    // What is behind the last line's end is no line.
+    // The last line ending does not begin another line.
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     (1..).zip(bytes.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)))
 }
 
-/// The lines of a table that hold anything, numbered from 1, without comments; the first may hold names.
+/// Iterates over the non-empty lines of a table, numbered from 1, without comments. The first may be a heading.
 fn filled(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     lines(bytes).map(|(number, line)| (number, bare(line))).filter(|(_, line)| !line.is_empty())
 }
 
-/// A line without its comment and without blanks around it.
+/// Returns a line without its comment and surrounding blanks.
 fn bare(line: &[u8]) -> &[u8] {
     line.split(|&byte| byte == b'#').next().unwrap_or(&[]).trim_ascii()
 }
 
-/// The rows of a table, numbered by their lines from 1: without comments, blank lines, and the line of names.
+/// Iterates over the rows of a table, with their line numbers from 1. Skips comments, blank lines and the heading.
 pub(crate) fn rows(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     let mut all = filled(bytes).peekable();
     all.next_if(|(_, line)| is_header(line));
     all
 }
 
-/// The words of a row, without quotes. Where it has commas or semicolons, what stands between two of them is a word, even if it is
-/// nothing; a last one ends the row.
+/// Splits a row into words, without quotes. If it has commas or semicolons, the text between two of them is a word,
+/// even if empty; a separator at the end is ignored.
 pub(crate) fn words(row: &[u8]) -> impl Iterator<Item = &[u8]> {
     // A row with semicolons is divided by these alone, so that a comma in it is no second separator (`1000,5`).
     let separator = [b';', b','].into_iter().find(|separator| row.contains(separator));
@@ -64,7 +65,7 @@ fn unquoted(word: &[u8]) -> &[u8] {
     word.strip_prefix(b"\"").and_then(|word| word.strip_suffix(b"\"")).unwrap_or(word)
 }
 
-/// Whether a line holds names, and no numbers. A column of a table's own numbers may have no name.
+/// Whether a line is a heading, with names and no numbers. A column of row numbers may have no name.
 fn is_header(line: &[u8]) -> bool {
     let is_name = |word: &[u8]| word.first().is_some_and(u8::is_ascii_alphabetic) && !word.eq_ignore_ascii_case(b"nan");
     let mut all = words(line).peekable();
@@ -95,20 +96,20 @@ fn are_columns(words: &[String]) -> bool {
     has(0) && has(1) && has(2) && words.iter().all(is_name)
 }
 
-/// The columns of a list of pairs: by its heading, in any order, or `from,to,amount[,messages]` without one.
+/// Columns of a list of pairs: in the order of its heading, or `from,to,amount[,messages]` without one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Columns {
     from: usize,
     to: usize,
     amount: usize,
     messages: Option<usize>,
-    /// The number of columns, of a list with a heading.
+    /// Number of columns, if the list has a heading.
     width: Option<usize>,
-    /// The names of columns that say nothing here.
+    /// Names of columns that are ignored.
     pub(crate) left_out: Vec<String>,
 }
 
-/// The words of a row of a list.
+/// Words of a row of a list.
 pub(crate) struct Pair<'a> {
     pub from: &'a [u8],
     pub to: &'a [u8],
@@ -117,10 +118,10 @@ pub(crate) struct Pair<'a> {
 }
 
 impl Columns {
-    /// The columns of a list, of which `amount` is what errors call the third.
+    /// Determines the columns of a list. `amount` is the name of the third one in error messages.
     ///
     /// # Errors
-    /// With the line of the heading, if it names no such column, or one twice.
+    /// If the heading lacks a column, or names a column twice. The error has the line of the heading.
     pub(crate) fn of(bytes: &[u8], amount: &str) -> Result<Self, (u64, String)> {
         let Some((line, names)) = heading(bytes) else {
             return Ok(Self { from: 0, to: 1, amount: 2, messages: Some(3), width: None, left_out: Vec::new() });
@@ -149,9 +150,9 @@ impl Columns {
         Ok(Self { from, to, amount, messages, width: Some(names.len()), left_out })
     }
 
-    /// The words of a row, or what is wrong with it.
+    /// Returns the words of a row, or a description of its error.
     pub(crate) fn pick<'a>(&self, row: &[&'a [u8]]) -> Result<Pair<'a>, String> {
-        // The number of messages, as the last column, may be left out of a row.
+        // The number of messages may be omitted if it is the last column.
         let least = |width: usize| if self.messages == Some(width - 1) { width - 1 } else { width };
         let columns = self.width.map_or(3..=4, |width| least(width)..=width);
         let fits = columns.contains(&row.len());
@@ -165,7 +166,7 @@ impl Columns {
         Ok(Pair { from: row[self.from], to: row[self.to], amount: row[self.amount], messages })
     }
 
-    /// A note on the columns that say nothing here.
+    /// Adds a note on the columns that are ignored.
     pub(crate) fn note(&self, notes: &mut Notes) {
         let names = self.left_out.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let count = self.left_out.len() as u64;
@@ -173,10 +174,10 @@ impl Columns {
     }
 }
 
-/// Checks the heading of a matrix: names that end in numbers have to be in the order of the rows.
+/// Checks the heading of a matrix: names that end in numbers must be in the order of the rows.
 ///
 /// # Errors
-/// With its line, if they are not.
+/// If they are not. The error has the line of the heading.
 pub(crate) fn matrix_heading(bytes: &[u8], notes: &mut Notes) -> Result<(), (u64, String)> {
     let Some((line, names)) = heading(bytes) else { return Ok(()) };
     let number = |name: &String| name[name.trim_end_matches(|c: char| c.is_ascii_digit()).len()..].parse::<u64>().ok();
@@ -191,19 +192,20 @@ pub(crate) fn matrix_heading(bytes: &[u8], notes: &mut Notes) -> Result<(), (u64
     Ok(())
 }
 
-/// What a table is.
+/// Form of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// A list of pairs.
+    /// List of pairs.
     List,
-    /// A row for each sender, a column for each receiver.
+    /// Matrix with a row per sender and a column per receiver.
     Matrix,
-    /// Three rows of three numbers with zeros on the diagonal, which may be either.
+    /// Ambiguous table: three rows of three numbers with zeros on the diagonal.
     Either,
 }
 
-/// What a table is: a list if its first line names the columns of one, or its first row is about a task or a group; a matrix if it has as many
-/// columns as `tasks`, where their number is known; else a list if it has 3 or 4 columns, unless it can be a matrix as well.
+/// Determines the form of a table. It is a list if its heading names the columns of a list, or if its first row is
+/// about a task or a group. It is a matrix if it has `tasks` columns, if that number is known. Otherwise it is a list
+/// if it has 3 or 4 columns and cannot be a matrix as well.
 pub(crate) fn form(bytes: &[u8], tasks: Option<u32>) -> Form {
     let Some((_, first)) = rows(bytes).next() else { return Form::List };
     if is_named_list(bytes) || words(first).next().is_some_and(|word| [TASK, MULTICAST, REDUCTION].contains(&word)) {
@@ -212,7 +214,7 @@ pub(crate) fn form(bytes: &[u8], tasks: Option<u32>) -> Form {
     match (words(first).count(), tasks) {
         (columns, Some(tasks)) if columns == tasks as usize => Form::Matrix,
         (3 | 4, Some(_)) => Form::List,
-        // The last row of a list would have no messages.
+        // If it were a list, its last row would have 0 messages.
         (4, None) if may_be_matrix(bytes, 4) => Form::Matrix,
         (3, None) if may_be_matrix(bytes, 3) => Form::Either,
         (3 | 4, None) => Form::List,
@@ -220,7 +222,7 @@ pub(crate) fn form(bytes: &[u8], tasks: Option<u32>) -> Form {
     }
 }
 
-/// Whether a table has so many rows of as many columns, with zeros on the diagonal.
+/// Whether a table has `size` rows of `size` columns, with zeros on the diagonal.
 fn may_be_matrix(bytes: &[u8], size: usize) -> bool {
     let is_zero = |word: &[u8]| std::str::from_utf8(word).is_ok_and(|word| word.parse() == Ok(0.0));
     let fits = |(place, (_, row)): (usize, (u64, &[u8]))| {
@@ -230,7 +232,7 @@ fn may_be_matrix(bytes: &[u8], size: usize) -> bool {
     !has_names && rows(bytes).count() == size && rows(bytes).enumerate().all(fits)
 }
 
-/// Whether the first line names the columns of a list.
+/// Whether the heading names the columns of a list.
 fn is_named_list(bytes: &[u8]) -> bool {
     let Some((_, names)) = heading(bytes) else { return false };
     let has = |column: usize| names.iter().any(|name| NAMES[column].contains(&name.as_str()));

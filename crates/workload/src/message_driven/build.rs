@@ -1,4 +1,4 @@
-//! From a task graph and the ranks of its tasks to entries, and to what they send and deliver.
+//! Construction of entries, messages and deliveries from a task graph and the ranks of its tasks.
 
 use super::entries::{Entry, Kind, MessageDriven, NONE, Sent};
 use super::served::ServedBuilder;
@@ -6,14 +6,14 @@ use super::table::Rows;
 use super::{DrivenError, DrivenSpec};
 use crate::tasks::{Group, GroupKind, Phase, TaskGraph};
 
-/// The most messages and deliveries of an iteration: their rows are counted in 32 bits.
+/// Largest number of messages and deliveries of an iteration. Their rows are counted in 32 bits.
 const MOST: u64 = 1 << 31;
 
 impl MessageDriven {
-    /// A task graph as a program.
+    /// Builds the program of a task graph.
     ///
     /// # Errors
-    /// If it has more messages than can be counted, or distinguished by tags.
+    /// If the number of messages exceeds the limit, or exceeds what tags can distinguish.
     pub fn new(graph: &TaskGraph, spec: &DrivenSpec<'_>) -> Result<Self, DrivenError> {
         if deliveries(graph) > MOST {
             return Err(DrivenError::TooLarge);
@@ -28,7 +28,8 @@ impl MessageDriven {
     }
 }
 
-/// Messages and deliveries of an iteration, at most; entries are no more than those and twice the tasks.
+/// Returns an upper bound of the messages and deliveries of an iteration. Entries number at most that plus twice the
+/// tasks.
 fn deliveries(graph: &TaskGraph) -> u64 {
     let arcs = |phase: &Phase| phase.arcs.messages().iter().map(|&count| u64::from(count)).sum::<u64>();
     let groups = |phase: &Phase| phase.groups.iter().map(|group| group.members.len() as u64).sum::<u64>();
@@ -36,7 +37,7 @@ fn deliveries(graph: &TaskGraph) -> u64 {
     sent + 2 * u64::from(graph.tasks())
 }
 
-/// By task, the phases in which something is sent to it, in ascending order.
+/// Returns the phases in which each task receives, in ascending order.
 fn receiving_phases(graph: &TaskGraph) -> Rows<u32> {
     let mut last = vec![NONE; graph.tasks() as usize];
     let mut receives = Vec::new();
@@ -60,23 +61,23 @@ fn receiving_phases(graph: &TaskGraph) -> Rows<u32> {
 
 struct Builder<'a> {
     spec: &'a DrivenSpec<'a>,
-    /// By task, the phases in which it receives, and its first entry.
+    /// Phases in which each task receives, and its first entry.
     receives: Rows<u32>,
     base: Vec<u32>,
-    /// With their ranks.
+    /// Entries with their ranks.
     entries: Vec<(u32, Entry)>,
     sent: Vec<(u32, Sent)>,
     local: Vec<(u32, u32)>,
-    /// A rank, which of its messages, and an entry that it is delivered to.
+    /// Deliveries: rank, number of the message there, and the entry that it is delivered to.
     delivered: Vec<(u32, u32, u32)>,
-    /// By rank, messages that tags distinguish and messages.
+    /// Messages to each rank: number of distinct tags, and number of messages.
     numbers: Vec<u32>,
     coming: Vec<u64>,
     served: ServedBuilder<'a>,
 }
 
 impl<'a> Builder<'a> {
-    /// The entries of all objects.
+    /// Creates the entries of all objects.
     fn new(graph: &TaskGraph, spec: &'a DrivenSpec<'a>) -> Self {
         let mut builder = Self {
             spec,
@@ -96,12 +97,12 @@ impl<'a> Builder<'a> {
         builder
     }
 
-    /// The entries of an object that computes for a time, in picoseconds.
+    /// Creates the entries of an object with a computation time, in picoseconds.
     fn object(&mut self, task: u32, time: u64) {
         let (rank, base) = (self.spec.rank_of[task as usize], self.entries.len() as u32);
         let methods = self.receives.of(task).len() as u32;
         self.base.push(base);
-        // What has passed after so many methods: in whole picoseconds, and in all exactly the time.
+        // Time passed after `method` entry methods. Rounding to picoseconds keeps the total exact.
         let passed = |method: u32| (u128::from(time) * u128::from(method) / u128::from(methods.max(1))) as u64;
         let again = |is_last: bool| if is_last { base } else { NONE };
         let begins = if methods == 0 { time } else { 0 };
@@ -114,12 +115,12 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The entry after which an object sends what it sends in a phase.
+    /// Returns the entry after which an object sends its messages of a phase.
     fn sender(&self, task: u32, phase: u32) -> u32 {
         self.base[task as usize] + self.receives.of(task).partition_point(|&received| received < phase) as u32
     }
 
-    /// The entry method that waits for what is sent to an object in a phase.
+    /// Returns the entry method that waits for an object's messages of a phase.
     fn receiver(&self, task: u32, phase: u32) -> u32 {
         self.sender(task, phase) + 1
     }
@@ -128,13 +129,13 @@ impl<'a> Builder<'a> {
         self.spec.rank_of[task as usize]
     }
 
-    /// An entry delivers to one of its rank.
+    /// Adds a delivery from an entry to another entry of its rank.
     fn deliver(&mut self, from: u32, to: u32) {
         self.local.push((from, to));
         self.entries[to as usize].1.need += 1;
     }
 
-    /// An entry sends messages to a rank, for some of its entries.
+    /// Adds messages from an entry to a rank, delivered to some entries there.
     fn send(&mut self, from: u32, rank: u32, (count, bytes): (u32, u64), entries: &[u32]) {
         let number = self.numbers[rank as usize];
         self.numbers[rank as usize] += 1;
@@ -146,7 +147,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The messages between pairs of a phase.
+    /// Adds the messages between pairs of tasks in a phase.
     fn arcs(&mut self, phase: &Phase, number: u32) {
         for task in 0..self.base.len() as u32 {
             let range = phase.arcs.range(task);
@@ -164,7 +165,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A multicast or a reduction of a phase.
+    /// Adds a multicast or a reduction of a phase.
     fn group(&mut self, group: &Group, phase: u32) {
         let mut members: Vec<(u32, u32)> = group.members.iter().map(|&member| (self.rank(member), member)).collect();
         members.sort_unstable();
@@ -187,7 +188,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A multicast reaches the members on a rank.
+    /// Adds the part of a multicast that reaches the members on one rank.
     fn multicast(&mut self, group: &Group, phase: u32, served: Option<u32>, members: &[u32]) {
         let (from, rank) = (self.sender(group.root, phase), self.rank(members[0]));
         let entries: Vec<u32> = members.iter().map(|&member| self.receiver(member, phase)).collect();
@@ -198,13 +199,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The operation of a group in the switches gives a rank something, for some of its entries.
+    /// Adds a result of an in-switch operation for a rank, delivered to some entries there.
     fn add_source(&mut self, served: u32, rank: u32, entries: &[u32]) {
         self.served.add_source(served, rank, entries);
         entries.iter().for_each(|&entry| self.entries[entry as usize].1.need += 1);
     }
 
-    /// The members of a reduction on a rank contribute.
+    /// Adds the contributions of a reduction's members on one rank.
     fn reduce(&mut self, group: &Group, phase: u32, served: Option<u32>, members: &[u32]) {
         let (to, rank, root) = (self.receiver(group.root, phase), self.rank(members[0]), self.rank(group.root));
         let contributing: Vec<u32> = members.iter().map(|&member| self.sender(member, phase)).collect();
@@ -227,7 +228,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Every entry method waits for the one before it, whose messages have been sent by then. A begin waits for the iteration before.
+    /// Makes every entry method wait for the previous one, whose messages have been sent by then. A begin waits for the
+    /// previous iteration.
     fn chain(&mut self) {
         for task in 0..self.base.len() as u32 {
             let base = self.base[task as usize];
@@ -235,7 +237,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Numbers the entries of all ranks one after the other.
+    /// Numbers the entries of all ranks consecutively, by rank.
     fn finish(self) -> Result<MessageDriven, DrivenError> {
         let DrivenSpec { ranks, iterations, .. } = *self.spec;
         for (rank, &messages) in (0..).zip(&self.numbers) {
@@ -281,7 +283,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Where each of several runs begins that follow one another, and where the last ends.
+/// Returns the start of each of several consecutive ranges, and the end of the last.
 fn firsts(counts: &[u32]) -> Vec<u32> {
     let mut firsts = vec![0];
     firsts.extend(counts.iter().scan(0, |sum: &mut u32, &count| {

@@ -1,85 +1,86 @@
-//! What happens on ranks that are message-driven: entries, what each waits for, and what it sends.
+//! Entries: the units of execution of message-driven ranks, with their inputs and outputs.
 
 use super::served::Served;
 use super::table::Rows;
 
-/// The most receives that a rank has posted at once.
+/// Largest number of receives that a rank has posted at once.
 pub(super) const POSTED: u64 = 64;
 
-/// What an entry does.
+/// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Begins an object's iteration.
+    /// Begin of an object's iteration.
     Begin,
-    /// An entry method.
+    /// Entry method.
     Method,
-    /// Combines what the members of a reduction send.
+    /// Combining of the contributions of a reduction's members.
     Combine,
 }
 
-/// Something that happens once an iteration, when all has been delivered that it waits for.
+/// Unit of execution that runs once per iteration, when all its inputs have been delivered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) kind: Kind,
-    /// Deliveries that it waits for in an iteration.
+    /// Deliveries needed per iteration.
     pub(super) need: u32,
-    /// For how long it computes, in picoseconds.
+    /// Computation time in picoseconds.
     pub(super) time: u64,
-    /// Of an object's last, the begin of its next iteration; else `NONE`.
+    /// Begin of the object's next iteration, if this is the object's last entry. Otherwise `NONE`.
     pub(super) again: u32,
 }
 
 impl Entry {
-    /// Whether it takes no turn on the processor.
+    /// Whether the entry runs at once, without queueing for the processor.
     pub(super) fn is_at_once(&self) -> bool {
         self.kind != Kind::Method && self.time == 0
     }
 }
 
-/// No entry.
+/// Entry number that means no entry.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What an entry sends when it has computed.
+/// Output of an entry, sent after its computation.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Sent {
     /// Messages to a rank.
     Messages {
         to: u32,
-        /// Which of the messages of that rank it is.
+        /// Number of these messages among all messages to that rank. It determines the tag.
         number: u32,
-        /// How many there are, of so many bytes together.
+        /// Number of messages, which have `bytes` bytes in total.
         count: u32,
         bytes: u64,
     },
-    /// The rank's part of the operation of a group that switches serve, by its number.
+    /// Part of the rank in an in-switch operation, by group number.
     Operation(u32),
 }
 
-/// The sizes of so many messages of so many bytes together, and how many have each: the first ones have what is left over.
+/// Returns the two sizes of `count` messages with `bytes` bytes in total, each with its number of messages. The first
+/// messages are 1 byte larger if the sizes do not divide.
 pub(super) fn sizes(count: u32, bytes: u64) -> [(u64, u64); 2] {
     let count = u64::from(count);
     let (each, more) = (bytes / count, bytes % count);
     [(each + 1, more), (each, count - more)]
 }
 
-/// A task graph as the program of message-driven ranks.
+/// Task graph as a program of message-driven ranks.
 #[derive(Debug)]
 pub struct MessageDriven {
     pub(super) iterations: u32,
     pub(super) entries: Vec<Entry>,
-    /// By rank, its first entry; and their number.
+    /// First entry of each rank, and the number of all entries.
     pub(super) first: Vec<u32>,
-    /// By entry, what it sends to other ranks,
+    /// Messages and operations that each entry sends.
     pub(super) sent: Rows<Sent>,
-    /// and the entries of its own rank that it delivers to.
+    /// Entries of its own rank that each entry delivers to.
     pub(super) local: Rows<u32>,
-    /// By rank, the first of its messages; and their number.
+    /// First message to each rank, and the number of all messages.
     pub(super) first_message: Vec<u32>,
-    /// By message, the entries that it is delivered to.
+    /// Entries that each message is delivered to.
     pub(super) delivered: Rows<u32>,
-    /// By rank, messages that come to it in an iteration, each of a count.
+    /// Messages to each rank per iteration. Each repetition counts.
     pub(super) coming: Vec<u64>,
-    /// The largest message in bytes.
+    /// Largest message in bytes.
     pub(super) largest: u64,
     pub(super) messages: u64,
     /// Groups that switches serve.
@@ -87,7 +88,7 @@ pub struct MessageDriven {
 }
 
 impl MessageDriven {
-    /// The number of iterations.
+    /// Returns the number of iterations.
     pub fn iterations(&self) -> u32 {
         self.iterations
     }

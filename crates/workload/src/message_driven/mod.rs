@@ -1,29 +1,32 @@
-//! Message-driven programs: a task graph whose tasks are objects, several on a processor, that compute when messages come
-//! (Charm++'s model of execution).
+//! Message-driven programs: a task graph whose tasks are objects. Each processor has several objects, which compute
+//! when messages arrive (the execution model of Charm++).
 //!
-//! In every iteration an object has *entry methods*: one for each phase in which something is sent to it. That of a phase runs when
-//! all that the phase sends to the object in this iteration has come, and the entry method before it has run. Then the object sends
-//! what it sends in the later phases, up to and including the next one in which it receives. What it sends before it has to receive
-//! anything it sends when its iteration begins: at once in the first, and in each other when the last entry method of the one before
-//! has run. No barrier separates phases or iterations.
+//! An object has one *entry method* per phase in which it receives. In every iteration, the entry method of a phase
+//! runs when all messages of the phase to the object have arrived and the object's previous entry method has run. Then
+//! the object sends its messages of the later phases, up to and including the next phase in which it receives. Messages
+//! that precede its first receiving phase are sent when its iteration begins. The first iteration begins at once, each
+//! other one when the last entry method of the previous iteration has run. No barrier separates phases or iterations.
 //!
-//! What the model assumes:
-//! - An object's load is spent in equal parts by its entry methods. An object that receives nothing computes as its iteration begins.
-//! - An entry method sends when it has computed, and is not interrupted.
-//! - A processor runs its entry methods one at a time, in the order in which they have become ready (Charm++'s queue without
-//!   priorities). The sends of a begin that computes nothing, and the combining of a reduction, take no turn.
-//! - Objects of one processor exchange messages without time. A multicast sends one message to each processor that has members, and
-//!   a reduction gets one from each, as soon as the last member there has contributed. Or both are operations in the switches, in which a
-//!   processor takes part once, as a member of the group (`served`).
-//! - Messages of an arc differ in size by a byte at most. A task's messages of a phase begin at a target of its own, so that no task
-//!   is everybody's first.
+//! Assumptions of the model:
+//! - The entry methods of an object share its load equally. An object that receives nothing computes when its iteration
+//!   begins.
+//! - An entry method sends after it has computed, and is not preempted.
+//! - A processor runs its entry methods one at a time, in the order in which they become ready (Charm++'s queue without
+//!   priorities). The sends of a begin that computes nothing, and the combining of a reduction, bypass this queue.
+//! - Objects of one processor exchange messages in zero time. A multicast sends one message to each processor with
+//!   members. A reduction receives one message from each, as soon as the last member there has contributed.
+//!   Alternatively both are in-switch operations, in which each processor takes part once, as a member of the group
+//!   (`served`).
+//! - Messages of an arc differ in size by at most 1 byte. Each task begins its messages of a phase at a different
+//!   target, so that no target is the first of all.
 //!
-//! A processor is a rank. It has wildcard receives posted as long as messages are to come, at most `POSTED` at once, and takes
-//! whatever comes first. A message says by its tag which of the rank's messages it is, and of which iteration. What phases need has
-//! been sent in phases before them or in the same one before anything is waited for, so every program ends.
+//! A processor is a rank. It keeps wildcard receives posted while messages are to come, at most `POSTED` at once, and
+//! handles messages in their order of arrival. The tag of a message identifies it among the rank's messages, and its
+//! iteration. Everything that a phase needs has been sent in that or an earlier phase before anything is waited for, so
+//! that every program ends.
 //!
-//! Memory: 24 bytes a message of an iteration, 4 for each delivery of it, some 50 an entry method, for all ranks together; of a group in
-//! the switches 32, and 16 for each of its ranks.
+//! Memory for all ranks together: 24 bytes per message of an iteration, 4 per delivery of a message, about 50 per entry
+//! method. A group in the switches takes 32 bytes, and 16 per rank of it.
 
 mod build;
 mod entries;
@@ -39,38 +42,39 @@ pub use entries::MessageDriven;
 use entries::{Sent, sizes};
 use rank::DrivenRank;
 
-/// Why a task graph cannot run message-driven.
+/// Reason why a task graph cannot run as a message-driven program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DrivenError {
-    /// More messages and deliveries than can be counted.
+    /// The number of messages and deliveries exceeds the limit.
     #[error("it has more than 2^31 messages and deliveries in an iteration")]
     TooLarge,
-    /// More messages of a rank than tags can distinguish.
+    /// A rank has more messages than tags can distinguish.
     #[error(
         "{iterations} iterations are too many: {messages} messages of one iteration come to rank {rank}, and 2^32 can be distinguished"
     )]
     Tags {
-        /// The rank.
+        /// Rank.
         rank: u32,
-        /// Messages that come to it in an iteration.
+        /// Messages to the rank per iteration.
         messages: u32,
-        /// Iterations.
+        /// Number of iterations.
         iterations: u32,
     },
 }
 
-/// What a task graph runs on, and how often.
+/// Ranks, iterations and time scale of a message-driven program.
 #[derive(Clone, Copy, Debug)]
 pub struct DrivenSpec<'a> {
-    /// By task, its rank.
+    /// Rank of each task.
     pub rank_of: &'a [u32],
-    /// The number of ranks.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Picoseconds of a unit of load.
+    /// Picoseconds per unit of load.
     pub time_per_load: f64,
-    /// Iterations, one at least.
+    /// Number of iterations, at least 1.
     pub iterations: u32,
-    /// Where switches carry multicasts and reductions out: the groups that they have no room for. Without it all are messages.
+    /// Groups that the switches have no room for, if switches carry out multicasts and reductions. `None`: all
+    /// communication uses messages.
     pub unserved: Option<&'a Unserved>,
 }
 

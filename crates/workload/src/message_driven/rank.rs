@@ -1,4 +1,4 @@
-//! One rank of a message-driven program: its scheduler.
+//! Scheduler of one rank of a message-driven program.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,49 +6,49 @@ use std::sync::Arc;
 use super::entries::{Kind, MessageDriven, NONE, POSTED, Sent, sizes};
 use crate::program::{Action, Ended, Interval, Notify, Op, ProgramError, RankProgram};
 
-/// The numbers of operations: a receive, a send, a calculation, an operation in the switches to which the rank gives; and of those from
-/// which it gets something the first, each by its place among the rank's.
+/// Numbers of operations: a receive, a send, a calculation, an in-switch operation with a contribution of the rank, and
+/// the first number of in-switch operations with a result for the rank. The latter are numbered by the rank's groups.
 const RECEIVE: u32 = 0;
 const SEND: u32 = 1;
 const COMPUTE: u32 = 2;
 const GIVE: u32 = 3;
 const RESULT: u32 = 4;
 
-/// An entry of the rank, by its number there, and the iteration of which it is.
+/// Entry of the rank, by its number there, and its iteration.
 type Turn = (u32, u32);
 
-/// A rank's scheduler. What it has measured is, by iteration, from the end of the one before on this rank to its own.
+/// Scheduler of a rank. Its intervals are iterations, each from the end of the rank's previous iteration to its end.
 #[derive(Debug)]
 pub(super) struct DrivenRank {
     program: Arc<MessageDriven>,
     rank: u32,
-    /// The rank's first entry, and how many it has.
+    /// First entry of the rank, and its number of entries.
     first: u32,
     count: u32,
     /// Receives that have not been posted.
     to_post: u64,
-    /// By group that gives the rank something, by its place among them, the iterations of which it has.
+    /// Iterations of which the rank has the result, for each group with a result for it.
     results: Vec<u32>,
     gathered: Gathered,
-    /// What is to be done without a turn, and what waits for one, in the order in which it has become ready.
+    /// Entries to run without queueing, and the queue of ready entries in order of becoming ready.
     at_once: VecDeque<Turn>,
     ready: VecDeque<Turn>,
     computing: Option<Turn>,
-    /// By iteration from the first that has not ended, how many entries have.
+    /// Number of ended entries of each iteration, from the first unfinished iteration.
     ended: VecDeque<u32>,
-    /// When the rank has begun.
+    /// Start of the rank, in picoseconds.
     begun: u64,
     steps: Vec<Interval>,
 }
 
-/// What has been delivered to the entries of a rank.
+/// Counters of deliveries to the entries of a rank.
 #[derive(Debug)]
 struct Gathered {
-    /// By entry, the iteration that it gathers for.
+    /// Iteration that each entry currently collects.
     iteration: Vec<u32>,
-    /// Iterations of an entry that are counted apart, a power of two.
+    /// Number of iterations of an entry that are counted separately, a power of two.
     depth: u32,
-    /// By iteration modulo `depth`, then by entry, deliveries.
+    /// Deliveries, by iteration modulo `depth`, then by entry.
     counts: Vec<u32>,
 }
 
@@ -61,9 +61,9 @@ impl Gathered {
         (iteration & (self.depth - 1)) as usize * self.iteration.len() + entry as usize
     }
 
-    /// Something is delivered to an entry that needs so much of an iteration. Returns whether it has all of the iteration that it
-    /// gathers for, and goes on to the next. That one is not complete yet: an entry needs something of an entry of its own rank, which
-    /// runs once an iteration, in their order.
+    /// Counts a delivery to an entry that needs `need` deliveries per iteration. Returns whether its current iteration
+    /// is complete, and then moves on to the next. The next one cannot be complete yet: an entry needs a delivery from
+    /// an entry of its own rank, which runs once per iteration, in order.
     fn deliver(&mut self, (entry, iteration): Turn, need: u32) -> bool {
         while iteration - self.iteration[entry as usize] >= self.depth {
             self.deepen();
@@ -78,7 +78,7 @@ impl Gathered {
         is_complete
     }
 
-    /// Makes room for twice as many iterations.
+    /// Doubles the number of iterations that are counted separately.
     fn deepen(&mut self) {
         let entries = self.iteration.len();
         let mut deeper =
@@ -114,7 +114,7 @@ impl DrivenRank {
         }
     }
 
-    /// Posts a receive of any message, if more are to come than there are receives.
+    /// Posts a wildcard receive, if more messages are to come than receives have been posted.
     fn post(&mut self, starts: &mut Vec<Op>) {
         if self.to_post > 0 {
             self.to_post -= 1;
@@ -122,7 +122,7 @@ impl DrivenRank {
         }
     }
 
-    /// Something is delivered to an entry, by its number here.
+    /// Delivers an input to an entry, by its number on this rank.
     fn deliver(&mut self, entry: u32, iteration: u32) {
         let of = self.program.entries[(self.first + entry) as usize];
         if self.gathered.deliver((entry, iteration), of.need) {
@@ -131,7 +131,7 @@ impl DrivenRank {
         }
     }
 
-    /// A message has come: by its tag one of the rank's, of an iteration.
+    /// Handles a received message. The tag tells its number among the rank's messages and its iteration.
     fn take(&mut self, tag: u32) {
         let program = Arc::clone(&self.program);
         let messages = program.messages_of(self.rank);
@@ -141,7 +141,8 @@ impl DrivenRank {
         }
     }
 
-    /// Posts the rank's part of the next operation of a group that gives it something, by its place, if there is one.
+    /// Posts the rank's part in the next operation of a group with a result for it, if any is left. `place` is the
+    /// index of the group.
     fn post_result(&mut self, place: u32, starts: &mut Vec<Op>) {
         if self.results[place as usize] < self.program.iterations {
             let served = &self.program.served;
@@ -150,7 +151,7 @@ impl DrivenRank {
         }
     }
 
-    /// A group, by its place, has given what it gives in an iteration.
+    /// Handles the result of a group's operation. `place` is the index of the group.
     fn take_result(&mut self, place: u32, starts: &mut Vec<Op>) {
         let program = Arc::clone(&self.program);
         let iteration = self.results[place as usize];
@@ -162,7 +163,7 @@ impl DrivenRank {
         }
     }
 
-    /// Runs what is ready until the processor computes.
+    /// Runs ready entries until the processor computes.
     fn go_on(&mut self, now: u64, starts: &mut Vec<Op>) {
         loop {
             if let Some(turn) = self.at_once.pop_front() {
@@ -183,7 +184,7 @@ impl DrivenRank {
         }
     }
 
-    /// An entry has computed: it sends.
+    /// Handles the end of an entry's computation: sends its outputs.
     fn end(&mut self, (entry, iteration): Turn, now: u64, starts: &mut Vec<Op>) {
         let program = Arc::clone(&self.program);
         let at = self.first + entry;
@@ -211,7 +212,7 @@ impl DrivenRank {
         self.count_end(iteration, now);
     }
 
-    /// Another entry of an iteration has ended.
+    /// Counts the end of an entry, and records an interval when an iteration is complete.
     fn count_end(&mut self, iteration: u32, now: u64) {
         let place = iteration as usize - self.steps.len();
         if self.ended.len() <= place {

@@ -1,30 +1,32 @@
-//! Groups whose multicasts and reductions switches carry out.
+//! Groups whose multicasts and reductions the switches carry out.
 //!
-//! A group with members on two ranks or more, its root included, is a group of ranks with a context of its own. In every iteration it has one
-//! operation: a broadcast by the root's rank, or a reduction to it. Who gets something has posted its part before it comes, one iteration
-//! after the other, and what comes is delivered to entries, as a message is. Who gives something posts its part when it has computed. So
-//! nobody waits for anything but what it needs, and all members number the operations of a group alike, by iterations.
+//! A group with members on at least two ranks, including its root, is a group of ranks with a separate context. In
+//! every iteration it has one operation: a broadcast by the root's rank, or a reduction to it. A rank with a result
+//! posts its part in advance, for each iteration in sequence. The result is delivered to entries like a message. A rank
+//! with a contribution posts its part after it has computed. No rank therefore waits for anything that it does not
+//! need, and all members number the operations of a group by iterations.
 
 use super::table::Rows;
 use crate::collectives::{GroupCall, Operation, ProgramGroup};
 use crate::communicator::{Context, Unserved};
 use crate::tasks::{Group, GroupKind};
 
-/// The groups that switches serve, and what they give ranks.
+/// Groups that switches serve, and the deliveries of their results.
 #[derive(Debug)]
 pub(super) struct Served {
-    /// By group, what its members post in every iteration.
+    /// Call that the members of each group make in every iteration.
     pub calls: Vec<GroupCall>,
-    /// By group, its ranks in ascending order.
+    /// Ranks of each group, in ascending order.
     pub ranks: Rows<u32>,
-    /// By rank, the groups that give it something, in ascending order. Their places in this table are those of `delivered`.
+    /// Groups with a result for each rank, in ascending order. An index into the items of this table is a row of
+    /// `delivered`.
     pub sources: Rows<u32>,
-    /// By what a group gives a rank, the entries that it is delivered to.
+    /// Entries that each result of a group for a rank is delivered to.
     pub delivered: Rows<u32>,
 }
 
 impl Served {
-    /// The groups, as hosts and switches know them.
+    /// Returns the groups in the form that hosts and switches use.
     pub fn groups(&self) -> Vec<ProgramGroup> {
         let group = |(number, call): (u32, &GroupCall)| {
             let ranks = self.ranks.of(number).to_vec();
@@ -34,16 +36,16 @@ impl Served {
     }
 }
 
-/// The groups of a task graph that switches serve, one after the other.
+/// Collector of the groups of a task graph that switches serve.
 #[derive(Debug)]
 pub(super) struct ServedBuilder<'a> {
-    /// Groups that they do not serve, or not in all; none if they serve none.
+    /// Groups that switches serve not at all or not completely. `None` if they serve no group.
     unserved: Option<&'a Unserved>,
-    /// Groups so far that switches may serve.
+    /// Number of groups so far that switches may serve.
     candidates: u32,
     calls: Vec<GroupCall>,
     ranks: Vec<(u32, u32)>,
-    /// A rank, a group that gives it something, and where its entries begin among those that groups deliver to.
+    /// Results: rank, group, and index of the first entry in `delivered`.
     sources: Vec<(u32, (u32, u32))>,
     delivered: Vec<u32>,
 }
@@ -60,7 +62,8 @@ impl<'a> ServedBuilder<'a> {
         }
     }
 
-    /// The number of a group, given the ranks of its members in ascending order and that of its root, if switches serve it.
+    /// Adds a group and returns its number, if switches serve it. `members` are the ranks of its members in ascending
+    /// order, `root` the rank of its root.
     pub fn serve(&mut self, group: &Group, members: impl Iterator<Item = u32>, root: u32) -> Option<u32> {
         let unserved = self.unserved?;
         let mut ranks: Vec<u32> = members.chain([root]).collect();
@@ -85,13 +88,13 @@ impl<'a> ServedBuilder<'a> {
         Some(number)
     }
 
-    /// A group gives a rank something, which is delivered to entries.
+    /// Adds a result of a group for a rank, which is delivered to `entries`.
     pub fn add_source(&mut self, group: u32, rank: u32, entries: &[u32]) {
         self.sources.push((rank, (group, self.delivered.len() as u32)));
         self.delivered.extend_from_slice(entries);
     }
 
-    /// What has been gathered, of so many ranks, with entries under their last numbers.
+    /// Returns the collected groups of `ranks` ranks. `number` maps an entry to its final number.
     pub fn finish(self, ranks: usize, number: impl Fn(u32) -> u32) -> Served {
         let end_of = |place: usize| self.sources.get(place + 1).map_or(self.delivered.len() as u32, |next| next.1.1);
         let spans: Vec<(u32, (u32, u32, u32))> = (self.sources.iter().enumerate())

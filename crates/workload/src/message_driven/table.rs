@@ -1,6 +1,6 @@
 //! Rows of different lengths in one flat array.
 
-/// What belongs to row 0, then what belongs to row 1, and so on.
+/// Items of row 0, then items of row 1, and so on.
 #[derive(Debug)]
 pub(super) struct Rows<T> {
     first: Vec<u32>,
@@ -8,7 +8,7 @@ pub(super) struct Rows<T> {
 }
 
 impl<T: Copy> Rows<T> {
-    /// Rows of items with the numbers of their rows, in any order; those of a row keep theirs.
+    /// Creates a table from items with their row numbers, in any order. Items of a row keep their order.
     pub fn new(rows: usize, mut items: Vec<(u32, T)>) -> Self {
         items.sort_by_key(|&(row, _)| row);
         let mut first = vec![0_u32; rows + 1];
@@ -21,19 +21,19 @@ impl<T: Copy> Rows<T> {
         Self { first, items: items.into_iter().map(|(_, item)| item).collect() }
     }
 
-    /// A row.
+    /// Returns a row.
     #[inline]
     pub fn of(&self, row: u32) -> &[T] {
         &self.items[self.range(row)]
     }
 
-    /// Where a row is among the items of all.
+    /// Returns the range of a row among the items of all rows.
     #[inline]
     pub fn range(&self, row: u32) -> std::ops::Range<usize> {
         self.first[row as usize] as usize..self.first[row as usize + 1] as usize
     }
 
-    /// The number of items of all rows.
+    /// Returns the number of items of all rows.
     pub fn items(&self) -> usize {
         self.items.len()
     }

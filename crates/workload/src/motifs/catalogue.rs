@@ -1,4 +1,4 @@
-//! The programs, as the experiment file names them.
+//! Programs of ranks, with their names in the experiment file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,22 +26,22 @@ use crate::communicator::Unserved;
 use crate::program::{Programs, calls};
 use crate::schedule::goal;
 
-/// A program of ranks, and its keys.
+/// Program of ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[schemars(rename = "Program")]
 #[schemars(extend("x-otherwise" = "a program of ranks in a file is of kind calls, goal, trace or chakra, and `cutthrough record` \
                                    makes a trace of an MPI program"))]
 pub enum ProgramSpec {
-    /// A schedule in the GOAL format of LogGOPSim.
+    /// Schedule in the GOAL format of LogGOPSim.
     Goal(GoalSpec),
-    /// What each rank calls, in order, from a file: what a program in Python is saved as.
+    /// Sequence of calls of each rank, from a file. Programs in Python are saved in this format.
     Calls(CallsSpec),
-    /// What the ranks of a real program have called, recorded by `cutthrough record`.
+    /// Trace of a real program's MPI calls, recorded by `cutthrough record`.
     Trace(TraceSpec),
-    /// Execution traces in the Chakra format of MLCommons, a file for each rank.
+    /// Execution traces in the Chakra format of MLCommons, one file per rank.
     Chakra(ChakraSpec),
-    /// A function in Python that is called back while the program runs, since what it does depends on what it has received.
+    /// Python function that is called back during the run, because its calls depend on what it has received.
     CalledBack(CalledBackSpec),
     /// Halo exchange on a two-dimensional grid of ranks.
     #[serde(rename = "halo-2d")]
@@ -51,15 +51,15 @@ pub enum ProgramSpec {
     Halo3d(HaloSpec),
     /// Wavefronts through a two-dimensional grid of ranks, from each corner in turn.
     Sweep(SweepSpec),
-    /// The transposes of a three-dimensional FFT: all ranks of a row exchange messages, then all of a column.
+    /// Transposes of a three-dimensional FFT: all-to-all exchanges within each row, then within each column.
     Fft(FftSpec),
-    /// All ranks send to one, which takes messages from any of them.
+    /// Incast: all ranks send to a single rank, which receives from any source.
     Incast(IncastSpec),
-    /// A collective operation of all ranks, or of groups of them at once, again and again.
+    /// Repeated collective operation of all ranks, or of groups of ranks at once.
     Collective(CollectiveSpec),
     /// Training steps of a transformer with tensor, pipeline, data and expert parallelism.
     Training(TrainingSpec),
-    /// Molecular dynamics as LAMMPS has it: a box divided among ranks, halos in six exchanges, and sums over all.
+    /// Molecular dynamics after LAMMPS: spatial decomposition, halos in six exchanges, and sums over all ranks.
     Lammps(LammpsSpec),
 }
 
@@ -69,53 +69,53 @@ impl Default for ProgramSpec {
     }
 }
 
-/// Where a schedule is written.
+/// File of a GOAL schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GoalSpec {
-    /// The file, relative to the experiment file.
+    /// Path of the file, relative to the experiment file.
     pub file: PathBuf,
 }
 
-/// Where calls are written.
+/// File of calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CallsSpec {
-    /// The file, relative to the experiment file.
+    /// Path of the file, relative to the experiment file.
     pub file: PathBuf,
 }
 
-/// A program that exists only while the process runs that has made it.
+/// Program that exists only in the process that has created it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CalledBackSpec {
-    /// What the process knows it by: `ct.Program` writes it.
+    /// Identifier of the program within the process, written by `ct.Program`.
     pub name: String,
 }
 
-/// The largest message of a motif in bytes.
+/// Largest message of a motif in bytes.
 const LARGEST: u64 = 1 << 30;
 
 impl ProgramSpec {
-    /// The program of so many ranks, each on a node of its own; of a file, as many as it has, and at most these. Paths start from
-    /// `base`.
+    /// Builds the program for `ranks` ranks, each on a separate node. A program from a file has its own number of
+    /// ranks, which may not exceed `ranks`. Paths are relative to `base`.
     ///
     /// # Errors
-    /// A file that cannot be read, more ranks than there are, or keys that do not go together.
+    /// An unreadable file, more ranks than `ranks`, or inconsistent keys.
     pub fn build(&self, ranks: u32, base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
         let nodes: Vec<u32> = (0..ranks).collect();
         self.build_on(&nodes, base)
     }
 
-    /// The same, given the node of each rank.
+    /// Builds the program, given the node of each rank.
     ///
     /// # Errors
-    /// As those of `build`.
+    /// As for `build`.
     pub fn build_on(&self, node_of: &[u32], base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
         self.build_at(&ProgramSite { node_of, base, carrier: None, unserved: &Unserved::new(), settle: Time(0) })
     }
 
-    /// Whether it may have collective operations that are called as such: what a carrier is for.
+    /// Whether the program may call collective operations, which a carrier can carry out.
     pub const fn has_collectives(&self) -> bool {
         matches!(
             self,
@@ -129,10 +129,10 @@ impl ProgramSpec {
         )
     }
 
-    /// The same, given who carries its collective operations out.
+    /// Builds the program for a site, which also chooses the carrier of collective operations.
     ///
     /// # Errors
-    /// As those of `build`.
+    /// As for `build`.
     pub fn build_at(&self, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
         let (ranks, base) = (site.node_of.len() as u32, site.base);
         self.check_values()?;
@@ -208,7 +208,7 @@ impl CallsSpec {
 }
 
 impl CalledBackSpec {
-    /// That no process has made the program.
+    /// Returns the error that no process has created the program.
     pub fn absent(&self) -> PatternError {
         let message = format!(
             "`{}` is a function in Python that is called back, and cannot be run from a file; run it where it is written, or save what it \
@@ -219,7 +219,7 @@ impl CalledBackSpec {
     }
 }
 
-/// The text of a file of a program.
+/// Reads the text of a program file.
 fn text_of(file: &Path, base: &Path) -> Result<String, PatternError> {
     let wrong = |message: String| PatternError::new("file", format!("{}: {message}", shown(file)));
     let kind = match file.extension().and_then(|ending| ending.to_str()) {

@@ -1,4 +1,4 @@
-//! Execution traces of Chakra, as an experiment names them.
+//! Chakra execution traces, as keys of an experiment.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,21 +12,23 @@ use crate::PatternError;
 use crate::program::chakra::{ChakraError, Options, open, read_groups};
 use crate::program::{Programs, calls};
 
-/// Where traces are, and how they are replayed.
+/// Chakra execution traces and their replay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChakraSpec {
-    /// The file of any rank, `PREFIX.RANK.et` or `PREFIX.RANK.json`, relative to the experiment file. Those of the other ranks are beside it.
+    /// File of any rank, `PREFIX.RANK.et` or `PREFIX.RANK.json`, relative to the experiment file. The files of the
+    /// other ranks lie in that folder.
     pub file: PathBuf,
-    /// Factor on the durations of calculations. 0.5 is an accelerator twice as fast as the one of the trace.
+    /// Factor on the durations of calculations. 0.5 is an accelerator twice as fast as that of the trace.
     #[schemars(range(min = 0.0, max = 1_000_000.0))]
     #[serde(default = "one")]
     pub compute_scale: f64,
-    /// Operations (`num_ops`) that a rank does in a second, for nodes without a duration.
+    /// Operations (`num_ops`) of a rank per second. Required for nodes without a duration.
     #[schemars(range(min = 1.0, max = 1e21))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_second: Option<f64>,
-    /// Ranks of process groups by name: a JSON file, relative to the experiment file. Default: `PREFIX.groups.json`, if it exists.
+    /// Process groups: JSON file with the ranks of each group by name, relative to the experiment file. Default:
+    /// `PREFIX.groups.json`, if it exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<PathBuf>,
 }
@@ -36,7 +38,7 @@ const fn one() -> f64 {
 }
 
 impl ChakraSpec {
-    /// The traces as a program.
+    /// Builds the program of the traces.
     pub(super) fn build(&self, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
         let &ProgramSite { node_of, base, carrier, unserved, .. } = site;
         let name = shown(&self.file);

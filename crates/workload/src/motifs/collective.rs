@@ -1,4 +1,4 @@
-//! A collective operation of all ranks, or of groups of them at once, again and again.
+//! Repeated collective operation of all ranks, or of groups of ranks at once.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,47 +17,49 @@ use crate::program::{
     Action, GroupCall, Interval, Measure, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step,
 };
 
-/// A collective operation.
+/// Repeated collective operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CollectiveSpec {
-    /// What is done.
+    /// Collective operation.
     pub operation: Operation,
-    /// How; `cutthrough list collectives` shows which algorithms serve which operation.
+    /// Algorithm. `cutthrough list collectives` shows which algorithms support which operation.
     pub algorithm: Algorithm,
-    /// Bytes of the buffer that is sent or combined; of gather, scatter, allgather and alltoall, of one member's part of it.
+    /// Size of the buffer that is sent or combined, in bytes. For gather, scatter, allgather and alltoall: size of one
+    /// member's part.
     pub size: Bytes,
-    /// Bytes of an element, which no algorithm divides.
+    /// Size of an element in bytes. Algorithms do not divide elements.
     #[schemars(extend("minimum" = 1))]
     pub element_size: Bytes,
-    /// The member that is the root.
+    /// Root: member number within the group. Rooted operations only.
     pub root: u32,
-    /// The radix of `k-nomial` (without it, 4), `bruck` and `dissemination` (without it, 2).
+    /// Radix of `k-nomial` (default: 4), `bruck` and `dissemination` (default: 2).
     #[schemars(range(min = 2, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radix: Option<u32>,
-    /// The most bytes of a message, of `chain`, `binary`, `binomial` and `k-nomial`, which send a broadcast, a reduction or an
-    /// allreduce in segments then, and of `ring`, which sends parts of an allreduce so. Without it, messages are not divided.
+    /// Largest message in bytes (segmentation). `chain`, `binary`, `binomial` and `k-nomial` divide broadcasts,
+    /// reductions and allreduces into segments; `ring` divides the parts of an allreduce. Default: no segmentation.
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub segment: Option<Bytes>,
-    /// Ranks of a group; all groups carry the operation out at once. Without it, all ranks are one group.
+    /// Ranks per group. All groups carry out the operation at once. Default: a single group of all ranks.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group_size: Option<u32>,
-    /// From a rank of a group to the next.
+    /// Distance between consecutive ranks of a group.
     #[schemars(range(min = 1))]
     pub group_stride: u32,
-    /// Operations, one after the other.
+    /// Number of consecutive operations.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub iterations: u32,
-    /// Time that a rank calculates before each operation, or meanwhile.
+    /// Time that a rank calculates before each operation. With `overlap`: during each operation.
     pub compute: Time,
-    /// Whether ranks calculate while the operation is under way, and wait for it then.
+    /// Start operations without blocking, calculate meanwhile, and then wait.
     pub overlap: bool,
-    /// Time that a rank calculates for each byte that it combines with another.
+    /// Calculation time per byte that a rank combines with another.
     pub reduction_time: Time,
-    /// A table of rules that `auto` chooses by, relative to the experiment file; without it, the built-in one.
+    /// Selection table: file of rules by which `auto` chooses algorithms, relative to the experiment file. Default: the
+    /// built-in table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selection: Option<PathBuf>,
 }
@@ -83,17 +85,17 @@ impl Default for CollectiveSpec {
     }
 }
 
-/// The largest size: sums over all ranks are counted in 64 bits.
+/// Largest size in bytes. Sums over all ranks are counted in 64 bits.
 const LARGEST: u64 = 1 << 40;
 
-/// The most operations of all ranks together: of each, its begin and end are kept.
+/// Largest number of operations of all ranks together. Start and end of each are stored.
 const MOST_INTERVALS: u64 = 1 << 26;
 
 fn wrong(key: &'static str, message: impl ToString) -> PatternError {
     PatternError::new(key, message.to_string())
 }
 
-/// The key that an error is about.
+/// Returns the key that an error concerns.
 fn key_of(error: &CollectiveError) -> &'static str {
     match error {
         CollectiveError::Root { .. } => "root",
@@ -106,7 +108,7 @@ fn key_of(error: &CollectiveError) -> &'static str {
 }
 
 impl CollectiveSpec {
-    /// Checks what does not depend on the group.
+    /// Refuses values that are invalid for any grouping.
     fn check(&self, ranks: u32) -> Result<(), PatternError> {
         if self.size.0 > LARGEST {
             return Err(wrong("size", format!("{} is too large: at most 1 TiB is allowed", self.size)));
@@ -143,7 +145,7 @@ impl CollectiveSpec {
         check_time("compute", self.compute)
     }
 
-    /// The call, with an algorithm that is chosen for groups of so many.
+    /// Returns the call, with the algorithm chosen for groups of `members` members.
     fn call(&self, members: u32, site: &ProgramSite<'_>) -> Result<Collective, PatternError> {
         let base = site.base;
         let selection = match &self.selection {
@@ -163,7 +165,7 @@ impl CollectiveSpec {
     }
 }
 
-/// The operation of so many ranks.
+/// Program of a repeated collective operation.
 #[derive(Debug)]
 pub(super) struct CollectiveProgram {
     call: Collective,
@@ -174,15 +176,15 @@ pub(super) struct CollectiveProgram {
     overlap: bool,
     /// Messages of all ranks in all operations.
     messages: u64,
-    /// What ranks post to the switches, of all ranks in all operations.
+    /// In-switch calls of all ranks in all operations.
     in_switch: u64,
 }
 
 impl CollectiveProgram {
-    /// The operation of ranks on a site.
+    /// Builds the program of ranks on a site.
     ///
     /// # Errors
-    /// Keys that do not go together, groups that the ranks cannot be divided into, or a file that cannot be read.
+    /// Inconsistent keys, ranks that cannot be divided into groups, or an unreadable file.
     pub fn new(spec: &CollectiveSpec, site: &ProgramSite<'_>) -> Result<Self, PatternError> {
         let ranks = site.node_of.len() as u32;
         spec.check(ranks)?;
@@ -250,30 +252,30 @@ impl Programs for CollectiveProgram {
     }
 }
 
-/// Where a rank is within an operation.
+/// Progress of a rank within an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// It is about to begin.
+    /// The operation has not begun.
     Before,
-    /// It has calculated what comes first.
+    /// The calculation before the operation is over.
     Calculated,
-    /// It has started the operation, which goes on by itself.
+    /// A nonblocking operation is in progress.
     Started,
-    /// It has calculated meanwhile.
+    /// The overlapped calculation is over.
     Overlapped,
     /// The operation has ended.
     Over,
 }
 
-/// A rank that takes part.
+/// Rank that takes part.
 #[derive(Debug)]
 struct CollectiveRank {
     program: Arc<CollectiveProgram>,
     rank: u32,
-    /// Operations that are over.
+    /// Operations completed.
     done: u32,
     place: Place,
-    /// When the present one began, in picoseconds.
+    /// Start of the current operation, in picoseconds.
     begin: u64,
     intervals: Vec<Interval>,
 }
@@ -304,7 +306,7 @@ impl Script for CollectiveRank {
                 }
                 Place::Overlapped => {
                     self.place = Place::Over;
-                    // A rank's requests are its operations.
+                    // The operations of a rank are its only requests.
                     return Step::Wait(self.done);
                 }
                 Place::Over => {

@@ -1,5 +1,5 @@
-//! The transposes of a three-dimensional fast Fourier transform whose data are divided into pencils: all ranks of a row exchange
-//! messages, then all of a column.
+//! Transposes of a three-dimensional fast Fourier transform with pencil decomposition: all-to-all exchanges within each
+//! row of ranks, then within each column.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,19 +10,19 @@ use super::{Motif, calc, recv, send};
 use crate::PatternError;
 use crate::program::Step;
 
-/// Transposes in rows and columns.
+/// Transposes of a three-dimensional FFT.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FftSpec {
-    /// Ranks of a row and of a column; those of a row are numbered one after the other. Without it, as near to a square as there are,
+    /// Ranks per row and per column. Ranks of a row are numbered consecutively. Default: the grid closest to a square,
     /// in ascending order.
     #[schemars(length(min = 2, max = 2), inner(range(min = 1)))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dims: Option<Vec<u32>>,
-    /// Bytes that a rank sends to each other one of its row, and of its column.
+    /// Size in bytes of the message from a rank to each other rank of its row, and of its column.
     #[schemars(extend("minimum" = 1))]
     pub message_size: Bytes,
-    /// Transforms, one after the other.
+    /// Number of consecutive transforms.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub iterations: u32,
     /// Time that a rank calculates before each of the two transposes.
@@ -35,7 +35,7 @@ impl Default for FftSpec {
     }
 }
 
-/// The transposes on a grid.
+/// Transposes on a grid.
 #[derive(Debug)]
 pub(super) struct Fft {
     spec: FftSpec,
@@ -43,10 +43,10 @@ pub(super) struct Fft {
 }
 
 impl Fft {
-    /// The transposes of so many ranks.
+    /// Creates the transposes of `ranks` ranks.
     ///
     /// # Errors
-    /// A grid that is none.
+    /// An invalid grid.
     pub fn new(spec: &FftSpec, ranks: u32) -> Result<Self, PatternError> {
         Ok(Self { grid: Grid::new(spec.dims.as_deref(), 2, ranks)?, spec: spec.clone() })
     }
@@ -67,7 +67,7 @@ impl Motif for Fft {
         for dimension in 0..2 {
             calc(spec.compute.0, calls);
             let (place, size, tag) = (grid.place(rank, dimension), grid.size(dimension), dimension as u32);
-            // Each sends to the next one first, so that no rank is everybody's first.
+            // Each rank first sends to its successor, so that no rank is the first target of all.
             for step in 1..size {
                 calls.push(recv(grid.at(rank, dimension, (place + size - step) % size), bytes, tag));
             }

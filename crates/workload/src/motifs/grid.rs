@@ -1,19 +1,19 @@
-//! Grids of ranks, the first dimension fastest.
+//! Grids of ranks, first dimension fastest.
 
 use crate::PatternError;
 use crate::patterns::exchange::near_cube;
 
-/// A grid.
+/// Grid of ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Grid {
     dims: Vec<u32>,
 }
 
 impl Grid {
-    /// The grid of given sizes, or of two or three dimensions as near to a square or a cube as there are.
+    /// Creates a grid of the given sizes. Default: the grid of `dimensions` dimensions closest to a square or a cube.
     ///
     /// # Errors
-    /// Another number of dimensions, or sizes whose product is not the number of ranks.
+    /// A wrong number of dimensions, or a product that differs from the number of ranks.
     pub fn new(dims: Option<&[u32]>, dimensions: usize, ranks: u32) -> Result<Self, PatternError> {
         let near = if dimensions == 2 { near_square(ranks).to_vec() } else { near_cube(ranks).to_vec() };
         let Some(dims) = dims else { return Ok(Self { dims: near }) };
@@ -27,34 +27,34 @@ impl Grid {
         Ok(Self { dims: dims.to_vec() })
     }
 
-    /// The size of a dimension.
+    /// Returns the size of a dimension.
     pub fn size(&self, dimension: usize) -> u32 {
         self.dims[dimension]
     }
 
-    /// The number of dimensions.
+    /// Returns the number of dimensions.
     pub fn dimensions(&self) -> usize {
         self.dims.len()
     }
 
-    /// Ranks from a place to the next in a dimension.
+    /// Returns the difference between the ranks of neighbours in a dimension.
     fn stride(&self, dimension: usize) -> u32 {
         self.dims[..dimension].iter().product()
     }
 
-    /// A rank's place in a dimension.
+    /// Returns a rank's coordinate in a dimension.
     pub fn place(&self, rank: u32, dimension: usize) -> u32 {
         rank / self.stride(dimension) % self.dims[dimension]
     }
 
-    /// The rank that is at another place in a dimension.
+    /// Returns the rank with coordinate `place` in a dimension and the other coordinates of `rank`.
     pub fn at(&self, rank: u32, dimension: usize, place: u32) -> u32 {
         let stride = self.stride(dimension);
         rank - self.place(rank, dimension) * stride + place * stride
     }
 
-    /// The neighbour of a rank in a dimension, upwards or downwards; none beyond the edge, unless the grid is `periodic`, and none if
-    /// there is one place only.
+    /// Returns the neighbour of a rank in a dimension, upwards or downwards. `None` beyond the edge, unless the grid is
+    /// `periodic`. `None` in a dimension of size 1.
     pub fn neighbour(&self, rank: u32, (dimension, up): (usize, bool), periodic: bool) -> Option<u32> {
         let (place, size) = (self.place(rank, dimension), self.dims[dimension]);
         let is_edge = if up { place + 1 == size } else { place == 0 };
@@ -66,7 +66,7 @@ impl Grid {
     }
 }
 
-/// Two factors of a number, in ascending order, that are as near to each other as there are.
+/// Returns the two factors of a number that are closest to each other, in ascending order.
 fn near_square(number: u32) -> [u32; 2] {
     let root = number.isqrt().max(1);
     let small = (1..=root).rev().find(|factor| number.is_multiple_of(*factor)).unwrap_or(1);

@@ -1,4 +1,4 @@
-//! Halo exchange: every rank of a grid calculates, and then sends its faces to its neighbours, all at once.
+//! Halo exchange: every rank of a grid calculates, and then exchanges faces with all its neighbours at once.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,23 +9,24 @@ use super::{Motif, calc, recv, send};
 use crate::PatternError;
 use crate::program::Step;
 
-/// A halo exchange.
+/// Halo exchange.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HaloSpec {
-    /// Ranks in each dimension, first dimension fastest. Without it, as near to a square or a cube as there are, in ascending order.
+    /// Ranks in each dimension, first dimension fastest. Default: the grid closest to a square or a cube, in ascending
+    /// order.
     #[schemars(length(min = 2, max = 3), inner(range(min = 1)))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dims: Option<Vec<u32>>,
-    /// Bytes of a face: what a rank sends to a neighbour.
+    /// Size of a face in bytes: the message to each neighbour.
     #[schemars(extend("minimum" = 1))]
     pub message_size: Bytes,
-    /// Exchanges, one after the other.
+    /// Number of consecutive exchanges.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub iterations: u32,
     /// Time that a rank calculates before each exchange.
     pub compute: Time,
-    /// Whether the ranks at the edges are neighbours too.
+    /// Periodic boundaries: ranks at opposite edges are neighbours.
     pub periodic: bool,
 }
 
@@ -35,7 +36,7 @@ impl Default for HaloSpec {
     }
 }
 
-/// The exchange on a grid.
+/// Halo exchange on a grid.
 #[derive(Debug)]
 pub(super) struct Halo {
     spec: HaloSpec,
@@ -43,10 +44,10 @@ pub(super) struct Halo {
 }
 
 impl Halo {
-    /// The exchange of so many ranks in two or three dimensions.
+    /// Creates the exchange of `ranks` ranks in two or three dimensions.
     ///
     /// # Errors
-    /// A grid that is none.
+    /// An invalid grid.
     pub fn new(spec: &HaloSpec, dimensions: usize, ranks: u32) -> Result<Self, PatternError> {
         Ok(Self { grid: Grid::new(spec.dims.as_deref(), dimensions, ranks)?, spec: spec.clone() })
     }
@@ -65,7 +66,7 @@ impl Motif for Halo {
         let Self { grid, spec } = self;
         calc(spec.compute.0, calls);
         let sides = || (0..grid.dimensions()).flat_map(|dimension| [(dimension, false), (dimension, true)]);
-        // A message is known by the side of its sender that it leaves.
+        // The tag is the side of the sender that the message leaves from.
         let tag = |(dimension, up): (usize, bool)| 2 * dimension as u32 + u32::from(up);
         let bytes = spec.message_size.0;
         for side in sides() {

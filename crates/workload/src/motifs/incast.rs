@@ -1,4 +1,4 @@
-//! Incast: all ranks send to one, which takes messages from any of them as they come.
+//! Incast: all ranks send to a single rank, which receives from any source.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,16 +8,17 @@ use super::{Motif, send};
 use crate::PatternError;
 use crate::program::{Action, Burst, Step};
 
-/// All ranks send to one.
+/// Incast: all ranks send to a single rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct IncastSpec {
-    /// The rank that receives.
+    /// Receiving rank.
     pub root: u32,
-    /// Bytes of a message.
+    /// Size of a message in bytes.
     #[schemars(extend("minimum" = 1))]
     pub message_size: Bytes,
-    /// Messages of each other rank: it sends one when the one before has been handed over.
+    /// Messages from each other rank. It sends the next one when the previous one has been handed to the network
+    /// interface.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub messages: u32,
 }
@@ -28,7 +29,7 @@ impl Default for IncastSpec {
     }
 }
 
-/// The incast among so many ranks.
+/// Incast among ranks.
 #[derive(Debug)]
 pub(super) struct Incast {
     spec: IncastSpec,
@@ -37,10 +38,10 @@ pub(super) struct Incast {
 }
 
 impl Incast {
-    /// The incast among so many ranks.
+    /// Creates the incast among `ranks` ranks.
     ///
     /// # Errors
-    /// A root that does not exist, nobody else, or more messages than can be counted.
+    /// A root that does not exist, a single rank, or more messages than the limit.
     pub fn new(spec: &IncastSpec, ranks: u32) -> Result<Self, PatternError> {
         if spec.root >= ranks {
             let message = format!("there is no rank {}: 0 to {} are allowed", spec.root, ranks.saturating_sub(1));
@@ -59,7 +60,7 @@ impl Incast {
     }
 }
 
-/// The most messages: the root has a receive for each.
+/// Largest number of messages. The root has a receive for each.
 const MOST: u32 = 1 << 24;
 
 impl Motif for Incast {

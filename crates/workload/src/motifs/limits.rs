@@ -1,4 +1,4 @@
-//! What is too much for a program.
+//! Limits of programs.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -8,7 +8,7 @@ use units::Time;
 use crate::PatternError;
 use crate::schedule::LONGEST_CALC;
 
-/// The longest time for a byte that is combined, in picoseconds: a microsecond.
+/// Longest time of combining a byte, in picoseconds: one microsecond.
 const LONGEST_BYTE: u64 = 1_000_000;
 
 /// Refuses a calculation that is too long.
@@ -19,7 +19,7 @@ pub(super) fn check_time(key: &'static str, time: Time) -> Result<(), PatternErr
     }
 }
 
-/// Refuses a time for a byte that is too long.
+/// Refuses a time per combined byte that is too long.
 pub(super) fn check_reduction(time: Time) -> Result<(), PatternError> {
     match time.0 > LONGEST_BYTE {
         true => Err(PatternError::new("reduction_time", format!("{time} a byte is too long: at most 1 us is allowed"))),
@@ -32,7 +32,8 @@ pub fn check_room(ranks: u32, room: u32) -> Result<(), String> {
     if ranks <= room { Ok(()) } else { Err(format!("it has {ranks} ranks, and there is room for {room}")) }
 }
 
-/// What messages call a file: its name, if the path is absolute, for the experiment has the whole of it. Programs in Python are written to files with long paths.
+/// Returns the name of a file for messages. For an absolute path it is the file name only: the experiment has the whole
+/// path, and programs in Python are written to files with long paths.
 pub(super) fn shown(file: &Path) -> Cow<'_, str> {
     match file.file_name() {
         Some(name) if file.is_absolute() => name.to_string_lossy(),

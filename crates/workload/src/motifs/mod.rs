@@ -1,4 +1,4 @@
-//! Motifs: the patterns of communication that parallel applications are made of, as programs. Their choice follows Ember (Hammond et
+//! Motifs: the communication patterns of parallel applications, as programs. The selection follows Ember (Hammond et
 //! al., "Ember: reference communication patterns for exascale", Sandia National Laboratories).
 
 mod catalogue;
@@ -35,17 +35,17 @@ pub use site::ProgramSite;
 pub use sweep::SweepSpec;
 pub use training::spec::TrainingSpec;
 
-/// What ranks do, round after round, whatever they see.
+/// Calls of ranks in rounds, independent of what the ranks receive.
 trait Motif: Debug + Send + Sync {
-    /// The number of rounds.
+    /// Returns the number of rounds.
     fn rounds(&self) -> u32;
-    /// Whether all rounds are the same.
+    /// Whether all rounds are identical.
     fn repeats(&self) -> bool;
-    /// Adds what a rank calls in a round.
+    /// Appends the calls of a rank in a round.
     fn round(&self, rank: u32, round: u32, calls: &mut Vec<Step>);
 }
 
-/// The program of so many ranks that follow a motif.
+/// Program of `ranks` ranks that follow a motif.
 #[derive(Debug)]
 struct MotifPrograms {
     motif: Arc<dyn Motif>,
@@ -89,14 +89,14 @@ impl Programs for MotifPrograms {
     }
 }
 
-/// A rank that follows a motif.
+/// Rank that follows a motif.
 #[derive(Debug)]
 struct MotifRank {
     motif: Arc<dyn Motif>,
     rank: u32,
-    /// Rounds that have begun.
+    /// Rounds begun.
     rounds: u32,
-    /// The rest of the present one, the next call last.
+    /// Remaining calls of the current round, in reverse order.
     calls: Vec<Step>,
 }
 
@@ -114,17 +114,17 @@ impl Script for MotifRank {
     }
 }
 
-/// A send that does not block.
+/// Returns a nonblocking send.
 fn send(to: u32, bytes: u64, tag: u32) -> Step {
     Step::Do(Action::send(to, bytes, tag))
 }
 
-/// A receive that does not block.
+/// Returns a nonblocking receive.
 fn recv(from: u32, bytes: u64, tag: u32) -> Step {
     Step::Do(Action::recv(Some(from), bytes, Some(tag)))
 }
 
-/// Adds a calculation, if it takes any time.
+/// Appends a calculation, if its duration is not 0.
 fn calc(time: u64, calls: &mut Vec<Step>) {
     if time > 0 {
         calls.push(Step::Do(Action::Calc { time }));

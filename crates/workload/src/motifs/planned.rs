@@ -1,4 +1,4 @@
-//! Programs made of a plan: what all ranks share, from which each rank's calls follow.
+//! Programs made of a plan, which all ranks share and which determines the calls of each.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -6,20 +6,20 @@ use std::sync::Arc;
 use crate::collectives::{Fastest, ProgramGroup};
 use crate::program::{GroupCall, Measure, Messages, Programs, RankProgram, Script, ScriptedRank};
 
-/// What all ranks share, and know of each other's calls beforehand. No rank probes for messages.
+/// Plan that all ranks share. It knows the calls of each rank beforehand. No rank probes for messages.
 pub(super) trait Plan: Debug + Send + Sync + 'static {
-    /// The number of ranks.
+    /// Returns the number of ranks.
     fn ranks(&self) -> u32;
     /// Visits the messages that a rank sends.
     fn each_message(&self, rank: u32, visit: &mut dyn FnMut(Messages));
-    /// The groups of ranks that carry calls out in the switches.
+    /// Returns the groups of ranks with in-switch calls.
     fn in_switch(&self) -> Vec<ProgramGroup>;
-    /// Visits what these groups call, with how often all members do.
+    /// Visits the in-switch calls: the index of the group, the call, and how often all members make it.
     fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64));
-    /// What ranks measure, on a machine of which nothing is faster than this.
+    /// Returns the measured quantities. Their bounds hold on any machine that is no faster than `fastest`.
     fn measures(&self, fastest: &Fastest) -> Vec<Measure>;
 
-    /// What ranks post to the switches, of all ranks: a call counts once for each member.
+    /// Returns the number of in-switch calls of all ranks. An operation counts once for each member.
     fn in_switch_operations(&self) -> u64 {
         let members: Vec<u64> = self.in_switch().iter().map(|group| group.ranks.len() as u64).collect();
         let mut posted = 0_u64;
@@ -30,19 +30,19 @@ pub(super) trait Plan: Debug + Send + Sync + 'static {
     }
 }
 
-/// The program of ranks that follow a plan.
+/// Program of ranks that follow a plan.
 #[derive(Debug)]
 pub(super) struct Planned<P, S> {
     plan: Arc<P>,
-    /// A rank, before it begins.
+    /// Function that creates the script of a rank.
     script: fn(Arc<P>, u32) -> S,
-    /// Messages of all ranks, and what they post to the switches.
+    /// Messages of all ranks, and in-switch calls of all ranks.
     messages: u64,
     in_switch: u64,
 }
 
 impl<P: Plan, S: Script> Planned<P, S> {
-    /// The program of a plan, given what a rank of it calls.
+    /// Creates the program of a plan. `script` creates the script of a rank.
     pub fn new(plan: P, script: fn(Arc<P>, u32) -> S) -> Self {
         let mut messages = 0_u64;
         let mut count = |of_shape: Messages| messages = messages.saturating_add(of_shape.count);

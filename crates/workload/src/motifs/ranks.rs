@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::collectives::{Collective, ProgramGroup};
 use crate::communicator::{Communicator, Context, Group, NodeGroups, Unserved};
 
-/// Groups of so many ranks each, a stride apart.
+/// Division of ranks into groups of `size` ranks, `stride` apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Grouping {
     ranks: u32,
@@ -14,10 +14,10 @@ pub(super) struct Grouping {
 }
 
 impl Grouping {
-    /// Groups of so many ranks, every so many.
+    /// Divides `ranks` ranks into groups of `size` ranks that are `stride` apart.
     ///
     /// # Errors
-    /// Ranks that cannot be divided so.
+    /// Ranks that cannot be divided in this way.
     pub fn new(ranks: u32, size: u32, stride: u32) -> Result<Self, String> {
         let block = u64::from(size) * u64::from(stride);
         if block == 0 || !u64::from(ranks).is_multiple_of(block) {
@@ -27,51 +27,52 @@ impl Grouping {
         Ok(Self { ranks, size, stride })
     }
 
-    /// Ranks of a group.
+    /// Returns the number of ranks of a group.
     pub const fn size(&self) -> u32 {
         self.size
     }
 
-    /// How many groups there are.
+    /// Returns the number of groups.
     pub const fn groups(&self) -> u32 {
         self.ranks / self.size
     }
 
-    /// The group of a rank.
+    /// Returns the group of a rank.
     pub const fn group_of(&self, rank: u32) -> u32 {
         rank / (self.size * self.stride) * self.stride + rank % self.stride
     }
 
-    /// The ranks of a group.
+    /// Returns the ranks of a group.
     pub const fn group(&self, group: u32) -> Group {
         let first = group / self.stride * self.size * self.stride + group % self.stride;
         Group::Progression { first, stride: self.stride, count: self.size }
     }
 }
 
-/// The communicators of groups, whose members' nodes are known.
+/// Communicators of groups, with the nodes of their members.
 #[derive(Clone, Debug)]
 pub(super) struct Groups {
     grouping: Grouping,
     context: Context,
-    /// By group, the nodes of its members.
+    /// Nodes of the members of each group.
     nodes: Vec<Arc<NodeGroups>>,
 }
 
 impl Groups {
-    /// The communicators with a number of groups of ranks, whose nodes are given, and groups that switches have no room for.
+    /// Creates the communicators with number `number`. `node_of` holds the node of each rank, and `unserved` the groups
+    /// that switches have no room for.
     pub fn new(grouping: Grouping, number: u32, (node_of, unserved): (&[u32], &Unserved)) -> Self {
         let context = Context::new(number).unwrap_or(Context::WORLD);
         let nodes = |group| Arc::new(NodeGroups::new(&grouping.group(group), node_of).among(unserved, context));
         Self { grouping, context, nodes: (0..grouping.groups()).map(nodes).collect() }
     }
 
-    /// Ranks of a group.
+    /// Returns the number of ranks of a group.
     pub const fn size(&self) -> u32 {
         self.grouping.size()
     }
 
-    /// The communicator of a rank.
+    /// Returns the communicator of a rank.
     pub fn communicator(&self, rank: u32) -> Communicator {
         let group = self.grouping.group_of(rank);
         let own = Communicator::new(self.context, self.grouping.group(group), rank);
@@ -79,12 +80,12 @@ impl Groups {
             .on_nodes(Arc::clone(&self.nodes[group as usize]))
     }
 
-    /// That of the first rank of each group.
+    /// Returns the communicator of the first rank of each group.
     pub fn firsts(&self) -> impl Iterator<Item = Communicator> + '_ {
         (0..self.grouping.groups()).map(|group| self.communicator(self.grouping.group(group).rank(0)))
     }
 
-    /// The groups of ranks that carry a call out in the switches, if it is.
+    /// Returns the groups of ranks that carry a call out in the switches. Empty if the call is not in-switch.
     pub fn in_switch<'a>(&'a self, call: &'a Collective) -> impl Iterator<Item = ProgramGroup> + 'a {
         self.firsts().filter_map(|own| ProgramGroup::of(call, &own))
     }

@@ -1,4 +1,4 @@
-//! What a real program has called, as an experiment names it.
+//! Recorded traces of real programs, as keys of an experiment.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use crate::PatternError;
 use crate::program::Programs;
 use crate::program::trace::{LARGEST_SCALE, Replay, Trace};
 
-/// Where a trace is, and how it is replayed.
+/// Recorded trace and its replay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceSpec {
-    /// The file, relative to the experiment file.
+    /// Path of the file, relative to the experiment file.
     pub file: PathBuf,
-    /// Whether receives that took messages from any rank, or under any tag, do so again. Without it they are for the messages that they met
-    /// when the trace was recorded.
+    /// Replay wildcard receives (any source, any tag) as wildcards. If false, they receive the messages that they
+    /// matched in the recorded run.
     #[serde(default)]
     pub wildcards: bool,
-    /// What the times of calculations are multiplied by: 0.5 is a processor twice as fast as the one that recorded them.
+    /// Factor on the durations of calculations. 0.5 is a processor twice as fast as that of the recording.
     #[schemars(range(min = 0.0, max = 1_000_000.0))]
     #[serde(default = "one")]
     pub compute_scale: f64,
@@ -33,7 +33,7 @@ const fn one() -> f64 {
 }
 
 impl TraceSpec {
-    /// The trace as a program.
+    /// Builds the program of the trace.
     pub(super) fn build(&self, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
         let name = shown(&self.file);
         let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));

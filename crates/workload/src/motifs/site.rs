@@ -1,4 +1,4 @@
-//! Where a program runs, and who carries its collective operations out.
+//! Nodes of a program, and the carrier of its collective operations.
 
 use std::path::Path;
 
@@ -7,17 +7,17 @@ use units::Time;
 use crate::collectives::Carrier;
 use crate::communicator::Unserved;
 
-/// Where a program runs.
+/// Nodes and surroundings of a program that is being built.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramSite<'a> {
-    /// By rank, its node.
+    /// Node of each rank.
     pub node_of: &'a [u32],
-    /// The folder that paths start from.
+    /// Folder that relative paths start from.
     pub base: &'a Path,
-    /// Who carries collective operations out; none: who each operation's algorithm says.
+    /// Component that carries out collective operations. `None`: chosen by each operation's algorithm.
     pub carrier: Option<Carrier>,
     /// Groups that switches have no room for.
     pub unserved: &'a Unserved,
-    /// Time in which interfaces that have sent and received a barrier's messages come to rest: benchmarks begin to measure after it.
+    /// Time after a barrier in which interfaces become idle. Benchmarks begin to measure after it.
     pub settle: Time,
 }

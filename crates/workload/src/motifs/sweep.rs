@@ -1,4 +1,4 @@
-//! Sweep: wavefronts through a grid of ranks, from each corner in turn, as transport codes have them (Sweep3D).
+//! Sweep: wavefronts through a grid of ranks, from each corner in turn, as in transport codes (Sweep3D).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,24 +9,24 @@ use super::{Motif, calc, recv, send};
 use crate::PatternError;
 use crate::program::Step;
 
-/// Wavefronts through a grid.
+/// Wavefronts through a grid of ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SweepSpec {
-    /// Ranks in both dimensions, first dimension fastest. Without it, as near to a square as there are, in ascending order.
+    /// Ranks in both dimensions, first dimension fastest. Default: the grid closest to a square, in ascending order.
     #[schemars(length(min = 2, max = 2), inner(range(min = 1)))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dims: Option<Vec<u32>>,
-    /// Bytes that a rank sends to each of the next two for a block.
+    /// Size in bytes of the message to each of the two next ranks, per block.
     #[schemars(extend("minimum" = 1))]
     pub message_size: Bytes,
-    /// Sweeps, from the four corners in turn.
+    /// Number of sweeps, from the four corners in turn.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub sweeps: u32,
-    /// Blocks of a rank's part that a sweep goes through, one after the other.
+    /// Number of blocks into which a sweep divides a rank's part. They are processed in sequence.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub blocks: u32,
-    /// Time that a rank calculates for a block.
+    /// Time that a rank calculates per block.
     pub compute: Time,
 }
 
@@ -36,7 +36,7 @@ impl Default for SweepSpec {
     }
 }
 
-/// The sweeps on a grid.
+/// Sweeps on a grid.
 #[derive(Debug)]
 pub(super) struct Sweep {
     spec: SweepSpec,
@@ -44,10 +44,10 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    /// The sweeps of so many ranks.
+    /// Creates the sweeps of `ranks` ranks.
     ///
     /// # Errors
-    /// A grid that is none.
+    /// An invalid grid.
     pub fn new(spec: &SweepSpec, ranks: u32) -> Result<Self, PatternError> {
         Ok(Self { grid: Grid::new(spec.dims.as_deref(), 2, ranks)?, spec: spec.clone() })
     }
@@ -64,7 +64,7 @@ impl Motif for Sweep {
 
     fn round(&self, rank: u32, round: u32, calls: &mut Vec<Step>) {
         let Self { grid, spec } = self;
-        // The corners in the order of (low, low), (high, low), (low, high), (high, high).
+        // Corners in the order (low, low), (high, low), (low, high), (high, high).
         let directions = [(0, round & 1 == 0), (1, round & 2 == 0)];
         let bytes = spec.message_size.0;
         for _ in 0..spec.blocks {

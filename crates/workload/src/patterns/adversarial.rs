@@ -1,6 +1,7 @@
-//! Adversarial: the tasks of group i send to random tasks of group i + n (García et al., ICPP 2012, "ADV+n").
+//! Adversarial pattern: the tasks of group i send to random tasks of group i + n (García et al., ICPP 2012, "ADV+n").
 //!
-//! All traffic of a group goes to one other group, over the few channels between the two if routing is minimal.
+//! All traffic of a group goes to a single other group. With minimal routing it shares the few channels between the
+//! two.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,14 +10,15 @@ use units::{Draw, TaskId};
 use super::groups;
 use crate::{Pattern, PatternError, Shape, Shares};
 
-/// The name in the experiment file.
+/// Name in the experiment file.
 pub const KIND: &str = "adversarial";
 
-/// The keys of `adversarial`.
+/// Keys of `adversarial`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdversarialSpec {
-    /// How many groups on, cyclically; negative counts backwards.
+    /// Distance from the source group to the target group, in groups, modulo the number of groups. May be negative.
+    /// Default: 1.
     #[serde(default = "one")]
     pub offset: i64,
 }
@@ -25,26 +27,26 @@ fn one() -> i64 {
     1
 }
 
-/// From each group to random tasks of another.
+/// Adversarial pattern: each group sends to random tasks of another group.
 #[derive(Debug)]
 pub struct Adversarial {
     tasks: u32,
     per_group: u32,
-    /// How many tasks on the first task of the target group is from the source's group's.
+    /// Distance from the first task of the source group to that of the target group, in tasks.
     offset: u32,
 }
 
 impl Adversarial {
-    /// The pattern for a machine with groups.
+    /// Creates the pattern for a machine with groups.
     ///
     /// # Errors
-    /// If the machine has no groups, or if the offset leads every group to itself.
+    /// If the machine has no groups, or if the offset maps every group to itself.
     pub fn new(spec: &AdversarialSpec, shape: &Shape) -> Result<Self, PatternError> {
         let offset = groups::offset(KIND, "offset", spec.offset, shape)?;
         Ok(Self { tasks: shape.tasks, per_group: shape.tasks_per_group().unwrap_or(shape.tasks), offset })
     }
 
-    /// The first task of the group that a task sends to.
+    /// Returns the first task of the target group of a task.
     fn target(&self, src: TaskId) -> u32 {
         let first = src.0 / self.per_group * self.per_group;
         ((u64::from(first) + u64::from(self.offset)) % u64::from(self.tasks)) as u32

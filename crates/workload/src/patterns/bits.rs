@@ -1,8 +1,8 @@
-//! Common to the patterns that permute the bits of a task's number.
+//! Shared code of the patterns that permute the bits of a task number.
 
 use crate::PatternError;
 
-/// The number of bits of a task's number.
+/// Returns the number of bits of a task number.
 ///
 /// # Errors
 /// If the number of tasks is not a power of two.

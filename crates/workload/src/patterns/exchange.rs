@@ -1,9 +1,9 @@
-//! Nearest-neighbour exchange: tasks in a periodic grid of their own, each message to one of the neighbours.
+//! Nearest-neighbour exchange: tasks form a periodic grid, and each message goes to one of the neighbours.
 //!
-//! Tasks are numbered first dimension fastest, so that neighbours in the last dimension are farthest apart (Prisacari et
-//! al., section IV: "the most remote phase of the exchange, corresponding to the third dimension"). The grid is the
-//! application's, whatever the machine's shape; without `dims` it has three dimensions, as near to a cube as the number
-//! of tasks allows, in ascending order.
+//! Tasks are numbered first dimension fastest, so that neighbours in the last dimension have the most distant numbers
+//! (Prisacari et al., section IV: "the most remote phase of the exchange, corresponding to the third dimension"). The
+//! grid is that of the application, independent of the machine. Without `dims` it has three dimensions, as close to a
+//! cube as the number of tasks allows, in ascending order.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,35 +11,35 @@ use units::{Draw, TaskId};
 
 use crate::{Pattern, PatternError, Shares};
 
-/// The name in the experiment file.
+/// Name in the experiment file.
 pub const KIND: &str = "exchange";
 
-/// The keys of `exchange`.
+/// Keys of `exchange`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExchangePatternSpec {
-    /// Tasks in each dimension, first dimension fastest; their product is the number of tasks. Without it, three
-    /// dimensions as near to a cube as there are, in ascending order.
+    /// Tasks in each dimension, first dimension fastest. Their product is the number of tasks. Default: three
+    /// dimensions, as close to a cube as possible, in ascending order.
     #[schemars(length(min = 1, max = 8), inner(range(min = 1)))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dims: Option<Vec<u64>>,
-    /// The dimension, from 0, in which messages go; without it, all.
+    /// Dimension of the messages, from 0. Default: all dimensions.
     #[schemars(range(max = 7))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dimension: Option<u32>,
 }
 
-/// A periodic grid of tasks.
+/// Periodic grid of tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskGrid {
     dims: Vec<u32>,
 }
 
 impl TaskGrid {
-    /// The grid of some sizes, or the one nearest to a cube, of a number of tasks.
+    /// Creates a grid of the given sizes. Default: the grid closest to a cube.
     ///
     /// # Errors
-    /// If the product of the sizes is not the number of tasks. The error's key is `dims`.
+    /// If the product of the sizes differs from the number of tasks. The error's key is `dims`.
     pub fn new(dims: Option<&[u64]>, tasks: u32) -> Result<Self, PatternError> {
         let Some(dims) = dims else { return Ok(Self { dims: near_cube(tasks).to_vec() }) };
         let product = dims.iter().try_fold(1_u64, |product, &size| product.checked_mul(size));
@@ -51,12 +51,13 @@ impl TaskGrid {
         Ok(Self { dims: dims.iter().map(|&size| size as u32).collect() })
     }
 
-    /// The sizes of the dimensions.
+    /// Returns the sizes of the dimensions.
     pub fn dims(&self) -> &[u32] {
         &self.dims
     }
 
-    /// The neighbours of a task in a dimension: two, one if the dimension has two tasks, none if it has one.
+    /// Returns the neighbours of a task in a dimension: two, or one if the dimension has two tasks, or none if it has
+    /// one.
     pub fn neighbours(&self, task: TaskId, dimension: usize) -> impl Iterator<Item = TaskId> + use<> {
         let size = self.dims[dimension];
         let stride: u32 = self.dims[..dimension].iter().product();
@@ -70,14 +71,14 @@ impl TaskGrid {
     }
 }
 
-/// Three factors of a number, in ascending order, that are as near to a cube as there are: of the least surface.
+/// Returns the three factors of a number that are closest to a cube, in ascending order: those of the smallest surface.
 pub fn near_cube(number: u32) -> [u32; 3] {
     let number = u64::from(number.max(1));
     let divisors = |n: u64| (1..=n.isqrt()).filter(move |d| n.is_multiple_of(*d));
     let mut best = [1, 1, number];
     let surface = |[x, y, z]: [u64; 3]| x * y + y * z + z * x;
     for x in divisors(number).take_while(|x| x * x * x <= number) {
-        // The largest divisor up to the root gives the least surface for this x.
+        // The largest divisor up to the root gives the smallest surface for this x.
         let rest = number / x;
         if let Some(y) = divisors(rest).filter(|&y| y >= x).max()
             && surface([x, y, rest / y]) < surface(best)
@@ -88,19 +89,19 @@ pub fn near_cube(number: u32) -> [u32; 3] {
     best.map(|factor| factor as u32)
 }
 
-/// Each message to a neighbour in the grid, drawn uniformly.
+/// Exchange pattern: each message goes to a neighbour in the grid, drawn uniformly.
 #[derive(Debug)]
 pub struct Exchange {
-    /// The neighbours of each task, and where those of the next begin.
+    /// Start of each task's range in `neighbours`, and the length of `neighbours`.
     first: Vec<u32>,
     neighbours: Vec<TaskId>,
 }
 
 impl Exchange {
-    /// The pattern for a number of tasks.
+    /// Creates the pattern for `tasks` tasks.
     ///
     /// # Errors
-    /// If the grid does not fit, if there is no such dimension, or if no task has a neighbour.
+    /// If the grid does not fit, if the dimension does not exist, or if no task has a neighbour.
     pub fn new(spec: &ExchangePatternSpec, tasks: u32) -> Result<Self, PatternError> {
         let grid = TaskGrid::new(spec.dims.as_deref(), tasks)?;
         let count = grid.dims().len();

@@ -1,10 +1,10 @@
-//! Common to the patterns that shift along dimensions.
+//! Shared code of the patterns that shift along dimensions.
 
 use super::Permutation;
 use crate::{PatternError, Shape};
 
-/// The permutation that moves every task by `step(k)` places, cyclically, in each dimension of size k. Tasks of one
-/// router keep their order. A topology without dimensions counts as one dimension of all its tasks.
+/// Returns the permutation that shifts every task cyclically by `step(k)` in each dimension of size k. Tasks of one
+/// router keep their order. A topology without dimensions counts as a single dimension of all tasks.
 ///
 /// # Errors
 /// If no task would send.
@@ -20,7 +20,7 @@ pub(super) fn moved(kind: &'static str, shape: &Shape, step: impl Fn(u32) -> u32
             let place = (u64::from(rest % size) + u64::from(step(size))) % u64::from(size);
             router += place as u32 * stride;
             rest /= size;
-            // The product of all sizes is the number of routers, which fits; the last stride is not used.
+            // The product of all sizes is the number of routers, which fits. The last stride is not used.
             stride = stride.wrapping_mul(size);
         }
         router * tasks_per_router + src % tasks_per_router

@@ -1,11 +1,11 @@
-//! Common to the patterns that shift by groups.
+//! Shared code of the patterns that shift by groups.
 
 use crate::{PatternError, Shape};
 
-/// An offset in groups as an offset in tasks.
+/// Converts an offset in groups to an offset in tasks. `key` is the key of the offset.
 ///
 /// # Errors
-/// If the machine has no groups, or if the offset leads every group to itself. `key` is the key of the offset.
+/// If the machine has no groups, or if the offset maps every group to itself.
 pub(super) fn offset(kind: &str, key: &'static str, groups: i64, shape: &Shape) -> Result<u32, PatternError> {
     let (Some(count), Some(tasks)) = (shape.groups, shape.tasks_per_group()) else {
         let message = format!("`{kind}` by groups needs a machine with groups, such as a dragonfly");

@@ -1,8 +1,8 @@
-//! Hotspot: a part of the messages goes to a few hot tasks, the rest to any other task, uniformly.
+//! Hotspot: a fraction of the messages goes to a few hot tasks, and the rest to any other task uniformly.
 //!
-//! With probability `fraction` a message goes to one of the hot tasks, each as likely; otherwise to any task but its
-//! source, hot ones included, each as likely. A task never sends to itself: a hot task shares its hot part among the
-//! other hot tasks, and if there is none it sends uniformly.
+//! With probability `fraction` a message goes to a hot task, drawn uniformly. Otherwise it goes to any task except its
+//! source, drawn uniformly; that may be a hot task too. A task never sends to itself: a hot task divides its hot
+//! fraction among the other hot tasks. If it is the only hot task, it sends uniformly.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,17 +11,17 @@ use units::{Draw, TaskId};
 use super::uniform::other_task;
 use crate::{Pattern, PatternError, Shares};
 
-/// The name in the experiment file.
+/// Name in the experiment file.
 pub const KIND: &str = "hotspot";
 
-/// The keys of `hotspot`.
+/// Keys of `hotspot`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HotspotSpec {
-    /// The hot tasks, each once.
+    /// Hot tasks. Each may occur once.
     #[schemars(length(min = 1))]
     pub nodes: Vec<u64>,
-    /// The part of the messages that goes to them, in addition to their share of the uniform rest.
+    /// Fraction of the messages that goes to the hot tasks, in addition to their share of the uniform rest.
     #[serde(default = "default_fraction")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub fraction: f64,
@@ -31,21 +31,21 @@ fn default_fraction() -> f64 {
     0.2
 }
 
-/// Some tasks are hotter than others.
+/// Hotspot pattern.
 #[derive(Debug)]
 pub struct Hotspot {
     tasks: u32,
-    /// Ascending.
+    /// Hot tasks, in ascending order.
     hot: Vec<u32>,
     fraction: f64,
 }
 
 impl Hotspot {
-    /// The pattern for a number of tasks.
+    /// Creates the pattern for `tasks` tasks.
     ///
     /// # Errors
-    /// If there are fewer than 2 tasks, no hot task, one that does not exist or is given twice, or if the fraction is
-    /// not in 0..=1.
+    /// If there are fewer than 2 tasks, if there is no hot task, if a hot task does not exist or is given twice, or if
+    /// the fraction is not in 0..=1.
     pub fn new(spec: &HotspotSpec, tasks: u32) -> Result<Self, PatternError> {
         if tasks < 2 {
             let message = format!("`{KIND}` needs 2 tasks or more; the workload has {tasks}");
@@ -58,14 +58,15 @@ impl Hotspot {
         Ok(Self { tasks, hot: hot_tasks(&spec.nodes, tasks)?, fraction: spec.fraction })
     }
 
-    /// The hot tasks that a task may choose: their number, and its own place among them if it is one.
+    /// Returns the number of hot tasks that `src` may choose, excluding itself, and its index among all hot tasks if it
+    /// is hot.
     fn choice(&self, src: TaskId) -> (u32, Option<usize>) {
         let own = self.hot.binary_search(&src.0).ok();
         (self.hot.len() as u32 - u32::from(own.is_some()), own)
     }
 }
 
-/// The hot tasks in ascending order.
+/// Returns the hot tasks in ascending order.
 fn hot_tasks(given: &[u64], tasks: u32) -> Result<Vec<u32>, PatternError> {
     let refuse = |message: String| Err(PatternError::new("nodes", message));
     if given.is_empty() {

@@ -1,12 +1,12 @@
-//! Matrix: the weight of each pair of tasks is read from a CSV file.
+//! Traffic matrix: the weight of each pair of tasks is read from a CSV file.
 //!
-//! The file is either a list of rows `from,to,weight`, pairs that are left out weighing nothing, or a dense matrix of
-//! one row a source and one column a destination. A first line `from,to,weight` (or `src,dst,weight`) marks a list; without it
-//! a file of as many columns as tasks is a matrix. The dialect is that of task graphs (`crate::rows`), and lists of theirs are
-//! read as they are.
+//! The file is either a list of rows `from,to,weight`, in which omitted pairs have weight 0, or a dense matrix with a
+//! row per source and a column per destination. A first line `from,to,weight` (or `src,dst,weight`) marks a list.
+//! Without it, a file with a column per task is a matrix. The dialect is that of task graphs (`crate::rows`), whose
+//! lists are accepted unchanged.
 //!
-//! Only ratios count: the source with the largest sum of weights offers the full load, and the others in proportion
-//! ([`Pattern::weight`]). A source without weight does not send. A task may send to itself, through the network.
+//! Only ratios matter: the source with the largest sum of weights offers the full load, and others in proportion
+//! ([`Pattern::weight`]). A source of weight 0 does not send. A task may send to itself, through the network.
 
 use std::path::{Path, PathBuf};
 
@@ -17,42 +17,42 @@ use units::{Draw, TaskId};
 use super::matrix_file::{self, Entry};
 use crate::{Pattern, PatternError, Shares};
 
-/// The name in the experiment file.
+/// Name in the experiment file.
 pub const KIND: &str = "matrix";
 
-/// The keys of `matrix`.
+/// Keys of `matrix`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MatrixSpec {
-    /// The CSV file: rows `from,to,weight`, or a matrix of a row for each source and a column for each destination. A relative
-    /// path starts from the experiment file's folder.
+    /// CSV file: rows `from,to,weight`, or a matrix with a row per source and a column per destination. Relative to the
+    /// experiment file.
     pub path: PathBuf,
 }
 
-/// A sparse matrix of probabilities, 12 bytes an entry.
+/// Sparse matrix of probabilities. Takes 12 bytes per entry.
 #[derive(Debug)]
 pub struct Matrix {
-    /// The first entry of each source, and one more.
+    /// First entry of each source, and the number of entries.
     first: Vec<usize>,
     destinations: Vec<TaskId>,
-    /// The probability of an entry's destination and all before it in its row; 1 in the last of a row.
+    /// Cumulative probability of the entries of a row, up to and including this entry. 1 in the last entry of a row.
     cumulative: Vec<f64>,
     weights: Vec<f64>,
     notes: Vec<String>,
 }
 
 impl Matrix {
-    /// Adds what the reader of its file has left out.
+    /// Adds notes on omissions of the file's reader.
     #[must_use]
     pub fn with_notes(mut self, notes: &[String]) -> Self {
         self.notes.extend_from_slice(notes);
         self
     }
 
-    /// Reads the matrix of a number of tasks. A relative path starts from `base`.
+    /// Reads the matrix for `tasks` tasks. A relative path starts from `base`.
     ///
     /// # Errors
-    /// If the file is absent, empty, no text, too large or malformed; the message names file and line.
+    /// If the file is absent, empty, not a text, too large or malformed. The message names file and line.
     pub fn read(spec: &MatrixSpec, tasks: u32, base: &Path) -> Result<Self, PatternError> {
         let path = base.join(&spec.path);
         let (entries, notes) = matrix_file::read(&path, tasks)?;
@@ -65,17 +65,18 @@ impl Matrix {
         Ok(matrix.with_notes(notes.sentences()))
     }
 
-    /// From weights of pairs of tasks below `tasks`, in ascending order of source and destination, each pair once. Weights
-    /// are positive.
+    /// Creates a matrix from weights of pairs of tasks below `tasks`, in ascending order of source and destination,
+    /// each pair once. Weights are positive.
     ///
     /// # Errors
-    /// If their sum is above the largest double.
+    /// If the sum exceeds the largest double.
     pub fn of_pairs(pairs: impl Iterator<Item = (u32, u32, f64)>, tasks: u32) -> Result<Self, PatternError> {
         let entries: Vec<Entry> = pairs.map(|(src, dst, weight)| Entry { src, dst, weight }).collect();
         Self::new(&entries, tasks).map_err(|why| PatternError::new("graph", why))
     }
 
-    /// From entries in ascending order of source and destination, of positive weights; without any, no task sends.
+    /// Creates a matrix from entries of positive weight, in ascending order of source and destination. Without entries,
+    /// no task sends.
     fn new(entries: &[Entry], tasks: u32) -> Result<Self, String> {
         let mut matrix = Self {
             first: vec![0],

@@ -1,4 +1,4 @@
-//! Reading a traffic matrix. Every error names the file, the line where there is one, and what is allowed.
+//! Reader of traffic matrices. Every error names the file, the line if there is one, and the allowed values.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use units::{Notes, input};
 use crate::PatternError;
 use crate::rows::{self, Columns, Form, TASK, words};
 
-/// The ends of a pair, as errors call them.
+/// Names of the two ends of a pair in error messages.
 const ENDS: [&str; 2] = ["from", "to"];
 
-/// One pair of tasks and its weight, which is positive and finite.
+/// Pair of tasks with a positive and finite weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Entry {
     pub src: u32,
@@ -18,12 +18,12 @@ pub(super) struct Entry {
     pub weight: f64,
 }
 
-/// An error of the file.
+/// Creates an error of the file.
 pub(super) fn refuse(message: String) -> PatternError {
     PatternError::new("path", message)
 }
 
-/// Entries of positive weight, in ascending order of source and destination, and what has been left out.
+/// Entries of positive weight in ascending order of source and destination, and notes on omissions.
 pub(super) type Found = (Vec<Entry>, Notes);
 
 /// Reads the entries.
@@ -43,10 +43,10 @@ fn read_text(path: &Path) -> Result<String, String> {
     input::text_of(bytes).map_err(|error| format!("{error}; a matrix is a CSV file"))
 }
 
-/// A line's number, from 1 (0: the file as a whole), and what is wrong.
+/// Line number, from 1 (0: the file as a whole), and description of the error.
 type RowError = (u64, String);
 
-/// A row: the number of its line, from 1, and its words.
+/// Row: its line number, from 1, and its words.
 struct Row<'a> {
     number: u64,
     words: Vec<&'a [u8]>,
@@ -72,7 +72,7 @@ impl Row<'_> {
     }
 }
 
-/// A word as text, so far as it fits an error.
+/// Returns a word as text, shortened for an error message.
 fn text(word: &[u8]) -> String {
     let text = String::from_utf8_lossy(word);
     let start: String = text.chars().take(32).collect();
@@ -106,8 +106,8 @@ fn parse(bytes: &[u8], tasks: u32) -> Result<Found, RowError> {
     }
 }
 
-/// Rows `from,to,weight`; a number of messages behind the weight and lines about single tasks, which lists of task graphs may
-/// have, say nothing of who sends to whom.
+/// Parses rows `from,to,weight`. Skips the number of messages after the weight and lines about single tasks, which
+/// lists of task graphs may have: they do not concern traffic.
 fn parse_list<'a>(
     rows: impl Iterator<Item = Row<'a>>,
     columns: &Columns,

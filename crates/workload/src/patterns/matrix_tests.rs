@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::stream::Stream;
 
-/// A file of this test process, removed at the end.
+/// Temporary file of this test process, removed when dropped.
 struct File(PathBuf);
 
 impl File {
@@ -45,7 +45,7 @@ fn a_list_and_a_matrix_mean_the_same() {
 
 #[test]
 fn lists_are_those_of_task_graphs() {
-    // Would catch a second dialect: other names of the columns, blanks, comments behind a row, messages, and lines about tasks.
+    // Would catch a second dialect: other column names, blanks, comments after a row, messages, and lines about tasks.
     let plain = read("plain", b"0,1,5\n1,0,3\n", 4).unwrap();
     for (name, text) in [
         ("from", "from,to,weight\n0,1,5\n1,0,3\n"),
@@ -59,7 +59,7 @@ fn lists_are_those_of_task_graphs() {
             assert_eq!(found.weight(task), plain.weight(task), "{name}");
         }
     }
-    // Three tasks: three columns are a matrix, unless the first line says otherwise.
+    // Three tasks: a file of three columns is a matrix, unless its first line marks a list.
     assert_eq!(read("list", b"from,to,weight\n0,1,2\n", 3).unwrap().distribution(TaskId(1)), []);
     assert_eq!(read("dense", b"a,b,c\n0,1,2\n1,0,0\n0,0,0\n", 3).unwrap().distribution(TaskId(1)), [(TaskId(0), 1.0)]);
     assert!(read("task", b"task,9\n", 4).unwrap_err().starts_with("FILE:1: task is `9`"));
@@ -75,8 +75,8 @@ fn a_list_of_many_nodes_needs_no_header() {
 
 #[test]
 fn draws_follow_the_weights() {
-    // Would catch a search that is off by one in the cumulative probabilities: a weight of 0 is never drawn, and the
-    // others as often as they say, to 5 standard deviations.
+    // Would catch an off-by-one search in the cumulative probabilities: a weight of 0 is never drawn, and the
+    // frequencies of others match their weights to 5 standard deviations.
     let matrix = read("draws", b"0,1,0,3\n1,0,0,0\n1,0,0,0\n1,0,0,0\n", 4).unwrap();
     let mut stream = Stream::new(1, "draws");
     let mut counts = [0_u32; 4];
@@ -87,7 +87,7 @@ fn draws_follow_the_weights() {
 
 #[test]
 fn bad_files_are_one_clear_error() {
-    // Would catch a panic, a line number that is off, and a value that is read as something else.
+    // Would catch a panic, a wrong line number, and a value that is misread.
     let cases: [(&[u8], &str); 18] = [
         (b"", "FILE: has no rows"),
         (b"\n# nothing\n", "FILE: has no rows"),
@@ -119,7 +119,7 @@ fn bad_files_are_one_clear_error() {
 
 #[test]
 fn what_is_no_file_or_too_large_is_not_read() {
-    // Would catch an endless read of a device, and memory for a file that is no matrix.
+    // Would catch an endless read of a device, and memory allocated for a file that is not a matrix.
     let at = |path: &Path| Matrix::read(&MatrixSpec { path: path.to_owned() }, 4, Path::new(".")).unwrap_err().message;
     assert!(at(&std::env::temp_dir()).contains("Is a directory"));
     let file = File::of("huge", b"");

@@ -1,4 +1,4 @@
-//! The patterns, one file each.
+//! Traffic patterns, one file each.
 
 pub mod adversarial;
 pub mod bit_complement;

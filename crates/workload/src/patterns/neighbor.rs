@@ -1,18 +1,18 @@
-//! Nearest neighbour: one place on in every dimension, cyclically (Dally & Towles, table 3.1).
+//! Nearest neighbour: shift by 1 in every dimension, cyclically (Dally & Towles, table 3.1).
 //!
-//! On a mesh the tasks of the upper edge send to the lower edge. On a topology without dimensions task s sends to
-//! s + 1 (modulo N).
+//! On a mesh, the tasks of the upper edge send to the lower edge. On a topology without dimensions, task s sends to s +
+//! 1 (modulo N).
 
 use super::{Permutation, grid};
 use crate::{PatternError, Shape};
 
-/// The name in the experiment file; `neighbour` is accepted too.
+/// Name in the experiment file. `neighbour` is accepted too.
 pub const KIND: &str = "neighbor";
 
 /// Builds the pattern for a machine.
 ///
 /// # Errors
-/// If there is one task only.
+/// If there is only one task.
 pub fn build(shape: &Shape) -> Result<Permutation, PatternError> {
     grid::moved(KIND, shape, |_| 1)
 }

@@ -1,10 +1,10 @@
-//! Patterns in which every task has one fixed destination.
+//! Permutation patterns: every task has a fixed destination.
 
 use units::{Draw, TaskId};
 
 use crate::{Pattern, PatternError, Shares};
 
-/// One destination a task, kept as a table of 4 bytes a task. A task that is its own destination does not send.
+/// Permutation of the tasks, as a table of 4 bytes per task. A fixed point does not send.
 #[derive(Debug)]
 pub struct Permutation {
     kind: &'static str,

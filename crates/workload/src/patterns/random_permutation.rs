@@ -1,7 +1,7 @@
-//! Random permutation: every task sends to one partner, drawn once from the experiment's seed.
+//! Random permutation: every task sends to a single partner, drawn once from the experiment's seed.
 //!
-//! Uniform over the permutations without fixed points, so that every task sends and every task receives. The same seed
-//! and number of tasks give the same permutation on every platform, whatever else the experiment draws.
+//! Uniform over the permutations without fixed points, so that every task sends and every task receives. Seed and
+//! number of tasks determine the permutation on every platform, independent of other random draws of the experiment.
 
 use units::Draw;
 
@@ -9,13 +9,13 @@ use super::Permutation;
 use crate::PatternError;
 use crate::stream::Stream;
 
-/// The name in the experiment file.
+/// Name in the experiment file.
 pub const KIND: &str = "random-permutation";
 
-/// Builds the pattern for a number of tasks.
+/// Builds the pattern for `tasks` tasks.
 ///
 /// # Errors
-/// If there is one task only, which has no partner.
+/// If there is only one task, which has no partner.
 pub fn build(tasks: u32, seed: u64) -> Result<Permutation, PatternError> {
     let mut to: Vec<u32> = (0..tasks).collect();
     if tasks > 1 {
@@ -29,7 +29,7 @@ pub fn build(tasks: u32, seed: u64) -> Result<Permutation, PatternError> {
     Permutation::new(KIND, tasks, |src| to[src as usize])
 }
 
-/// Fisher and Yates.
+/// Fisher-Yates shuffle.
 fn shuffle(values: &mut [u32], draw: &mut impl Draw) {
     for last in (1..values.len()).rev() {
         values.swap(last, draw.below(last as u32 + 1) as usize);

@@ -1,7 +1,7 @@
 //! Shift: task s sends to task s + offset, modulo the number of tasks.
 //!
-//! The offset is a number of tasks or, on a machine with groups, a number of groups: then each task of a group sends to
-//! the same one of another group (Prisacari et al., section IV: (k + mG) mod K).
+//! The offset is a number of tasks or, on a machine with groups, a number of groups. In the latter case each task of a
+//! group sends to the corresponding task of another group (Prisacari et al., section IV: (k + mG) mod K).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,17 +9,18 @@ use serde::{Deserialize, Serialize};
 use super::{Permutation, groups};
 use crate::{PatternError, Shape};
 
-/// The name in the experiment file.
+/// Name in the experiment file.
 pub const KIND: &str = "shift";
 
-/// The keys of `shift`: one of the two.
+/// Keys of `shift`. Exactly one is required.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ShiftSpec {
-    /// How many tasks on, cyclically; negative counts backwards.
+    /// Distance from source to destination in tasks, modulo the number of tasks. May be negative. Excludes `groups`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<i64>,
-    /// How many groups on, cyclically; negative counts backwards.
+    /// Distance from source group to destination group in groups, modulo the number of groups. May be negative.
+    /// Excludes `offset`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<i64>,
 }
@@ -27,7 +28,7 @@ pub struct ShiftSpec {
 /// Builds the pattern for a machine.
 ///
 /// # Errors
-/// If not one of the keys is given, if the machine has no groups to shift by, or if no task would send.
+/// If not exactly one key is given, if the machine has no groups to shift by, or if no task would send.
 pub fn build(spec: &ShiftSpec, shape: &Shape) -> Result<Permutation, PatternError> {
     let tasks = shape.tasks;
     let offset = match (spec.offset, spec.groups) {

@@ -1,15 +1,15 @@
 //! Perfect shuffle: bit i of the destination is bit i - 1 (cyclic) of the source (Dally & Towles, table 3.1).
 //!
-//! Needs a power of two of tasks. Tasks 0 and N - 1 are their own destinations and do not send.
+//! Requires a power of two of tasks. Tasks 0 and N - 1 are fixed points and do not send.
 
 use super::Permutation;
 use super::bits::bits_of;
 use crate::PatternError;
 
-/// The name in the experiment file.
+/// Name in the experiment file.
 pub const KIND: &str = "shuffle";
 
-/// Builds the pattern for a number of tasks.
+/// Builds the pattern for `tasks` tasks.
 ///
 /// # Errors
 /// If the number of tasks is not a power of two, or so small that no task sends (1 or 2).

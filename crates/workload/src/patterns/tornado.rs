@@ -1,13 +1,14 @@
-//! Tornado: ceil(k/2) - 1 places on in every dimension of size k (Dally & Towles, table 3.1).
+//! Tornado: cyclic shift by ceil(k/2) - 1 in every dimension of size k (Dally & Towles, table 3.1).
 //!
-//! The worst case of minimal routing on a ring: all messages go the same way around, almost half of it. On a topology
-//! without dimensions the numbering of the N tasks is the ring: task s sends to s + ceil(N/2) - 1 (modulo N). A
-//! dimension of size 1 or 2 is not moved along; if none is longer the pattern is refused, since no task would send.
+//! The worst case of minimal routing on a ring: all messages travel in one direction, almost half way around. On a
+//! topology without dimensions, the N tasks form a ring in order of their numbers: task s sends to s + ceil(N/2) - 1
+//! (modulo N). Dimensions of size 1 or 2 are not shifted. If no dimension is longer, the pattern is refused, since no
+//! task would send.
 
 use super::{Permutation, grid};
 use crate::{PatternError, Shape};
 
-/// The name in the experiment file.
+/// Name in the experiment file.
 pub const KIND: &str = "tornado";
 
 /// Builds the pattern for a machine.

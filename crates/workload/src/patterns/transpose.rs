@@ -1,17 +1,17 @@
-//! Transpose: the upper and the lower half of the source's bits change places (Dally & Towles, table 3.1).
+//! Transpose: exchange of the upper and the lower half of the source's bits (Dally & Towles, table 3.1).
 //!
-//! Needs an even power of two of tasks (4, 16, 64, 256 ...). On a square grid of 2^k x 2^k tasks, numbered first
-//! dimension fastest, the halves of the bits are the coordinates, so that this is the transposition (x, y) -> (y, x):
-//! on an 8x8 mesh both definitions are the same. The tasks of the diagonal do not send.
+//! Requires an even power of two of tasks (4, 16, 64, 256 ...). On a square grid of 2^k x 2^k tasks, numbered first
+//! dimension fastest, the halves of the bits are the coordinates, and the pattern is the transposition (x, y) -> (y,
+//! x). On an 8x8 mesh both definitions agree. Tasks on the diagonal do not send.
 
 use super::Permutation;
 use super::bits::bits_of;
 use crate::PatternError;
 
-/// The name in the experiment file.
+/// Name in the experiment file.
 pub const KIND: &str = "transpose";
 
-/// Builds the pattern for a number of tasks.
+/// Builds the pattern for `tasks` tasks.
 ///
 /// # Errors
 /// If the number of tasks is not an even power of two, or is 1.

@@ -1,4 +1,4 @@
-//! Uniform random: each message goes to any task with the same probability (Dally & Towles, section 3.2).
+//! Uniform random traffic: each message goes to any task with equal probability (Dally & Towles, section 3.2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,18 +6,18 @@ use units::{Draw, TaskId};
 
 use crate::{Pattern, PatternError, Shares};
 
-/// The name in the experiment file.
+/// Name in the experiment file.
 pub const KIND: &str = "uniform";
 
-/// The keys of `uniform`.
+/// Keys of `uniform`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UniformSpec {
-    /// Whether a task may send to itself, through the network; the theory of switches assumes it.
+    /// Allow a task to send to itself, through the network. The theory of switches assumes it. Default: false.
     pub include_self: bool,
 }
 
-/// Every task, or every other task, is as likely.
+/// Uniform random pattern.
 #[derive(Debug)]
 pub struct Uniform {
     tasks: u32,
@@ -25,10 +25,10 @@ pub struct Uniform {
 }
 
 impl Uniform {
-    /// The pattern for a number of tasks.
+    /// Creates the pattern for `tasks` tasks.
     ///
     /// # Errors
-    /// If no task has a destination: one task, which may not send to itself.
+    /// If no task has a destination: a single task that may not send to itself.
     pub fn new(spec: &UniformSpec, tasks: u32) -> Result<Self, PatternError> {
         if tasks < 2 && !(tasks == 1 && spec.include_self) {
             let message =
@@ -39,7 +39,7 @@ impl Uniform {
     }
 }
 
-/// Any task of `0..tasks` but `src`, which takes at least two tasks.
+/// Draws any task of `0..tasks` except `src`. Requires at least two tasks.
 #[inline]
 pub(super) fn other_task(src: TaskId, tasks: u32, draw: &mut dyn Draw) -> TaskId {
     let other = draw.below(tasks - 1);

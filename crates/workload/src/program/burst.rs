@@ -1,20 +1,20 @@
-//! Operations of one shape.
+//! Bursts: several sends or receives in one call.
 
 use super::Action;
 
-/// Sends or receives of one shape.
+/// Several sends or receives that agree in size and tag, with peers at a fixed stride.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Burst {
-    /// The first of them.
+    /// First operation.
     pub first: Action,
-    /// How many there are.
+    /// Number of operations.
     pub count: u32,
-    /// How far the rank at the other end of each is from that of the one before, modulo the number of ranks.
+    /// Difference between the peer ranks of consecutive operations, modulo the number of ranks.
     pub stride: u32,
 }
 
 impl Burst {
-    /// The n-th operation, from 0, among so many ranks.
+    /// Returns operation `number`, from 0, in a program of `ranks` ranks.
     pub fn action(&self, number: u32, ranks: u32) -> Action {
         let shift = |rank: u32| match self.stride {
             0 => rank,

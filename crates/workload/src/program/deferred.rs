@@ -1,4 +1,4 @@
-//! Requests of a rank that begin behind others, and the calculations of its units.
+//! Requests of a rank that begin after other requests, and the calculations on its units.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -9,26 +9,26 @@ use super::script::Request;
 use super::{Action, Op};
 use crate::communicator::Context;
 
-/// The unit that is the rank's processor.
+/// Unit number of the rank's processor.
 const PROCESSOR: u32 = 0;
 
-/// A request that has not begun.
+/// Request that has not begun.
 #[derive(Clone, Debug)]
 pub(super) enum Begin {
-    /// Sends or receives of one shape.
+    /// Sends or receives with peers at a fixed stride.
     Burst(Burst),
-    /// A calculation on a unit, in picoseconds.
+    /// Calculation on a unit.
     Calc {
         /// Duration in picoseconds.
         time: u64,
-        /// The unit.
+        /// Unit number.
         unit: u32,
     },
     /// A collective operation.
     Collective(Box<Running>),
 }
 
-/// A unit: the calculation that it carries out, and those that are ready, by the order of their calls.
+/// Unit of a rank: its current calculation and its queue of ready calculations, in order of their calls.
 #[derive(Debug, Default)]
 struct Unit {
     busy: Option<Request>,
@@ -38,35 +38,35 @@ struct Unit {
 /// Requests of a rank that have been made and have not begun.
 #[derive(Debug, Default)]
 pub(super) struct Deferred {
-    /// Requests that the next one begins behind, and that have not ended.
+    /// Unfinished requests that the next request begins after.
     next: BTreeSet<Request>,
-    /// By request that has not begun: how many it waits for.
+    /// Requests that have not begun, each with the number of requests that it still waits for.
     waiting: BTreeMap<Request, (u32, Begin)>,
-    /// By request that has not ended, those that wait for it.
+    /// Unfinished requests, each with the requests that begin after it.
     behind: BTreeMap<Request, Vec<Request>>,
-    /// Operations of `waiting` that have something for the switches: communicator and place among its operations.
+    /// In-switch calls of the collective operations in `waiting`: communicator, and index among its operations.
     unposted: BTreeSet<(Context, u32)>,
     units: BTreeMap<u32, Unit>,
-    /// By calculation that is under way, its unit.
+    /// Calculations in progress, each with its unit.
     under_way: BTreeMap<Request, u32>,
     /// Units that may begin a calculation.
     free: BTreeSet<u32>,
-    /// Requests that have ended, until what waits for them has been released.
+    /// Requests that have ended and whose successors have not been released yet.
     ended: Vec<Request>,
 }
 
 impl Deferred {
-    /// Has the next request begin behind a request that has not ended.
+    /// Makes the next request begin after `request`, which has not ended.
     pub fn after(&mut self, request: Request) {
         self.next.insert(request);
     }
 
-    /// Whether the next request begins behind others.
+    /// Whether the next request begins after others.
     pub fn holds_next(&self) -> bool {
         !self.next.is_empty()
     }
 
-    /// Takes a request that begins behind others; returns one that begins now.
+    /// Stores a request that begins after others. Returns `begin` if the request may begin now.
     pub fn hold(&mut self, request: Request, begin: Begin) -> Option<Begin> {
         if self.next.is_empty() {
             return Some(begin);
@@ -81,19 +81,19 @@ impl Deferred {
         None
     }
 
-    /// A collective operation begins that may have waited.
+    /// Notes that a collective operation begins, which may have waited.
     pub fn begins(&mut self, running: &Running) {
         if let Some(posts) = running.unposted() {
             self.unposted.remove(&posts);
         }
     }
 
-    /// Whether an operation waits that posts to the switches before another of its communicator.
+    /// Whether a waiting operation precedes operation `number` of its communicator with an in-switch call.
     pub fn holds_before(&self, (context, number): (Context, u32)) -> bool {
         self.unposted.range((context, 0)..(context, number)).next().is_some()
     }
 
-    /// A request has ended.
+    /// Notes that a request has ended.
     pub fn ended(&mut self, request: Request) {
         self.next.remove(&request);
         if let Some(unit) = self.under_way.remove(&request) {
@@ -105,7 +105,8 @@ impl Deferred {
         }
     }
 
-    /// Requests that begin now, in the order of their calls; none when all that have ended have been considered.
+    /// Returns requests that may begin now, in order of their calls. Returns `None` when all ended requests have been
+    /// processed.
     pub fn released(&mut self) -> Option<Vec<(Request, Begin)>> {
         let mut released = Vec::new();
         while released.is_empty() {
@@ -124,7 +125,7 @@ impl Deferred {
         Some(released)
     }
 
-    /// A calculation is ready for a unit.
+    /// Queues a calculation that is ready to run on a unit.
     pub fn queue(&mut self, unit: u32, request: Request, time: u64) {
         let own = self.units.entry(unit).or_default();
         own.ready.push(Reverse((request, time)));
@@ -133,7 +134,7 @@ impl Deferred {
         }
     }
 
-    /// Begins calculations on the units that are free.
+    /// Begins calculations on the idle units.
     pub fn dispatch(&mut self, starts: &mut Vec<Op>) {
         while let Some(number) = self.free.pop_first() {
             let Some(unit) = self.units.get_mut(&number) else { continue };

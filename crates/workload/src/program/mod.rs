@@ -1,12 +1,12 @@
 //! Programs: what each rank of a parallel program does, generated while it runs.
 //!
-//! A program is asked for the operations of a rank as the operations before them end, so that only those that are outstanding
-//! need memory. What it answers may depend on the rank, on what has ended and on when that was, and on nothing else: the same
-//! run then has the same operations, whatever the number of threads.
+//! The simulator requests the operations of a rank as its earlier operations end, so that only outstanding operations
+//! need memory. The answer of a program may depend on the rank, on which operations have ended and on their times, and
+//! on nothing else. A run therefore has identical operations whatever the number of threads.
 //!
-//! A [`crate::schedule::Schedule`] is a program that is written out beforehand. A [`Script`] is a program that is written as
-//! the calls of one rank, one after the other: sends and receives that do not block, and waiting for them. [`calls::Calls`] are
-//! scripts that are written out.
+//! A [`crate::schedule::Schedule`] is a program that is written out beforehand. A [`Script`] is a program written as
+//! the sequence of calls of one rank: nonblocking sends and receives, and waits. [`calls::Calls`] are scripts that are
+//! written out.
 
 mod burst;
 pub mod calls;
@@ -36,91 +36,94 @@ pub use scripted::ScriptedRank;
 pub use scripts::Scripts;
 pub use sizes::Sizes;
 
-/// What an operation does.
+/// Action of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Sends a message. It ends when the message has been handed to the network interface; by rendezvous, when the receiver
-    /// has answered.
+    /// Sends a message. Ends when the message has been handed to the network interface. With rendezvous, ends when the
+    /// receiver has answered.
     Send {
-        /// The rank that it is for; may be the rank that sends.
+        /// Destination rank. May be the sending rank.
         to: u32,
-        /// Its size in bytes.
+        /// Size in bytes.
         bytes: u64,
-        /// Its tag.
+        /// Tag.
         tag: u32,
-        /// Of which communicator it is.
+        /// Communicator context of the message.
         context: Context,
     },
-    /// Receives a message. It ends when all of the message has arrived.
+    /// Receives a message. Ends when the whole message has arrived.
     Recv {
-        /// The rank that sends it; none for any.
+        /// Source rank. `None`: any source.
         from: Option<u32>,
-        /// The largest size in bytes that it takes.
+        /// Largest message accepted, in bytes.
         bytes: u64,
-        /// The message's tag; none for any.
+        /// Tag. `None`: any tag.
         tag: Option<u32>,
-        /// Of which communicator it is.
+        /// Communicator context of the message.
         context: Context,
     },
-    /// Enters the library, which handles what has arrived, and ends when it returns.
+    /// Enters the progress engine of the library, which handles what has arrived. Ends when the call returns.
     Poll,
-    /// Searches for a message that a receive would meet, and leaves it where it is: ends with the first one that has come and that
-    /// nothing has received (MPI's probe).
+    /// Probes for a message that a receive would match, and leaves it in the queue (`MPI_Probe`). Ends with the first
+    /// matching message that has arrived and has not been received.
     Probe {
-        /// The rank that sends it; none for any.
+        /// Source rank. `None`: any source.
         from: Option<u32>,
-        /// The message's tag; none for any.
+        /// Tag. `None`: any tag.
         tag: Option<u32>,
-        /// Of which communicator it is.
+        /// Communicator context of the message.
         context: Context,
-        /// Whether it waits until there is one; otherwise it ends without one if none has come (MPI's iprobe).
+        /// Whether the probe blocks until a message matches. If not, it ends without a message when none has arrived
+        /// (`MPI_Iprobe`).
         waits: bool,
     },
-    /// Takes part in an operation in the switches, of the group that the rank knows by the call's context. It ends when the rank has all that
-    /// it gets, or, if it gets nothing, when all that it gives has been handed to the network interface. All members of a group call its
-    /// operations in the same order.
+    /// Takes part in an in-switch operation of the group that the rank knows by the call's context. Ends when the rank
+    /// has received its whole result. A rank without a result ends when its contribution has been handed to the network
+    /// interface. All members of a group call its operations in the same order.
     Group(GroupCall),
-    /// A step of a collective operation that the processor of the network interface carries out, beside its messages.
+    /// Step of a collective operation that is offloaded to the processor of the network interface. Messages of the
+    /// operation are operations besides.
     OnNic(NicStep),
-    /// Keeps the rank's processor busy, one calculation after the other.
+    /// Occupies the rank's processor. Calculations of a rank run in sequence.
     Calc {
-        /// For how long, in picoseconds.
+        /// Duration in picoseconds.
         time: u64,
     },
-    /// Keeps an accelerator busy, beside the rank's processor. Several may be under way.
+    /// Occupies an accelerator and leaves the rank's processor free. Several kernels may run at once.
     Kernel {
         /// Duration in picoseconds.
         time: u64,
     },
 }
 
-/// A step of a collective operation that the processors of network interfaces carry out.
+/// Step of a collective operation that is offloaded to the processors of network interfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NicStep {
-    /// The rank hands the operation, and what it gives, over to its interface, which takes its processor the send overhead.
+    /// The rank hands the operation and its contribution over to its interface. Costs the rank's processor the send
+    /// overhead.
     Begin,
-    /// The interface combines so many bytes that have come with those that it has.
+    /// The interface combines `bytes` received bytes with its partial result.
     Combine {
-        /// The bytes.
+        /// Bytes to combine.
         bytes: u64,
     },
-    /// The rank is notified that what it gets is there, which takes its library the receive overhead.
+    /// The rank is notified that its result is complete. Costs its library the receive overhead.
     End,
 }
 
 impl Action {
-    /// Sends a rank a message of so many bytes under a tag, in the communicator of all ranks.
+    /// Creates a send of `bytes` bytes to rank `to` with tag `tag`, in the communicator of all ranks.
     pub const fn send(to: u32, bytes: u64, tag: u32) -> Self {
         Self::Send { to, bytes, tag, context: Context::WORLD }
     }
 
-    /// Receives a message of at most so many bytes, from a rank or from any, under a tag or under any, in the communicator of all
-    /// ranks.
+    /// Creates a receive of at most `bytes` bytes, in the communicator of all ranks. `from` = `None` accepts any
+    /// source, `tag` = `None` any tag.
     pub const fn recv(from: Option<u32>, bytes: u64, tag: Option<u32>) -> Self {
         Self::Recv { from, bytes, tag, context: Context::WORLD }
     }
 
-    /// The communicator of a message that is sent, received or searched for.
+    /// Returns the communicator context of a send, a receive or a probe.
     pub const fn context(&self) -> Option<Context> {
         match *self {
             Self::Send { context, .. } | Self::Recv { context, .. } | Self::Probe { context, .. } => Some(context),
@@ -128,22 +131,24 @@ impl Action {
         }
     }
 
-    /// Waits for a message from a rank or from any, under a tag or under any, in the communicator of all ranks, and does not receive it.
+    /// Creates a blocking probe in the communicator of all ranks. `from` = `None` accepts any source, `tag` = `None`
+    /// any tag.
     pub const fn probe(from: Option<u32>, tag: Option<u32>) -> Self {
         Self::Probe { from, tag, context: Context::WORLD, waits: true }
     }
 
-    /// The same without waiting.
+    /// Creates a nonblocking probe in the communicator of all ranks. `from` = `None` accepts any source, `tag` = `None`
+    /// any tag.
     pub const fn iprobe(from: Option<u32>, tag: Option<u32>) -> Self {
         Self::Probe { from, tag, context: Context::WORLD, waits: false }
     }
 
-    /// Whether it is a send or a receive: what a request can be of.
+    /// Whether this is a send or a receive. Only these can be requests.
     pub const fn is_message(self) -> bool {
         matches!(self, Self::Send { .. } | Self::Recv { .. })
     }
 
-    /// The same in another communicator; ranks stay those of all.
+    /// Returns the action in communicator `context`. Ranks keep their numbers in the communicator of all ranks.
     #[must_use]
     pub const fn within(self, context: Context) -> Self {
         match self {
@@ -156,27 +161,28 @@ impl Action {
     }
 }
 
-/// Operations of a rank that start: one, or as many of one shape.
+/// Operations that a rank starts: a single one, or `count` sends or receives with peers at a fixed stride.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Op {
-    /// What the program knows it by, and each that ends of it; need not be unique.
+    /// The program's number for these operations. Reported at the end of each. Need not be unique.
     pub id: u32,
-    /// What the first of them does.
+    /// Action of the first operation.
     pub action: Action,
-    /// How many there are, at least 1; of what is no send and no receive 1.
+    /// Number of operations, at least 1. It is 1 unless the action is a send or a receive.
     pub count: u32,
-    /// How far the rank at the other end of each is from that of the one before, modulo the number of ranks; below that.
+    /// Difference between the peer ranks of consecutive operations, modulo the number of ranks. Below the number of
+    /// ranks.
     pub stride: u32,
 }
 
 impl Op {
-    /// One operation.
+    /// Creates a single operation.
     pub fn one(id: u32, action: Action) -> Self {
         Self { id, action, count: 1, stride: 0 }
     }
 }
 
-/// The rank that is so many strides from another, among so many ranks.
+/// Returns the rank `number` strides after `rank`, modulo `ranks`.
 #[inline]
 pub fn stridden(rank: u32, (stride, number): (u32, u32), ranks: u32) -> u32 {
     match stride {
@@ -185,176 +191,184 @@ pub fn stridden(rank: u32, (stride, number): (u32, u32), ranks: u32) -> u32 {
     }
 }
 
-/// The message that a receive has met, or a probe has found.
+/// Message that a receive has matched or a probe has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Matched {
-    /// The rank that has sent it.
+    /// Rank that sent the message.
     pub source: u32,
-    /// Its tag.
+    /// Tag.
     pub tag: u32,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
-/// An operation that has ended, the last one of those that a rank has not been notified of.
+/// Completion of an operation: the latest one that a rank has not been notified of yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// What the program knows it by.
+    /// The program's number for the operation ([`Op::id`]).
     pub id: u32,
-    /// When, in picoseconds.
+    /// Time of completion in picoseconds.
     pub at: u64,
-    /// Of a receive or a probe, the message.
+    /// Matched message of a receive or a probe.
     pub matched: Option<Matched>,
-    /// How many have ended since the rank was notified before, at least 1: more than that only if it asked for [`Notify::Last`].
+    /// Operations that have ended since the previous notification, at least 1. Above 1 only after [`Notify::Last`].
     pub count: u32,
 }
 
-/// A time that a program has measured.
+/// Time interval that a program has measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// What has been measured, as the program numbers it; of a program with measures, the number of its measure, and so many times
-    /// their number as it has been measured before.
+    /// Number of the measurement, chosen by the program. In a program with [`Programs::measures`] it is `index +
+    /// measures * repetition`: the index of the measure, and how often it has been measured before.
     pub key: u32,
-    /// When it began, in picoseconds.
+    /// Start in picoseconds.
     pub start: u64,
-    /// When it ended.
+    /// End in picoseconds.
     pub end: u64,
 }
 
-/// What a program measures: the name of intervals, and how long each takes at least.
+/// Quantity that a program measures: the name of its intervals and a lower bound of their length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measure {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// From the first rank's begin to the last one's end at least, in picoseconds; none if that is not known.
+    /// Lower bound of the time from the first rank's start to the last rank's end, in picoseconds. `None` if unknown.
     pub bound: Option<u64>,
 }
 
-/// Messages of one shape.
+/// Messages that agree in source, destination and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Messages {
-    /// The rank that sends them.
+    /// Source rank.
     pub from: u32,
-    /// The rank that receives them.
+    /// Destination rank.
     pub to: u32,
-    /// The size of each in bytes.
+    /// Size of each message in bytes.
     pub bytes: u64,
-    /// How many there are.
+    /// Number of messages.
     pub count: u64,
 }
 
-/// Why a program cannot go on.
+/// Reason why a program cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
-    /// A rank that asks again and again whether something has ended or come, while no time passes.
+    /// A rank polls without end for a completion or a message while no time passes.
     #[error(
         "it has tested {times} times at one instant: between tests that find nothing, time has to pass (calculate, wait for any of them, or set `nic.poll_overhead`)"
     )]
     Spins {
-        /// How often.
+        /// Number of unsuccessful polls at one instant.
         times: u32,
     },
-    /// A rank that waits for a request that it has not made.
+    /// A rank waits for a request that it has not made.
     #[error("it waits for request {request}, and has made {made}")]
     NoSuchRequest {
-        /// The request, from 0.
+        /// Request number, from 0.
         request: u32,
-        /// Requests made.
+        /// Requests made so far.
         made: u32,
     },
-    /// A rank that waits for any of its requests, and has none.
+    /// A rank waits for any of its requests while none is outstanding.
     #[error("it waits for any of its requests, and none is outstanding")]
     NothingToWaitFor,
-    /// A burst without operations, or of calculations.
+    /// A burst is empty, or its action is neither a send nor a receive.
     #[error("a burst is of at least one send or receive")]
     EmptyBurst,
-    /// A rank whose program has ended with an error of its own.
+    /// The program of a rank has failed with an error that the program knows.
     #[error("its program has ended with an error")]
     Failed,
-    /// A collective operation that cannot be called.
+    /// A collective operation cannot be called.
     #[error(transparent)]
     Collective(#[from] CollectiveError),
 }
 
-/// What all ranks do.
+/// Program of all ranks.
 pub trait Programs: Debug + Send + Sync {
-    /// The number of ranks.
+    /// Returns the number of ranks.
     fn ranks(&self) -> u32;
-    /// What a rank does, before it begins.
+    /// Returns the program of one rank, which has not begun.
     fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram>;
-    /// The number of operations of all ranks, at most; to report how far a run is.
+    /// Returns an upper bound of the number of operations of all ranks. Used for progress reports.
     fn operations(&self) -> u64;
-    /// Visits the messages that a rank sends, as far as they are known beforehand. Messages of one pair may come in several visits.
+    /// Visits the messages that a rank sends, as far as they are known beforehand. Messages of one pair may be split
+    /// over several visits.
     fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages));
-    /// Visits those of all ranks, in ascending order of the ranks that send them.
+    /// Visits the messages of all ranks, in ascending order of the source.
     fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
         (0..self.ranks()).for_each(|rank| self.messages_of(rank, visit));
     }
-    /// What its intervals measure, on a machine of which nothing is faster than this; none if that is said elsewhere.
+    /// Returns what the program's intervals measure. Bounds hold on any machine that is no faster than `_fastest`.
+    /// Empty if the measures are defined elsewhere.
     fn measures(&self, _fastest: &Fastest) -> Vec<Measure> {
         Vec::new()
     }
-    /// Whether a rank may probe for messages; `true` if that is not known. Where none does, what has to be known of messages before they
-    /// are received is less.
+    /// Whether a rank may probe for messages. `true` if unknown. Without probes the simulator keeps less information on
+    /// messages that have not been received.
     fn may_probe(&self) -> bool {
         true
     }
-    /// What the reader of the program's files has left out or assumed, one sentence each.
+    /// Returns the omissions and assumptions of the reader of the program's files, one sentence each.
     fn notes(&self) -> &[String] {
         &[]
     }
-    /// Whether ranks call back into a language whose code runs in one thread, so that messages are not known beforehand.
+    /// Whether ranks call back into a language whose code runs in one thread. Messages are then not known beforehand.
     fn is_called_back(&self) -> bool {
         false
     }
-    /// The same program where it runs, if it is called back: others are built for their nodes.
+    /// Returns the program bound to the nodes that it runs on. Only for programs that are called back; all others are
+    /// built for their nodes.
     fn placed(self: Arc<Self>, _place: &CalledPlace<'_>) -> Option<Arc<dyn Programs>> {
         None
     }
-    /// Every group of ranks that calls operations in the switches, each rank on a node of its own. A rank is in no two groups of one context.
+    /// Returns every group of ranks that calls in-switch operations. Each rank of a group is on a different node. A
+    /// rank belongs to at most one group per context.
     fn groups(&self) -> Vec<ProgramGroup> {
         Vec::new()
     }
-    /// Visits the operations of those groups, as far as they are known beforehand: the place of a group, a call, of which only the
-    /// operation and the sizes matter, and how often all its members make it.
+    /// Visits the operations of the groups, as far as they are known beforehand. Arguments of `_visit`: the index of
+    /// the group in [`Programs::groups`], a call of which only the operation and the sizes matter, and how often all
+    /// members make it.
     fn each_group_call(&self, _visit: &mut dyn FnMut(usize, &GroupCall, u64)) {}
-    /// Checks that every operation ends, where messages of more than `eager_limit` bytes wait for their receivers (none: no
-    /// message does), as far as that can be known beforehand.
+    /// Checks that every operation ends, as far as that can be known beforehand. Messages of more than `eager_limit`
+    /// bytes wait for their receivers (rendezvous); with `None`, no message does.
     ///
     /// # Errors
-    /// An operation that waits in a cycle, or for one that does.
+    /// An operation that waits in a cycle, or that waits for such an operation.
     fn check_progress(&self, _eager_limit: Option<u64>) -> Result<(), ScheduleError> {
         Ok(())
     }
 }
 
-/// Of which ends the program of a rank asks to be notified next.
+/// Completions that the program of a rank requests notification of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notify {
-    /// Of the end of each operation.
+    /// Every completion.
     #[default]
     Each,
-    /// Of the end of the last of all that are outstanding: nothing starts before. Being notified of each does as well.
+    /// Only the completion of the last outstanding operation: the program starts nothing before it. Notification of
+    /// every completion is also correct.
     Last,
 }
 
-/// What one rank does: the state of its program.
+/// Program of one rank, with its state.
 pub trait RankProgram: Debug + Send {
-    /// Begins at a time in picoseconds: adds the operations that start then, in the order in which they start, behind those that are
-    /// there, which are of other ranks.
+    /// Begins at time `now`, in picoseconds. Appends the operations that start then to `starts`, in their order.
+    /// `starts` may hold operations of other ranks.
     ///
     /// # Errors
-    /// If the program cannot go on.
+    /// If the program cannot continue.
     fn begin(&mut self, now: u64, starts: &mut Vec<Op>) -> Result<Notify, ProgramError>;
-    /// An operation has ended, or all that were outstanding have: adds those that start then likewise.
+    /// Handles the completion of an operation, or of all outstanding operations. Appends the operations that start then
+    /// to `starts`, in their order.
     ///
     /// # Errors
-    /// If the program cannot go on.
+    /// If the program cannot continue.
     fn ended(&mut self, ended: &Ended, starts: &mut Vec<Op>) -> Result<Notify, ProgramError>;
-    /// What it has measured so far, since it was last reset.
+    /// Returns the intervals measured since the last reset.
     fn intervals(&self) -> &[Interval] {
         &[]
     }
-    /// Forgets what it has measured, which has been taken note of: of ranks that measure without end, and are not traced.
+    /// Drops the measured intervals, which have been recorded elsewhere. Used for ranks that measure without end and
+    /// are not traced.
     fn forget_intervals(&mut self) {}
 }

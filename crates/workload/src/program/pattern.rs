@@ -1,7 +1,7 @@
-//! Who sends to whom in programs, as a pattern: each rank to others in proportion to the bytes.
+//! Communication patterns of programs: each rank sends to others in proportion to the bytes.
 //!
-//! What few pairs exchange is a matrix. An alltoall of thousands of ranks has more pairs than memory is worth: then the row of a rank is
-//! generated from its program whenever somebody asks for it, and is the same.
+//! A pattern of few pairs is stored as a matrix. An alltoall of thousands of ranks has too many pairs to keep in
+//! memory: the row of a rank is then regenerated from its program at every use.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,18 +11,18 @@ use super::{Messages, Programs};
 use crate::patterns::matrix::{self, Matrix};
 use crate::{Pattern, PatternError, Shares};
 
-/// The most pairs of a matrix: some 40 bytes each while it is built.
+/// Largest number of pairs of a stored matrix. Each takes about 40 bytes during construction.
 const MOST_PAIRS: usize = 1 << 21;
 
-/// The pattern of programs among so many tasks, of which the first run them.
+/// Returns the communication pattern of programs among `tasks` tasks. The first tasks are the ranks.
 ///
 /// # Errors
-/// If the bytes add up to more than a double holds.
+/// If the sum of the bytes exceeds the range of a double.
 pub fn pattern_of(programs: &Arc<dyn Programs>, tasks: u32) -> Result<Arc<dyn Pattern>, PatternError> {
     pattern_within(programs, tasks, MOST_PAIRS)
 }
 
-/// The same, where a matrix has so many pairs at most.
+/// Returns the communication pattern, as a stored matrix if it has at most `most_pairs` pairs.
 fn pattern_within(
     programs: &Arc<dyn Programs>,
     tasks: u32,
@@ -47,7 +47,7 @@ fn pattern_within(
     Ok(Arc::new(Generated { programs: Arc::clone(programs), weights, last: Mutex::new(None) }))
 }
 
-/// The bytes that a rank sends each other, in ascending order. What it sends itself stays in it.
+/// Returns the destinations of a rank and their bytes, in ascending order. Excludes messages to itself.
 fn row_of(programs: &dyn Programs, src: u32) -> Vec<(u32, u64)> {
     let mut row: Vec<(u32, u64)> = Vec::new();
     programs.messages_of(src, &mut |Messages { to, bytes, count, .. }| {
@@ -69,32 +69,32 @@ fn row_of(programs: &dyn Programs, src: u32) -> Vec<(u32, u64)> {
     row
 }
 
-/// The pattern of programs, row by row.
+/// Communication pattern of programs whose rows are generated on demand.
 #[derive(Debug)]
 struct Generated {
     programs: Arc<dyn Programs>,
-    /// By task, its bytes as a share of those of the one that sends most.
+    /// Bytes sent by each task, as a fraction of the largest sender's.
     weights: Vec<f64>,
-    /// The row that was asked for last, as a matrix of one task: the next question is mostly about the same.
+    /// Row that was used last, as a matrix of one task. Consecutive queries mostly concern one row.
     last: Mutex<Option<(TaskId, Arc<Matrix>)>>,
 }
 
 impl Generated {
-    /// The row of a task, as that of task 0.
+    /// Returns the row of a task, stored as the row of task 0.
     fn row(&self, src: TaskId) -> Option<Arc<Matrix>> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, row)) = last.as_ref().filter(|last| last.0 == src) {
             return Some(Arc::clone(row));
         }
         let pairs = row_of(&*self.programs, src.0).into_iter().map(|(dst, bytes)| (0, dst, bytes as f64));
-        // A row of bytes that are counted in 64 bits is within what doubles hold.
+        // The sum of a row is counted in 64 bits, so it fits a double.
         let row = Arc::new(Matrix::of_pairs(pairs, 1).ok()?);
         *last = Some((src, Arc::clone(&row)));
         Some(row)
     }
 }
 
-/// The task that the row of a task is kept as.
+/// Task number under which a single row is stored.
 const ALONE: TaskId = TaskId(0);
 
 impl Pattern for Generated {
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use crate::program::{Scripts, Seen, Step};
 
-    /// A rank that does nothing: only what it would send is asked for.
+    /// Rank that does nothing. Only its declared messages are queried.
     #[derive(Debug)]
     struct Silent;
 
@@ -137,7 +137,7 @@ mod tests {
         }
     }
 
-    /// A stream of given numbers.
+    /// Stream of a constant number.
     struct Given(f64);
 
     impl Draw for Given {
@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn rows_that_are_generated_are_those_of_the_matrix() {
-        // Would catch a row of another rank, pairs that are not added up, messages of a rank to itself or without bytes that count, and
-        // weights that are not those of the matrix.
+        // Would catch a row of another rank, pairs that are not summed, messages to the own rank or of 0 bytes that
+        // count, and weights that differ from those of the matrix.
         let messages =
             [(0, 3, 5, 2), (0, 1, 7, 1), (0, 3, 4, 1), (0, 0, 9, 9), (2, 1, 0, 5), (3, 0, 100, 1), (3, 2, 50, 4)];
         let messages = messages.map(|(from, to, bytes, count)| Messages { from, to, bytes, count });

@@ -1,9 +1,9 @@
-//! Operations that a rank starts for one of its requests.
+//! Operations that a rank starts for one request.
 
 use super::script::Request;
 use super::{Action, Op};
 
-/// Where a rank posts the operations of a request, in the order in which they start.
+/// Collector of the operations of one request, in their starting order.
 pub(super) struct Posts<'a> {
     request: Request,
     ranks: u32,
@@ -12,19 +12,19 @@ pub(super) struct Posts<'a> {
 }
 
 impl<'a> Posts<'a> {
-    /// Operations of a request of a rank among so many, none so far.
+    /// Creates an empty collector for a request of a rank in a program of `ranks` ranks.
     #[inline]
     pub fn new(request: Request, ranks: u32, starts: &'a mut Vec<Op>) -> Self {
         Self { request, ranks, starts, count: 0 }
     }
 
-    /// How many have been posted.
+    /// Returns the number of operations posted.
     #[inline]
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Posts so many operations of one shape, given the first, the rank at the other end of each a stride from that of the one before.
+    /// Posts `count` operations that begin with `first`. The peer ranks of consecutive operations are `stride` apart.
     #[inline]
     pub fn post(&mut self, first: Action, count: u32, stride: u32) {
         self.count += count;
@@ -32,7 +32,7 @@ impl<'a> Posts<'a> {
         self.starts.push(Op { id: self.request, action, count, stride });
     }
 
-    /// The first operation and the stride with ranks below the number of all.
+    /// Returns the first operation and the stride, both reduced modulo the number of ranks.
     fn strided(&self, first: Action, stride: u32) -> (Action, u32) {
         let (ranks, stride) = (self.ranks.max(1), stride % self.ranks.max(1));
         let normal = |rank: u32| if stride == 0 { rank } else { rank % ranks };
@@ -41,7 +41,7 @@ impl<'a> Posts<'a> {
             Action::Recv { from: Some(from), bytes, tag, context } => {
                 (Action::Recv { from: Some(normal(from)), bytes, tag, context }, stride)
             }
-            // From any rank, or none: there is nothing to stride over.
+            // An action without a peer, or a receive from any source: there is no stride.
             _ => (first, 0),
         }
     }

@@ -1,4 +1,4 @@
-//! A collective operation of a rank that is under way.
+//! Collective operation of a rank in progress.
 
 use super::ProgramError;
 use super::posts::Posts;
@@ -6,42 +6,42 @@ use super::{Action, NicStep};
 use crate::collectives::{Collective, Member, Move, Stage, Way, combined, stage, stages};
 use crate::communicator::{Communicator, Context, Group};
 
-/// A collective operation of a rank: what it does next follows from a few numbers.
+/// Collective operation of a rank in progress. A few numbers determine its next step.
 #[derive(Clone, Debug)]
 pub(super) struct Running {
     call: Collective,
     communicator: Communicator,
-    /// How many operations the rank had begun in the communicator before it: the tag of its messages.
+    /// Operations that the rank had begun in the communicator before this one. It is the tag of the messages.
     tag: u32,
-    /// The present stage, if the rank takes part in it, and how many have begun.
+    /// Current stage, if the rank takes part in it, and the number of stages begun.
     stage: Option<Stage>,
     begun: u8,
-    /// The present phase of the stage, and its next round.
+    /// Current phase of the stage, and its next round.
     phase: usize,
     round: u32,
-    /// Bytes that have come and are still to be combined.
+    /// Received bytes that have not been combined yet.
     uncombined: u64,
-    /// It has something for the switches that it has not posted.
+    /// Whether an in-switch call has yet to be posted.
     unposted: bool,
-    /// Of one that network interfaces carry out: what its rank has handed its interface, or is notified of next.
+    /// Next interaction of the rank with its interface, in an operation that network interfaces carry out.
     on_nic: OnNic,
-    /// It waits for its turn to post that.
+    /// Whether the operation is held back until its turn to post the in-switch call.
     pub held: bool,
 }
 
-/// How far the rank of an operation is with its interface, if that carries it out.
+/// Progress of an offloaded operation between a rank and its network interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OnNic {
-    /// It has not handed it over.
+    /// The rank has not handed the operation over.
     Before,
-    /// It has, and has not been notified of its end.
+    /// The rank has handed the operation over, and has not been notified of its end.
     Under,
-    /// It has been notified of its end, or its processor carries the operation out.
+    /// The rank has been notified of the end, or its own processor carries the operation out.
     Over,
 }
 
 impl Running {
-    /// An operation that a rank begins, after so many in the same communicator.
+    /// Creates operation number `tag`, from 0, of a rank in `communicator`.
     pub fn new(call: Collective, communicator: Communicator, tag: u32) -> Result<Self, ProgramError> {
         call.check(&communicator)?;
         let call = call.within(&communicator);
@@ -51,24 +51,26 @@ impl Running {
         Ok(Self { call, communicator, tag, stage, begun, phase, round, uncombined, unposted, on_nic, held: false })
     }
 
-    /// The communicator, and the place among its operations, of one that has something for the switches that it has not posted.
+    /// Returns the communicator and the operation's index in it if an in-switch call has yet to be posted.
     pub fn unposted(&self) -> Option<(Context, u32)> {
         self.unposted.then(|| (self.communicator.context(), self.tag))
     }
 
-    /// The same of one that would post it next, when nothing is outstanding.
+    /// Returns the communicator and the operation's index in it if the next step posts an in-switch call. Requires that
+    /// nothing is outstanding.
     pub fn turn(&mut self) -> Option<(Context, u32)> {
         let combines = self.uncombined > 0 && self.call.time_per_byte > 0;
         let is_next = self.unposted && !combines && self.has_round() && self.posts_to_switches();
         self.unposted().filter(|_| is_next)
     }
 
-    /// Whether the present stage is in the switches, and has not begun.
+    /// Whether the current stage is in the switches and has not begun.
     fn posts_to_switches(&self) -> bool {
         self.round == 0 && self.stage.as_ref().is_some_and(|stage| stage.in_switch.is_some())
     }
 
-    /// Gives what is posted next, when all that was posted before has ended; nothing at the end.
+    /// Posts the next operations. Requires that everything posted before has ended. Posts nothing at the end of the
+    /// collective operation.
     pub fn go_on(&mut self, posts: &mut Posts<'_>) {
         if self.on_nic != OnNic::Over {
             return self.go_on_by_nic(posts);
@@ -84,7 +86,7 @@ impl Running {
         }
     }
 
-    /// The same of an operation that interfaces carry out.
+    /// Posts the next operations of an offloaded collective operation.
     fn go_on_by_nic(&mut self, posts: &mut Posts<'_>) {
         let is_root = self.communicator.own() == self.call.root;
         if self.on_nic == OnNic::Before {
@@ -109,7 +111,7 @@ impl Running {
         posts.post(Action::OnNic(NicStep::End), 1, 0);
     }
 
-    /// Goes on to the next round, if there is one: through phases and stages that are over.
+    /// Advances to the next round, past finished phases and stages. Returns whether there is one.
     fn has_round(&mut self) -> bool {
         loop {
             if self.posts_to_switches() {
@@ -131,7 +133,7 @@ impl Running {
         }
     }
 
-    /// Posts a round; returns whether there is anything in it.
+    /// Posts a round. Returns whether it has any operation.
     fn post_round(&mut self, posts: &mut Posts<'_>) -> bool {
         let Some(Stage { group, at, phases, in_switch }) = &self.stage else { return false };
         if let Some(call) = in_switch {
@@ -158,7 +160,7 @@ impl Running {
     }
 }
 
-/// What the messages of a stage have in common.
+/// Attributes that the messages of a stage share.
 struct Shape<'a> {
     group: &'a Group,
     at: &'a Member,
@@ -168,7 +170,8 @@ struct Shape<'a> {
 }
 
 impl Shape<'_> {
-    /// Posts messages: those to ranks that are equally far from one another at once. Returns bytes that are to be combined.
+    /// Posts messages. Those with peers at a fixed stride are a single burst. Returns the number of bytes that are to
+    /// be combined.
     fn post(&self, messages: &Move, posts: &mut Posts<'_>) -> u64 {
         let (all, size) = (self.at.elements, self.at.size);
         let mut bytes = 0;
@@ -192,7 +195,7 @@ impl Shape<'_> {
         }
     }
 
-    /// Whether members are numbered as ranks.
+    /// Whether members are numbered like ranks.
     #[inline]
     fn is_world(&self) -> bool {
         matches!(self.group, Group::Progression { first: 0, stride: 1, .. })

@@ -1,4 +1,4 @@
-//! A rank that runs a script: which of its requests have ended, and what its script waits for.
+//! Execution of a script by one rank: completion of its requests, and the condition that the script waits for.
 
 use std::collections::VecDeque;
 
@@ -11,29 +11,29 @@ use super::{Action, Ended, Interval, Matched, Notify, Op, ProgramError, RankProg
 use crate::collectives::{Collective, CollectiveError};
 use crate::communicator::Communicator;
 
-/// The operation numbers of a calculation or a poll, of a test and of a probe, which are no requests.
+/// Operation numbers of actions that are not requests: a calculation or a poll, a test, and a probe.
 const CALCULATION: u32 = u32::MAX;
 const TEST: u32 = u32::MAX - 1;
 const PROBE: u32 = u32::MAX - 2;
 
-/// The most tests and probes of a rank at one instant that find nothing.
+/// Largest number of consecutive unsuccessful tests and probes of a rank at one instant.
 const MOST_TESTS: u32 = 1 << 16;
 
-/// What a rank waits for.
+/// Condition that a rank waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Blocked {
-    /// Nothing: it has not begun, or goes on.
+    /// None: the rank has not begun, or can continue.
     No,
-    /// A call that is no request, and that goes on when it has ended: a calculation, a poll, a test or a probe.
+    /// The end of an action that is not a request: a calculation, a poll, a test or a probe.
     Call,
     On(Request),
     OnAll,
     OnAny,
-    /// It has called `Step::End`.
+    /// None any more: the script has returned `Step::End`.
     Over,
 }
 
-/// A rank that runs a script.
+/// Rank that runs a script.
 #[derive(Debug)]
 pub struct ScriptedRank<S> {
     script: S,
@@ -41,26 +41,26 @@ pub struct ScriptedRank<S> {
     ranks: u32,
     blocked: Blocked,
     seen: Seen,
-    /// By request from `first` on, the operations that have not ended.
+    /// Outstanding operations of each request, from request `first` on.
     left: VecDeque<u32>,
-    /// The first request that `left` has.
+    /// Request of the first entry of `left`.
     first: Request,
-    /// Operations of all requests that have not ended.
+    /// Outstanding operations of all requests.
     open: u64,
-    /// Requests that have ended and have not been waited for, in the order in which they ended.
+    /// Requests that have ended and have not been waited for, in order of completion.
     done: VecDeque<(Request, Option<Matched>)>,
-    /// Tests and probes at this instant that have found nothing.
+    /// Unsuccessful tests and probes at the current instant.
     tests: u32,
-    /// Communicators that it has named, and how many operations it has begun in each.
+    /// Communicators that the script has named by number, each with its count of begun operations.
     communicators: Vec<(u32, Communicator, u32)>,
-    /// Collective operations that have not ended.
+    /// Collective operations in progress.
     running: Vec<(Request, Running)>,
-    /// Requests that begin behind others, and calculations on units; none before the first of them.
+    /// Requests that begin after others, and calculations on units. `None` until the script uses either.
     deferred: Option<Box<Deferred>>,
 }
 
 impl<S: Script> ScriptedRank<S> {
-    /// A rank, of so many, that has not begun.
+    /// Creates rank `rank` of `ranks`, which has not begun.
     pub fn new(script: S, rank: u32, ranks: u32) -> Self {
         Self {
             script,
@@ -79,7 +79,7 @@ impl<S: Script> ScriptedRank<S> {
         }
     }
 
-    /// Calls until the rank waits; not again after an error.
+    /// Makes calls until the rank waits. Not to be called again after an error.
     fn go_on(&mut self, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
         let gone = self.call(starts);
         if let Some(deferred) = &mut self.deferred {
@@ -124,18 +124,18 @@ impl<S: Script> ScriptedRank<S> {
         Ok(())
     }
 
-    /// Calls what is no request, and waits for its end.
+    /// Starts an action that is not a request, and waits for its end.
     fn block(&mut self, id: u32, action: Action, starts: &mut Vec<Op>) {
         starts.push(Op::one(id, action));
         self.blocked = Blocked::Call;
     }
 
-    /// Requests made so far.
+    /// Returns the number of requests made so far.
     fn made(&self) -> Request {
         self.first + self.left.len() as u32
     }
 
-    /// Makes a request.
+    /// Makes a request of the sends or receives of a burst.
     fn request(&mut self, burst: Burst, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
         if burst.count == 0 || !burst.first.is_message() {
             return Err(ProgramError::EmptyBurst);
@@ -151,13 +151,14 @@ impl<S: Script> ScriptedRank<S> {
         Ok(())
     }
 
-    /// Whether the next request begins behind others.
+    /// Whether the next request begins after others.
     #[inline]
     fn defers(&self) -> bool {
         self.deferred.as_ref().is_some_and(|deferred| deferred.holds_next())
     }
 
-    /// Makes a request that begins now, or when all have ended that it begins behind. Until then something is outstanding of it.
+    /// Makes a request that begins now, or after the requests that it depends on. A request that has not begun counts
+    /// as one outstanding operation.
     fn make(&mut self, begin: Begin, starts: &mut Vec<Op>) {
         let request = self.made();
         self.left.push_back(1);
@@ -192,14 +193,14 @@ impl<S: Script> ScriptedRank<S> {
         }
     }
 
-    /// Begins what has waited for requests that have ended.
+    /// Begins the requests whose predecessors have all ended.
     fn settle(&mut self, starts: &mut Vec<Op>) {
         while let Some(released) = self.deferred.as_mut().and_then(|deferred| deferred.released()) {
             released.into_iter().for_each(|(request, begin)| self.begin_request(request, begin, starts));
         }
     }
 
-    /// Begins a collective operation, which is a request.
+    /// Makes a request of a collective operation. Returns its number.
     fn begin_collective(&mut self, call: Collective, starts: &mut Vec<Op>) -> Result<Request, ProgramError> {
         let (rank, ranks, script) = (self.rank, self.ranks, &self.script);
         let number = call.communicator;
@@ -228,8 +229,8 @@ impl<S: Script> ScriptedRank<S> {
         Ok(request)
     }
 
-    /// Goes on with a collective operation that nothing is outstanding of, and with those that have waited for it. Returns whether one has
-    /// ended.
+    /// Continues a collective operation without outstanding operations, and then the operations held back behind it.
+    /// Returns whether any has ended.
     fn continue_collective(&mut self, place: usize, starts: &mut Vec<Op>) -> bool {
         if !self.has_turn(place) {
             self.hold(place);
@@ -248,8 +249,8 @@ impl<S: Script> ScriptedRank<S> {
         ended
     }
 
-    /// Whether a collective operation may go on: what is posted to the switches in a communicator has the order of the operations, which
-    /// is that of all members, although stages within nodes may end in another.
+    /// Whether a collective operation may continue. Within a communicator, in-switch calls are posted in the order of
+    /// the operations, which all members share, although stages within nodes may end in a different order.
     fn has_turn(&mut self, place: usize) -> bool {
         let Some(turn) = self.running[place].1.turn() else { return true };
         !self.deferred.as_ref().is_some_and(|deferred| deferred.holds_before(turn))
@@ -259,7 +260,7 @@ impl<S: Script> ScriptedRank<S> {
                 .all(|(_, other)| other.unposted().is_none_or(|own| own.0 != turn.0 || own.1 >= turn.1))
     }
 
-    /// Has a collective operation wait for its turn: until then something is outstanding of it.
+    /// Holds back a collective operation until its turn. It then counts as one outstanding operation.
     fn hold(&mut self, place: usize) {
         let (request, running) = &mut self.running[place];
         running.held = true;
@@ -267,7 +268,7 @@ impl<S: Script> ScriptedRank<S> {
         self.open += 1;
     }
 
-    /// Goes on with a collective operation whose turn it is. Returns whether it has ended.
+    /// Continues a collective operation whose turn it is. Returns whether it has ended.
     fn advance_collective(&mut self, place: usize, starts: &mut Vec<Op>) -> bool {
         let (request, running) = &mut self.running[place];
         let id = *request;
@@ -283,13 +284,13 @@ impl<S: Script> ScriptedRank<S> {
         posted == 0
     }
 
-    /// Waits, unless what it waits for has ended.
+    /// Waits, unless the condition already holds.
     fn wait(&mut self, blocked: Blocked) {
         self.blocked = blocked;
         self.wake();
     }
 
-    /// Goes on if what it waits for has ended.
+    /// Unblocks the rank if the condition that it waits for holds.
     fn wake(&mut self) {
         let place = match self.blocked {
             Blocked::On(request) if self.has_ended(request) => self.done.iter().position(|done| done.0 == request),
@@ -304,14 +305,14 @@ impl<S: Script> ScriptedRank<S> {
         self.see(place);
     }
 
-    /// Takes out a request that has ended.
+    /// Removes the completed request at `place` of `done` and shows it to the script.
     fn see(&mut self, place: Option<usize>) {
         let done = place.and_then(|place| self.done.remove(place));
         self.seen.request = done.map(|done| done.0);
         self.seen.matched = done.and_then(|done| done.1);
     }
 
-    /// A call that is no request has ended; what a probe has found is given.
+    /// Handles the end of an action that is not a request. `matched` is the message that a probe has found.
     fn call_ended(&mut self, id: u32, matched: Option<Matched>) -> Result<(), ProgramError> {
         self.blocked = Blocked::No;
         let has_found = match id {
@@ -337,7 +338,8 @@ impl<S: Script> ScriptedRank<S> {
         request.checked_sub(self.first).is_none_or(|place| self.left.get(place as usize) == Some(&0))
     }
 
-    /// Of which ends it has to know: of the last only if it waits for all that is outstanding, and nobody asks when each has ended.
+    /// Returns which completions the rank needs. The last one suffices if the rank waits for everything outstanding and
+    /// the script does not handle single completions.
     #[inline]
     fn notify(&self) -> Notify {
         let waits_for_all = match self.blocked {
@@ -352,7 +354,7 @@ impl<S: Script> ScriptedRank<S> {
         if waits_for_all { Notify::Last } else { Notify::Each }
     }
 
-    /// So many operations have ended, which are all that were outstanding, the last one of a request: all but that are counted.
+    /// Accounts for the end of all `count` outstanding operations except the last, which belongs to `request`.
     fn leave_last(&mut self, request: Request, count: u32) {
         debug_assert_eq!(u64::from(count), self.open, "notified of several ends without having asked for the last");
         if self.blocked == Blocked::OnAll {
@@ -364,7 +366,8 @@ impl<S: Script> ScriptedRank<S> {
         self.open = 1;
     }
 
-    /// An operation of a request has ended. Returns whether the request has, or another, so that the rank may go on.
+    /// Handles the end of an operation of a request. Returns whether any request has ended, so that the rank may
+    /// continue.
     fn operation_ended(&mut self, request: Request, matched: Option<Matched>, starts: &mut Vec<Op>) -> bool {
         let Some(left) = request.checked_sub(self.first).and_then(|place| self.left.get_mut(place as usize)) else {
             debug_assert!(false, "an operation of a request that has ended");
@@ -386,7 +389,7 @@ impl<S: Script> ScriptedRank<S> {
         ended
     }
 
-    /// A request has ended, of which nothing is outstanding.
+    /// Handles the end of a request without outstanding operations.
     fn request_ended(&mut self, request: Request, matched: Option<Matched>) {
         if let Some(deferred) = &mut self.deferred {
             deferred.ended(request);

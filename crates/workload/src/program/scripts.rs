@@ -1,4 +1,4 @@
-//! Programs whose ranks are scripts, each made by a function of its rank.
+//! Programs whose ranks are scripts, each created by a function of its rank.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::script::Script;
 use super::scripted::ScriptedRank;
 use super::{Messages, Programs, RankProgram};
 
-/// A program whose ranks are scripts, each made by a function of its rank.
+/// Program whose ranks are scripts, each created by a function of its rank.
 pub struct Scripts<F> {
     ranks: u32,
     operations: u64,
@@ -23,19 +23,19 @@ impl<F> Debug for Scripts<F> {
 }
 
 impl<S: Script + 'static, F: Fn(u32) -> S + Send + Sync> Scripts<F> {
-    /// The program of so many ranks.
+    /// Creates a program of `ranks` ranks.
     pub fn new(ranks: u32, make: F) -> Self {
         Self { ranks, operations: 0, messages: Vec::new(), may_probe: true, make }
     }
 
-    /// The same, of which no rank probes.
+    /// Declares that no rank probes.
     #[must_use]
     pub fn without_probes(mut self) -> Self {
         self.may_probe = false;
         self
     }
 
-    /// The same, of which the messages are known.
+    /// Declares the messages that ranks send.
     #[must_use]
     pub fn with_messages(mut self, mut messages: Vec<Messages>) -> Self {
         messages.sort_by_key(|messages| messages.from);

@@ -1,20 +1,21 @@
-//! The sizes of what programs send.
+//! Message sizes of programs.
 
 use std::collections::BTreeMap;
 
 use super::Programs;
 
-/// How many messages of each size programs send, as far as that is known beforehand.
+/// Histogram of the message sizes of programs, as far as they are known beforehand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// By size in bytes.
+    /// Number of messages by size in bytes.
     counts: BTreeMap<u64, u64>,
-    /// Messages of the size that was added last, which are not yet in `counts`: most follow messages of their own size.
+    /// Size and number of the messages added last, which are not yet in `counts`. Most messages follow one of equal
+    /// size.
     last: (u64, u64),
 }
 
 impl Sizes {
-    /// The messages of programs.
+    /// Counts the messages of a program.
     pub fn of(programs: &dyn Programs) -> Self {
         let mut sizes = Self::default();
         programs.each_message(&mut |messages| sizes.add(messages.bytes, messages.count));
@@ -22,7 +23,7 @@ impl Sizes {
         sizes
     }
 
-    /// Adds messages of so many bytes each; they are counted after `settle`.
+    /// Adds `count` messages of `bytes` bytes each. Takes effect with `settle`.
     #[inline]
     pub fn add(&mut self, bytes: u64, count: u64) {
         if self.last.0 != bytes {
@@ -32,7 +33,7 @@ impl Sizes {
         self.last.1 = self.last.1.saturating_add(count);
     }
 
-    /// Counts what has been added.
+    /// Moves the pending messages to the histogram.
     pub fn settle(&mut self) {
         let (bytes, count) = std::mem::take(&mut self.last);
         if count > 0 {
@@ -41,7 +42,7 @@ impl Sizes {
         }
     }
 
-    /// Each size in bytes and how many messages have it, in ascending order.
+    /// Iterates over sizes in bytes and their numbers of messages, in ascending order of size.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.counts.iter().map(|(&bytes, &count)| (bytes, count))
     }
@@ -53,7 +54,8 @@ mod tests {
 
     #[test]
     fn messages_are_counted_by_size() {
-        // Would catch a size that is forgotten when another comes, or when it comes again, and messages of no bytes that are.
+        // Would catch a size that is forgotten when a different size follows or when it recurs, and empty messages that
+        // are forgotten.
         let mut sizes = Sizes::default();
         for (bytes, count) in [(0, 1), (7, 2), (7, 3), (0, 4), (9, 1), (7, u64::MAX)] {
             sizes.add(bytes, count);

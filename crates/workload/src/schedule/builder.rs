@@ -1,11 +1,11 @@
-//! Building schedules: operations in any order of ranks, matched and sorted at the end.
+//! Builder of schedules: accepts operations in any order of ranks, and matches and sorts them at the end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::{ANY, OpId, OpKind, Schedule, ScheduleError};
 
-/// An operation as it was written.
+/// Operation as written.
 #[derive(Clone, Copy, Debug)]
 struct Written {
     id: OpId,
@@ -15,25 +15,25 @@ struct Written {
     tag: Option<u32>,
 }
 
-/// Operations that wait, and what they wait for, as numbers in the schedule.
+/// Pairs of a required operation and the operation that waits for it, by numbers in the schedule.
 type Edges = Vec<(u32, u32)>;
 
-/// A schedule under construction.
+/// Schedule under construction.
 #[derive(Clone, Debug)]
 pub struct ScheduleBuilder {
-    /// Operations of each rank so far.
+    /// Number of operations of each rank so far.
     counts: Vec<u32>,
     written: Vec<Written>,
     /// Pairs (waiting operation, required operation), for ends and for starts.
     after_end: Vec<(OpId, OpId)>,
     after_start: Vec<(OpId, OpId)>,
-    /// Operations that use another processor or interface than number 0.
+    /// Operations on a processor or an interface other than number 0.
     lanes: Vec<(OpId, (u8, u8))>,
     error: Option<ScheduleError>,
 }
 
 impl ScheduleBuilder {
-    /// A schedule of a number of ranks, without operations yet.
+    /// Creates a schedule of `ranks` ranks without operations.
     pub fn new(ranks: u32) -> Self {
         Self {
             counts: vec![0; ranks as usize],
@@ -45,41 +45,41 @@ impl ScheduleBuilder {
         }
     }
 
-    /// A rank sends another a message of so many bytes under a tag. It ends when the message has been handed to the
-    /// network interface, which has unlimited room; by rendezvous, when the receiver has answered.
+    /// Adds a send of `bytes` bytes from `rank` to `to` with tag `tag`. It ends when the message has been handed to the
+    /// network interface, whose queue is unlimited. With rendezvous, it ends when the receiver has answered.
     pub fn send(&mut self, rank: u32, to: u32, bytes: u64, tag: u32) -> OpId {
         self.add(OpKind::Send, rank, (to, bytes, Some(tag)))
     }
 
-    /// A rank receives a message of at most so many bytes from another under a tag. It ends when all of the message has arrived.
+    /// Adds a receive of at most `bytes` bytes from `from` with tag `tag`. It ends when the whole message has arrived.
     pub fn recv(&mut self, rank: u32, from: u32, bytes: u64, tag: u32) -> OpId {
         self.add(OpKind::Recv, rank, (from, bytes, Some(tag)))
     }
 
-    /// The same from any rank, under any tag, or both, where they are none.
+    /// Adds a receive of at most `bytes` bytes. `from` = `None` accepts any source, `tag` = `None` any tag.
     pub fn recv_any(&mut self, rank: u32, from: Option<u32>, bytes: u64, tag: Option<u32>) -> OpId {
         let kind = if from.is_some() && tag.is_some() { OpKind::Recv } else { OpKind::RecvAny };
         self.add(kind, rank, (from.unwrap_or(ANY), bytes, tag))
     }
 
-    /// A rank's processor is busy for a time in picoseconds; one calculation after the other.
+    /// Adds a calculation of `time` picoseconds on the rank's processor. Calculations of a rank run in sequence.
     pub fn calc(&mut self, rank: u32, time: u64) -> OpId {
         self.add(OpKind::Calc, rank, (rank, time, Some(0)))
     }
 
-    /// Has an operation use a processor and an interface by their numbers, which are kept and have no effect.
+    /// Assigns an operation to a processor and an interface by their numbers. They are stored and have no effect.
     pub fn on(&mut self, op: OpId, cpu: u8, nic: u8) {
         if (cpu, nic) != (0, 0) {
             self.lanes.push((op, (cpu, nic)));
         }
     }
 
-    /// An operation begins only when another of its rank has ended.
+    /// Makes an operation begin only after another operation of its rank has ended.
     pub fn requires(&mut self, op: OpId, before: OpId) {
         self.after_end.push((op, before));
     }
 
-    /// An operation begins only when another of its rank has begun.
+    /// Makes an operation begin only after another operation of its rank has begun.
     pub fn irequires(&mut self, op: OpId, before: OpId) {
         self.after_start.push((op, before));
     }
@@ -98,11 +98,11 @@ impl ScheduleBuilder {
         id
     }
 
-    /// The schedule.
+    /// Builds the schedule.
     ///
     /// # Errors
-    /// Ranks or operations that do not exist, messages without receives and receives without messages, sizes that differ,
-    /// operations that wait in a cycle (messages taken as sent without waiting for their receivers), too many of them.
+    /// Ranks or operations that do not exist, messages without receives and receives without messages, messages larger
+    /// than their receives, cycles of dependencies (with all messages taken as eager), and too many operations.
     pub fn build(mut self) -> Result<Schedule, ScheduleError> {
         if let Some(error) = self.error {
             return Err(error);
@@ -155,7 +155,7 @@ impl ScheduleBuilder {
         Ok(schedule)
     }
 
-    /// Pairs of a required and a waiting operation by their numbers, each once, in ascending order.
+    /// Returns the distinct pairs of a required and a waiting operation, by numbers, in ascending order.
     fn edges(&self, first: &[u32], pairs: &[(OpId, OpId)]) -> Result<Edges, ScheduleError> {
         let mut edges = Vec::with_capacity(pairs.len());
         for &(op, before) in pairs {
@@ -173,8 +173,8 @@ impl ScheduleBuilder {
         Ok(edges)
     }
 
-    /// By operation, its place in an order that all requirements allow, as near to that of writing as there is. Operations that
-    /// wait in a cycle are last.
+    /// Returns the position of each operation in an order that respects all requirements and stays as close to the
+    /// order of writing as possible. Operations in a cycle come last.
     fn order_of_starts(&self, ends: &Edges, starts: &Edges) -> Vec<u32> {
         let operations = self.written.len();
         if ends.iter().chain(starts).all(|&(before, op)| before < op) {
@@ -200,7 +200,7 @@ impl ScheduleBuilder {
         order
     }
 
-    /// The operations of a kind by sender, receiver and tag, of each in an order.
+    /// Returns the operations of a kind by sender, receiver and tag. Operations with equal labels follow `order`.
     fn labels(&self, kind: OpKind, order: &[u32]) -> Vec<Labelled> {
         let of_kind = (0..self.written.len() as u32).filter(|&op| self.written[op as usize].kind == kind);
         let label = |op: u32| {
@@ -214,10 +214,10 @@ impl ScheduleBuilder {
     }
 }
 
-/// Sender, receiver and tag of an operation, its place in the order of starts, and its number.
+/// Sender, receiver and tag of an operation; its position in the order of starts; its number.
 type Labelled = ((u32, u32, u32), u32, u32);
 
-/// The operations that wait for each operation, in flat arrays, given pairs of which each may come twice.
+/// Returns the operations that wait for each operation, in flat arrays. Pairs may occur twice.
 fn successors(operations: usize, mut edges: Edges) -> (Vec<u32>, Vec<u32>) {
     edges.sort_unstable();
     edges.dedup();
@@ -229,7 +229,8 @@ fn successors(operations: usize, mut edges: Edges) -> (Vec<u32>, Vec<u32>) {
     (starts, edges.into_iter().map(|(_, op)| op).collect())
 }
 
-/// By operation, the other end of its message: sends and receives of a pair and a tag in their order.
+/// Returns the matching operation of each send and receive. Sends and receives of one pair and tag match in their
+/// order.
 fn partners(written: &[Written], sends: &[Labelled], recvs: &[Labelled]) -> Result<Vec<u32>, ScheduleError> {
     let odd = sends.iter().zip(recvs).find(|(send, recv)| send.0 != recv.0).map(|(send, recv)| send.0.min(recv.0));
     let longer = if sends.len() > recvs.len() { sends } else { recvs };

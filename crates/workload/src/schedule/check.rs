@@ -1,26 +1,27 @@
-//! Whether every operation of a schedule ends.
+//! Progress check: whether every operation of a schedule ends.
 
 use units::cycle::resolve;
 
 use super::{OpKind, Schedule, ScheduleError};
 
 impl Schedule {
-    /// Checks that every operation ends, where messages of more than `eager_limit` bytes wait for their receivers (none:
-    /// no message does).
+    /// Checks that every operation ends. Messages of more than `eager_limit` bytes wait for their receivers
+    /// (rendezvous); with `None`, no message does.
     ///
-    /// What happens is a graph of starts and ends; it can all happen if and only if there is an order (Kahn). Of a schedule in which
-    /// it is not known who meets whom, messages are left out: then only cycles within a rank are found.
+    /// The events are the starts and ends of operations. All can happen if and only if their dependency graph has a
+    /// topological order (Kahn). If matching is not known beforehand, the graph omits messages, and only cycles within
+    /// a rank are found.
     ///
     /// # Errors
-    /// An operation that waits in a cycle, or for one that does.
+    /// An operation that waits in a cycle, or that waits for such an operation.
     pub fn check_progress(&self, eager_limit: Option<u64>) -> Result<(), ScheduleError> {
         let is_known = !self.partner.is_empty();
-        // A rank's message to itself does not cross the network and waits for nobody.
+        // A message of a rank to itself does not cross the network and does not wait for its receiver.
         let waits_for_receiver = |send: u32| {
             let leaves = self.peer(send) != Some(self.rank(send));
             is_known && leaves && eager_limit.is_some_and(|limit| self.size(send) > limit)
         };
-        // Operation o starts as vertex 2o and ends as 2o + 1.
+        // Vertex 2o is the start of operation o, vertex 2o + 1 its end.
         let mut waits = Vec::with_capacity(2 * self.len());
         for (op, &before_start) in (0..).zip(self.waits()) {
             let before_end = match self.kind(op) {

@@ -13,7 +13,7 @@
 //! }
 //! ```
 //!
-//! Calculations are in nanoseconds. A label is for the requirements of its rank. `//`, `#` and `/* */` begin comments. What is added to the
+//! Calculations are in nanoseconds. Labels are local to a rank. `//`, `#` and `/* */` begin comments. Extensions of the
 //! format: `from any` and `tag any` of a receive, and fractions of a nanosecond.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,21 +21,21 @@ use std::fmt::Write as _;
 
 use super::{LONGEST_CALC, OpId, OpKind, Schedule, ScheduleBuilder, ScheduleError};
 
-/// The most ranks of a text: each takes memory whether it does anything or not.
+/// Largest number of ranks. Each takes memory, even without operations.
 const MOST_RANKS: u32 = 1 << 24;
 
-/// What is wrong with a text.
+/// Error in a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GoalError {
-    /// A line that cannot be read.
+    /// A line has a syntax error.
     #[error("line {line}: {message}")]
     Line {
-        /// The line, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong.
+        /// Description of the error.
         message: String,
     },
-    /// A schedule that cannot run.
+    /// The schedule cannot run.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
 }
@@ -43,7 +43,7 @@ pub enum GoalError {
 /// Reads a schedule.
 ///
 /// # Errors
-/// What is wrong, with the line; or why the schedule cannot run.
+/// A syntax error, with its line, or the reason why the schedule cannot run.
 pub fn read(text: &str) -> Result<Schedule, GoalError> {
     let mut reader = Reader::default();
     let mut in_comment = false;
@@ -52,7 +52,7 @@ pub fn read(text: &str) -> Result<Schedule, GoalError> {
         last = number;
         let line = without_comments(line, &mut in_comment);
         reader.number = number;
-        // What is found when a rank ends may be of a line before.
+        // An error that is found at the end of a rank may concern an earlier line.
         reader.line(&line).map_err(|message| GoalError::Line { line: reader.number, message })?;
     }
     let unfinished = |message: &str| GoalError::Line { line: last.max(1), message: message.to_owned() };
@@ -63,7 +63,7 @@ pub fn read(text: &str) -> Result<Schedule, GoalError> {
     Ok(builder.build()?)
 }
 
-/// A line without its comments; `inside` if a comment of several lines goes on.
+/// Removes comments from a line. `inside` tells whether a multi-line comment continues.
 fn without_comments(line: &str, inside: &mut bool) -> String {
     let (mut kept, mut rest) = (String::new(), line);
     loop {
@@ -84,10 +84,10 @@ fn without_comments(line: &str, inside: &mut bool) -> String {
     }
 }
 
-/// A text that is being read.
+/// State of the reader.
 #[derive(Default)]
 struct Reader {
-    /// The number of the line.
+    /// Line number.
     number: usize,
     builder: Option<ScheduleBuilder>,
     ranks: u32,
@@ -96,7 +96,8 @@ struct Reader {
     read: BTreeSet<u32>,
     /// The labels of the rank.
     labels: BTreeMap<String, OpId>,
-    /// Requirements of the rank: the line, what waits, for what, and whether for its start only. A label may come after them.
+    /// Requirements of the current rank: line, waiting label, required label, and whether only its start is required.
+    /// Labels may be defined later.
     later: Vec<(usize, String, String, bool)>,
 }
 
@@ -111,7 +112,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads what the words of a line begin with; returns the rest.
+    /// Parses the first statement of a line. Returns the remaining words.
     fn statement<'a>(&mut self, words: &'a [&'a str]) -> Result<&'a [&'a str], String> {
         match words {
             ["num_ranks", count, rest @ ..] if self.builder.is_none() => {
@@ -148,7 +149,7 @@ impl Reader {
         }
     }
 
-    /// Reads an operation or a requirement; returns the rest of the line.
+    /// Parses an operation or a requirement. Returns the remaining words.
     fn in_rank<'a>(&mut self, rank: u32, words: &'a [&'a str]) -> Result<&'a [&'a str], String> {
         match words {
             [op, kind @ ("requires" | "irequires"), before, rest @ ..] => {
@@ -194,7 +195,7 @@ impl Reader {
         Ok((op, rest))
     }
 
-    /// The operations of a rank have been read.
+    /// Resolves the requirements of a rank at its end.
     fn end_rank(&mut self) -> Result<(), String> {
         let Some(builder) = &mut self.builder else { return Ok(()) };
         let line = self.number;
@@ -216,7 +217,7 @@ impl Reader {
     }
 }
 
-/// A rank at the other end of a message, of so many.
+/// Parses the peer rank of a message, among `ranks` ranks.
 fn peer(text: &str, ranks: u32) -> Result<u32, String> {
     let rank = number(text, "a rank")?;
     if rank >= ranks {
@@ -225,7 +226,7 @@ fn peer(text: &str, ranks: u32) -> Result<u32, String> {
     Ok(rank)
 }
 
-/// A tag, 0 if there is none, and the words behind it.
+/// Parses an optional tag (default: 0). Returns the remaining words.
 fn tag<'a>(words: &'a [&'a str]) -> Result<(Option<u32>, &'a [&'a str]), String> {
     match words {
         ["tag", "any", rest @ ..] => Ok((None, rest)),
@@ -238,13 +239,13 @@ fn number<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("`{text}` is not {what}"))
 }
 
-/// Bytes, such as `8b`.
+/// Parses a size in bytes, such as `8b`.
 fn bytes(text: &str) -> Result<u64, String> {
     let number = text.strip_suffix('b').and_then(|digits| digits.parse().ok());
     number.ok_or_else(|| format!("`{text}` is not a size: bytes are written as `8b`"))
 }
 
-/// The time of a calculation in nanoseconds, in picoseconds.
+/// Parses the duration of a calculation, in nanoseconds, to picoseconds.
 fn calculation(text: &str) -> Result<u64, String> {
     let time = nanoseconds(text)?;
     if time > LONGEST_CALC {
@@ -253,7 +254,7 @@ fn calculation(text: &str) -> Result<u64, String> {
     Ok(time)
 }
 
-/// Nanoseconds with at most three decimals, in picoseconds.
+/// Parses nanoseconds with at most three decimals to picoseconds.
 fn nanoseconds(text: &str) -> Result<u64, String> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let parsed = || {
@@ -265,13 +266,13 @@ fn nanoseconds(text: &str) -> Result<u64, String> {
     parsed().ok_or_else(|| format!("`{text}` is not a time in nanoseconds, of three decimals at most"))
 }
 
-/// Writes a schedule, as `read` reads it.
+/// Writes a schedule in the format that `read` reads.
 pub fn write(schedule: &Schedule) -> String {
     let mut text = format!("num_ranks {}\n", schedule.ranks());
     for rank in 0..schedule.ranks() {
         let operations = schedule.of(rank);
         let label = |op: u32| op - operations.start + 1;
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = writeln!(text, "\nrank {rank} {{");
         for op in operations.clone() {
             let _ = writeln!(text, "l{}: {}", label(op), operation(schedule, op));

@@ -1,4 +1,4 @@
-//! Schedules as programs.
+//! Execution of schedules as programs.
 
 use std::sync::Arc;
 
@@ -33,20 +33,20 @@ impl Programs for Schedule {
     }
 }
 
-/// A rank that runs its part of a schedule.
+/// Rank that runs its part of a schedule.
 #[derive(Debug)]
 struct ScheduledRank {
     schedule: Arc<Schedule>,
-    /// Its first operation.
+    /// First operation of the rank.
     first: u32,
-    /// By operation of the rank, what it still waits for.
+    /// Number of events that each operation of the rank still waits for.
     waits: Vec<u32>,
-    /// Operations that start, kept for its memory.
+    /// Operations to start. Kept to reuse its memory.
     stack: Vec<u32>,
 }
 
 impl ScheduledRank {
-    /// Starts an operation, and what waits for its start and for nothing else.
+    /// Starts an operation, and the operations that waited only for its start.
     fn start(&mut self, op: u32, starts: &mut Vec<Op>) {
         self.stack.push(op);
         while let Some(op) = self.stack.pop() {
@@ -67,7 +67,7 @@ impl ScheduledRank {
         match schedule.kind(op) {
             OpKind::Calc => Action::Calc { time: size },
             OpKind::Recv | OpKind::RecvAny => Action::recv(peer, size, tag),
-            // Only receives leave rank and tag open.
+            // Only receives may leave rank and tag open.
             OpKind::Send => Action::send(peer.unwrap_or_default(), size, tag.unwrap_or_default()),
         }
     }

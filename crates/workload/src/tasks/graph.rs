@@ -1,47 +1,47 @@
-//! The graph itself, in flat arrays.
+//! Task graph in flat arrays.
 
-/// The most tasks of a graph.
+/// Largest number of tasks of a graph.
 pub const MAX_TASKS: u32 = 1 << 26;
-/// The most arcs of a phase.
+/// Largest number of arcs of a phase.
 pub const MAX_ARCS: usize = 1 << 30;
 
-/// Why a task graph cannot be read or made.
+/// Reason why a task graph cannot be read or created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", self.place())]
 pub struct GraphError {
-    /// The file, if one is at fault.
+    /// File at fault, if any.
     pub file: Option<String>,
-    /// Its line, from 1, if one is at fault.
+    /// Line at fault, from 1, if any.
     pub line: Option<u64>,
-    /// The generator's key that is at fault, if one is.
+    /// Key of a generator at fault, if any.
     pub key: Option<&'static str>,
-    /// What is wrong and what is allowed, as one sentence.
+    /// Description of the error and of the allowed values, as one sentence.
     pub message: String,
 }
 
 impl GraphError {
-    /// An error of a graph as a whole.
+    /// Creates an error of the graph as a whole.
     pub fn new(message: impl Into<String>) -> Self {
         Self { file: None, line: None, key: None, message: message.into() }
     }
 
-    /// An error at a line, from 1.
+    /// Creates an error at a line, from 1.
     pub fn at(line: u64, message: impl Into<String>) -> Self {
         Self { line: Some(line), ..Self::new(message) }
     }
 
-    /// An error at a key of a generator.
+    /// Creates an error at a key of a generator.
     pub fn key(key: &'static str, message: impl Into<String>) -> Self {
         Self { key: Some(key), ..Self::new(message) }
     }
 
-    /// The same, in a file.
+    /// Adds the name of the file.
     #[must_use]
     pub fn in_file(self, file: impl Into<String>) -> Self {
         Self { file: Some(file.into()), ..self }
     }
 
-    /// `file:line: `, as far as it is known.
+    /// Returns the prefix `file:line: `, as far as it is known.
     fn place(&self) -> String {
         match (&self.file, self.line) {
             (Some(file), Some(line)) => format!("{file}:{line}: "),
@@ -52,8 +52,8 @@ impl GraphError {
     }
 }
 
-/// What tasks send to one another, as compressed rows: the arcs out of task t are `first[t]..first[t + 1]`, in ascending
-/// order of targets, each target once, never t itself.
+/// Messages between tasks, as compressed rows: the arcs out of task t are `first[t]..first[t + 1]`, in ascending order
+/// of targets. Each target occurs once, and t itself does not occur.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arcs {
     first: Vec<u32>,
@@ -63,54 +63,54 @@ pub struct Arcs {
 }
 
 impl Arcs {
-    /// No arcs between tasks.
+    /// Creates `tasks` tasks without arcs.
     pub fn none(tasks: u32) -> Self {
         Self { first: vec![0; tasks as usize + 1], ..Self::default() }
     }
 
-    /// The number of arcs.
+    /// Returns the number of arcs.
     pub fn len(&self) -> usize {
         self.targets.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no arcs.
     pub fn is_empty(&self) -> bool {
         self.targets.is_empty()
     }
 
-    /// Where a task's arcs are in the flat arrays.
+    /// Returns the range of a task's arcs in the flat arrays.
     #[inline]
     pub fn range(&self, task: u32) -> std::ops::Range<usize> {
         self.first[task as usize] as usize..self.first[task as usize + 1] as usize
     }
 
-    /// The targets of all arcs, row by row.
+    /// Returns the targets of all arcs, row by row.
     pub fn targets(&self) -> &[u32] {
         &self.targets
     }
 
-    /// Bytes sent over each arc in one step.
+    /// Returns the bytes per step of all arcs.
     pub fn bytes(&self) -> &[u64] {
         &self.bytes
     }
 
-    /// Messages over each arc in one step, at least 1.
+    /// Returns the messages per step of all arcs, at least 1 each.
     pub fn messages(&self) -> &[u32] {
         &self.messages
     }
 
-    /// A task's arcs: target, bytes, messages.
+    /// Iterates over a task's arcs: target, bytes, messages.
     pub fn of(&self, task: u32) -> impl Iterator<Item = (u32, u64, u32)> + '_ {
         self.range(task).map(|arc| (self.targets[arc], self.bytes[arc], self.messages[arc]))
     }
 
-    /// All arcs: source, target, bytes, messages.
+    /// Iterates over all arcs: source, target, bytes, messages.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32, u64, u32)> + '_ {
         (0..self.first.len().saturating_sub(1) as u32)
             .flat_map(|task| self.of(task).map(move |(target, bytes, messages)| (task, target, bytes, messages)))
     }
 
-    /// An arc whose reverse is missing or carries other bytes, if there is one.
+    /// Returns an arc whose reverse is missing or has a different number of bytes, if there is any.
     pub fn asymmetric(&self) -> Option<(u32, u32)> {
         let reverse = |from: u32, to: u32| {
             let row = self.range(to);
@@ -119,13 +119,13 @@ impl Arcs {
         self.iter().find(|&(from, to, bytes, _)| reverse(from, to) != Some(bytes)).map(|(from, to, ..)| (from, to))
     }
 
-    /// Bytes of all arcs.
+    /// Returns the total bytes of all arcs.
     pub fn total_bytes(&self) -> u64 {
         self.bytes.iter().sum()
     }
 }
 
-/// A builder of `Arcs`, from arcs in any order. Arcs between the same tasks are added up.
+/// Builder of `Arcs` from arcs in any order. Parallel arcs are summed.
 #[derive(Clone, Debug, Default)]
 pub struct ArcList {
     tasks: u32,
@@ -133,13 +133,13 @@ pub struct ArcList {
 }
 
 impl ArcList {
-    /// No arcs yet, between tasks below `tasks`.
+    /// Creates an empty list of arcs between tasks below `tasks`.
     pub fn new(tasks: u32) -> Self {
         Self { tasks, arcs: Vec::new() }
     }
 
-    /// Adds what one task sends another. A message of a task to itself stays in it and is left out, as is one without
-    /// bytes.
+    /// Adds messages from one task to another. Messages of a task to itself do not leave the task and are ignored, as
+    /// are those of 0 bytes.
     pub fn add(&mut self, from: u32, to: u32, bytes: u64, messages: u32) {
         debug_assert!(from < self.tasks && to < self.tasks, "a task that does not exist");
         if from != to && bytes > 0 {
@@ -147,18 +147,18 @@ impl ArcList {
         }
     }
 
-    /// Adds the same in both directions.
+    /// Adds equal messages in both directions.
     pub fn add_both(&mut self, one: u32, other: u32, bytes: u64, messages: u32) {
         self.add(one, other, bytes, messages);
         self.add(other, one, bytes, messages);
     }
 
-    /// The number of arcs that were added.
+    /// Returns the number of arcs added.
     pub fn len(&self) -> usize {
         self.arcs.len()
     }
 
-    /// Whether none was.
+    /// Whether no arc was added.
     pub fn is_empty(&self) -> bool {
         self.arcs.is_empty()
     }
@@ -200,35 +200,35 @@ impl ArcList {
     }
 }
 
-/// What a group does.
+/// Kind of a group operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupKind {
-    /// The root sends the same to every member.
+    /// The root sends one message to every member.
     Multicast,
     /// Every member sends to the root, which combines.
     Reduction,
 }
 
-/// A multicast from a root to members, or a reduction from members to a root. What it sends is *not* among the phase's
+/// Multicast from a root to members, or reduction from members to a root. Its messages are *not* among the phase's
 /// arcs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Which of the two.
+    /// Kind of the operation.
     pub kind: GroupKind,
-    /// The task that sends the multicast or receives the reduction.
+    /// Task that sends the multicast or receives the reduction.
     pub root: u32,
-    /// The other tasks, each once, without the root.
+    /// Other tasks, each once. Excludes the root.
     pub members: Vec<u32>,
     /// Bytes that each member receives or sends.
     pub bytes: u64,
 }
 
-/// A part of a step, such as an exchange or a transpose. Phases of one step follow one another.
+/// Phase of a step, such as an exchange or a transpose. The phases of a step are executed in sequence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
-    /// What it is called in tables.
+    /// Name in tables.
     pub name: String,
-    /// How critical its messages are: strategies weigh its bytes by this. 1 unless said.
+    /// Criticality of the messages: mapping strategies multiply bytes by it. Default: 1.
     pub weight: f64,
     /// Messages between pairs.
     pub arcs: Arcs,
@@ -237,59 +237,59 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// A phase of weight 1 with messages between pairs only.
+    /// Creates a phase of weight 1 without groups.
     pub fn of(name: impl Into<String>, arcs: Arcs) -> Self {
         Self { name: name.into(), weight: 1.0, arcs, groups: Vec::new() }
     }
 }
 
-/// Tasks that the application numbers as an array: the task of index (i_0, i_1, ...) is
-/// `first + i_0 + dims[0] * (i_1 + dims[1] * ...)`.
+/// Array of tasks in the application's numbering: the task of index (i_0, i_1, ...) is `first + i_0 + dims[0] * (i_1 +
+/// dims[1] * ...)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskArray {
-    /// The application's name for it, such as `gspace`, `patches` or `grid`.
+    /// Name in the application, such as `gspace`, `patches` or `grid`.
     pub name: String,
-    /// Its first task.
+    /// First task.
     pub first: u32,
-    /// Its extents, first index fastest.
+    /// Extents, first index fastest.
     pub dims: Vec<u32>,
-    /// By extent, whether neighbours wrap around.
+    /// Whether neighbours wrap around, for each extent.
     pub periodic: Vec<bool>,
 }
 
 impl TaskArray {
-    /// The number of its tasks.
+    /// Returns the number of tasks.
     pub fn len(&self) -> u32 {
         self.dims.iter().product()
     }
 
-    /// Whether it has none.
+    /// Whether the array has no tasks.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// An application's tasks: how much each computes in a step, and what they send in its phases.
+/// Tasks of an application: their computation per step, and their messages by phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskGraph {
-    /// What it is called in tables.
+    /// Name in tables.
     pub name: String,
-    /// Work of each task in a step, in units of the application's choice; never negative.
+    /// Work of each task per step, in units chosen by the application. Never negative.
     pub loads: Vec<f64>,
-    /// What is sent, phase by phase; at least one phase.
+    /// Phases of a step, at least one.
     pub phases: Vec<Phase>,
-    /// The application's arrays, if it has any. They need not cover all tasks.
+    /// Arrays of the application, if any. They need not cover all tasks.
     pub arrays: Vec<TaskArray>,
-    /// Places of the tasks in the application's space, task by task, `space` numbers each; empty if unknown.
+    /// Coordinates of the tasks in the application's space, `space` numbers per task. Empty if unknown.
     pub positions: Vec<f64>,
-    /// The dimensions of that space; 0 if unknown.
+    /// Number of dimensions of that space. 0 if unknown.
     pub space: usize,
-    /// What the reader of the graph's file has left out, or its source leaves open and was assumed, one sentence each.
+    /// Omissions of the reader of the graph's file, and assumptions where the source is incomplete, one sentence each.
     pub notes: Vec<String>,
 }
 
 impl TaskGraph {
-    /// A graph of one phase whose tasks all have load 1.
+    /// Creates a graph of one phase whose tasks all have load 1.
     pub fn new(name: impl Into<String>, arcs: Arcs) -> Self {
         let tasks = arcs.first.len().saturating_sub(1);
         Self {
@@ -303,25 +303,25 @@ impl TaskGraph {
         }
     }
 
-    /// The number of tasks.
+    /// Returns the number of tasks.
     pub fn tasks(&self) -> u32 {
         self.loads.len() as u32
     }
 
-    /// Bytes sent in a step, a multicast's once for each member.
+    /// Returns the bytes sent per step. A multicast counts once for each member.
     pub fn total_bytes(&self) -> u64 {
         let groups =
             |phase: &Phase| phase.groups.iter().map(|group| group.bytes * group.members.len() as u64).sum::<u64>();
         self.phases.iter().map(|phase| phase.arcs.total_bytes() + groups(phase)).sum()
     }
 
-    /// An array by its name.
+    /// Returns the array with a name.
     pub fn array(&self, name: &str) -> Option<&TaskArray> {
         self.arrays.iter().find(|array| array.name == name)
     }
 
-    /// The same application with its tasks numbered anew: task t becomes `number[t]`, a permutation of the tasks. Arrays
-    /// are forgotten, since their tasks are no longer consecutive.
+    /// Returns the application with its tasks renumbered: task t becomes `number[t]`, a permutation of the tasks.
+    /// Arrays are dropped, since their tasks are no longer consecutive.
     #[must_use]
     pub fn renumbered(&self, number: &[u32]) -> Self {
         let tasks = self.tasks();

@@ -1,14 +1,14 @@
-//! What a graph may hold, so that neither memory nor sums overflow.
+//! Limits of graphs, which prevent overflows of memory and sums.
 
 use super::{GraphError, MAX_ARCS, Phase, TaskGraph};
 
-/// The most bytes of a graph's step, so that sums over hops and weights stay exact.
+/// Largest number of bytes of a graph's step, so that sums over hops and weights stay exact.
 pub(super) const MAX_TOTAL: u64 = 1 << 50;
 
-/// The graph, if its bytes can be summed and its messages numbered.
+/// Returns the graph if its bytes can be summed and its messages numbered.
 ///
 /// # Errors
-/// If they are more than `MAX_TOTAL`, or than `MAX_ARCS` of all phases.
+/// If the bytes exceed `MAX_TOTAL`, or the messages of all phases `MAX_ARCS`.
 pub(super) fn summable(graph: TaskGraph) -> Result<TaskGraph, GraphError> {
     let members = |phase: &Phase| phase.groups.iter().map(|group| group.members.len()).sum::<usize>();
     let messages: usize = graph.phases.iter().map(|phase| phase.arcs.len() + members(phase)).sum();
@@ -27,10 +27,10 @@ pub(super) fn summable(graph: TaskGraph) -> Result<TaskGraph, GraphError> {
     Ok(graph)
 }
 
-/// Refuses, before anything is allocated, a product of factors that is more arcs or members than are supported.
+/// Refuses a product of factors that exceeds the number of arcs or members supported, before anything is allocated.
 ///
 /// # Errors
-/// At `key`, if it is.
+/// If the product is too large. The error is at `key`.
 pub(super) fn arcs_fit(factors: &[u64], key: &'static str) -> Result<(), GraphError> {
     let product = factors.iter().fold(1_u64, |product, &factor| product.saturating_mul(factor));
     if product > MAX_ARCS as u64 {
@@ -42,7 +42,7 @@ pub(super) fn arcs_fit(factors: &[u64], key: &'static str) -> Result<(), GraphEr
 /// Refuses a size of 0.
 ///
 /// # Errors
-/// At `key`, if it is.
+/// If the size is 0. The error is at `key`.
 pub(super) fn positive(value: u64, key: &'static str) -> Result<(), GraphError> {
     if value == 0 {
         return Err(GraphError::key(key, format!("`{key}` is 0; it is at least 1")));

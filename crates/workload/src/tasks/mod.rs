@@ -1,7 +1,7 @@
-//! Task graphs: what the tasks of an application send to one another in a step, and how much each computes.
+//! Task graphs: messages between the tasks of an application in a step, and the computation of each task.
 //!
-//! A graph is directed: an arc is what one task sends another in one step of a phase. Where a source gives undirected
-//! weights (METIS), an edge has as many bytes in each direction.
+//! A graph is directed: an arc holds the messages from one task to another in one step of a phase. Undirected weights
+//! of a source (METIS) become equal bytes in both directions.
 
 pub mod generators;
 mod graph;

@@ -1,16 +1,16 @@
-//! Several graphs at once: of the same tasks, or of applications beside one another.
+//! Combination of several graphs: over common tasks, or of concurrent applications.
 
 use super::limits::summable;
 use super::{ArcList, GraphError, Group, MAX_TASKS, Phase, TaskArray, TaskGraph};
 
-/// Different names in the name of several graphs.
+/// Largest number of different names in the name of a combination.
 const MOST_NAMES: usize = 4;
 
-/// One graph of several over the *same* tasks: their phases follow one another, each with its weight times its graph's
-/// (how critical that graph is), and loads add up. Arrays and positions are those of the first graph that has any.
+/// Combines several graphs over *common* tasks. Their phases follow in sequence, with weights multiplied by the
+/// criticality of their graph. Loads are summed. Arrays and positions are those of the first graph that has any.
 ///
 /// # Errors
-/// If there is no graph, their tasks differ in number, or weights are not one positive number a graph.
+/// If there is no graph, if the numbers of tasks differ, or if there is not one positive weight per graph.
 pub fn combine(graphs: &[TaskGraph], weights: &[f64]) -> Result<TaskGraph, GraphError> {
     let Some(first) = graphs.first() else { return Err(GraphError::new("there is no graph to combine")) };
     if weights.len() != graphs.len() || weights.iter().any(|weight| !(*weight > 0.0 && weight.is_finite())) {
@@ -47,12 +47,12 @@ pub fn combine(graphs: &[TaskGraph], weights: &[f64]) -> Result<TaskGraph, Graph
     summable(combined)
 }
 
-/// One graph of several applications beside one another: the tasks of each follow those of the one before, and the first
-/// phases of all happen at once, then the second ones, and so on. Positions are kept if all have them in the same number of
+/// Combines several concurrent applications. The tasks of each follow those of the previous one. The first phases of
+/// all run at once, then the second ones, and so on. Positions are kept if all applications have them in equally many
 /// dimensions.
 ///
 /// # Errors
-/// If there is no graph, there are too many tasks, or phases that would happen at once differ in weight.
+/// If there is no graph, if there are too many tasks, or if concurrent phases differ in weight.
 pub fn beside(graphs: &[TaskGraph]) -> Result<TaskGraph, GraphError> {
     let Some(first) = graphs.first() else { return Err(GraphError::new("there is no graph to set beside others")) };
     let total = graphs.iter().map(|graph| u64::from(graph.tasks())).sum::<u64>();
@@ -73,7 +73,7 @@ pub fn beside(graphs: &[TaskGraph]) -> Result<TaskGraph, GraphError> {
     })
 }
 
-/// The phases of one place of all graphs that have so many, as one.
+/// Merges phase number `at` of all graphs that have it.
 fn at_once(graphs: &[TaskGraph], at: usize, tasks: u32) -> Result<Phase, GraphError> {
     let mut arcs = ArcList::new(tasks);
     let mut joint: Option<Phase> = None;
@@ -99,7 +99,7 @@ fn at_once(graphs: &[TaskGraph], at: usize, tasks: u32) -> Result<Phase, GraphEr
     Ok(Phase { arcs: arcs.build(), ..joint })
 }
 
-/// The first task of each graph.
+/// Returns the first task of each graph.
 fn offsets(graphs: &[TaskGraph]) -> impl Iterator<Item = u32> + '_ {
     graphs.iter().scan(0, |next, graph| {
         let first = *next;
@@ -108,7 +108,7 @@ fn offsets(graphs: &[TaskGraph]) -> impl Iterator<Item = u32> + '_ {
     })
 }
 
-/// All arrays, the second of a name with a number behind it.
+/// Returns all arrays. Repeated names get a number appended.
 fn arrays(graphs: &[TaskGraph]) -> Vec<TaskArray> {
     let mut all: Vec<TaskArray> = Vec::new();
     for (graph, first) in graphs.iter().zip(offsets(graphs)) {
@@ -120,14 +120,15 @@ fn arrays(graphs: &[TaskGraph]) -> Vec<TaskArray> {
     all
 }
 
-/// A name, with a number behind it if it is taken.
+/// Returns a name, with a number appended if it is taken.
 fn unused<'a>(name: &str, taken: impl Iterator<Item = &'a str> + Clone) -> String {
     let free = |name: &String| !taken.clone().any(|other| other == name);
     let numbered = (2_u64..).map(|number| format!("{name}-{number}"));
     std::iter::once(name.to_owned()).chain(numbered).find(free).unwrap_or_else(|| name.to_owned())
 }
 
-/// The names of all graphs: equal neighbours once with their number, and of many different ones the first.
+/// Returns the names of all graphs. Adjacent equal names are shown once with their number; of many different names,
+/// only the first ones.
 fn names(graphs: &[TaskGraph]) -> String {
     let runs: Vec<&[TaskGraph]> = graphs.chunk_by(|one, other| one.name == other.name).collect();
     let shown = runs.iter().take(MOST_NAMES).map(|run| match run.len() {
@@ -150,7 +151,8 @@ mod tests {
 
     #[test]
     fn many_graphs_have_a_short_name() {
-        // Would catch a name as long as its graphs are many, and graphs that are counted with others than their neighbours.
+        // Would catch a name whose length grows with the number of graphs, and graphs that are counted together with
+        // non-adjacent ones.
         assert_eq!(named(&["arcs"; 126]), "arcs x 126");
         assert_eq!(named(&["a", "b", "b", "a"]), "a + b x 2 + a");
         assert_eq!(named(&["a"]), "a");

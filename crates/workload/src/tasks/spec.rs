@@ -19,22 +19,22 @@ use super::limits::summable;
 use super::{GraphError, GraphFormat, TaskGraph, read_graph};
 use crate::stream::Stream;
 
-/// A graph in a file.
+/// Task graph in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GraphFileSpec {
-    /// The file, relative to the experiment file.
+    /// Path of the file, relative to the experiment file.
     pub path: PathBuf,
-    /// Its format; without it, that of its extension.
+    /// Format. Default: according to the file's extension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<GraphFormat>,
 }
 
-/// What tasks send to one another.
+/// Task graph: messages between the tasks of an application.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum GraphSpec {
-    /// A grid of one to four dimensions with near neighbours.
+    /// Grid of one to four dimensions with nearest neighbours.
     Stencil(StencilSpec),
     /// Three-dimensional matrix multiplication.
     Matmul(MatmulSpec),
@@ -45,16 +45,16 @@ pub enum GraphSpec {
     /// OpenAtom: GSpace, RealSpace and PairCalculators.
     #[serde(rename = "openatom")]
     OpenAtom(OpenAtomSpec),
-    /// An unstructured mesh.
+    /// Unstructured mesh.
     Mesh(MeshSpec),
     /// Random partners.
     Random(RandomSpec),
-    /// A graph in a file.
+    /// Graph in a file.
     File(GraphFileSpec),
 }
 
 impl GraphSpec {
-    /// Every kind, with an example of its shorthand and the key of a first setting without one.
+    /// All kinds, each with an example of its shorthand and the key of a first setting that is written without a key.
     pub const KINDS: [(&'static str, &'static str, &'static str); 8] = [
         ("stencil", "stencil:16x16x16", "dims"),
         ("matmul", "matmul:8", "n"),
@@ -66,7 +66,7 @@ impl GraphSpec {
         ("file", "file:graph.metis", "path"),
     ];
 
-    /// Makes the graph. Paths are relative to `base`; what is drawn comes from the seed.
+    /// Builds the graph. Paths are relative to `base`. Random generators use the seed.
     ///
     /// # Errors
     /// If a key is out of range, or a file is wrong.
@@ -85,7 +85,7 @@ impl GraphSpec {
     }
 }
 
-/// A graph with its tasks numbered at random, by a seed.
+/// Returns the graph with its tasks renumbered at random, by a seed.
 pub fn shuffled(graph: &TaskGraph, seed: u64) -> TaskGraph {
     let mut number: Vec<u32> = (0..graph.tasks()).collect();
     let mut draw = Stream::new(seed, "shuffled-tasks");
@@ -95,7 +95,7 @@ pub fn shuffled(graph: &TaskGraph, seed: u64) -> TaskGraph {
     graph.renumbered(&number)
 }
 
-/// Reads `kind:VALUE,key=value`, such as `stencil:16x16x16,periodic=false`, or the path of a file.
+/// Parses `kind:VALUE,key=value`, such as `stencil:16x16x16,periodic=false`, or the path of a file.
 impl FromStr for GraphSpec {
     type Err = GraphError;
 
@@ -148,7 +148,7 @@ fn from_settings(kind: &str, first: &str, settings: &str) -> Result<GraphSpec, G
     })
 }
 
-/// What a reader of values complains of, without the names of types.
+/// Returns an error message of the deserializer without names of types.
 fn in_words(complaint: &str) -> String {
     let words = [
         ("invalid type: string \"\", expected", "there is nothing, expected"),
@@ -164,7 +164,7 @@ fn in_words(complaint: &str) -> String {
     words.iter().fold(complaint.to_owned(), |text, (of_types, plain)| text.replace(of_types, plain))
 }
 
-/// A setting's value: a number, true or false, numbers with `x` between them, or a word.
+/// Parses the value of a setting: a number, true or false, numbers with `x` between them, or a word.
 fn value_of(text: &str, list: bool) -> Value {
     let number = |text: &str| text.parse::<u64>().map(Value::from).or_else(|_| text.parse::<f64>().map(Value::from));
     if list {

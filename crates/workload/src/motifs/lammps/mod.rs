@@ -1,18 +1,21 @@
-//! Molecular dynamics as LAMMPS has it (Plimpton, "Fast parallel algorithms for short-range molecular dynamics", J. Comput. Phys. 117, 1995):
-//! its spatial decomposition, and the messages of a step.
+//! Molecular dynamics after LAMMPS: its spatial decomposition and the messages of a time step (Plimpton, "Fast parallel
+//! algorithms for short-range molecular dynamics", J. Comput. Phys. 117, 1995).
 //!
-//! A rank has the atoms in its part of a periodic box. Forces and neighbour lists reach `cutoff` + `skin`, so that it needs the atoms of
-//! others in a layer of that thickness around its part (ghosts). They come in six exchanges, down and up in each dimension, one after the
-//! other; what has come in one goes on in the next, so that corners take no messages of their own. A step is
+//! Each rank owns the atoms in its part of a periodic box. Forces and neighbour lists reach `cutoff` + `skin`, so a
+//! rank needs the atoms of other ranks in a layer of that thickness around its part (ghosts). They arrive in six
+//! sequential exchanges, down and up in each dimension. Each exchange forwards atoms of the previous ones, so that
+//! corners need no messages. A step consists of:
 //!
-//! 1. positions of ghosts by these exchanges; or, where lists are rebuilt, atoms to the ranks that have them now (numbers, then atoms), and
-//!    ghosts anew (numbers, then atoms); before that, if the deck checks, a sum over all ranks;
-//! 2. the calculation;
-//! 3. forces on ghosts back, by the same exchanges in the opposite order and direction;
-//! 4. where temperature and pressure are wanted, their sums over all ranks.
+//! - If the deck checks whether to rebuild neighbour lists: a sum over all ranks.
+//! - Communication before the calculation. In most steps: positions of ghosts by the six exchanges. In steps that
+//!   rebuild neighbour lists: migration of atoms to their new owners (counts, then atoms), and new ghosts (counts, then
+//!   atoms).
+//! - The calculation.
+//! - Forces on ghosts sent back, by the exchanges in reverse order and direction.
+//! - In steps that output temperature and pressure: their sums over all ranks.
 //!
-//! Left out: that atoms are not evenly spread, long-range forces, output, and the setting up before the first step. A rank that is its own
-//! neighbour sends nothing.
+//! Not modelled: uneven distributions of atoms, long-range forces, output, and the setup before the first step. A rank
+//! that is its own neighbour sends nothing.
 
 mod plan;
 mod rank;
@@ -28,10 +31,10 @@ use plan::Plan;
 use rank::LammpsRank;
 use spec::LammpsSpec;
 
-/// The run of ranks on a site.
+/// Builds the run of ranks on a site.
 ///
 /// # Errors
-/// Keys that do not go together, a grid that is none, parts that are too small, and messages or times that are too large.
+/// Inconsistent keys, an invalid grid, parts that are too small, and messages or times that are too large.
 pub(super) fn build(spec: &LammpsSpec, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
     spec.check()?;
     Ok(Arc::new(Planned::new(Plan::new(spec, site)?, LammpsRank::new)))

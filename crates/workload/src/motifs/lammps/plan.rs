@@ -1,4 +1,4 @@
-//! How large the parts of the box are, and what goes from rank to rank in a step.
+//! Sizes of the parts of the box, and the messages of a step.
 
 use units::Time;
 
@@ -13,14 +13,14 @@ use crate::motifs::site::ProgramSite;
 use crate::motifs::{calc, recv, send};
 use crate::program::{GroupCall, Measure, Messages, Step};
 
-/// What is measured of a step.
+/// Measured part of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// All of it.
+    /// Whole step.
     Step,
-    /// Sending positions to those who need them, and forces back.
+    /// Exchange of the positions of ghosts, and of forces on them.
     Halo,
-    /// Sending atoms to the ranks that have them now, and finding whom others need.
+    /// Migration of atoms to their new owners, and selection of ghosts.
     Rebuild,
     /// Sums over all ranks.
     Sums,
@@ -39,16 +39,16 @@ impl Kind {
     }
 }
 
-/// What a rank does of a step.
+/// Action of a rank in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
-    /// Calls.
+    /// Makes a call.
     Call(Step),
-    /// Begins something that is measured, which lasts until the next calculation or mark.
+    /// Begins a measured part, which lasts until the next calculation or mark.
     Mark(Kind),
 }
 
-/// Which parts a step has.
+/// Optional parts of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     rebuilds: bool,
@@ -56,16 +56,16 @@ struct Shape {
     sums: bool,
 }
 
-/// An exchange with the neighbours on both sides in a dimension: one sends down and receives from above, or the other way.
+/// Shift exchange along a dimension: each rank sends to one neighbour and receives from the opposite one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Swap {
     dimension: usize,
     up: bool,
-    /// Atoms in the layer that goes.
+    /// Atoms in the layer that is sent.
     atoms: u64,
 }
 
-/// A run.
+/// Plan of a run.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub ranks: u32,
@@ -73,32 +73,32 @@ pub(super) struct Plan {
     grid: Grid,
     values: Values,
     newton: bool,
-    /// In the order of the dimensions, down before up.
+    /// Exchanges in order of the dimensions, down before up.
     swaps: Vec<Swap>,
-    /// By dimension, atoms that leave a rank by both faces between two rebuildings.
+    /// Atoms that leave a rank through both faces between two rebuilds, by dimension.
     migrants: [u64; 3],
-    /// Times of a step, and of rebuilding lists, in picoseconds.
+    /// Calculation times of a step and of rebuilding the lists, in picoseconds.
     step_time: u64,
     rebuild_time: u64,
     all: Groups,
     allreduce: Collective,
     sums: Vec<Collective>,
-    /// The shapes of steps that there are, and how many steps are of each.
+    /// Variants of steps that occur, each with its number of steps.
     shapes: Vec<(Shape, u64)>,
-    /// What is measured: what there is.
+    /// Measured parts that occur.
     pub kinds: Vec<Kind>,
 }
 
-/// The most layers of ranks that forces reach across.
+/// Largest number of layers of ranks that forces reach across.
 const MOST_LAYERS: f64 = 64.0;
 
-/// The largest message in bytes.
+/// Largest message in bytes.
 const LARGEST: u64 = 1 << 40;
 
-/// The most intervals of all ranks together: of each, begin and end are kept.
+/// Largest number of intervals of all ranks together. Start and end of each are stored.
 const MOST_INTERVALS: u64 = 1 << 26;
 
-/// The tags of what goes up and down in each dimension.
+/// Returns the tag of an exchange, by dimension and direction.
 fn tag(swap: &Swap) -> u32 {
     2 * swap.dimension as u32 + u32::from(swap.up)
 }
@@ -108,7 +108,7 @@ fn wrong(key: &'static str, message: String) -> PatternError {
 }
 
 impl Plan {
-    /// The run of ranks on a site.
+    /// Plans the run of ranks on a site.
     pub fn new(spec: &LammpsSpec, site: &ProgramSite<'_>) -> Result<Self, PatternError> {
         let ranks = site.node_of.len() as u32;
         let values = spec.values();
@@ -145,7 +145,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Refuses what is too much.
+    /// Refuses messages that are too large and too many steps.
     fn check_sizes(&self, spec: &LammpsSpec) -> Result<(), PatternError> {
         let most = self.swaps.iter().map(|swap| swap.atoms).chain(self.migrants).max().unwrap_or(0);
         if most > LARGEST / self.values.migrant {
@@ -163,12 +163,12 @@ impl Plan {
         Ok(())
     }
 
-    /// The communicator of all ranks, as one knows it.
+    /// Returns the communicator of all ranks, as seen by `rank`.
     pub fn communicator(&self, rank: u32) -> crate::communicator::Communicator {
         self.all.communicator(rank)
     }
 
-    /// Whether there is something to measure.
+    /// Whether a measured part occurs.
     fn measures(&self, kind: Kind) -> bool {
         let any = |is: fn(&Shape) -> bool| self.shapes.iter().any(|(shape, _)| is(shape));
         match kind {
@@ -179,13 +179,13 @@ impl Plan {
         }
     }
 
-    /// Which parts a step has; steps are numbered from 1.
+    /// Returns the optional parts of a step, numbered from 1.
     fn shape(&self, step: u32) -> Shape {
         let rebuilds = step.is_multiple_of(self.values.rebuild_every);
         Shape { rebuilds, checks: self.values.check, sums: step.is_multiple_of(self.values.thermo_every) }
     }
 
-    /// The shapes of steps that there are, and how many steps are of each.
+    /// Counts the variants of steps that occur.
     fn count_shapes(&self) -> Vec<(Shape, u64)> {
         let mut found: Vec<(Shape, u64)> = Vec::new();
         for step in 1..=self.steps {
@@ -198,7 +198,7 @@ impl Plan {
         found
     }
 
-    /// Adds what a rank does in a step, numbered from 1.
+    /// Appends the actions of a rank in a step, numbered from 1.
     pub fn step(&self, rank: u32, step: u32, tasks: &mut impl Extend<Task>) {
         let mut calls = Vec::new();
         self.shaped(rank, self.shape(step), &mut calls);
@@ -231,7 +231,7 @@ impl Plan {
         }
     }
 
-    /// Sums of all ranks.
+    /// Appends sums over all ranks.
     fn reduce(&self, sums: &[Collective], tasks: &mut Vec<Task>) {
         if self.ranks > 1 {
             tasks.push(Task::Mark(Kind::Sums));
@@ -239,7 +239,8 @@ impl Plan {
         }
     }
 
-    /// What goes one way in a dimension: to one neighbour, while the same comes from the other. The rank waits for both.
+    /// Appends a shift exchange: a message to one neighbour, and one of equal size from the opposite neighbour. The
+    /// rank waits for both.
     fn swap(&self, rank: u32, swap: &Swap, bytes: u64, tasks: &mut Vec<Task>) {
         let neighbour = |up| self.grid.neighbour(rank, (swap.dimension, up), true);
         let (Some(to), Some(from)) = (neighbour(swap.up), neighbour(!swap.up)) else { return };
@@ -248,7 +249,8 @@ impl Plan {
         }
     }
 
-    /// What leaves a rank is sent to the neighbours in each dimension, which take what is theirs: all of it to both, or once if both are one.
+    /// Appends the migration of atoms. In each dimension a rank sends all leaving atoms to both neighbours, which keep
+    /// their own. If both neighbours are one rank, it sends them once.
     fn migrate(&self, rank: u32, tasks: &mut Vec<Task>) {
         for (dimension, &atoms) in self.migrants.iter().enumerate() {
             let sides: &[bool] = if self.grid.size(dimension) > 2 { &[false, true] } else { &[false] };
@@ -258,7 +260,7 @@ impl Plan {
         }
     }
 
-    /// Every sum, with how often it is made.
+    /// Returns every sum with its number of repetitions.
     fn calls(&self) -> Vec<(Collective, u64)> {
         let count = |is: fn(&Shape) -> bool| self.shapes.iter().filter(|own| is(&own.0)).map(|own| own.1).sum::<u64>();
         let (checks, sums) = (count(|shape| shape.checks), count(|shape| shape.sums));
@@ -308,24 +310,24 @@ impl planned::Plan for Plan {
     }
 }
 
-/// Bytes of a number of atoms, and of a position or a force.
+/// Bytes of an atom count, and of a position or a force.
 const COUNT: u64 = 4;
 const VECTOR: u64 = 3 * DOUBLE;
 
-/// Adds calls.
+/// Appends calls as actions.
 fn add(tasks: &mut Vec<Task>, of: impl FnOnce(&mut Vec<Step>)) {
     let mut calls = Vec::new();
     of(&mut calls);
     tasks.extend(calls.into_iter().map(Task::Call));
 }
 
-/// The sum of one number over all ranks.
+/// Returns the sum of a single number over all ranks.
 fn reduction(algorithm: Algorithm, site: &ProgramSite<'_>, ranks: u32) -> Result<Collective, PatternError> {
     let call = Collective { element: COUNT as u32, ..Collective::new(Operation::Allreduce, algorithm, COUNT) };
     call.carried_by(site.carrier, &Selection::built_in(), ranks).map_err(|error| wrong("allreduce", error.to_string()))
 }
 
-/// What atoms take together, in picoseconds.
+/// Returns the total time of `atoms` atoms, in picoseconds.
 fn of_atoms(key: &'static str, each: Time, atoms: f64) -> Result<u64, PatternError> {
     let all = Time((each.0 as f64 * atoms).round() as u64);
     check_time(key, all)
@@ -333,8 +335,8 @@ fn of_atoms(key: &'static str, each: Time, atoms: f64) -> Result<u64, PatternErr
     Ok(all.0)
 }
 
-/// What goes to neighbours: by dimension, what lies within the reach of forces of either face, with what has come in the dimensions before.
-/// Where parts are thinner than that, what has come from a neighbour goes on.
+/// Returns the exchanges of ghosts. Each sends the atoms within reach of a face, including ghosts of previous
+/// dimensions. Where parts are thinner than the reach, further exchanges forward the ghosts received from neighbours.
 fn swaps(grid: &Grid, edges: &[f64; 3], values: &Values, spec: &LammpsSpec) -> Result<Vec<Swap>, PatternError> {
     let reach = values.cutoff + values.skin;
     let mut found = Vec::new();
@@ -364,8 +366,8 @@ fn swaps(grid: &Grid, edges: &[f64; 3], values: &Values, spec: &LammpsSpec) -> R
     Ok(found)
 }
 
-/// Atoms that leave a rank by both faces of each dimension between two rebuildings: with a displacement that is normally distributed with
-/// standard deviation d, those of a layer of d / sqrt(2 pi) cross a face.
+/// Returns the atoms that leave a rank through both faces of each dimension between two rebuilds. With normally
+/// distributed displacements of standard deviation d, the atoms of a layer of d / sqrt(2 pi) cross a face.
 fn migrants(edges: &[f64; 3], values: &Values) -> [u64; 3] {
     std::array::from_fn(|dimension| {
         let area: f64 = (0..3).filter(|&other| other != dimension).map(|other| edges[other]).product();

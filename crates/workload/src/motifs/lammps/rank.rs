@@ -1,4 +1,4 @@
-//! What a rank does in a run, step by step.
+//! Script of a rank in a run, step by step.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,26 +7,26 @@ use super::plan::{Kind, Plan, Task};
 use crate::communicator::Communicator;
 use crate::program::{Action, Interval, Script, Seen, Step};
 
-/// A rank of a run.
+/// Rank of a run.
 #[derive(Debug)]
 pub(super) struct LammpsRank {
     plan: Arc<Plan>,
     rank: u32,
-    /// Steps that have begun.
+    /// Steps begun.
     steps: u32,
     tasks: VecDeque<Task>,
-    /// What is under way and when it began, in picoseconds.
+    /// Current measured part and its start, in picoseconds.
     doing: Option<(Kind, u64)>,
-    /// When the step began.
+    /// Start of the current step, in picoseconds.
     begin: u64,
-    /// By kind, its time in this step, if there is any; and how often it has been measured.
+    /// Time of each measured part in this step, if it occurs, in picoseconds; and how often each has been measured.
     times: [Option<u64>; Kind::ALL.len()],
     measured: [u32; Kind::ALL.len()],
     intervals: Vec<Interval>,
 }
 
 impl LammpsRank {
-    /// A rank that has not begun.
+    /// Creates a rank that has not begun.
     pub fn new(plan: Arc<Plan>, rank: u32) -> Self {
         Self {
             plan,
@@ -41,14 +41,14 @@ impl LammpsRank {
         }
     }
 
-    /// What is under way has ended.
+    /// Ends the current measured part.
     fn leave(&mut self, now: u64) {
         if let Some((kind, begin)) = self.doing.take() {
             *self.times[kind as usize].get_or_insert(0) += now - begin;
         }
     }
 
-    /// Keeps the times of the step.
+    /// Records the times of the step.
     fn record(&mut self, now: u64) {
         self.leave(now);
         self.times[Kind::Step as usize] = Some(now - self.begin);

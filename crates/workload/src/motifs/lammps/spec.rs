@@ -1,4 +1,4 @@
-//! The keys of a molecular dynamics run, and what versions and decks have in them.
+//! Keys of a molecular dynamics run, and their defaults by version and deck.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,67 +8,73 @@ use crate::PatternError;
 use crate::collectives::Algorithm;
 use crate::motifs::limits::check_time;
 
-/// Molecular dynamics as LAMMPS has it.
+/// Molecular dynamics after LAMMPS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LammpsSpec {
-    /// Which of the codes: what messages carry of an atom depends on it.
+    /// Version of the code. It determines the size of an atom in messages.
     pub version: LammpsVersion,
-    /// What is simulated. The keys that are not written follow from it.
+    /// Simulated system. It determines the defaults of other keys.
     pub deck: LammpsDeck,
-    /// Ranks in each dimension of the box, first dimension fastest. Without it, as near to a cube as there are, in ascending order.
+    /// Ranks in each dimension of the box, first dimension fastest. Default: the grid closest to a cube, in ascending
+    /// order.
     #[schemars(length(min = 3, max = 3), inner(range(min = 1)))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dims: Option<Vec<u32>>,
-    /// Atoms of a rank, whose part of the box is a cube (scaled size). Without it and `atoms`, 32,000 of deck "lj" and 10,000 of "stouch".
+    /// Atoms per rank, in a part of the box that is a cube (weak scaling). Default: 32,000 for deck "lj", 10,000 for
+    /// "stouch". Excludes `atoms`.
     #[schemars(range(min = 1, max = 1_000_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub atoms_per_rank: Option<u32>,
-    /// Atoms of all ranks, in a box that is a cube (fixed size), instead of `atoms_per_rank`.
+    /// Atoms of all ranks together, in a box that is a cube (strong scaling). Excludes `atoms_per_rank`.
     #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub atoms: Option<u64>,
-    /// Steps.
+    /// Number of time steps.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub steps: u32,
-    /// Atoms in a cube whose edge is the deck's unit of length: of "lj" sigma (without the key, 0.8442 atoms), of "stouch" an angstrom
-    /// (0.1 atoms).
+    /// Number density: atoms per cubic unit of length of the deck. The unit is sigma for "lj" (default: 0.8442) and 1
+    /// angstrom for "stouch" (default: 0.1).
     #[schemars(range(min = 1e-6, max = 1e6))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub density: Option<f64>,
-    /// How far forces reach, in the deck's unit of length. Without it, 2.5 of "lj" and 10 of "stouch".
+    /// Cutoff radius of forces, in the deck's unit of length. Default: 2.5 for "lj", 10 for "stouch".
     #[schemars(range(min = 1e-3, max = 1e6))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cutoff: Option<f64>,
-    /// By how much neighbour lists reach further, in the same unit. Without it, 0.3 of "lj" and 2 of "stouch".
+    /// Additional reach of neighbour lists beyond `cutoff`, in the deck's unit of length. Default: 0.3 for "lj", 2 for
+    /// "stouch".
     #[schemars(range(min = 0.0, max = 1e6))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skin: Option<f64>,
-    /// How far atoms move along a dimension from one rebuilding of the lists to the next, in the same unit, as a standard deviation. Without
-    /// it, 0.087 of "lj" and 0.06 of "stouch": their speed at their temperature.
+    /// Standard deviation of an atom's displacement along a dimension between two rebuilds of the neighbour lists, in
+    /// the deck's unit of length. Default: 0.087 for "lj", 0.06 for "stouch", from thermal speeds.
     #[schemars(range(min = 0.0, max = 1e6))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub displacement: Option<f64>,
-    /// Steps from one rebuilding of neighbour lists to the next. Without it, 20 of "lj" and 10 of "stouch".
+    /// Number of steps between rebuilds of the neighbour lists. Default: 20 for "lj", 10 for "stouch".
     #[schemars(range(min = 1, max = 1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuild_every: Option<u32>,
-    /// Whether all ranks ask one another at each other step whether lists have to be rebuilt. Without it, those of "stouch" do.
+    /// Check in every step, by a sum over all ranks, whether the lists have to be rebuilt. Default: true for "stouch",
+    /// false for "lj".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<bool>,
-    /// Steps from one sum of temperature, energies and pressure over all ranks to the next. Without it, 100 of "lj" and 50 of "stouch".
+    /// Number of steps between sums of temperature, energies and pressure over all ranks. Default: 100 for "lj", 50 for
+    /// "stouch".
     #[schemars(range(min = 1, max = 1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thermo_every: Option<u32>,
-    /// Whether forces on the atoms of others are sent back (Newton's third law), or calculated by both.
+    /// Newton's third law: send the forces on ghosts back to their owners. If false, both ranks calculate them.
     pub newton: bool,
-    /// Time that a rank calculates for an atom in a step. Without it, 320 ns of "lj" and 4.2 us of "stouch", on a processor of 2.2 GHz.
+    /// Calculation time per atom and step. Default: 320 ns for "lj", 4.2 us for "stouch", on a processor of 2.2 GHz.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub atom_time: Option<Time>,
-    /// The same beyond that where lists are rebuilt. Without it, 1.3 us of "lj" and 7.4 us of "stouch".
+    /// Additional calculation time per atom in steps that rebuild the lists. Default: 1.3 us for "lj", 7.4 us for
+    /// "stouch".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuild_time: Option<Time>,
-    /// How sums over all ranks are made.
+    /// Algorithm of the sums over all ranks.
     pub allreduce: Algorithm,
 }
 
@@ -96,11 +102,11 @@ impl Default for LammpsSpec {
     }
 }
 
-/// Versions of LAMMPS.
+/// Version of LAMMPS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LammpsVersion {
-    /// LAMMPS 2001, in Fortran 90: ghosts come without the groups that they are in.
+    /// LAMMPS 2001, in Fortran 90. Messages carry ghosts without their groups.
     #[serde(rename = "fortran-2001")]
     Fortran2001,
     /// LAMMPS 2005, in C++.
@@ -109,18 +115,19 @@ pub enum LammpsVersion {
     Cpp2005,
 }
 
-/// Decks: what is simulated.
+/// Deck: the simulated system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LammpsDeck {
-    /// A liquid of Lennard-Jones atoms, 75 neighbours each: LAMMPS's own benchmark.
+    /// Liquid of Lennard-Jones atoms with 75 neighbours each: LAMMPS's own benchmark.
     #[default]
     Lj,
-    /// A stand-in for a biological membrane in water: charged atoms with a cutoff of 10 angstroms, 700 neighbours each.
+    /// Stand-in for a biological membrane in water: charged atoms with a cutoff of 10 angstroms and 700 neighbours
+    /// each.
     Stouch,
 }
 
-/// What follows from version and deck where the experiment says nothing.
+/// Values that follow from version and deck unless the experiment sets them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Values {
     pub atoms_per_rank: u32,
@@ -133,58 +140,60 @@ pub(super) struct Values {
     pub thermo_every: u32,
     pub atom_time: Time,
     pub rebuild_time: Time,
-    /// Bytes of a ghost when lists are rebuilt, and of an atom that goes to another rank.
+    /// Bytes of a ghost when lists are rebuilt, and of an atom that migrates to another rank.
     pub ghost: u64,
     pub migrant: u64,
     /// Bytes of each sum.
     pub sums: &'static [u64],
 }
 
-/// Those of a Lennard-Jones liquid. The times are of a real LAMMPS, by the clocks of processors (`papers/infinipath-xd1/DEVIATIONS.md`).
+/// Values of the Lennard-Jones liquid. Times are measured with LAMMPS and scaled by clock frequencies
+/// (`papers/infinipath-xd1/DEVIATIONS.md`).
 const LJ: Values = Values {
     atoms_per_rank: 32_000,
     density: 0.8442,
     cutoff: 2.5,
     skin: 0.3,
-    // The temperature of 0.76 to which it settles, in 20 steps of 0.005.
+    // Temperature 0.76, to which the system settles, and 20 steps of 0.005.
     displacement: 0.087,
     rebuild_every: 20,
     check: false,
     thermo_every: 100,
     atom_time: Time(320_000),
     rebuild_time: Time(1_300_000),
-    // Coordinates, number, type and groups; with velocities, image and length.
+    // Ghost: coordinates, number, type and groups. Migrating atom: also velocities, image and length.
     ghost: 6 * DOUBLE,
     migrant: 11 * DOUBLE,
-    // Temperature, energy, pressure (six components), and how many atoms there are.
+    // Temperature, energy, pressure (six components) and number of atoms.
     sums: &[8, 8, 48, 8],
 };
 
-/// Those of the stand-in for "Stouch", all assumed but the times, which are of a real LAMMPS with CHARMM's forces between charged atoms.
+/// Values of the stand-in for "Stouch". All are assumed except the times, measured with LAMMPS and CHARMM's forces
+/// between charged atoms.
 const STOUCH: Values = Values {
     atoms_per_rank: 10_000,
     density: 0.1,
     cutoff: 10.0,
     skin: 2.0,
-    // 300 K at 7 g/mol, in 10 steps of 1 fs.
+    // 300 K at 7 g/mol, and 10 steps of 1 fs.
     displacement: 0.06,
     rebuild_every: 10,
     check: true,
     thermo_every: 50,
     atom_time: Time(4_200_000),
     rebuild_time: Time(7_400_000),
-    // Charge and molecule too; with bonds, angles and excluded neighbours.
+    // Ghost: also charge and molecule. Migrating atom: also bonds, angles and excluded neighbours.
     ghost: 8 * DOUBLE,
     migrant: 60 * DOUBLE,
-    // Energies of bonds, angles, dihedrals, impropers, charges and the rest apart.
+    // Separate energies of bonds, angles, dihedrals, impropers, charges and the rest.
     sums: &[8, 8, 48, 8, 8, 8, 8, 8, 8, 8],
 };
 
-/// Bytes of a number.
+/// Bytes of a floating-point number.
 pub(super) const DOUBLE: u64 = 8;
 
 impl LammpsSpec {
-    /// What is written, and of the rest what version and deck have.
+    /// Returns the values of keys that are set, and defaults by version and deck for all others.
     pub(super) fn values(&self) -> Values {
         let own = match self.deck {
             LammpsDeck::Lj => LJ,
@@ -208,7 +217,7 @@ impl LammpsSpec {
         }
     }
 
-    /// Refuses what does not depend on the number of ranks.
+    /// Refuses values that are invalid for any number of ranks.
     pub(super) fn check(&self) -> Result<(), PatternError> {
         let ranges = [
             ("density", self.density, 1e-6),

@@ -1,4 +1,4 @@
-//! What a training step sends and calculates, by the sizes of the model and of the groups.
+//! Messages and calculations of a training step, from the sizes of the model and of the groups.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::motifs::ranks::{Grouping, Groups};
 use crate::motifs::site::ProgramSite;
 use crate::program::{GroupCall, Measure, Messages};
 
-/// What is measured of a step.
+/// Measured part of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// All of it.
+    /// Whole step.
     Step,
-    /// Calculations, but for combining.
+    /// Calculations, except for combining.
     Compute,
     /// Operations of the tensor group.
     Tensor,
@@ -25,7 +25,7 @@ pub(super) enum Kind {
     Expert,
     /// Waiting for another stage.
     Pipeline,
-    /// From the first bucket's begin to the last one's end.
+    /// Gradient reduction, from the start of the first bucket to the end of the last.
     Gradients,
 }
 
@@ -45,28 +45,28 @@ impl Kind {
     }
 }
 
-/// The numbers of the communicators.
+/// Communicator numbers.
 pub(super) const TENSOR: u32 = 1;
 pub(super) const DATA: u32 = 2;
 pub(super) const EXPERT: u32 = 3;
 pub(super) const REPLICAS: u32 = 4;
 
-/// Gradients that are combined at once, in bytes.
+/// Bucket of gradients that are combined together, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bucket {
-    /// Layers of the stage that have to be through, from the last.
+    /// Layers of the stage that must have passed backwards, counted from the last.
     pub layers: u32,
-    /// Of what all of the data group have,
+    /// Bytes of the parameters that the whole data group shares.
     pub shared: u64,
-    /// and of the experts, combined by those who hold the same.
+    /// Bytes of the experts' parameters. They are combined by the ranks that hold the same experts.
     pub expert: u64,
 }
 
-/// A training step.
+/// Plan of a training step.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub ranks: u32,
-    /// Ranks of a pipeline stage, and stages.
+    /// Ranks of a pipeline stage, and number of stages.
     pub stage_ranks: u32,
     pub stages: u32,
     /// Layers of a stage.
@@ -74,10 +74,10 @@ pub(super) struct Plan {
     pub micro_batches: u32,
     pub steps: u32,
     pub overlap: bool,
-    /// Times for a layer, in picoseconds.
+    /// Calculation times per layer, in picoseconds.
     pub forward: u64,
     pub backward: u64,
-    /// Bytes that a rank sends to the next stage, of a micro-batch.
+    /// Bytes of a micro-batch's activations, sent to the next stage.
     pub activations: u64,
     /// Whether no two stages share a node.
     stages_apart: bool,
@@ -86,12 +86,12 @@ pub(super) struct Plan {
     pub data: Groups,
     pub expert: Groups,
     pub replicas: Groups,
-    /// What a tensor group combines, and what an expert group exchanges; none of groups of one.
+    /// Operation of a tensor group, and of an expert group. `None` for groups of a single rank.
     pub combine: Option<Collective>,
     pub exchange: Option<Collective>,
-    /// How gradients are combined; the size is that of a bucket.
+    /// Reduction of gradients. Its size is replaced by that of a bucket.
     gradients: Collective,
-    /// How `auto` is chosen.
+    /// Rules by which `auto` chooses an algorithm.
     selection: Selection,
     carrier: Option<Carrier>,
 }
@@ -100,7 +100,7 @@ fn wrong(key: &'static str, message: String) -> PatternError {
     PatternError::new(key, message)
 }
 
-/// The sizes of the groups: tensor, data, pipeline.
+/// Returns the sizes of the groups: tensor, data, pipeline.
 fn sizes(spec: &TrainingSpec, ranks: u32) -> Result<(u32, u32, u32), PatternError> {
     let TrainingSpec { tensor, pipeline, expert, .. } = *spec;
     let each = u64::from(tensor) * u64::from(pipeline);
@@ -131,7 +131,7 @@ fn sizes(spec: &TrainingSpec, ranks: u32) -> Result<(u32, u32, u32), PatternErro
 }
 
 impl Plan {
-    /// The plan of ranks on a site.
+    /// Plans the training of ranks on a site.
     pub fn new(spec: &TrainingSpec, site: &ProgramSite<'_>) -> Result<Self, PatternError> {
         let &ProgramSite { node_of, base, carrier, unserved, .. } = site;
         let ranks = node_of.len() as u32;
@@ -186,7 +186,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Refuses algorithms that are not those of who carries operations out.
+    /// Refuses algorithms that the carrier of collective operations does not have.
     fn check_carrier(&self) -> Result<(), PatternError> {
         let of_buckets = self.buckets.iter().flat_map(|bucket| self.of_bucket(bucket));
         let of_layers = [(self.combine, &self.tensor, "allreduce"), (self.exchange, &self.expert, "alltoall")];
@@ -200,7 +200,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Refuses algorithms that do not serve, and messages that are too large.
+    /// Refuses algorithms that do not support an operation, and messages that are too large.
     fn check(&self) -> Result<(), PatternError> {
         let own = [(&self.data, Some(self.gradients), "allreduce"), (&self.tensor, self.combine, "allreduce")];
         for (groups, call, key) in own.into_iter().chain([(&self.expert, self.exchange, "alltoall")]) {
@@ -215,25 +215,25 @@ impl Plan {
         Ok(())
     }
 
-    /// A call with the algorithm that is chosen for a group of so many.
+    /// Returns a call with the algorithm chosen for a group of `members` ranks.
     fn chosen(&self, call: Collective, members: u32) -> Collective {
-        // What is not the carrier's has been refused.
+        // Algorithms that the carrier does not have have been refused already.
         call.carried_by(self.carrier, &self.selection, members).unwrap_or(call)
     }
 
-    /// The calls that combine a bucket.
+    /// Returns the calls that combine a bucket.
     pub fn gradients(&self, bucket: &Bucket) -> impl Iterator<Item = Collective> {
         self.of_bucket(bucket).map(|(call, groups)| self.chosen(call, groups.size()))
     }
 
-    /// The same before algorithms have been chosen, with their groups.
+    /// Returns the calls that combine a bucket, with their groups, before algorithms are chosen.
     fn of_bucket(&self, bucket: &Bucket) -> impl Iterator<Item = (Collective, &Groups)> {
         let parts = [(DATA, &self.data, bucket.shared), (REPLICAS, &self.replicas, bucket.expert)];
         let all = parts.into_iter().filter(|(_, groups, bytes)| groups.size() > 1 && *bytes > 0);
         all.map(|(communicator, groups, bytes)| (Collective { communicator, bytes, ..self.gradients }, groups))
     }
 
-    /// The groups of a communicator.
+    /// Returns the groups of a communicator number.
     pub fn groups(&self, communicator: u32) -> &Groups {
         match communicator {
             TENSOR => &self.tensor,
@@ -243,23 +243,24 @@ impl Plan {
         }
     }
 
-    /// The stage of a rank.
+    /// Returns the stage of a rank.
     pub const fn stage(&self, rank: u32) -> u32 {
         rank / self.stage_ranks
     }
 
-    /// The calls of a rank in all steps, with how often each is made.
+    /// Returns the collective calls of a rank in a step, each with its number of repetitions.
     fn calls(&self) -> Vec<(Collective, u64)> {
-        // Of a layer and a micro-batch two each, forwards and backwards.
+        // Two per layer and micro-batch, both forwards and backwards.
         let often = 4 * u64::from(self.layers) * u64::from(self.micro_batches);
         let of_layers = [self.combine, self.exchange].into_iter().flatten().map(|call| (call, often));
         let of_buckets = self.buckets.iter().flat_map(|bucket| self.gradients(bucket)).map(|call| (call, 1));
         of_layers.chain(of_buckets).collect()
     }
 
-    /// Visits the calls in the switches with their groups, each group under a number of its own, in the order of their first calls.
+    /// Visits the in-switch calls with their groups. Groups are numbered in order of their first calls.
     fn each_in_switch(&self, visit: &mut dyn FnMut(usize, ProgramGroup, &Collective, u64)) {
-        // Switches may carry out some calls of a communicator for some of its groups only: a group is known by its context and first rank.
+        // Switches may carry out some calls of a communicator for some of its groups only. A group is identified by its
+        // context and first rank.
         let mut known = BTreeMap::new();
         for (call, often) in self.calls().into_iter().filter(|(call, _)| call.algorithm == Algorithm::InSwitch) {
             for group in self.groups(call.communicator).in_switch(&call) {
@@ -270,7 +271,7 @@ impl Plan {
         }
     }
 
-    /// What is measured: what there is.
+    /// Returns the measured parts that occur.
     pub fn kinds(&self) -> impl Iterator<Item = Kind> + '_ {
         Kind::ALL.into_iter().filter(|kind| match kind {
             Kind::Step | Kind::Compute => true,
@@ -281,8 +282,9 @@ impl Plan {
         })
     }
 
-    /// A step at least, given what a stage takes for all micro-batches, and what comes behind the last one. The first micro-batch has to
-    /// go through all stages before the last stage works, and the last one back through all.
+    /// Returns a lower bound of the time of a step. `batches` is the time of a stage for all micro-batches, `behind`
+    /// the time after the last one. The first micro-batch passes all stages before the last stage works, and the last
+    /// one passes all stages back.
     fn step_bound(&self, batches: u64, behind: u64, fastest: &Fastest) -> u64 {
         let (filling, count) = (u64::from(self.stages - 1), u64::from(self.micro_batches));
         let through = (u128::from(batches) * u128::from(filling) / u128::from(count)) as u64;
@@ -339,7 +341,7 @@ impl planned::Plan for Plan {
         let (tensor, expert) = (of_layers(&self.combine), of_layers(&self.exchange));
         let gradients: Vec<u64> =
             self.buckets.iter().flat_map(|bucket| self.gradients(bucket)).map(|call| least(&call)).collect();
-        // Buckets share the links, and may share the time of the shortest message.
+        // Buckets share the links, and may overlap in the latency of the shortest message.
         let beyond = gradients.iter().map(|bound| bound.saturating_sub(fastest.latency)).sum::<u64>();
         let all_gradients = beyond + gradients.iter().copied().max().unwrap_or(0).min(fastest.latency);
         let behind = if self.overlap { gradients.last().copied().unwrap_or(0) } else { all_gradients };
@@ -355,10 +357,10 @@ impl planned::Plan for Plan {
     }
 }
 
-/// The buckets of a stage, in the order in which they are full.
+/// Returns the buckets of a stage, in the order in which they become full.
 fn buckets(spec: &TrainingSpec, stages: u32) -> Vec<Bucket> {
     let (hidden, element) = (u64::from(spec.hidden), spec.element_size.0);
-    // Of 12 h^2 parameters of a layer, 8 h^2 may be the experts'.
+    // Of the 12 h^2 parameters of a layer, 8 h^2 may belong to experts.
     let part = |count: u64| (count * hidden * hidden).div_ceil(u64::from(spec.tensor)) * element;
     let (shared, expert) = if spec.expert > 1 { (part(4), part(8)) } else { (part(12), 0) };
     let layers = spec.layers / stages;

@@ -1,4 +1,4 @@
-//! What a rank does in a training step.
+//! Script of a rank in a training step.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,21 +8,21 @@ use crate::collectives::Collective;
 use crate::communicator::Communicator;
 use crate::program::{Action, Interval, Request, Script, Seen, Step};
 
-/// The tags of what goes to the next stage, and to the one before.
+/// Tags of messages to the next and to the previous stage.
 const FORWARDS: u32 = 0;
 const BACKWARDS: u32 = 1;
 
-/// What a rank does next.
+/// Next action of a rank.
 #[derive(Clone, Copy, Debug)]
 enum Task {
     Calculate(u64),
-    /// A collective operation that it waits for.
+    /// Blocking collective operation.
     Call(Collective, Kind),
-    /// The calls of a bucket, which go on by themselves.
+    /// Nonblocking reduction of a bucket.
     Start(usize),
-    /// The same, which it waits for.
+    /// Blocking reduction of a bucket.
     Finish(usize),
-    /// A call of a bucket, which goes on by itself.
+    /// Single nonblocking operation of a bucket.
     Begin(Collective),
     Receive {
         from: u32,
@@ -33,35 +33,36 @@ enum Task {
         to: u32,
         tag: u32,
     },
-    /// Waits for everything that goes on, at the end of a step.
+    /// Wait for all outstanding requests, at the end of a step or of a blocking bucket.
     WaitAll,
     EndStep,
 }
 
-/// A rank in training.
+/// Rank in training.
 #[derive(Debug)]
 pub(super) struct TrainingRank {
     plan: Arc<Plan>,
     rank: u32,
-    /// Steps that have begun.
+    /// Steps begun.
     steps: u32,
-    /// Of the present one, passes that have begun, every micro-batch once forwards and once backwards; none between steps.
+    /// Passes begun in the current step. Each micro-batch passes once forwards and once backwards. `None` between
+    /// steps.
     passes: Option<u32>,
     tasks: VecDeque<Task>,
-    /// Requests that it has made.
+    /// Requests made.
     made: Request,
-    /// What the present call is, and when it began.
+    /// Measured part of the current call, and its start in picoseconds.
     doing: Option<(Kind, u64)>,
-    /// When the step began, and the first bucket.
+    /// Start of the step, and start of the first bucket, in picoseconds.
     begin: u64,
     gradients: Option<u64>,
-    /// By kind, the time of this step.
+    /// Time of each measured part in this step, in picoseconds.
     times: [u64; Kind::ALL.len()],
     intervals: Vec<Interval>,
 }
 
 impl TrainingRank {
-    /// A rank that has not begun.
+    /// Creates a rank that has not begun.
     pub fn new(plan: Arc<Plan>, rank: u32) -> Self {
         Self {
             plan,
@@ -78,12 +79,12 @@ impl TrainingRank {
         }
     }
 
-    /// Adds what comes behind so many passes: a micro-batch in one direction, or the end of the step.
+    /// Appends the actions after `passes` passes: a micro-batch in one direction, or the end of the step.
     fn plan_next(&mut self, passes: u32) {
         let plan = &*Arc::clone(&self.plan);
         let all = 2 * plan.micro_batches;
         self.passes = Some(passes + 1);
-        // One forward, one backward, after as many forwards as there are stages behind this one.
+        // 1F1B, after one warm-up forward pass per later stage.
         let first = (plan.stages - 1 - plan.stage(self.rank)).min(plan.micro_batches);
         let beyond = passes.saturating_sub(first);
         match passes < first || (beyond < all - 2 * first && beyond.is_multiple_of(2)) {
@@ -121,7 +122,7 @@ impl TrainingRank {
         }
     }
 
-    /// A layer in one direction: attention and what comes behind it, half of the time each.
+    /// Appends a layer in one direction: attention, then the rest, each with half of the time.
     fn layer(&mut self, plan: &Plan, time: u64) {
         let combine = plan.combine.map(|call| Task::Call(call, Kind::Tensor));
         let exchange = plan.exchange.map(|call| Task::Call(call, Kind::Expert));
@@ -138,7 +139,7 @@ impl TrainingRank {
         self.tasks.extend([Task::WaitAll, Task::EndStep]);
     }
 
-    /// Keeps the times of the step.
+    /// Records the times of the step.
     fn record(&mut self, plan: &Plan, now: u64) {
         let first = (self.steps - 1) * plan.kinds().count() as u32;
         for (key, kind) in (first..).zip(plan.kinds()) {
@@ -152,7 +153,7 @@ impl TrainingRank {
         (self.times, self.gradients) = (Default::default(), None);
     }
 
-    /// The call of a task; none of one that is done by others, or takes no call.
+    /// Returns the call of a task. `None` if the task is replaced by others, or makes no call.
     fn call(&mut self, task: Task, now: u64) -> Option<Step> {
         let plan = &*Arc::clone(&self.plan);
         match task {

@@ -1,4 +1,4 @@
-//! The keys of a training step.
+//! Keys of a training step.
 
 use std::path::PathBuf;
 
@@ -10,64 +10,66 @@ use crate::PatternError;
 use crate::collectives::Algorithm;
 use crate::motifs::limits::{check_reduction, check_time};
 
-/// A step of training.
+/// Training of a transformer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainingSpec {
-    /// Ranks of a tensor-parallel group, numbered one after the other.
+    /// Ranks per tensor-parallel group. They are numbered consecutively.
     #[schemars(range(min = 1))]
     pub tensor: u32,
-    /// Pipeline stages.
+    /// Number of pipeline stages.
     #[schemars(range(min = 1))]
     pub pipeline: u32,
-    /// Ranks of a data-parallel group; without it, as many as there are ranks for.
+    /// Ranks per data-parallel group. Must equal the number of ranks / (`tensor` * `pipeline`), the default.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<u32>,
-    /// Ranks of an expert-parallel group, a part of a data-parallel one; 1 for a model without experts.
+    /// Ranks per expert-parallel group, a part of a data-parallel group. 1 is a model without experts.
     #[schemars(range(min = 1))]
     pub expert: u32,
-    /// Layers of the model, divided equally over the stages.
+    /// Layers of the model, divided equally among the stages.
     #[schemars(range(min = 1, max = 100_000))]
     pub layers: u32,
-    /// Elements of a token between layers.
+    /// Hidden size: elements per token between layers.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub hidden: u32,
-    /// Tokens of a sequence.
+    /// Tokens per sequence.
     #[schemars(range(min = 1, max = 16_777_216))]
     pub sequence: u32,
-    /// Sequences of a micro-batch.
+    /// Sequences per micro-batch.
     #[schemars(range(min = 1, max = 65_536))]
     pub micro_batch_size: u32,
-    /// Micro-batches of a step, of each data-parallel replica.
+    /// Micro-batches per step and data-parallel replica.
     #[schemars(range(min = 1, max = 65_536))]
     pub micro_batches: u32,
-    /// Experts that a token goes to.
+    /// Experts that each token is routed to.
     #[schemars(range(min = 1, max = 1024))]
     pub top_k: u32,
-    /// Bytes of an element, of activations and of gradients.
+    /// Bytes per element of activations and of gradients.
     #[schemars(extend("minimum" = 1))]
     pub element_size: Bytes,
-    /// Time that a rank calculates for a layer of a micro-batch, forwards.
+    /// Forward calculation time of a rank per layer and micro-batch.
     pub forward_time: Time,
-    /// The same backwards; without it, twice the time forwards.
+    /// Backward calculation time of a rank per layer and micro-batch. Default: 2 * `forward_time`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backward_time: Option<Time>,
-    /// Gradients of a rank that are combined at once, in whole layers: at least so many bytes, but for the last.
+    /// Smallest size in bytes of a bucket: the gradients of a rank that are combined together, in whole layers. The
+    /// last bucket may be smaller.
     #[schemars(extend("minimum" = 1))]
     pub bucket_size: Bytes,
-    /// Whether gradients are combined while the rank goes on backwards.
+    /// Overlap the reduction of gradients with the backward pass.
     pub overlap: bool,
-    /// How gradients and tensors are combined.
+    /// Algorithm of the allreduces of gradients and tensors.
     pub allreduce: Algorithm,
-    /// How tokens are exchanged.
+    /// Algorithm of the token exchange.
     pub alltoall: Algorithm,
-    /// Time that a rank calculates for each byte that it combines with another.
+    /// Calculation time per byte that a rank combines with another.
     pub reduction_time: Time,
-    /// A table of rules that `auto` chooses by, relative to the experiment file; without it, the built-in one.
+    /// Selection table: file of rules by which `auto` chooses algorithms, relative to the experiment file. Default: the
+    /// built-in table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selection: Option<PathBuf>,
-    /// Steps, one after the other.
+    /// Number of consecutive steps.
     #[schemars(range(min = 1, max = 10_000))]
     pub steps: u32,
 }
@@ -100,12 +102,12 @@ impl Default for TrainingSpec {
 }
 
 impl TrainingSpec {
-    /// The time of a layer of a micro-batch, backwards.
+    /// Returns the backward calculation time per layer and micro-batch.
     pub fn backward(&self) -> Time {
         self.backward_time.unwrap_or(Time(self.forward_time.0.saturating_mul(2)))
     }
 
-    /// Refuses what does not depend on the number of ranks.
+    /// Refuses values that are invalid for any number of ranks.
     pub(super) fn check(&self) -> Result<(), PatternError> {
         check_time("forward_time", self.forward_time)?;
         check_time("backward_time", self.backward())?;

@@ -1,14 +1,14 @@
-//! Who carries the collective operations of calls out, if that is chosen for all of them.
+//! Choice of the component that carries out all collective operations of calls: processors, interfaces or switches.
 
 use super::{CallError, Calls};
 use crate::collectives::{Carrier, Collective, Selection};
 use crate::program::{Programs, Step};
 
 impl Calls {
-    /// The same by a carrier, if one is chosen.
+    /// Assigns all collective operations to `carrier`. Keeps the calls unchanged if it is `None`.
     ///
     /// # Errors
-    /// An algorithm that is not the carrier's.
+    /// An algorithm that the carrier does not have.
     pub fn carried_by(mut self, carrier: Option<Carrier>) -> Result<Self, CallError> {
         if carrier.is_none() {
             return Ok(self);

@@ -1,4 +1,4 @@
-//! What can be checked of operations in the switches before calls run: they have no messages that would have to meet.
+//! Checks of in-switch operations before calls run. They have no messages whose matching could be checked.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use crate::program::Step;
 use crate::schedule::ScheduleError;
 
 impl Calls {
-    /// The same on nodes that are known, where switches may not carry out all operations of groups.
+    /// Applies the limits of the switches: groups in `unserved` are not carried out in the switches, or not for all
+    /// operations. Requires known nodes ([`Calls::on_nodes`]).
     #[must_use]
     pub fn among(mut self, unserved: &Unserved) -> Self {
         for (number, nodes) in (0..).zip(&mut self.nodes) {
@@ -32,7 +33,7 @@ impl Calls {
         self.used_by(&|_| true).into_iter().try_for_each(|(number, rank)| self.check_members(number, rank))
     }
 
-    /// Checks those of a communicator that a rank is a member of.
+    /// Checks the operations of communicator `number`, of which `rank` is a member.
     fn check_members(&self, number: u32, rank: u32) -> Result<(), ScheduleError> {
         let Some(communicator) = self.communicator(number, rank) else { return Ok(()) };
         let first = communicator.rank(0);
@@ -58,7 +59,7 @@ impl Calls {
         Ok(())
     }
 
-    /// The groups that switches serve, each with its communicator.
+    /// Iterates over the groups that switches serve, each with its communicator number.
     pub(super) fn served(&self) -> impl Iterator<Item = (u32, ProgramGroup)> {
         self.in_switch().into_iter().filter_map(|(number, rank)| {
             let communicator = self.communicator(number, rank)?;
@@ -68,7 +69,7 @@ impl Calls {
         })
     }
 
-    /// The collective operations of a rank in a communicator, in order.
+    /// Iterates over the collective operations of a rank in a communicator, in order.
     pub(super) fn collectives(&self, rank: u32, communicator: u32) -> impl Iterator<Item = &Step> {
         let is_own = move |step: &&Step| collective_of(step).is_some_and(|call| call.communicator == communicator);
         self.of(rank).iter().filter(is_own)

@@ -1,20 +1,20 @@
-//! A call as a line of text; see [`super::text`].
+//! Text form of a single call. See [`super::text`].
 
 use units::{Bytes, Time};
 
 use crate::collectives::{Algorithm, Collective, Operation};
 use crate::program::{Action, Burst, Context, Step};
 
-/// The room of a receive that takes a message of any size, in bytes.
+/// Size of a receive that accepts a message of any size, in bytes.
 pub const ANY_SIZE: u64 = u64::MAX;
 
-/// What a line may begin with, besides collective operations.
+/// First words of a line, other than the names of collective operations.
 const WORDS: &str = "ranks, communicator, rank, calc, isend, irecv, wait, waitall, waitany, test, poll, probe, iprobe, after, start, or a collective operation";
 
-/// The call that the words of a line are.
+/// Parses the words of a line.
 ///
 /// # Errors
-/// What is wrong with them.
+/// A description of the syntax error.
 pub fn step(words: &[&str]) -> Result<Step, String> {
     match words {
         ["calc", time @ ..] => Ok(Step::Do(Action::Calc { time: quantity::<Time>(time)?.0 })),
@@ -57,10 +57,10 @@ pub fn step(words: &[&str]) -> Result<Step, String> {
     }
 }
 
-/// A list of words.
+/// List of words.
 type Words<'a> = &'a [&'a str];
 
-/// The words before a word, and those behind it.
+/// Splits `words` at `word`, which is dropped.
 fn until<'a>(words: Words<'a>, word: &str) -> Result<(Words<'a>, Words<'a>), String> {
     let place = words.iter().position(|&other| other == word).ok_or_else(|| format!("`{word} RANK` is missing"))?;
     Ok((&words[..place], &words[place + 1..]))
@@ -82,7 +82,7 @@ fn tag<'a>(words: Words<'a>) -> Result<(Option<u32>, Words<'a>), String> {
     }
 }
 
-/// The communicator of a message.
+/// Parses the communicator of a message.
 fn context<'a>(words: Words<'a>) -> Result<(Context, Words<'a>), String> {
     match words {
         ["in", text, rest @ ..] => {
@@ -94,7 +94,7 @@ fn context<'a>(words: Words<'a>) -> Result<(Context, Words<'a>), String> {
     }
 }
 
-/// A probe, behind `from`.
+/// Parses a probe, after `from`.
 fn probe(words: Words<'_>, waits: bool) -> Result<Step, String> {
     let (from, rest) = rank(words)?;
     let (tag, rest) = tag(rest)?;
@@ -105,7 +105,7 @@ fn probe(words: Words<'_>, waits: bool) -> Result<Step, String> {
     }
 }
 
-/// One operation, or several of them.
+/// Parses the optional `times N stride S` after an operation.
 fn burst(first: Action, words: Words<'_>) -> Result<Step, String> {
     let (count, stride) = match words {
         [] => return Ok(Step::Do(first)),
@@ -117,10 +117,10 @@ fn burst(first: Action, words: Words<'_>) -> Result<Step, String> {
     Ok(Step::Burst(Burst { first, count, stride }))
 }
 
-/// What may follow the size of a collective operation.
+/// Keywords after the size of a collective operation.
 const KEYS: [&str; 5] = ["in", "by", "root", "segment", "per-byte"];
 
-/// A collective operation.
+/// Parses a collective operation.
 fn collective(words: Words<'_>) -> Result<Collective, String> {
     let [word, rest @ ..] = words else { return Err("the name of a collective operation is missing".to_owned()) };
     let all = || Operation::ALL.map(Operation::name).join(", ");
@@ -136,7 +136,7 @@ fn collective(words: Words<'_>) -> Result<Collective, String> {
             "in" => call.communicator = number(value, "the number of a communicator")?,
             "by" => algorithm = Some(algorithm_of(value).ok_or_else(|| no_algorithm(value))?),
             "root" => call.root = number(value, "the number of a member")?,
-            // A quantity may be one word or two.
+            // A quantity is one word or two.
             "segment" | "per-byte" => {
                 let unit = others.first().filter(|word| !KEYS.contains(word));
                 let words: Vec<&str> = std::iter::once(*value).chain(unit.copied()).collect();
@@ -164,12 +164,12 @@ fn algorithm_of(word: &str) -> Option<Algorithm> {
     Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == word)
 }
 
-/// The names of all algorithms.
+/// Returns the names of all algorithms.
 fn algorithms() -> String {
     Algorithm::ALL.map(Algorithm::name).join(", ")
 }
 
-/// An algorithm that does not exist, and the one whose name is nearest.
+/// Returns the error message for an unknown algorithm, with the most similar name.
 fn no_algorithm(word: &str) -> String {
     let likeness = |name: &str| strsim::jaro_winkler(name, word);
     let nearest = Algorithm::ALL.map(Algorithm::name).into_iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
@@ -177,10 +177,10 @@ fn no_algorithm(word: &str) -> String {
     format!("there is no algorithm `{word}`: {} are allowed{}", algorithms(), hint.unwrap_or_default())
 }
 
-/// A number that a word is; `what` is what errors call it.
+/// Parses a number. `what` is its name in error messages.
 ///
 /// # Errors
-/// It is none.
+/// The text is not a number.
 pub fn number<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("`{text}` is not {what}"))
 }
@@ -189,7 +189,7 @@ fn quantity<T: std::str::FromStr<Err: std::fmt::Display>>(words: Words<'_>) -> R
     words.join(" ").parse().map_err(|error: T::Err| error.to_string())
 }
 
-/// The line of a call.
+/// Returns the line of a call.
 pub fn line_of(step: &Step) -> String {
     match *step {
         Step::Do(action) => of_action(action),
@@ -215,13 +215,13 @@ fn of_action(action: Action) -> String {
     }
 }
 
-/// The line of an action but for its communicator.
+/// Returns the line of an action without its communicator.
 fn in_world(action: Action) -> String {
     let any = |known: Option<u32>| known.map_or("any".to_owned(), |number| number.to_string());
     match action {
         Action::Calc { time } | Action::Kernel { time } => format!("calc {time} ps"),
         Action::Poll => "poll".to_owned(),
-        // No call of its own.
+        // Part of a collective operation, which never stands in a file.
         Action::Group(call) => call.operation.name().to_owned(),
         Action::OnNic(_) => String::new(),
         Action::Probe { from, tag, waits, .. } => {

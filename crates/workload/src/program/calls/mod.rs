@@ -1,7 +1,7 @@
-//! Programs that are written out beforehand as the calls of each rank.
+//! Programs that are written out beforehand as the sequence of calls of each rank.
 //!
-//! Unlike a [`crate::schedule::Schedule`], which is a graph of operations, this says what a rank calls in which order, and so has
-//! waiting for any request, tests, and bursts. It runs as every [`Script`] does.
+//! A [`crate::schedule::Schedule`] is a graph of operations. Calls are a sequence instead, and so can wait for any
+//! request, test for completion and post bursts. They run like any other [`Script`].
 
 mod carrier;
 mod in_switch;
@@ -28,96 +28,97 @@ use crate::schedule::{LONGEST_CALC, ScheduleError};
 pub use line::ANY_SIZE;
 pub use schedule::NoSchedule;
 
-/// The most ranks.
+/// Largest number of ranks.
 pub const MOST_RANKS: u32 = 1 << 24;
 
-/// The most calls of all ranks together.
+/// Largest number of calls of all ranks together.
 pub const MOST_CALLS: usize = 1 << 27;
 
-/// The largest message in bytes.
+/// Largest message in bytes.
 const LARGEST: u64 = 1 << 40;
 
-/// The most operations of a program that is checked before it runs: the check takes memory for each.
+/// Largest number of operations of a program that is checked before it runs. The check takes memory for each.
 const MOST_CHECKED: u64 = 1 << 20;
 
-/// Why a rank cannot call something.
+/// Reason why a call of a rank is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// A rank that does not exist.
+    /// The rank does not exist.
     #[error("there is no rank {rank}: 0 to {last} are allowed")]
     NoSuchRank {
-        /// The rank.
+        /// Rank.
         rank: u32,
-        /// The last rank.
+        /// Last rank.
         last: u32,
     },
-    /// The other end of a message of a communicator.
+    /// The peer of a message is not a member of the message's communicator.
     #[error("rank {rank} is no member of communicator {communicator}")]
     NoMember {
-        /// The rank.
+        /// Rank.
         rank: u32,
-        /// The communicator, from 1.
+        /// Communicator number, from 1.
         communicator: u32,
     },
-    /// A message that is too large.
+    /// The message is too large.
     #[error("{0} is too large: a message has at most 1 TiB")]
     TooLarge(Bytes),
-    /// A calculation that is too long.
+    /// The calculation is too long.
     #[error("{0} is too long: a calculation takes at most 1000 s")]
     TooLong(Time),
-    /// A request that has not been made before.
+    /// The request has not been made before.
     #[error("it waits for request {request}, and has made {made} before")]
     NoSuchRequest {
-        /// The request, from 0.
+        /// Request number, from 0.
         request: Request,
-        /// Requests made.
+        /// Requests made so far.
         made: Request,
     },
-    /// A burst without operations, or of calculations.
+    /// The burst is empty, or its action is neither a send nor a receive.
     #[error("a burst is of at least one send or receive")]
     EmptyBurst,
-    /// A collective operation that cannot be called.
+    /// The collective operation is invalid.
     #[error(transparent)]
     Collective(#[from] CollectiveError),
-    /// Too many calls to keep.
+    /// The number of calls exceeds the limit.
     #[error("there are more than {MOST_CALLS} calls")]
     TooMany,
 }
 
-/// What all ranks call, in flat arrays: the calls of rank 0, of rank 1, and so on.
+/// Calls of all ranks, in flat arrays: first those of rank 0, then those of rank 1, and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calls {
-    /// By rank, its first call; one entry more.
+    /// Index of the first call of each rank, and the end of the last rank's calls.
     first: Vec<usize>,
     steps: Vec<Step>,
-    /// The ranks of communicators by their numbers, from 1.
+    /// Ranks of each communicator, by communicator number from 1.
     groups: Vec<Group>,
-    /// By communicator, from 0, the nodes of its members, of those that have operations in the switches; empty if nodes are not known.
+    /// Nodes of the members of each communicator, by communicator number from 0. Only for communicators with in-switch
+    /// operations. Empty if nodes are unknown.
     nodes: Vec<Option<Arc<NodeGroups>>>,
-    /// Operations of all ranks.
+    /// Number of operations of all ranks.
     operations: u64,
-    /// What the reader of their file has left out or assumed, one sentence each.
+    /// Omissions and assumptions of the reader of the file, one sentence each.
     notes: Vec<String>,
 }
 
-/// Calls of ranks that are being written out.
+/// Builder of [`Calls`].
 #[derive(Clone, Debug)]
 pub struct CallsBuilder {
     steps: Vec<Vec<Step>>,
-    /// By rank, the requests that it has made.
+    /// Number of requests made by each rank.
     made: Vec<Request>,
     calls: usize,
     groups: Vec<Group>,
 }
 
 impl CallsBuilder {
-    /// No calls of so many ranks.
+    /// Creates a builder for `ranks` ranks without calls.
     pub fn new(ranks: u32) -> Self {
         let count = ranks as usize;
         Self { steps: vec![Vec::new(); count], made: vec![0; count], calls: 0, groups: Vec::new() }
     }
 
-    /// Adds a communicator of some ranks, which calls know by the next number from 1 on.
+    /// Adds a communicator of some ranks. Returns its number: communicators are numbered from 1 in order.
     ///
     /// # Errors
     /// A rank that does not exist.
@@ -128,16 +129,16 @@ impl CallsBuilder {
         Ok(self.groups.len() as u32)
     }
 
-    /// Adds what a rank calls next; nothing after `Step::End`, which need not be written.
+    /// Appends the next call of a rank. Ignores `Step::End`, which need not be written.
     ///
     /// # Errors
-    /// What it cannot call.
+    /// A call that is refused.
     pub fn push(&mut self, rank: u32, step: Step) -> Result<(), CallError> {
         let ranks = self.steps.len() as u32;
         check_rank(rank, ranks)?;
         let made = &mut self.made[rank as usize];
         match step {
-            // What is posted to the switches is part of a collective operation, and no call of its own.
+            // In-switch calls and steps on the interface are parts of a collective operation. They are not calls.
             Step::Do(Action::Group(_) | Action::OnNic(_) | Action::Kernel { .. }) => return Err(CallError::EmptyBurst),
             Step::Do(action) => {
                 check_action(action, ranks)?;
@@ -180,7 +181,7 @@ impl CallsBuilder {
         Ok(())
     }
 
-    /// The program.
+    /// Returns the program.
     pub fn build(self) -> Calls {
         let mut first = vec![0];
         let mut steps = Vec::with_capacity(self.calls);
@@ -195,7 +196,7 @@ impl CallsBuilder {
     }
 }
 
-/// A communicator by its number, as a rank, of so many, knows it.
+/// Returns the communicator of a number as seen by `rank` of `ranks`. `None` if the rank is not a member.
 fn communicator_of(groups: &[Group], number: u32, (rank, ranks): (u32, u32)) -> Option<Communicator> {
     if number == 0 {
         return Some(Communicator::world(rank, ranks));
@@ -208,7 +209,7 @@ fn check_rank(rank: u32, ranks: u32) -> Result<(), CallError> {
     if rank < ranks { Ok(()) } else { Err(CallError::NoSuchRank { rank, last: ranks.saturating_sub(1) }) }
 }
 
-/// Refuses messages of a communicator of which the rank, of so many, or the rank at the other end is no member.
+/// Refuses messages in a communicator that does not include both the rank and its peer.
 fn check_context(action: Action, groups: &[Group], (rank, ranks): (u32, u32)) -> Result<(), CallError> {
     let Some(context) = action.context().filter(|&context| context != Context::WORLD) else { return Ok(()) };
     let communicator = context.number();
@@ -246,19 +247,19 @@ fn check_action(action: Action, ranks: u32) -> Result<(), CallError> {
 }
 
 impl Calls {
-    /// Adds notes of the reader of their file.
+    /// Adds notes of the reader of the file.
     #[must_use]
     pub fn with_notes(self, notes: Vec<String>) -> Self {
         Self { notes, ..self }
     }
 
-    /// What a rank calls.
+    /// Returns the calls of a rank.
     pub fn of(&self, rank: u32) -> &[Step] {
         &self.steps[self.first[rank as usize]..self.first[rank as usize + 1]]
     }
 
-    /// The same on some nodes, by rank: ranks of a node combine within it what goes to the switches. Without it, each rank has a node of
-    /// its own.
+    /// Declares the node of each rank. Ranks of one node then combine in-switch contributions within the node. By
+    /// default, each rank has a separate node.
     #[must_use]
     pub fn on_nodes(mut self, node_of: &[u32]) -> Self {
         let used = self.in_switch();
@@ -274,7 +275,7 @@ impl Calls {
         self
     }
 
-    /// The communicators that have operations in the switches, in ascending order, and the first rank that calls one.
+    /// Returns the communicators with in-switch operations in ascending order, each with the first rank that calls one.
     fn in_switch(&self) -> BTreeMap<u32, u32> {
         self.used_by(&|call| call.algorithm == Algorithm::InSwitch)
     }
@@ -290,7 +291,8 @@ impl Calls {
         used
     }
 
-    /// A communicator by its number, 0 for that of all ranks, as a rank knows it; none if it is no member.
+    /// Returns a communicator as seen by `rank`. Number 0 is the communicator of all ranks. `None` if the rank is not a
+    /// member.
     pub fn communicator(&self, number: u32, rank: u32) -> Option<Communicator> {
         let own = communicator_of(&self.groups, number, (rank, self.ranks()))?;
         match self.nodes.get(number as usize) {
@@ -299,7 +301,8 @@ impl Calls {
         }
     }
 
-    /// Each operation of a rank, those of collective operations among them, and how many there are of it.
+    /// Visits each operation of a rank with its number of repetitions. Includes the operations of collective
+    /// operations.
     fn each_operation(&self, rank: u32, visit: &mut dyn FnMut(Action, u64)) {
         let ranks = self.ranks();
         for step in self.of(rank) {
@@ -307,11 +310,11 @@ impl Calls {
                 Step::Collective(call) | Step::StartCollective(call) => {
                     let mut each =
                         |burst: Burst| each_action(&Step::Burst(burst), ranks, &mut |action| visit(action, 1));
-                    // What a rank cannot call has been refused.
+                    // Invalid calls have been refused already.
                     let _ = self.each_round(call, rank, 0, &mut |bursts| bursts.iter().for_each(|&burst| each(burst)));
                 }
                 Step::StartCalc { time, .. } => visit(Action::Calc { time }, 1),
-                // A test enters the library.
+                // A test enters the progress engine.
                 Step::Test => visit(Action::Poll, 1),
                 Step::Burst(burst) if burst.stride == 0 => visit(burst.first, u64::from(burst.count)),
                 _ => each_action(step, ranks, &mut |action| visit(action, 1)),
@@ -319,7 +322,8 @@ impl Calls {
         }
     }
 
-    /// Each round of a collective operation of a rank: bursts that start together when all of the round before has ended.
+    /// Visits each round of a collective operation of a rank: the bursts that start together once the previous round
+    /// has ended.
     fn each_round(
         &self,
         call: Collective,
@@ -342,7 +346,7 @@ impl Calls {
         }
     }
 
-    /// The number of operations of all ranks.
+    /// Returns the number of operations of all ranks.
     fn count(&self) -> u64 {
         let mut operations = 0_u64;
         (0..self.ranks()).for_each(|rank| {
@@ -351,8 +355,9 @@ impl Calls {
         operations
     }
 
-    /// Checks that every message has a receive and every operation ends, where messages of more than `eager_limit` bytes wait for their
-    /// receivers (none: no message does). Programs of which that is not known before they run, and very large ones, pass.
+    /// Checks that every message has a receive and that every operation ends. Messages of more than `eager_limit` bytes
+    /// wait for their receivers (rendezvous); with `None`, no message does. Programs whose progress is unknown before
+    /// they run, and very large programs, pass unchecked.
     ///
     /// # Errors
     /// A message without a receive or the reverse, or an operation that never ends.
@@ -364,13 +369,13 @@ impl Calls {
         match self.schedule_for_check() {
             Ok(schedule) => schedule.check_progress(eager_limit),
             Err(NoSchedule::Wrong(error)) => Err(error),
-            // What is not known beforehand is found out as it runs.
+            // Deadlocks that cannot be predicted show when the program runs.
             Err(_) => Ok(()),
         }
     }
 }
 
-/// The collective operation that a call is.
+/// Returns the collective operation of a call, if it is one.
 fn collective_of(step: &Step) -> Option<&Collective> {
     match step {
         Step::Collective(call) | Step::StartCollective(call) => Some(call),
@@ -378,7 +383,7 @@ fn collective_of(step: &Step) -> Option<&Collective> {
     }
 }
 
-/// Each operation of a call that is a send, a receive or a burst, of a rank of so many.
+/// Visits each send, receive or other action of a call. Expands bursts, in a program of `ranks` ranks.
 fn each_action(step: &Step, ranks: u32, visit: &mut dyn FnMut(Action)) {
     match *step {
         Step::Do(action) => visit(action),
@@ -436,12 +441,12 @@ impl Programs for Calls {
     }
 }
 
-/// A rank whose calls are written out.
+/// Rank whose calls are written out.
 #[derive(Debug)]
 struct CallingRank {
     calls: Arc<Calls>,
     rank: u32,
-    /// The calls that it has not made.
+    /// Range of the calls that it has not made yet.
     places: std::ops::Range<usize>,
 }
 

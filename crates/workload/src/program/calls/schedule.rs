@@ -1,4 +1,5 @@
-//! Calls as a schedule: what waits for what, as far as that is known before the program runs.
+//! Conversion of calls to a schedule: dependencies between operations, as far as they are known before the program
+//! runs.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,81 +10,84 @@ use crate::collectives::{Algorithm, Collective};
 use crate::program::{Action, Burst, Programs, Step};
 use crate::schedule::{OpId, Schedule, ScheduleBuilder, ScheduleError};
 
-/// Why calls are no schedule.
+/// Reason why calls cannot be converted to a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSchedule {
-    /// A call that a schedule does not have.
+    /// A call has no equivalent in a schedule.
     #[error(
         "rank {rank} calls `{call}`, which a schedule cannot say: what goes on then is known only when the program runs"
     )]
     Call {
-        /// The rank.
+        /// Rank.
         rank: u32,
-        /// What it calls.
+        /// Call, as text.
         call: String,
     },
-    /// A receive of any tag beside messages of communicators.
+    /// A receive of any tag occurs together with messages of communicators.
     #[error(
         "rank {rank} calls `{call}` beside messages of communicators: a schedule has none, and distinguishes their messages by tags"
     )]
     Communicator {
-        /// The rank.
+        /// Rank.
         rank: u32,
-        /// What it calls.
+        /// Call, as text.
         call: String,
     },
-    /// A tag that could be that of a collective operation.
+    /// A tag lies in the range of tags of collective operations.
     #[error(
         "rank {rank} calls `{call}` beside `{collective}`: a schedule has no communicators, and the messages of collective operations \
          have the tags from 2147483648 on"
     )]
     Tag {
-        /// The rank.
+        /// Rank.
         rank: u32,
-        /// What it calls.
+        /// Call, as text.
         call: String,
-        /// A collective operation that it calls.
+        /// Collective operation of that rank, as text.
         collective: String,
     },
-    /// A collective operation that is not made of messages.
+    /// A collective operation is carried out by the switches, without messages.
     #[error("rank {rank} calls `{call}`, which a schedule cannot say: the switches carry it out, and no messages")]
     InSwitch {
-        /// The rank.
+        /// Rank.
         rank: u32,
-        /// What it calls.
+        /// Call, as text.
         call: String,
     },
-    /// More operations than memory is worth.
+    /// The number of operations exceeds the limit.
     #[error("its ranks call {operations} operations; {MOST_OPERATIONS} are the most of a schedule that is written out")]
     TooLarge {
-        /// The operations.
+        /// Number of operations.
         operations: u64,
     },
-    /// A schedule that cannot run.
+    /// The schedule cannot run.
     #[error(transparent)]
     Wrong(#[from] ScheduleError),
 }
 
-/// Sizes of messages from a rank to another under a tag, in the order in which they are sent.
+/// Sizes of messages in sending order, by sender, receiver and tag.
 type Sent = BTreeMap<(u32, u32, u32), VecDeque<u64>>;
 
-/// The most operations of a schedule: each takes memory.
+/// Largest number of operations of a schedule. Each takes memory.
 const MOST_OPERATIONS: u64 = 1 << 25;
 
-/// Bits of a tag that count the operations of a communicator.
+/// Bits of a tag that hold the index of an operation in its communicator.
 const COUNT: u32 = 16;
 
 impl Calls {
-    /// The same as a schedule. A calculation of no time stands where a rank waits for several operations; a receive of any size has
-    /// room for the message that it meets, or for the largest that it may. Collective operations are the messages that they are made of.
+    /// Converts the calls to a schedule. A wait for several operations becomes a calculation of duration 0. A receive
+    /// of any size gets the size of the message that it matches, or of the largest message that it may match. A
+    /// collective operation becomes its messages.
     ///
     /// # Errors
-    /// A rank that waits for any of its requests, tests or probes, collective operations beside receives of any tag, and what cannot be built.
+    /// A rank that waits for any of its requests, tests or probes; collective operations together with receives of any
+    /// tag; and schedules that cannot be built.
     pub fn schedule(&self) -> Result<Schedule, NoSchedule> {
         self.written(false)
     }
 
-    /// The same to check whether everything ends: what switches carry out has messages without bytes, from each to each that waits for it.
+    /// Converts the calls to a schedule that serves only to check progress. Each in-switch operation becomes a linear
+    /// exchange of messages of 0 bytes, from each member to each member that waits for it.
     pub(super) fn schedule_for_check(&self) -> Result<Schedule, NoSchedule> {
         self.written(true)
     }
@@ -124,7 +128,7 @@ impl Calls {
         Ok(builder.build().map_err(|error| self.explained(error))?)
     }
 
-    /// Of messages of a collective operation that do not meet, what their ranks call.
+    /// Turns an error about unmatched messages of a collective operation into one that names the calls of their ranks.
     fn explained(&self, error: ScheduleError) -> ScheduleError {
         let (from, to, tag) = match &error {
             ScheduleError::Unmatched { from, to, tag, .. } | ScheduleError::Sizes { from, to, tag, .. } => {
@@ -145,7 +149,7 @@ impl Calls {
         ScheduleError::Unequal { communicator, number: number + 1, ranks: [from, to], calls: [from, to].map(call) }
     }
 
-    /// Refuses receives and tags that would meet the messages of collective operations.
+    /// Refuses receives and tags that could match messages of collective operations.
     fn check_tags(&self, rank: u32) -> Result<(), NoSchedule> {
         let is_collective = |step: &&Step| matches!(step, Step::Collective(_) | Step::StartCollective(_));
         let Some(collective) = self.of(rank).iter().find(is_collective) else { return Ok(()) };
@@ -162,7 +166,7 @@ impl Calls {
     }
 }
 
-/// Whether a call is a message under a tag.
+/// Whether a call sends, receives or probes with a given tag.
 fn has_tag(step: &Step, wanted: u32) -> bool {
     let (Step::Do(first) | Step::Burst(Burst { first, .. })) = step else { return false };
     match first {
@@ -172,7 +176,7 @@ fn has_tag(step: &Step, wanted: u32) -> bool {
     }
 }
 
-/// The communicator of a collective operation.
+/// Returns the communicator of a collective operation.
 fn communicator_of(step: &Step) -> Option<u32> {
     match step {
         Step::Collective(call) | Step::StartCollective(call) => Some(call.communicator),
@@ -180,34 +184,35 @@ fn communicator_of(step: &Step) -> Option<u32> {
     }
 }
 
-/// An operation that has been written, and whether it waits for the last call that blocked.
+/// Written operation. `stage` is the number of blocking calls before it, and tells whether it waits for the last of
+/// them.
 #[derive(Clone, Copy)]
 struct Written {
     op: OpId,
     stage: u32,
 }
 
-/// The bytes that a receive has room for, given its source, its own bytes and its tag.
+/// Function from the source, declared size and tag of a receive to its size in bytes.
 type Room<'a> = dyn FnMut(Option<u32>, u64, Option<u32>) -> u64 + 'a;
 
-/// The operations of a rank, as they are written.
+/// Writer of the operations of one rank.
 struct Writer<'a> {
     calls: &'a Calls,
     tags: &'a Tags,
     rank: u32,
     builder: &'a mut ScheduleBuilder,
     room: &'a mut Room<'a>,
-    /// Whether it is written only to check whether everything ends.
+    /// Whether the schedule serves only to check progress.
     checks: bool,
-    /// What operations wait for from now on.
+    /// Operation that all further operations wait for.
     gate: Option<OpId>,
-    /// Calls so far that have blocked.
+    /// Number of blocking calls so far.
     stage: u32,
-    /// By request, its operations.
+    /// Operations of each request.
     requests: Vec<Vec<Written>>,
-    /// The first request that may not have been waited for.
+    /// First request that may not have been waited for.
     open: usize,
-    /// By communicator, how many operations it has had.
+    /// Number of collective operations begun in each communicator.
     begun: BTreeMap<u32, u32>,
     /// Operations that the next request waits for.
     before: Vec<Written>,
@@ -232,7 +237,7 @@ impl<'a> Writer<'a> {
                 let op = self.builder.calc(self.rank, time);
                 self.pass(op, &[]);
             }
-            // It takes no time where overheads are latency, as those of schedules are.
+            // Takes no time where overheads are latency only, as in schedules.
             Step::Do(Action::Poll) => {}
             Step::Do(Action::Probe { .. }) => return Err(NoSchedule::Call { rank: self.rank, call: line_of(step) }),
             Step::Do(_) | Step::Burst(_) => {
@@ -269,7 +274,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Writes a collective operation, which is a request: round after round, each of which waits for the one before.
+    /// Writes a collective operation, which is a request. Each of its rounds waits for the previous one.
     fn collective(&mut self, call: Collective, step: &Step) -> Result<(), NoSchedule> {
         let call = match call.algorithm {
             Algorithm::InSwitch if !self.checks => {
@@ -287,7 +292,7 @@ impl<'a> Writer<'a> {
         let tag = COLLECTIVE | call.communicator << COUNT | number;
         let (calls, rank, ranks) = (self.calls, self.rank, self.calls.ranks());
         let (mut before, mut last): (Option<OpId>, Vec<Written>) = (self.gate, Vec::new());
-        // A rank that has nothing to do in the operation has ended it when all has ended that it began behind.
+        // Without operations in the collective operation, the request ends with the operations that it begins after.
         let mut others = std::mem::take(&mut self.before);
         let ran = calls.each_round(call, rank, tag, &mut |bursts| {
             if last.len() > 1 {
@@ -313,7 +318,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Writes a calculation that is a request. One of no time stands for what it waits for.
+    /// Writes a calculation that is a request. A request of duration 0 is replaced by the operations that it waits for.
     fn start_calc(&mut self, time: u64, unit: u32) {
         let before = std::mem::take(&mut self.before);
         if time == 0 && !before.is_empty() {
@@ -326,7 +331,7 @@ impl<'a> Writer<'a> {
         self.requests.push(vec![written]);
     }
 
-    /// Has an operation wait for the ends of others.
+    /// Makes an operation wait for the ends of others.
     fn behind(&mut self, op: OpId, others: &[Written]) {
         others.iter().for_each(|other| self.builder.requires(op, other.op));
     }
@@ -345,7 +350,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Has an operation wait for another, if there is one.
+    /// Makes an operation wait for `before`, if given.
     fn after(&mut self, op: OpId, before: Option<OpId>) -> Written {
         if let Some(before) = before {
             self.builder.requires(op, before);
@@ -361,7 +366,7 @@ impl<'a> Writer<'a> {
         }
         match all[..] {
             [] => {}
-            // It waits itself for what operations have waited for so far.
+            // This operation already waits for the current gate.
             [only] if only.stage == self.stage => self.gate_by(only.op),
             _ => {
                 let join = self.builder.calc(self.rank, 0);
@@ -370,7 +375,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Has an operation wait for others and for the last call that blocked, and all that follow for it.
+    /// Makes `op` wait for others and for the last blocking call, and makes all further operations wait for `op`.
     fn pass(&mut self, op: OpId, others: &[Written]) {
         let gate = self.gate.filter(|_| others.iter().all(|other| other.stage != self.stage));
         for before in gate.into_iter().chain(others.iter().map(|other| other.op)) {

@@ -1,27 +1,27 @@
-//! Tags of messages without communicators: those of a schedule, which has none.
+//! Tags of a schedule. Schedules have no communicators, so that tags alone keep messages apart.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::program::{Action, Burst, Context, Step};
 
-/// The lowest tag that calls may not have beside collective operations, whose messages have the tags from there on: a schedule has no
-/// communicators that keep them apart.
+/// First tag of the messages of collective operations in a schedule. Calls together with collective operations may not
+/// use tags from here on.
 pub(super) const COLLECTIVE: u32 = 1 << 31;
 
-/// The first tag that messages of communicators get.
+/// First tag assigned to messages of communicators.
 const FIRST: u32 = 1 << 30;
 
-/// By communicator and tag, the tag that keeps messages apart in a schedule. Those of the communicator of all ranks keep theirs.
+/// Map from communicator and tag to the tag in the schedule. Messages of the communicator of all ranks keep their tags.
 #[derive(Debug, Default)]
 pub(super) struct Tags {
     given: BTreeMap<(Context, u32), u32>,
 }
 
 impl Tags {
-    /// Those of calls, each with its rank.
+    /// Assigns tags to the messages of calls, given with their ranks.
     ///
     /// # Errors
-    /// A receive of any tag beside messages of communicators: it would meet other messages.
+    /// A receive of any tag together with messages of communicators. It would match messages of other communicators.
     pub fn of<'a>(calls: impl Iterator<Item = (u32, &'a Step)>) -> Result<Self, (u32, &'a Step)> {
         let (mut own, mut world) = (BTreeSet::new(), BTreeSet::new());
         let mut any = None;
@@ -40,7 +40,7 @@ impl Tags {
         Ok(Self { given: own.into_iter().zip(free).collect() })
     }
 
-    /// A message as one of the communicator of all ranks.
+    /// Converts a message to one of the communicator of all ranks.
     pub fn flat(&self, action: Action) -> Action {
         let given = |context: Context, tag: u32| self.given.get(&(context, tag)).copied().unwrap_or(tag);
         match action {
@@ -51,7 +51,7 @@ impl Tags {
     }
 }
 
-/// The communicator and the tag of a message that a call sends or receives.
+/// Returns the communicator and the tag of a sent or received message.
 fn message_of(step: &Step) -> Option<(Context, Option<u32>)> {
     let (Step::Do(first) | Step::Burst(Burst { first, .. })) = *step else { return None };
     match first {

@@ -13,21 +13,31 @@
 //!   isend 8 B to 0 tag 7 times 2 stride 0
 //! ```
 //!
-//! A line is a call, in the order in which its rank makes them: `calc TIME`; `isend SIZE to RANK tag NUMBER`; `irecv from RANK
-//! tag NUMBER`, with a size for the most that it takes, and with `any` for a rank or a tag; `wait REQUEST`, a send, receive
-//! or burst of the rank by its number from 0; `waitall`, `waitany`, `test`; `poll`, a test that finds nothing;
-//! `probe from RANK tag NUMBER`, which waits for such a message and does not receive it, and `iprobe`, which does not wait. `tag 0` may be left out. `times N` makes N
-//! operations of a send or receive, and `stride S` adds S to the rank at the other end from one to the next, modulo
-//! the number of ranks. `in N` behind the tag of a send, receive or probe makes it one of communicator N, whose messages meet only one
-//! another; the rank at the other end is written as everywhere. `#` begins a comment.
+//! Each line is a call. The calls of a rank stand in their order.
 //!
-//! `start calc TIME on UNIT` starts a calculation beside the rank, which is a request: unit 0, or none, is the rank's processor, others are
-//! streams of accelerators, each of which carries out one calculation at a time. `after REQUEST` before a request has it begin when that one
-//! has ended; the rank goes on at once.
+//! - `calc TIME` calculates.
+//! - `isend SIZE to RANK tag NUMBER` sends. `tag 0` may be omitted.
+//! - `irecv from RANK tag NUMBER` receives. A size before `from` limits the size accepted. `any` stands for any rank or
+//!   any tag.
+//! - `wait REQUEST` waits for a request by its number. The sends, receives, bursts and other requests of a rank are
+//!   numbered from 0.
+//! - `waitall`, `waitany` and `test` wait for, or test, all or any requests.
+//! - `poll` enters the progress engine, like a test that finds nothing.
+//! - `probe from RANK tag NUMBER` waits for a matching message and does not receive it. `iprobe` does not wait.
 //!
-//! A collective operation is `allreduce SIZE by ALGORITHM`, with `in N` for a communicator other than that of all ranks, `root R`
-//! for the member that is its root, `segment SIZE` for the segments of one that has some, and `per-byte TIME` for what combining takes; `barrier` has no size, and `start` before it
-//! goes on at once. `communicator N of RANK RANK ...`, before the first rank, says who is a member of one, numbered from 1 on.
+//! After a send or a receive, `times N` repeats it N times, and `stride S` adds S to the peer rank at each repetition,
+//! modulo the number of ranks. After the tag of a send, receive or probe, `in N` assigns it to communicator N. Messages
+//! match only within one communicator; peers are ranks in the communicator of all ranks. `#` begins a comment.
+//!
+//! `start calc TIME on UNIT` starts a calculation, which is a request, and continues at once. Unit 0, the default, is
+//! the rank's processor. Other units are streams of accelerators. Each unit carries out one calculation at a time.
+//! `after REQUEST` makes the next request begin only when that request has ended; the rank continues at once.
+//!
+//! `allreduce SIZE by ALGORITHM` is a collective operation; other operations are written alike. `in N` selects a
+//! communicator other than that of all ranks, `root R` the root member, `segment SIZE` the segment size of algorithms
+//! that have segments, and `per-byte TIME` the time of combining a byte. `barrier` has no size. `start` before a
+//! collective operation makes it nonblocking. `communicator N of RANK RANK ...`, before the first rank, defines a
+//! communicator. Communicators are numbered from 1.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -36,20 +46,20 @@ use super::line::{line_of, number, step};
 use super::{Calls, CallsBuilder, MOST_RANKS};
 use crate::program::{Programs, Step};
 
-/// What is wrong with a text.
+/// Syntax error in a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct TextError {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
 }
 
 /// Reads calls.
 ///
 /// # Errors
-/// What is wrong, with the line.
+/// The first syntax error, with its line.
 pub fn read(text: &str) -> Result<Calls, TextError> {
     let mut reader = Reader { builder: None, ranks: 0, rank: None, read: BTreeSet::new() };
     for (line, words) in (1..).zip(text.lines()) {
@@ -60,7 +70,7 @@ pub fn read(text: &str) -> Result<Calls, TextError> {
     Ok(reader.builder.ok_or_else(missing)?.build())
 }
 
-/// A text that is being read.
+/// State of the reader.
 struct Reader {
     builder: Option<CallsBuilder>,
     ranks: u32,
@@ -117,16 +127,16 @@ impl Reader {
     }
 }
 
-/// Writes calls, as `read` reads them.
+/// Writes calls in the format that `read` reads.
 pub fn write(calls: &Calls) -> String {
     let mut text = format!("ranks {}\n", calls.ranks());
     for (number, group) in (1..).zip(&calls.groups) {
         let ranks: Vec<String> = (0..group.len()).map(|member| group.rank(member).to_string()).collect();
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = writeln!(text, "communicator {number} of {}", ranks.join(" "));
     }
     for rank in 0..calls.ranks() {
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = writeln!(text, "rank {rank}");
         for step in calls.of(rank) {
             let _ = writeln!(text, "  {}", line_of(step));

@@ -1,79 +1,79 @@
-//! What is wrong with traces.
+//! Errors of Chakra traces.
 
 use crate::program::calls::CallError;
 
-/// Why traces cannot be read.
+/// Reason why Chakra traces cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChakraError {
-    /// No file of any rank.
+    /// There is no file of any rank.
     #[error("there is no `{0}.0.et` or `{0}.0.json`: the file of rank 0")]
     NoFiles(String),
-    /// A file whose name does not say its rank.
+    /// The name of a file does not contain its rank.
     #[error("{0}: traces of Chakra are named PREFIX.RANK.et or PREFIX.RANK.json")]
     NoRank(String),
-    /// A rank without a file.
+    /// A rank has no file.
     #[error("`{file}` is missing: {why}")]
     Missing {
-        /// The file that is not there.
+        /// Missing file.
         file: String,
-        /// Why it has to be.
+        /// Reason why the file is needed.
         why: String,
     },
-    /// Two files of one rank.
+    /// A rank has two files.
     #[error("`{0}` and `{1}` are of one rank")]
     Twice(String, String),
-    /// A file that cannot be read.
+    /// A file cannot be read.
     #[error("{file}: it cannot be read: {reason}")]
     Unreadable {
-        /// The file.
+        /// File.
         file: String,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// Bytes that are no message of the schema.
+    /// Bytes are not a message of the schema.
     #[error("{file}: byte {byte}: {reason}")]
     Garbled {
-        /// The file.
+        /// File.
         file: String,
-        /// Where the message begins, from 0.
+        /// Offset of the message in bytes, from 0.
         byte: u64,
-        /// What is wrong.
+        /// Description of the error.
         reason: String,
     },
-    /// Text that is no JSON of a trace.
+    /// Text is not a trace in JSON.
     #[error("{file}: {reason}")]
     Json {
-        /// The file.
+        /// File.
         file: String,
-        /// What is wrong, with the line if it is known.
+        /// Description of the error, with the line if known.
         reason: String,
     },
-    /// A node that cannot be carried out.
+    /// A node cannot be carried out.
     #[error("{file}: node {node}: {reason}")]
     Node {
-        /// The file.
+        /// File.
         file: String,
-        /// The node's number.
+        /// Number of the node.
         node: u64,
-        /// What is wrong.
+        /// Description of the error.
         reason: String,
     },
-    /// A process group with ranks that do not exist.
+    /// A process group contains ranks that do not exist.
     #[error("process group `{name}`: {error}")]
     Group {
-        /// The group.
+        /// Name of the group.
         name: String,
-        /// What is wrong.
+        /// Cause.
         error: CallError,
     },
-    /// An option out of range.
+    /// An option is out of range.
     #[error("`{key}` is {value}; {allowed} are allowed")]
     Range {
-        /// The option.
+        /// Name of the option.
         key: &'static str,
         /// Its value.
         value: String,
-        /// What is allowed.
+        /// Values allowed.
         allowed: &'static str,
     },
 }

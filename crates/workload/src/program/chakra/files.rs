@@ -1,4 +1,4 @@
-//! The files of ranks.
+//! Files of the ranks of a trace.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use units::input::{Input, InputError};
 use super::error::ChakraError;
 use crate::program::calls::MOST_RANKS;
 
-/// What names of traces end with.
+/// Extensions of traces.
 const ENDINGS: [&str; 2] = ["et", "json"];
 
-/// A file name as the prefix, the rank and the ending that it is made of.
+/// File name of a trace, split into prefix, rank and extension.
 struct Name {
     prefix: PathBuf,
     rank: Option<u32>,
@@ -19,7 +19,7 @@ struct Name {
 }
 
 impl Name {
-    /// The parts of a path; none for another ending than those of traces.
+    /// Splits a path. Returns `None` if its extension is not that of a trace.
     fn of(path: &Path) -> Option<Self> {
         let found = path.extension().and_then(|found| found.to_str())?;
         let ending = ENDINGS.into_iter().find(|&ending| ending == found)?;
@@ -30,17 +30,17 @@ impl Name {
     }
 }
 
-/// A rank that is written in digits alone.
+/// Parses a rank, which consists of digits only.
 fn number(text: &str) -> Option<u32> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|&rank| digits && rank < MOST_RANKS)
 }
 
-/// The prefix and the files of all ranks, given the prefix or the file of any rank. A JSON file whose name has no rank, or a rank other than 0
-/// and no others beside it, is the trace of rank 0.
+/// Returns the prefix and the files of all ranks. `path` is the prefix or the file of any rank. A JSON file is the
+/// trace of rank 0 if its name has no rank, or if it has a rank other than 0 and is the only file.
 ///
 /// # Errors
-/// No file, a rank without a file, or a rank with two.
+/// No file, a rank without a file, or a rank with two files.
 pub fn files(path: &Path) -> Result<(PathBuf, Vec<PathBuf>), ChakraError> {
     let shown = || path.display().to_string();
     if let Some(name) = Name::of(path).filter(|_| path.is_file()) {
@@ -71,14 +71,15 @@ pub fn files(path: &Path) -> Result<(PathBuf, Vec<PathBuf>), ChakraError> {
     complete(&prefix, ending, found).map(|files| (prefix, files))
 }
 
-/// The file of a rank as it has to be named.
+/// Returns the file name of a rank.
 pub fn file_of(prefix: &Path, rank: u32, ending: &str) -> PathBuf {
     let mut name = prefix.as_os_str().to_owned();
     name.push(format!(".{rank}.{ending}"));
     PathBuf::from(name)
 }
 
-/// The files that are read where one of them is named: those of all ranks and of process groups. A file that is no rank's is alone.
+/// Returns the files that are read together with `path`: those of all ranks and of process groups. A file without a
+/// rank is read alone.
 pub fn read_together(path: &Path) -> Vec<PathBuf> {
     let Some(Name { prefix, rank: Some(_), ending }) = Name::of(path) else { return vec![path.to_owned()] };
     let groups = groups_of(&prefix);
@@ -90,14 +91,14 @@ pub fn read_together(path: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The file of the process groups of traces with a prefix.
+/// Returns the file of the process groups of traces with a prefix.
 pub(super) fn groups_of(prefix: &Path) -> PathBuf {
     let mut name = prefix.as_os_str().to_owned();
     name.push(".groups.json");
     PathBuf::from(name)
 }
 
-/// The files with a prefix and an ending, by their ranks.
+/// Returns the files with a prefix and an extension, by rank.
 fn beside(prefix: &Path, ending: &str) -> Result<BTreeMap<u32, PathBuf>, ChakraError> {
     let folder = prefix.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let (Some(stem), Ok(entries)) = (prefix.file_name(), std::fs::read_dir(folder)) else { return Ok(BTreeMap::new()) };
@@ -118,7 +119,7 @@ fn beside(prefix: &Path, ending: &str) -> Result<BTreeMap<u32, PathBuf>, ChakraE
     Ok(found)
 }
 
-/// The files in the order of ranks, of which none may be missing.
+/// Returns the files in order of ranks. None may be missing.
 fn complete(prefix: &Path, ending: &str, found: BTreeMap<u32, PathBuf>) -> Result<Vec<PathBuf>, ChakraError> {
     let gap = (0..).zip(found.keys()).find(|&(rank, &own)| rank != own);
     if let Some((rank, _)) = gap {
@@ -129,7 +130,7 @@ fn complete(prefix: &Path, ending: &str, found: BTreeMap<u32, PathBuf>) -> Resul
     Ok(found.into_values().collect())
 }
 
-/// The text of a file of a kind.
+/// Returns the text of a file.
 pub(super) fn text_of(path: &Path, kind: Input) -> Result<String, ChakraError> {
     let cannot =
         |error: InputError| ChakraError::Json { file: path.display().to_string(), reason: format!("it {error}") };

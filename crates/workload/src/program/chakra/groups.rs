@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// A group as PyTorch writes it.
+/// Group as written by PyTorch.
 #[derive(Debug, Deserialize)]
 struct Written {
     pg_name: Label,
@@ -16,7 +16,7 @@ struct Written {
     group_size: Option<u64>,
 }
 
-/// A name, which may be a number.
+/// Name, which may be a number.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Label {
@@ -33,19 +33,19 @@ impl Label {
     }
 }
 
-/// A group: its ranks, or how many all ranks are.
+/// Described group: its ranks, or the group of all ranks with its size if known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Described {
     Ranks(Vec<u32>),
     All(Option<u64>),
 }
 
-/// Whether a node of this name describes process groups.
+/// Whether a node with this name describes process groups.
 pub(super) fn describes(name: &str) -> bool {
     name.contains("process_group:init")
 }
 
-/// The groups that the values of a node describe, by their names.
+/// Returns the groups that the values of a node describe, by name.
 pub(super) fn read(values: &str) -> Result<BTreeMap<String, Described>, String> {
     let of = |own: Written| {
         let ranks = own.ranks.filter(|ranks| !ranks.is_empty());
@@ -54,13 +54,13 @@ pub(super) fn read(values: &str) -> Result<BTreeMap<String, Described>, String> 
     Ok(written(values)?.into_iter().map(of).collect())
 }
 
-/// Adds the names of groups by the numbers of what carries out their operations.
+/// Adds the names of groups by the numbers of their communication backends.
 pub(super) fn backends(values: &str, found: &mut BTreeMap<u64, String>) -> Result<(), String> {
     found.extend(written(values)?.into_iter().filter_map(|own| Some((own.backend_id?, own.pg_name.text()))));
     Ok(())
 }
 
-/// The list within the values, which may be a list with one text as Python writes it.
+/// Returns the list within the values, which may be a list with a single text as written by Python.
 fn written(values: &str) -> Result<Vec<Written>, String> {
     let (Some(begin), Some(end)) = (values.find("[{"), values.rfind("}]")) else { return Ok(Vec::new()) };
     let list = values.get(begin..end + 2).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Traces in JSON: `workload_graph` as Chakra's feeder reads it, nodes as protobuf writes them in JSON, and PyTorch's trace of the host.
+//! Traces in JSON: `workload_graph` for Chakra's feeder, nodes in protobuf's JSON form, and PyTorch's host trace.
 
 use std::path::Path;
 
@@ -9,19 +9,19 @@ use super::pytorch;
 use super::schema::{Attribute, Node, NodeType, Values};
 use super::values::{Visit, attribute, numbers, text, whole};
 
-/// What a file says beside its nodes.
+/// Header of a file: its content besides nodes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Head {
-    /// Ranks that it says there are.
+    /// Number of ranks stated in the file.
     pub ranks: Option<u64>,
-    /// Whether it is a trace of the host alone.
+    /// Whether it is a host trace, without devices.
     pub of_host: bool,
 }
 
 /// Visits the nodes of a file.
 ///
 /// # Errors
-/// Text that is no JSON of a trace, and what `visit` refuses.
+/// Text that is not a trace in JSON, and nodes that `visit` refuses.
 pub(super) fn read(path: &Path, visit: &mut Visit<'_>) -> Result<Head, ChakraError> {
     let wrong = |reason: String| ChakraError::Json { file: path.display().to_string(), reason };
     let text = super::files::text_of(path, units::input::CHAKRA_JSON)?;
@@ -69,7 +69,7 @@ fn each(nodes: Vec<Value>, wrong: &dyn Fn(String) -> ChakraError, visit: &mut Vi
     Ok(())
 }
 
-/// A node, and its duration in microseconds. Keys are those of the feeder's JSON, or of protobuf's.
+/// Returns a node and its duration in microseconds. Keys are those of the feeder's JSON, or of protobuf's.
 fn node_of(own: Map<String, Value>) -> Result<(Node, f64), String> {
     let (mut node, mut micros) = (Node::default(), 0.0);
     let mut has_id = false;
@@ -93,14 +93,14 @@ fn node_of(own: Map<String, Value>) -> Result<(Node, f64), String> {
             name => node.attr.extend(attribute(name, &value)),
         }
     }
-    // Protobuf leaves out what is 0.
+    // Protobuf omits values of 0.
     if !has_id && node.r#type == 0 {
         return Err("it has neither `id` nor `type`".to_owned());
     }
     Ok((node, micros))
 }
 
-/// An entry of a list of attributes: a name, and a value under a key that may say its type.
+/// Parses an entry of a list of attributes: a name, and a value whose key may state its type.
 fn named(entry: &Value) -> Option<Attribute> {
     let own = entry.as_object()?;
     let name = own.get("name")?.as_str()?;
@@ -116,7 +116,7 @@ fn named(entry: &Value) -> Option<Attribute> {
     }
 }
 
-/// A key with words in lower case, parted by underscores.
+/// Converts a key to snake case.
 fn snake(key: &str) -> String {
     let mut found = String::new();
     let mut before = '_';
@@ -134,7 +134,7 @@ fn real(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// A type by its number or its name.
+/// Parses a node type, given by number or by name.
 fn type_of(value: &Value) -> Option<i32> {
     match value.as_str() {
         Some(name) => NodeType::named(name).map(|kind| kind as i32).or_else(|| name.parse().ok()),

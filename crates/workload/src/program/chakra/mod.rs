@@ -1,13 +1,14 @@
-//! Execution traces of the Chakra format (MLCommons): a file for each rank, of nodes that depend on one another.
+//! Execution traces in the Chakra format (MLCommons): one file per rank, with nodes that depend on one another.
 //!
-//! A file of protobuf has messages of the schema, each behind its length as a variable-length number: `GlobalMetadata`, then `Node`s. Files of
-//! JSON are those of Chakra's feeder, protobuf's own form, and PyTorch's trace of the host. What the ranks of such files call is a program
-//! ([`Calls`]).
+//! A protobuf file has messages of the schema, each preceded by its length as a variable-length integer:
+//! `GlobalMetadata`, then `Node`s. A JSON file has the form of Chakra's feeder, of protobuf, or of PyTorch's host
+//! trace. The ranks of such files become a program ([`Calls`]).
 //!
-//! Model, after ASTRA-sim's feeder: a node begins when all have ended that it depends on (`data_deps`, `ctrl_deps`), and its unit is free. Units
-//! of a rank are its processor (`is_cpu_op`) and each stream of its accelerator (`stream`); a unit carries out one calculation at a time, of
-//! those that are ready the one with the lowest number. Communication goes on beside them. `comm_size` is what the rank puts in, as ASTRA-sim
-//! has it: one part of an allgather or a gather, all parts of an alltoall, a scatter or a reduce-scatter.
+//! The model follows ASTRA-sim's feeder. A node begins when all its dependencies (`data_deps`, `ctrl_deps`) have ended
+//! and its unit is free. The units of a rank are its processor (`is_cpu_op`) and each stream of its accelerator
+//! (`stream`). A unit carries out one calculation at a time, and takes the ready one with the lowest number.
+//! Communication runs concurrently. As in ASTRA-sim, `comm_size` is the contribution of the rank: one part of an
+//! allgather or a gather, all parts of an alltoall, a scatter or a reduce-scatter.
 
 mod components;
 mod error;
@@ -37,19 +38,19 @@ pub use notes::Contents;
 use notes::Tally;
 pub use options::{Options, read_groups};
 
-/// What the files of all ranks are.
+/// Traces of all ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traces {
-    /// What ranks call.
+    /// Calls of the ranks.
     pub calls: Calls,
-    /// What the files have.
+    /// Statistics of the files' content.
     pub contents: Contents,
-    /// What is carried out otherwise than it is written, in sentences.
+    /// Deviations of the execution from the traces, as sentences.
     pub notes: Vec<String>,
 }
 
-/// Reads the traces of all ranks, given their prefix or the file of any of them. Process groups are those of `PREFIX.groups.json` if the options
-/// have none.
+/// Reads the traces of all ranks. `path` is their prefix or the file of any rank. Process groups come from
+/// `PREFIX.groups.json` if `options` has none.
 ///
 /// # Errors
 /// A rank without a file, a file that cannot be read, and a node that cannot be carried out.
@@ -63,7 +64,7 @@ pub fn open(path: &Path, mut options: Options) -> Result<Traces, ChakraError> {
     read(&files, &options)
 }
 
-/// Reads the traces of some files, the first being that of rank 0.
+/// Reads traces from files in order of ranks, from rank 0.
 ///
 /// # Errors
 /// A file that cannot be read, and a node that cannot be carried out.
@@ -89,7 +90,7 @@ pub fn read(files: &[PathBuf], options: &Options) -> Result<Traces, ChakraError>
     Ok(Traces { calls: calls.build(), contents: tally.contents, notes: tally.notes() })
 }
 
-/// Refuses traces of another number of ranks than there are files. Of a file that is alone, that is noted.
+/// Refuses traces whose stated number of ranks differs from the number of files. For a single file, this is only noted.
 fn check_ranks(file: &File, path: &Path, count: usize, tally: &mut Tally) -> Result<(), ChakraError> {
     let sizes = file.groups.values().filter_map(|group| match group {
         Described::All(size) => *size,
@@ -109,7 +110,7 @@ fn check_ranks(file: &File, path: &Path, count: usize, tally: &mut Tally) -> Res
     Err(ChakraError::Missing { file: files::file_of(&prefix, count as u32, ending).display().to_string(), why })
 }
 
-/// The numbers of the units of a rank: 0 is its processor.
+/// Returns the numbers of a rank's units. 0 is its processor.
 fn units_of(file: &File) -> BTreeMap<Unit, u32> {
     let of = |node: &nodes::Step| match node.kind {
         Kind::Calculates(_, unit) if unit != Unit::Processor => Some(unit),
@@ -119,12 +120,12 @@ fn units_of(file: &File) -> BTreeMap<Unit, u32> {
     used.into_iter().zip(1..).chain([(Unit::Processor, 0)]).collect()
 }
 
-/// Communicators of process groups, by their names and ranks.
+/// Numbers of communicators, by name and ranks of the process group.
 #[derive(Debug, Default)]
 struct Groups(BTreeMap<(String, Vec<u32>), u32>);
 
 impl Groups {
-    /// The number of the communicator of a group.
+    /// Returns the number of a group's communicator, and creates it if needed.
     fn number(&mut self, calls: &mut CallsBuilder, name: &str, ranks: &[u32]) -> Result<u32, ChakraError> {
         let key = (name.to_owned(), ranks.to_vec());
         if let Some(&number) = self.0.get(&key) {
@@ -137,7 +138,7 @@ impl Groups {
     }
 }
 
-/// A rank whose nodes become calls.
+/// Conversion of the nodes of a rank to calls.
 struct Rank<'a> {
     calls: &'a mut CallsBuilder,
     rank: u32,
@@ -145,10 +146,10 @@ struct Rank<'a> {
     groups: &'a mut Groups,
     options: &'a Options,
     file: &'a File,
-    /// By node, the request that ends with it; none if it ends at the begin.
+    /// Request that ends together with each node. `None` if the node ends at the start.
     requests: Vec<Option<Request>>,
     units: BTreeMap<Unit, u32>,
-    /// Requests made.
+    /// Requests made so far.
     made: Request,
 }
 
@@ -158,7 +159,7 @@ impl Rank<'_> {
         self.push(order.last().copied().unwrap_or(0), Step::WaitAll)
     }
 
-    /// Calls what a node does.
+    /// Makes the calls of a node.
     fn call(&mut self, place: u32) -> Result<(), ChakraError> {
         let node = &self.file.nodes[place as usize];
         let before: BTreeSet<Request> = node.after.iter().filter_map(|&of| self.requests[of as usize]).collect();
@@ -201,14 +202,14 @@ impl Rank<'_> {
         Ok(Collective { communicator, root: work.peer, ..Collective::new(operation, Algorithm::Auto, bytes) })
     }
 
-    /// The communicator of a process group, and how many members it has. A group "0" that nothing describes is that of all ranks, as in
-    /// PyTorch and ASTRA-sim.
+    /// Returns the communicator and the size of a process group. As in PyTorch and ASTRA-sim, a group "0" without a
+    /// description is that of all ranks.
     fn group(&mut self, place: u32, name: &str) -> Result<(u32, u64), ChakraError> {
         let all = (0, u64::from(self.ranks));
         let ranks = match (self.options.groups.get(name), self.file.groups.get(name)) {
             (Some(ranks), _) => ranks.clone(),
             (None, Some(Described::Ranks(ranks))) if self.ranks > 1 => ranks.clone(),
-            // A trace that is alone, which has been noted.
+            // A single trace, which has been noted.
             (None, Some(_)) => return Ok(all),
             (None, None) if name.is_empty() || name == "0" => return Ok(all),
             (None, None) => {

@@ -1,4 +1,4 @@
-//! The nodes of a file.
+//! Nodes of a file.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
@@ -16,7 +16,7 @@ use super::values::Visit;
 use super::{components, json, pytorch};
 use crate::collectives::Operation;
 
-/// The largest message of a file in bytes: names and attributes of a node.
+/// Largest message of a file in bytes, which holds the names and attributes of a node.
 const LARGEST: u64 = 1 << 24;
 
 /// Attributes of other tools that name a process group. A trace that has one of them, and no `pg_name`, would be run among all ranks.
@@ -25,67 +25,67 @@ const GROUPS: [&str; 5] = ["comm_group", "process_group", "group_name", "pg_id",
 /// The most nodes of a file.
 const MOST_NODES: usize = 1 << 25;
 
-/// Picoseconds of a microsecond, and of a second.
+/// Picoseconds per microsecond, and per second.
 const MICROSECOND: f64 = 1e6;
 const SECOND: f64 = 1e12;
 
-/// What a rank's file says.
+/// Content of a rank's file.
 #[derive(Debug)]
 pub(super) struct File {
     pub name: String,
-    /// In ascending order of their numbers.
+    /// Nodes, in ascending order of their numbers.
     pub nodes: Vec<Step>,
-    /// Process groups that it describes.
+    /// Process groups described in the file.
     pub groups: BTreeMap<String, Described>,
-    /// Ranks that it says there are.
+    /// Number of ranks stated in the file.
     pub ranks: Option<u64>,
-    /// What it has, and what of it is carried out otherwise.
+    /// Statistics of the content, and counts of deviations from it.
     pub tally: Tally,
 }
 
-/// A node.
+/// Node.
 #[derive(Debug)]
 pub(super) struct Step {
     pub id: u64,
     pub kind: Kind,
-    /// Places of the nodes that it comes after, in ascending order.
+    /// Indices of the nodes that it depends on, in ascending order.
     pub after: Vec<u32>,
 }
 
-/// What carries out a calculation.
+/// Unit that carries out a calculation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Unit {
-    /// The processor of the rank.
+    /// Processor of the rank.
     Processor,
-    /// A stream of its accelerator; none where the node does not say which.
+    /// Stream of the rank's accelerator. `None` if the node does not state it.
     Stream(Option<u64>),
     /// Communication of which only the duration is known.
     Replay,
 }
 
-/// What a node does.
+/// Action of a node.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    /// Nothing: it stands for what it depends on.
+    /// None: the node only joins its dependencies.
     Joins,
-    /// It takes a time in picoseconds.
+    /// Calculation with a duration in picoseconds, on a unit.
     Calculates(u64, Unit),
     Sends(Work),
     Receives(Work),
     Operates(Operation, Work),
 }
 
-/// A message or an operation.
+/// Message or collective operation.
 #[derive(Clone, Debug)]
 pub(super) struct Work {
-    /// The other rank, or the root.
+    /// Peer rank, or root.
     pub peer: u32,
     pub tag: u32,
     pub bytes: u64,
     pub group: Option<String>,
 }
 
-/// A node that has been read, with the numbers of those that it depends on.
+/// Node as read, with the numbers of its dependencies.
 struct Draft {
     id: u64,
     kind: Kind,
@@ -94,7 +94,7 @@ struct Draft {
 }
 
 impl File {
-    /// The nodes of a file; the memory that it takes is that of what is kept of them, and of one message.
+    /// Reads the nodes of a file. Memory is needed for the nodes that are kept and for a single message.
     pub fn read(path: &Path, options: &Options) -> Result<Self, ChakraError> {
         let name = path.display().to_string();
         let mut file = Self { name, nodes: Vec::new(), groups: BTreeMap::new(), ranks: None, tally: Tally::default() };
@@ -124,7 +124,7 @@ impl File {
         Ok(file)
     }
 
-    /// Takes the nodes over, in ascending order of their numbers. Operations of a trace of the host follow one another.
+    /// Stores the nodes in ascending order of their numbers. Operations of a host trace run in sequence.
     fn finish(&mut self, mut drafts: Vec<Draft>, of_host: bool) -> Result<(), ChakraError> {
         drafts.sort_by_key(|draft| draft.id);
         let wrong = |node: u64, reason: String| ChakraError::Node { file: self.name.clone(), node, reason };
@@ -159,8 +159,9 @@ impl File {
         Ok(())
     }
 
-    /// Adds control dependencies to those on data. PyTorch's have the nesting of calls, in which an operation of the processor comes after the
-    /// kernel that it starts: those between nodes that depend on one another are left out.
+    /// Adds control dependencies to the data dependencies. In PyTorch's traces they express the nesting of calls, where
+    /// an operation of the processor comes after the kernel that it starts. Control dependencies within a cycle are
+    /// omitted.
     fn add_control(&mut self, control: Vec<Vec<u32>>) {
         let with = |(node, control): (&Step, &Vec<u32>)| node.after.iter().chain(control).copied().collect();
         let all: Vec<Vec<u32>> = self.nodes.iter().zip(&control).map(with).collect();
@@ -177,7 +178,7 @@ impl File {
     }
 }
 
-/// Visits the nodes of a file of protobuf messages.
+/// Visits the nodes of a protobuf file.
 fn protobuf(path: &Path, visit: &mut Visit<'_>) -> Result<(), ChakraError> {
     let name = path.display().to_string();
     let cannot = |error: std::io::Error| ChakraError::Unreadable { file: name.clone(), reason: units::reason(&error) };
@@ -194,7 +195,7 @@ fn protobuf(path: &Path, visit: &mut Visit<'_>) -> Result<(), ChakraError> {
     Ok(())
 }
 
-/// Messages behind their lengths.
+/// Reader of length-prefixed messages.
 struct Messages<'a, R> {
     reader: R,
     at: u64,
@@ -210,7 +211,7 @@ impl<R: BufRead> Messages<'_, R> {
         ChakraError::Unreadable { file: self.name.to_owned(), reason: units::reason(error) }
     }
 
-    /// The next message; none at the end of the file.
+    /// Returns the next message. `None` at the end of the file.
     fn next<M: Message + Default>(&mut self) -> Result<Option<M>, ChakraError> {
         let begin = self.at;
         match self.reader.fill_buf().map(<[u8]>::is_empty) {
@@ -232,7 +233,7 @@ impl<R: BufRead> Messages<'_, R> {
         M::decode(&bytes[..]).map(Some).map_err(|error| self.garbled(begin, &error.to_string()))
     }
 
-    /// The length that stands before a message.
+    /// Reads the length before a message.
     fn length(&mut self, begin: u64) -> Result<u64, ChakraError> {
         let mut length = 0;
         for shift in (0..64).step_by(7) {
@@ -253,10 +254,10 @@ impl<R: BufRead> Messages<'_, R> {
     }
 }
 
-/// A node that is being read.
+/// Node that is being interpreted.
 struct Reading<'a> {
     node: &'a Node,
-    /// Its duration in microseconds.
+    /// Duration in microseconds.
     micros: f64,
     options: &'a Options,
     tally: &'a mut Tally,
@@ -274,7 +275,7 @@ impl Reading<'_> {
         self.whole(name)?.ok_or_else(|| format!("`{name}` is missing"))
     }
 
-    /// What the node does.
+    /// Returns the action of the node.
     fn kind(&mut self) -> Result<Kind, String> {
         let node = self.node;
         let kind = NodeType::try_from(node.r#type).map_err(|_| format!("type {} is unknown", node.r#type))?;
@@ -294,7 +295,8 @@ impl Reading<'_> {
         }
     }
 
-    /// What a node of communication does. The processor's nodes of PyTorch's traces call what a kernel carries out, and have no size.
+    /// Returns the action of a communication node. In PyTorch's traces, processor nodes without a size only call what a
+    /// kernel carries out.
     fn communication(&mut self, kind: NodeType) -> Result<Kind, String> {
         let size = self.whole("comm_size")?;
         if self.on_processor() == Some(true) {
@@ -359,12 +361,12 @@ impl Reading<'_> {
         Ok(Kind::Operates(operation, Work { peer, tag: 0, bytes, group }))
     }
 
-    /// Whether the node says that the processor carries it out.
+    /// Whether the node states that the processor carries it out.
     fn on_processor(&self) -> Option<bool> {
         self.node.attribute("is_cpu_op").and_then(|own| own.is_set())
     }
 
-    /// What carries out a calculation: the stream that a node of an accelerator says, or its `tid`, which older traces have instead.
+    /// Returns the unit of a calculation: the stream of an accelerator node, or its `tid` in older traces.
     fn unit(&self) -> Result<Unit, String> {
         if self.on_processor() != Some(false) {
             let stream = self.whole("stream")?.filter(|_| self.on_processor().is_none());
@@ -373,7 +375,7 @@ impl Reading<'_> {
         Ok(Unit::Stream(self.whole("stream")?.or(self.whole("tid")?)))
     }
 
-    /// The time of a calculation in picoseconds.
+    /// Returns the duration of a calculation in picoseconds.
     fn time(&self, operations: Option<u64>) -> Result<u64, String> {
         let operations = operations.filter(|&count| count > 0 && self.micros == 0.0);
         let time = match (operations, self.options.ops_per_second) {
@@ -393,7 +395,7 @@ mod tests {
 
     use super::*;
 
-    /// A disk of which nothing more can be read.
+    /// Disk that fails at the next read.
     struct Broken;
 
     impl Read for Broken {
@@ -404,7 +406,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_not_the_end_of_the_file() {
-        // Would catch a disk that fails within a length, and is taken for a file that has been cut.
+        // Would catch a disk that fails within a length and is taken for a file that has been cut off.
         let reader = BufReader::new((&[0x80_u8][..]).chain(Broken));
         let error = Messages { reader, at: 0, name: "step.0.et" }.next::<Node>().expect_err("a bad sector");
         assert_eq!(error.to_string(), "step.0.et: it cannot be read: a bad sector");

@@ -1,52 +1,52 @@
-//! What traces have, and what of it is carried out otherwise than it is written.
+//! Statistics of traces, and deviations of their execution.
 
 use std::collections::BTreeMap;
 
-/// What the files of all ranks have.
+/// Statistics of the files of all ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: u64,
-    /// Data dependencies as they are listed.
+    /// Number of listed data dependencies.
     pub data_dependencies: u64,
-    /// Control dependencies as they are listed.
+    /// Number of listed control dependencies.
     pub control_dependencies: u64,
-    /// Collective operations, without nodes of the processor that only call one.
+    /// Number of collective operations. Excludes processor nodes that only call one.
     pub collectives: u64,
     /// Bytes of collective operations (`comm_size`).
     pub collective_bytes: u64,
-    /// Sends and receives.
+    /// Number of sends and receives.
     pub messages: u64,
     /// Bytes of sends and receives (`comm_size`).
     pub message_bytes: u64,
 }
 
-/// Counts of what is carried out otherwise than it is written.
+/// Counts of deviations of the execution from the traces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub contents: Contents,
-    /// Control dependencies on nodes that are not there.
+    /// Control dependencies on nodes that do not exist.
     pub absent: u64,
-    /// Control dependencies between nodes that depend on one another.
+    /// Control dependencies within a cycle.
     pub circular: u64,
-    /// Communication nodes of the processor that have no size: they call an operation.
+    /// Communication nodes of the processor without a size. They only call an operation.
     pub calls: u64,
-    /// Communication nodes with a size that say that the processor does them.
+    /// Communication nodes with a size that are marked as the processor's.
     pub flagged: u64,
     /// Collective operations without a size.
     pub unsized_: u64,
-    /// Collective operations whose names say what they are.
+    /// Collective operations that are identified by their names.
     pub named: u64,
-    /// Nodes of traces of the host alone.
+    /// Nodes of host traces.
     pub host: u64,
-    /// Calls of the communication library that are no collective operation, by name.
+    /// Calls of the communication library other than collective operations, by name.
     pub others: BTreeMap<String, u64>,
     /// Further notes.
     pub more: Vec<String>,
 }
 
 impl Tally {
-    /// Adds those of another file.
+    /// Adds the counts of another file.
     pub fn add(&mut self, other: &Self) {
         let (own, its) = (&mut self.contents, &other.contents);
         own.nodes += its.nodes;
@@ -69,7 +69,7 @@ impl Tally {
         self.more.extend(other.more.iter().cloned());
     }
 
-    /// Sentences about all that is counted.
+    /// Returns sentences about all counts.
     pub fn notes(&self) -> Vec<String> {
         let counted = [
             (self.absent, "control dependencies are on nodes that the trace does not have; they are left out"),

@@ -2,7 +2,7 @@
 
 use crate::collectives::Operation;
 
-/// The operation by its number in the schema.
+/// Returns the operation with a number in the schema.
 pub(super) fn operation_of(number: u64) -> Result<Operation, String> {
     Ok(match number {
         0 => Operation::Allreduce,
@@ -18,9 +18,10 @@ pub(super) fn operation_of(number: u64) -> Result<Operation, String> {
     })
 }
 
-/// The operation that the name of a kernel or of a call has, as `ncclDevKernel_AllReduce_Sum_f32_RING_LL` or `_allgather_base`.
+/// Returns the operation named in a kernel or a call, such as `ncclDevKernel_AllReduce_Sum_f32_RING_LL` or
+/// `_allgather_base`.
 pub(super) fn operation_named(name: &str) -> Option<Operation> {
-    // A name comes before its parts.
+    // Longer names precede the names that they contain.
     const NAMES: [(&str, Operation); 10] = [
         ("allreduce", Operation::Allreduce),
         ("allgather", Operation::Allgather),

@@ -1,4 +1,4 @@
-//! How traces are read.
+//! Options for reading traces.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,14 +9,14 @@ use serde::{Deserialize, Deserializer};
 
 use super::error::ChakraError;
 
-/// How nodes become calls.
+/// Options for converting nodes to calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// Factor on durations.
     pub compute_scale: f64,
-    /// Operations (`num_ops`) that a rank does in a second, for nodes without a duration.
+    /// Operations (`num_ops`) of a rank per second, for nodes without a duration.
     pub ops_per_second: Option<f64>,
-    /// Ranks of process groups by their names (`pg_name`). They come before groups that the trace itself describes.
+    /// Ranks of process groups by name (`pg_name`). They take precedence over groups described in the trace.
     pub groups: BTreeMap<String, Vec<u32>>,
 }
 
@@ -30,7 +30,7 @@ impl Options {
     /// Refuses numbers out of range.
     ///
     /// # Errors
-    /// The option that is.
+    /// The option that is out of range.
     pub fn check(&self) -> Result<(), ChakraError> {
         if !(0.0..=1e6).contains(&self.compute_scale) {
             let value = self.compute_scale.to_string();
@@ -45,7 +45,7 @@ impl Options {
     }
 }
 
-/// Process groups as a file has them: each name once.
+/// Process groups of a file, each with a unique name.
 struct Written(BTreeMap<String, Vec<u32>>);
 
 impl<'de> Deserialize<'de> for Written {
@@ -74,10 +74,10 @@ impl<'de> Visitor<'de> for GroupsVisitor {
     }
 }
 
-/// Reads the process groups of a file: an object with a list of ranks for each name, as ASTRA-sim's.
+/// Reads the process groups of a file: a JSON object with a list of ranks for each name, as in ASTRA-sim.
 ///
 /// # Errors
-/// A file that cannot be read, or has something else.
+/// A file that cannot be read, or has other content.
 pub fn read_groups(path: &Path) -> Result<BTreeMap<String, Vec<u32>>, ChakraError> {
     let file = path.display().to_string();
     let text = super::files::text_of(path, units::input::SHORT_TABLE)?;

@@ -1,4 +1,4 @@
-//! An order in which every node comes behind those that it depends on.
+//! Topological order of the nodes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,14 +6,15 @@ use std::collections::BinaryHeap;
 use super::error::ChakraError;
 use super::nodes::File;
 
-/// The places of the nodes in such an order: of those that may be next, the one with the lowest number.
+/// Returns the indices of the nodes in an order in which each follows its dependencies. Of the possible next nodes, the
+/// one with the lowest number comes first.
 ///
 /// # Errors
 /// Nodes that depend on one another in a cycle.
 pub(super) fn of(file: &File) -> Result<Vec<u32>, ChakraError> {
     let nodes = &file.nodes;
     let mut missing: Vec<u32> = nodes.iter().map(|node| node.after.len() as u32).collect();
-    // By node, those that depend on it: in one array, with the first of each.
+    // Dependents of each node: a flat array, with the start of each node's range.
     let mut first = vec![0_usize; nodes.len() + 1];
     let all = || nodes.iter().flat_map(|node| &node.after);
     all().for_each(|&of| first[of as usize + 1] += 1);

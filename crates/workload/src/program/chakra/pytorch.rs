@@ -1,6 +1,6 @@
-//! PyTorch's trace of the host (`ExecutionTraceObserver`), which Chakra's converter starts from: what the framework has called, each call below
-//! the one that has made it. It has no durations and no kernels. Its collective operations are the calls `record_param_comms`; the calls around
-//! and below them are of the same operation.
+//! PyTorch's host trace (`ExecutionTraceObserver`), the input of Chakra's converter: the calls of the framework, each
+//! nested in its caller. It has no durations and no kernels. Its collective operations are the calls
+//! `record_param_comms`. The calls around and below these belong to the operation too.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use super::operations::operation_named;
 use super::schema::{Attribute, Node, NodeType, Values};
 use super::values::{Visit, attribute, numbers, text, whole};
 
-/// The name of the calls that are operations of the communication library.
+/// Name of calls of the communication library.
 const COMMUNICATION: &str = "record_param_comms";
 
-/// The attribute of a call that is no collective operation: its name.
+/// Attribute of a call other than a collective operation, with the name of the call.
 pub(super) const OTHER: &str = "left_out";
 
 /// Visits the nodes of a trace.
@@ -38,13 +38,14 @@ pub(super) fn each(
     Ok(())
 }
 
-/// A node of a call. `backends` has the names of process groups by the numbers of what carries out their operations.
+/// Returns the node of a call. `backends` holds the names of process groups by the numbers of their communication
+/// backends.
 fn node_of(own: Map<String, Value>, backends: &mut BTreeMap<u64, String>) -> Result<Node, String> {
     let id = own.get("id").and_then(whole).ok_or("it has no `id`")?;
     let name = own.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let above = own.get("ctrl_deps").or_else(|| own.get("parent"));
     let above = above.map_or(Some(Vec::new()), numbers).ok_or("`ctrl_deps` is no number of a node")?;
-    // The first call of all is below itself.
+    // The first call is nested in itself.
     let ctrl_deps = above.into_iter().filter(|&other| other != id).collect();
     let values = own.get("inputs").map(|inputs| inputs.get("values").unwrap_or(inputs)).and_then(Value::as_array);
     let mut node = Node { id, r#type: NodeType::Metadata as i32, ctrl_deps, name, ..Node::default() };
@@ -66,7 +67,7 @@ fn node_of(own: Map<String, Value>, backends: &mut BTreeMap<u64, String>) -> Res
     Ok(node)
 }
 
-/// Makes a node that communicates a collective operation, if it is one.
+/// Turns a node into a collective operation, if it is one.
 fn communicates(
     node: &mut Node,
     values: &[Value],
@@ -90,7 +91,8 @@ fn communicates(
     node.attr.extend(group.or_else(|| Some(Attribute::text("pg_name", of_backend()?))));
 }
 
-/// Bytes of a tensor, or of those in a list: `[id, storage, offset, elements, bytes of an element, device]`.
+/// Returns the bytes of a tensor `[id, storage, offset, elements, bytes of an element, device]`, or of all tensors in a
+/// list.
 fn bytes_of(value: &Value) -> u64 {
     let Value::Array(values) = value else { return 0 };
     match values.as_slice() {
@@ -101,7 +103,7 @@ fn bytes_of(value: &Value) -> u64 {
     }
 }
 
-/// Bytes by the attributes of newer traces: elements of a type.
+/// Returns the bytes stated by the attributes of newer traces: number of elements times size of their type.
 fn counted(attributes: &BTreeMap<&str, &Value>) -> u64 {
     let elements = attributes.get("in_msg_nelems").copied().and_then(whole).unwrap_or(0);
     let size = match attributes.get("dtype").and_then(|kind| kind.as_str()).unwrap_or_default() {

@@ -1,88 +1,88 @@
-//! What is read of the messages of Chakra's schema (MLCommons, `et_def.proto`): field numbers and types; fields that are not named are skipped.
+//! Part of Chakra's schema that is read (MLCommons, `et_def.proto`): field numbers and types. Other fields are skipped.
 
-/// What a file begins with.
+/// First message of a file.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct GlobalMetadata {
-    /// Of the schema.
+    /// Version of the schema.
     #[prost(string, tag = "1")]
     pub version: String,
 }
 
-/// What a rank does.
+/// Node: an action of a rank.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Node {
-    /// Its number, which others depend on.
+    /// Number of the node, used in dependencies.
     #[prost(uint64, tag = "1")]
     pub id: u64,
-    /// What the framework calls it.
+    /// Name given by the framework.
     #[prost(string, tag = "2")]
     pub name: String,
-    /// What kind of a node it is.
+    /// Type of the node.
     #[prost(enumeration = "NodeType", tag = "3")]
     pub r#type: i32,
-    /// Nodes that it comes after,
+    /// Control dependencies: nodes that precede this node.
     #[prost(uint64, repeated, tag = "4")]
     pub ctrl_deps: Vec<u64>,
-    /// and those whose results it needs.
+    /// Data dependencies: nodes whose results this node needs.
     #[prost(uint64, repeated, tag = "5")]
     pub data_deps: Vec<u64>,
-    /// How long it takes.
+    /// Duration in microseconds.
     #[prost(uint64, tag = "7")]
     pub duration_micros: u64,
-    /// What goes into it.
+    /// Inputs.
     #[prost(message, optional, tag = "8")]
     pub inputs: Option<Values>,
-    /// All else, by name.
+    /// Further attributes, by name.
     #[prost(message, repeated, tag = "10")]
     pub attr: Vec<Attribute>,
 }
 
-/// What goes into a node.
+/// Inputs of a node.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct Values {
-    /// A list of values as text; process groups stand in that of a `METADATA_NODE`.
+    /// List of values as text. In a `METADATA_NODE` it may hold process groups.
     #[prost(string, tag = "1")]
     pub values: String,
 }
 
-/// A list of truth values.
+/// List of Boolean values.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct Flags {
-    /// The values.
+    /// Values.
     #[prost(bool, repeated, tag = "1")]
     pub values: Vec<bool>,
 }
 
-/// Kinds of nodes.
+/// Type of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
 #[repr(i32)]
 pub enum NodeType {
-    /// None has been given.
+    /// No type is given.
     Invalid = 0,
-    /// What is known of others.
+    /// Metadata about other nodes.
     Metadata = 1,
-    /// Memory is read,
+    /// Read from memory.
     MemLoad = 2,
-    /// or written.
+    /// Write to memory.
     MemStore = 3,
     /// Calculation.
     Comp = 4,
-    /// A message is sent,
+    /// Send.
     CommSend = 5,
-    /// or received.
+    /// Receive.
     CommRecv = 6,
-    /// A collective operation.
+    /// Collective operation.
     CommColl = 7,
-    /// Files are read or written.
+    /// File input or output.
     Storage = 8,
-    /// A step of training begins.
+    /// Start of a training step.
     Batch = 9,
-    /// A state is saved.
+    /// Saving of a state.
     Checkpoint = 10,
 }
 
 impl NodeType {
-    /// The kind that the schema calls so.
+    /// Returns the type with a name in the schema.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "INVALID_NODE" => Self::Invalid,
@@ -101,10 +101,10 @@ impl NodeType {
     }
 }
 
-/// A named value: one of these.
+/// Named value. At most one of the value fields is set.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Attribute {
-    /// Its name.
+    /// Name.
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(double, optional, tag = "3")]
@@ -140,37 +140,37 @@ pub struct Attribute {
 }
 
 impl Attribute {
-    /// A value of 64 bits.
+    /// Creates an attribute with a value of 64 bits.
     pub fn number(name: &str, value: u64) -> Self {
         Self { name: name.to_owned(), uint64: Some(value), ..Self::default() }
     }
 
-    /// A number below 0.
+    /// Creates an attribute with a signed number.
     pub fn signed(name: &str, value: i64) -> Self {
         Self { name: name.to_owned(), int64: Some(value), ..Self::default() }
     }
 
-    /// A number that may be a fraction.
+    /// Creates an attribute with a floating-point number.
     pub fn real(name: &str, value: f64) -> Self {
         Self { name: name.to_owned(), double: Some(value), ..Self::default() }
     }
 
-    /// A truth value.
+    /// Creates an attribute with a Boolean value.
     pub fn flag(name: &str, value: bool) -> Self {
         Self { name: name.to_owned(), bool: Some(value), ..Self::default() }
     }
 
-    /// A list of truth values.
+    /// Creates an attribute with a list of Boolean values.
     pub fn flags(name: &str, values: Vec<bool>) -> Self {
         Self { name: name.to_owned(), bools: Some(Flags { values }), ..Self::default() }
     }
 
-    /// A text.
+    /// Creates an attribute with a text.
     pub fn text(name: &str, value: &str) -> Self {
         Self { name: name.to_owned(), string: Some(value.to_owned()), ..Self::default() }
     }
 
-    /// Its value, if it is a whole number from 0 on.
+    /// Returns the value, if it is a non-negative integer.
     pub fn whole(&self) -> Option<u64> {
         let small = [self.int32, self.sint32, self.sfixed32].into_iter().flatten().map(i64::from);
         let signed = [self.int64, self.sint64, self.sfixed64].into_iter().flatten().chain(small).next();
@@ -180,29 +180,29 @@ impl Attribute {
         unsigned.or_else(|| signed.and_then(|value| u64::try_from(value).ok())).or(real)
     }
 
-    /// Its value, if it is a text.
+    /// Returns the value, if it is a text.
     pub fn written(&self) -> Option<&str> {
         self.string.as_deref()
     }
 
-    /// Its value as the name of a group, which may be a number.
+    /// Returns the value as the name of a group, which may be a number.
     pub fn label(&self) -> Option<String> {
         self.string.clone().or_else(|| self.whole().map(|number| number.to_string()))
     }
 
-    /// Its value, if it is a truth value or a number.
+    /// Returns the value as a Boolean, if it is a Boolean or a number.
     pub fn is_set(&self) -> Option<bool> {
         self.bool.or_else(|| self.whole().map(|number| number > 0))
     }
 
-    /// Its values, if it is a list of truth values.
+    /// Returns the values of a list of Booleans.
     pub fn all(&self) -> &[bool] {
         self.bools.as_ref().map_or(&[], |own| &own.values)
     }
 }
 
 impl Node {
-    /// An attribute by its name.
+    /// Returns the attribute with a name.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attr.iter().find(|own| own.name == name)
     }

@@ -1,14 +1,14 @@
-//! Values of JSON as traces have them.
+//! JSON values in traces.
 
 use serde_json::Value;
 
 use super::error::ChakraError;
 use super::schema::{Attribute, Node};
 
-/// Takes a node, and its duration in microseconds.
+/// Visitor of a node and its duration in microseconds.
 pub(super) type Visit<'a> = dyn FnMut(Node, f64) -> Result<(), ChakraError> + 'a;
 
-/// A value as an attribute; none for a value that no attribute has.
+/// Converts a value to an attribute. `None` if no attribute has such a value.
 pub(super) fn attribute(name: &str, value: &Value) -> Option<Attribute> {
     match value {
         Value::Bool(flag) => Some(Attribute::flag(name, *flag)),
@@ -40,7 +40,7 @@ pub(super) fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// Numbers of nodes: a list, or one of them.
+/// Parses node numbers: a list or a single number.
 pub(super) fn numbers(value: &Value) -> Option<Vec<u64>> {
     match value {
         Value::Array(values) => values.iter().map(whole).collect(),
@@ -49,7 +49,7 @@ pub(super) fn numbers(value: &Value) -> Option<Vec<u64>> {
     }
 }
 
-/// Text as it is, and anything else as it is written in JSON.
+/// Returns a text as it is, and any other value in JSON.
 pub(super) fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

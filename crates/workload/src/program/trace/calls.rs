@@ -1,25 +1,25 @@
-//! A trace as calls that are written out.
+//! Conversion of a trace to calls that are written out.
 
 use super::{Trace, TraceError};
 use crate::program::calls::{CallError, Calls, CallsBuilder};
 use crate::program::{Programs, Step};
 
-/// Why a trace cannot be written out as calls.
+/// Reason why a trace cannot be converted to calls.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoCalls {
-    /// What is wrong with the trace.
+    /// The trace is invalid.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// What calls cannot say.
+    /// A call has no equivalent.
     #[error(transparent)]
     Call(#[from] CallError),
 }
 
 impl Trace {
-    /// What its ranks call, as it is replayed, all of it in memory.
+    /// Returns the calls of all ranks as they are replayed. All of them are held in memory.
     ///
     /// # Errors
-    /// More calls than there can be, or a file that has changed meanwhile.
+    /// More calls than the limit, or a file that has changed meanwhile.
     pub fn calls(&self) -> Result<Calls, NoCalls> {
         let mut builder = CallsBuilder::new(self.ranks());
         let groups = &self.index.groups;

@@ -1,65 +1,65 @@
-//! What is wrong with a trace.
+//! Errors of traces.
 
-/// What is wrong with a trace.
+/// Error of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
-    /// A file that cannot be read or written.
+    /// A file cannot be read or written.
     #[error("{0}")]
     File(String),
-    /// Another file.
+    /// The file is not a trace.
     #[error("it is no trace: it does not begin as one does")]
     NoTrace,
-    /// A format that this program does not know.
+    /// The version of the format is unknown.
     #[error("it is a trace of version {version}; version {known} is known here")]
     Version {
-        /// Its version,
+        /// Version of the file.
         version: u8,
-        /// and that which is known.
+        /// Version that this program knows.
         known: u8,
     },
-    /// The end of a file in the middle of something.
+    /// The file ends in the middle of an item.
     #[error("it has been cut off: it ends in the middle of {0}")]
     Cut(&'static str),
-    /// What no recorder writes.
+    /// The content is one that no recorder writes.
     #[error("it is garbled: {0}")]
     Garbled(String),
-    /// What is wrong with what a rank has called.
+    /// The calls of a rank are invalid.
     #[error("rank {rank}, byte {byte}: {error}")]
     OfRank {
-        /// The rank.
+        /// Rank.
         rank: u32,
-        /// Where, from the begin of what the rank has called.
+        /// Byte offset from the start of the rank's calls.
         byte: u64,
-        /// What is wrong.
+        /// Error at that byte.
         error: Box<Self>,
     },
-    /// Collective operations that switches cannot carry out, since members do not share them.
+    /// Members of a communicator do not share its collective operations, so that switches cannot carry them out.
     #[error(
         "{0}; switches need the same operations, in one order, of all members: `collectives = \"software\"` does not"
     )]
     Unshared(String),
-    /// A file of a rank that is missing.
+    /// The file of a rank is missing.
     #[error("rank {rank} of {ranks} has written nothing")]
     Missing {
-        /// The rank.
+        /// Rank.
         rank: u32,
-        /// How many there are.
+        /// Number of ranks.
         ranks: u32,
     },
 }
 
 impl TraceError {
-    /// What no recorder writes.
+    /// Creates the error for content that no recorder writes.
     pub(super) fn garbled(what: impl Into<String>) -> Self {
         Self::Garbled(what.into())
     }
 
-    /// What cannot be read or written.
+    /// Creates the error for a file that cannot be read or written.
     pub(super) fn file(error: &std::io::Error) -> Self {
         Self::File(format!("it cannot be read: {}", units::reason(error)))
     }
 
-    /// The same, of a rank at a byte.
+    /// Adds the rank and the byte offset to an error.
     pub(super) fn of_rank(self, rank: u32, byte: u64) -> Self {
         match self {
             Self::Cut(_) | Self::Garbled(_) => Self::OfRank { rank, byte, error: Box::new(self) },

@@ -1,5 +1,5 @@
-//! Operations of a trace that switches carry out: who calls which is known from the reading before the run, so that its groups are
-//! set up as those of other programs.
+//! In-switch operations of a trace. The reading before the run determines which ranks call which operations, so that
+//! groups are set up as in other programs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,8 +11,7 @@ use crate::collectives::{Algorithm, Collective, GroupCall, ProgramGroup};
 use crate::communicator::{Communicator, Context, NodeGroups, Unserved};
 use crate::program::Step;
 
-/// What a rank calls of each communicator in the switches: how many operations, and a number that stands for their order and their
-/// sizes.
+/// In-switch calls of a rank, by communicator: the number of operations, and a hash of their order and sizes.
 #[derive(Debug, Default)]
 pub struct Called(BTreeMap<u32, (u64, u64)>);
 
@@ -32,28 +31,28 @@ impl Called {
     }
 }
 
-/// The communicators that call operations in the switches.
+/// Communicators with in-switch operations.
 #[derive(Debug, Default)]
 pub struct InSwitch(BTreeMap<u32, Used>);
 
 #[derive(Debug)]
 struct Used {
-    /// A rank that calls them, and how many ranks do.
+    /// A rank that calls them, and the number of ranks that do.
     rank: u32,
     callers: u32,
-    /// What each of them calls.
+    /// Calls of each of these ranks: number and hash.
     called: (u64, u64),
-    /// The same by shape, and how often.
+    /// Distinct calls, each with its number of repetitions.
     calls: Vec<(Collective, u64)>,
-    /// The nodes of the members, if they are known.
+    /// Nodes of the members, if known.
     nodes: Option<Arc<NodeGroups>>,
 }
 
 impl InSwitch {
-    /// Adds what a rank calls.
+    /// Adds the calls of a rank.
     ///
     /// # Errors
-    /// If that is not what the other members of a communicator call.
+    /// If they differ from the calls of other members of a communicator.
     pub fn add(&mut self, rank: u32, called: &Called, totals: &Totals) -> Result<(), TraceError> {
         for (&number, &called) in &called.0 {
             let used = self.0.entry(number).or_insert_with(|| Used {
@@ -74,10 +73,10 @@ impl InSwitch {
         Ok(())
     }
 
-    /// Checks that all members of its communicators call their operations.
+    /// Checks that all members of the communicators call their operations.
     ///
     /// # Errors
-    /// If some do not, as in a trace that has been cut.
+    /// If some do not, as in a trace that has been cut off.
     pub fn check(&self, index: &Index) -> Result<(), TraceError> {
         for (&number, used) in &self.0 {
             let members = index.group(number).map_or(0, |group| group.len());
@@ -91,12 +90,12 @@ impl InSwitch {
         Ok(())
     }
 
-    /// Whether there are none.
+    /// Whether there are no in-switch operations.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Sets the nodes of ranks, where some groups have no room in the switches.
+    /// Sets the nodes of ranks. `unserved` holds groups that switches have no room for.
     pub fn place(&mut self, index: &Index, node_of: &[u32], unserved: &Unserved) {
         for (&number, used) in &mut self.0 {
             let (Some(group), Some(context)) = (index.group(number), Context::new(number)) else { continue };
@@ -104,7 +103,7 @@ impl InSwitch {
         }
     }
 
-    /// A communicator as a rank knows it, on its nodes if these are known.
+    /// Returns a communicator as seen by a rank, with its nodes if they are known.
     pub fn communicator(&self, index: &Index, number: u32, rank: u32) -> Option<Communicator> {
         let own = index.communicator(number, rank)?;
         Some(match self.0.get(&number).and_then(|used| used.nodes.clone()) {
@@ -113,12 +112,12 @@ impl InSwitch {
         })
     }
 
-    /// The groups that switches serve.
+    /// Returns the groups that switches serve.
     pub fn groups(&self, index: &Index) -> Vec<ProgramGroup> {
         self.served(index).map(|(_, group)| group).collect()
     }
 
-    /// Visits what these call: the place of a group, a call, and how often all members make it.
+    /// Visits the calls of these groups: the index of the group, the call, and how often all members make it.
     pub fn each_call(&self, index: &Index, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
         for (place, (used, group)) in self.served(index).enumerate() {
             used.calls

@@ -1,4 +1,4 @@
-//! The file of a trace: what its ranks have called, one rank after the other, and then an index.
+//! File of a trace: the calls of its ranks in sequence, followed by an index.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -11,45 +11,45 @@ use super::record::{counted, put_counted};
 use super::source::{Reader, put};
 use crate::communicator::{Communicator, Context, Group};
 
-/// What a trace begins and ends with: its name, and the version of the format.
+/// First and last bytes of a trace: its name, and the version of the format.
 pub const MAGIC: [u8; 8] = *b"CTTRACE\x01";
 
-/// Bytes behind the index: where it begins, and `MAGIC`.
+/// Bytes after the index: its offset, and `MAGIC`.
 const TAIL: u64 = 16;
 
-/// The most bytes of an index.
+/// Largest size of an index in bytes.
 const LARGEST_INDEX: u64 = 1 << 28;
 
-/// What is known of a rank beside what it called.
+/// Facts about a rank besides its calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RankSummary {
-    /// Where what it called begins in the file,
+    /// Offset of the rank's calls in the file, in bytes.
     pub begin: u64,
-    /// and how many bytes that has.
+    /// Length of the rank's calls in bytes.
     pub bytes: u64,
-    /// Whether it is whole: the rank has come to its end.
+    /// Whether the rank's calls are complete: the rank has reached its end.
     pub whole: bool,
-    /// Whether several of its threads have called.
+    /// Whether several threads of the rank have called.
     pub threads: bool,
-    /// Nanoseconds from the begin of recording to its end; 0 if it is not whole.
+    /// Nanoseconds from the start of recording to its end. 0 if the calls are not complete.
     pub wall: u64,
 }
 
-/// What is known of all.
+/// Index of a trace: facts about all ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Index {
-    /// By rank.
+    /// Summary of each rank.
     pub ranks: Vec<RankSummary>,
-    /// Communicators but that of all ranks, numbered from 1 on.
+    /// Communicators other than that of all ranks, numbered from 1.
     pub communicators: Vec<Members>,
-    /// The same as groups, with that of all ranks before them.
+    /// Groups of all communicators, by number. Number 0 is that of all ranks.
     pub groups: Vec<Group>,
-    /// Calls that are not recorded, and how many of each.
+    /// Names of calls that are not recorded, each with its number of calls.
     pub unsupported: Vec<(String, u64)>,
 }
 
 impl Index {
-    /// The same, with the groups of its communicators.
+    /// Fills in the groups of the communicators.
     #[must_use]
     pub fn with_groups(mut self) -> Self {
         let all = Group::all(self.ranks.len() as u32);
@@ -57,17 +57,18 @@ impl Index {
         self
     }
 
-    /// The ranks of a communicator by its number.
+    /// Returns the ranks of a communicator.
     pub fn group(&self, number: u32) -> Option<&Group> {
         self.groups.get(number as usize)
     }
 
-    /// A communicator by its number, as a rank knows it.
+    /// Returns a communicator as seen by a rank.
     pub fn communicator(&self, number: u32, rank: u32) -> Option<Communicator> {
         Communicator::new(Context::new(number)?, self.group(number)?.clone(), rank)
     }
 
-    /// The context of the messages of a communicator's exchanges, which is none of a communicator that is recorded.
+    /// Returns the context of the messages of a communicator's exchanges. It differs from the contexts of all recorded
+    /// communicators.
     pub fn exchanging(&self, number: u32) -> u32 {
         self.groups.len() as u32 + number
     }
@@ -94,7 +95,7 @@ impl Index {
         Ok(index.with_groups())
     }
 
-    /// Writes it as it is read, with what is behind it, where it begins at a byte.
+    /// Returns the bytes of the index and of the trailer after it. `at` is the offset of the index in the file.
     pub fn write(&self, at: u64) -> Vec<u8> {
         let mut bytes = Vec::new();
         put(self.ranks.len() as u64, &mut bytes);
@@ -144,7 +145,7 @@ pub fn open(path: &Path) -> Result<(File, Index), TraceError> {
     Ok((file, index))
 }
 
-/// Refuses files that do not begin as a trace does.
+/// Refuses files that do not begin like a trace.
 fn check_magic(head: &[u8]) -> Result<(), TraceError> {
     let (name, version) = MAGIC.split_at(MAGIC.len() - 1);
     match head.split_at_checked(name.len()) {

@@ -1,4 +1,4 @@
-//! The files of all ranks as one trace.
+//! Joining of the recorder files of all ranks to one trace.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,33 +11,33 @@ use super::members::Members;
 use super::part::{Part, Scanned};
 use super::record::{Call, End, Record};
 
-/// What has been joined.
+/// Summary of a joined trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Joined {
-    /// Ranks.
+    /// Number of ranks.
     pub ranks: u32,
     /// Records of all ranks.
     pub records: u64,
-    /// Bytes of the trace.
+    /// Size of the trace in bytes.
     pub bytes: u64,
     /// Processor time between calls of all ranks, in nanoseconds.
     pub compute: u64,
-    /// Nanoseconds from the begin of recording to its end, of the rank that took longest.
+    /// Longest time of a rank from the start of recording to its end, in nanoseconds.
     pub wall: u64,
-    /// Ranks whose files have no end.
+    /// Number of ranks whose files have no end.
     pub cut: u32,
-    /// Ranks of which several threads have called.
+    /// Number of ranks with calls of several threads.
     pub threads: u32,
-    /// Receives that have never ended, which are left out.
+    /// Number of receives that have never ended. They are omitted.
     pub open: u64,
-    /// Calls that are not recorded, and how many of each.
+    /// Names of calls that are not recorded, each with its number of calls.
     pub unsupported: Vec<(String, u64)>,
 }
 
-/// Makes one trace of the files of ranks in a folder.
+/// Joins the recorder files in a folder to one trace.
 ///
 /// # Errors
-/// What is wrong with one of them: it is garbled, or missing. One that ends early is as long as its last whole record.
+/// A file that is garbled or missing. A file that ends early is used to its last complete record.
 pub fn join(folder: &Path, to: &Path) -> Result<Joined, TraceError> {
     let paths = paths(folder)?;
     let ranks = paths.len() as u32;
@@ -64,7 +64,7 @@ pub fn join(folder: &Path, to: &Path) -> Result<Joined, TraceError> {
     writer.finish().map_err(failed)
 }
 
-/// The files of ranks in a folder, in the order of ranks.
+/// Returns the recorder files in a folder, in order of ranks.
 fn paths(folder: &Path) -> Result<Vec<PathBuf>, TraceError> {
     let mut paths = Vec::new();
     loop {
@@ -81,19 +81,20 @@ fn paths(folder: &Path) -> Result<Vec<PathBuf>, TraceError> {
     Err(TraceError::Missing { rank: 0, ranks: 1 })
 }
 
-/// The numbers of communicators.
+/// Numbering of communicators.
 #[derive(Default)]
 struct Numbers {
-    /// All but that of all ranks, numbered from 1 on.
+    /// Communicators other than that of all ranks, numbered from 1.
     all: Vec<Members>,
-    /// Their numbers, by their members and how many with the same members there were before.
+    /// Numbers of communicators, by their members and the number of earlier communicators with equal members.
     known: BTreeMap<(Members, u32), u32>,
-    /// By rank, the numbers of its own.
+    /// Numbers of the communicators of each rank.
     by_rank: Vec<Vec<u32>>,
 }
 
 impl Numbers {
-    /// Adds the communicators of the next rank, of so many. Members make communicators of the same members in the same order.
+    /// Adds the communicators of the next rank, in a program of `ranks` ranks. Members create communicators of equal
+    /// members in one order.
     fn add(&mut self, own: Vec<Members>, ranks: u32) -> Result<(), TraceError> {
         let world = Members::Even { first: 0, stride: 1, count: ranks };
         if own.first() != Some(&world) {
@@ -116,7 +117,7 @@ impl Numbers {
     }
 }
 
-/// A trace that is being written.
+/// Trace that is being written.
 struct Writer {
     output: BufWriter<File>,
     written: u64,
@@ -125,20 +126,20 @@ struct Writer {
 }
 
 impl Writer {
-    /// Writes what a rank has called, whose communicators have these numbers.
+    /// Writes the calls of a rank. `numbers` are the numbers of its communicators.
     fn rank(&mut self, path: &Path, numbers: &[u32]) -> Result<(), TraceError> {
         let found = Scanned::of(path)?;
         let mut part = Part::open(path)?;
         let mut rewriter = Rewriter { numbers, open: &found.open, met: found.met.iter(), made: 0, left: 0 };
         let (begin, mut bytes) = (self.written, Vec::new());
-        // The end of a whole file comes behind them.
+        // In a complete file, the ending follows the records.
         let last = found.records + u64::from(found.ending.is_some());
         for _ in 0..last {
             let at = part.reader.position();
             let Some(Record { calc, call }) = Record::read(&mut part.reader, part.ranks)? else { break };
             self.joined.compute = self.joined.compute.saturating_add(calc);
             let call = rewriter.call(call).map_err(|error| error.of_rank(part.rank, at))?;
-            // What a record that is left out comes after is calculated before the next.
+            // The calculation before an omitted record is added to the next record.
             let calc = calc.saturating_add(std::mem::take(&mut rewriter.left));
             let Some(call) = call else {
                 rewriter.left = calc;
@@ -183,22 +184,22 @@ impl Writer {
     }
 }
 
-/// How the records of a rank become those of a trace.
+/// Conversion of the records of a rank to those of a trace.
 struct Rewriter<'a> {
-    /// The numbers of its communicators,
+    /// Numbers of the rank's communicators.
     numbers: &'a [u32],
-    /// requests that are left out, in ascending order,
+    /// Omitted requests, in ascending order.
     open: &'a [u32],
-    /// and what wildcard receives that have not blocked have met, from the next on.
+    /// Matches of the nonblocking wildcard receives that follow.
     met: std::slice::Iter<'a, Option<(u32, u32)>>,
-    /// Requests made so far, those that are left out among them.
+    /// Requests made so far, including omitted ones.
     made: u32,
-    /// Time calculated before records that are left out.
+    /// Calculation time before omitted records, in nanoseconds.
     left: u64,
 }
 
 impl Rewriter<'_> {
-    /// The call of a trace; none if it is left out.
+    /// Converts a call. Returns `None` if it is omitted.
     fn call(&mut self, call: Call) -> Result<Option<Call>, TraceError> {
         let request = self.made;
         Ok(Some(match call {
@@ -220,7 +221,7 @@ impl Rewriter<'_> {
                 Call::Recv { end: self.end(End { peer, tag, ..end })?, bytes, blocks }
             }
             Call::Wait { age, count, .. } => {
-                // Those between that are left out.
+                // Excludes omitted requests in between.
                 let first = self.made - age;
                 let left = |before: u32| self.open.partition_point(|&open| open < before) as u32;
                 Call::Wait { age: age - (left(self.made) - left(first)), count, met: None }

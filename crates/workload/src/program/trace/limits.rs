@@ -1,7 +1,7 @@
-//! What a trace may have at most.
+//! Limits of traces.
 
-/// The most ranks.
+/// Largest number of ranks.
 pub const MOST_RANKS: u32 = 1 << 24;
 
-/// The largest message in bytes.
+/// Largest message in bytes.
 pub const LARGEST: u64 = 1 << 40;

@@ -1,4 +1,4 @@
-//! The ranks of communicators.
+//! Ranks of communicators.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -7,24 +7,24 @@ use super::error::TraceError;
 use super::source::{Reader, put, put_all};
 use crate::communicator::Group;
 
-/// The ranks of a communicator, in the order of its members.
+/// Ranks of a communicator, in the order of its members.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Members {
-    /// Ranks equally far apart.
+    /// Ranks at equal distances.
     Even {
-        /// The first.
+        /// First rank.
         first: u32,
-        /// From one to the next, at least 1.
+        /// Difference between consecutive ranks, at least 1.
         stride: u32,
-        /// How many there are, at least 1.
+        /// Number of ranks, at least 1.
         count: u32,
     },
-    /// Any others.
+    /// Any other ranks.
     List(Vec<u32>),
 }
 
 impl Members {
-    /// Reads those of a communicator of a program of so many ranks.
+    /// Reads the ranks of a communicator in a program of `ranks` ranks.
     pub fn read<R: Read>(reader: &mut Reader<R>, ranks: u32) -> Result<Self, TraceError> {
         let is_even = reader.number_to(1, "the form of a communicator")? == 1;
         let count = reader.number_32(ranks, "the size of a communicator")?;
@@ -40,7 +40,7 @@ impl Members {
                 false => Err(TraceError::garbled("a communicator has ranks beyond the last one")),
             };
         }
-        // What is read grows with the bytes that are there, whatever the number says.
+        // Memory grows with the bytes in the file, not with the number that it states.
         let mut list = Vec::new();
         for _ in 0..count {
             list.push(reader.number_32(ranks - 1, "a rank of a communicator")?);
@@ -53,7 +53,7 @@ impl Members {
         }
     }
 
-    /// Writes them as `read` reads them.
+    /// Writes the ranks in the format that `read` reads.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         match self {
             Self::Even { first, stride, count } => {
@@ -67,7 +67,7 @@ impl Members {
         }
     }
 
-    /// The group that they are.
+    /// Returns the group of these ranks.
     pub fn group(&self) -> Group {
         match self {
             &Self::Even { first, stride, count } => Group::Progression { first, stride, count },

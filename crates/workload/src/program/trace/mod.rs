@@ -1,7 +1,7 @@
-//! Traces: what the ranks of a real program have called, recorded as it ran.
+//! Traces: the calls of the ranks of a real program, recorded during its execution.
 //!
-//! The recorder writes a file for each rank ([`part`]); [`join()`] makes one file of them, which a run reads while it goes on, a window of each
-//! rank at a time. `docs/concepts/traces.md` describes both.
+//! The recorder writes a file for each rank ([`part`]). [`join()`] joins them to one file, of which a run reads a
+//! window per rank at a time. `docs/concepts/traces.md` describes both formats.
 
 mod calls;
 mod error;
@@ -42,31 +42,31 @@ pub use join::{Joined, join};
 pub use limits::MOST_RANKS;
 pub use replay::{LARGEST_SCALE, Replay};
 
-/// Bytes that the windows of all ranks have together, if that leaves each `SMALLEST_WINDOW`.
+/// Total bytes of the windows of all ranks, if that leaves each at least `SMALLEST_WINDOW`.
 const ALL_WINDOWS: usize = 64 << 20;
 const SMALLEST_WINDOW: usize = 1 << 9;
 const LARGEST_WINDOW: usize = 1 << 16;
 
-/// A trace, which is a program: what its ranks called is read while it runs.
+/// Trace, which is a program: its calls are read while it runs.
 #[derive(Debug)]
 pub struct Trace {
     file: SharedFile,
     index: Arc<Index>,
     replay: Replay,
-    /// Operations of all ranks, and whether there are probes among them, known since it was opened.
+    /// Number of operations of all ranks, and whether they include probes. Known since the trace was opened.
     operations: u64,
     probes: bool,
-    /// Whether there are collective operations of parts of different sizes, whose messages have contexts of their own.
+    /// Whether there are collective operations with parts of different sizes. Their messages have separate contexts.
     exchanges: bool,
-    /// Operations that switches carry out.
+    /// In-switch operations.
     in_switch: Arc<InSwitch>,
 }
 
 impl Trace {
-    /// Opens a trace, and reads all of it once: what is in it is known to be right then.
+    /// Opens a trace and reads it once as a whole, which checks its content.
     ///
     /// # Errors
-    /// A file that cannot be read, or is no trace.
+    /// A file that cannot be read, or is not a valid trace.
     pub fn open(path: &Path, replay: Replay) -> Result<Self, TraceError> {
         let (file, index) = open(path)?;
         let (file, index) = (Arc::new(Mutex::new(file)), Arc::new(index));
@@ -90,8 +90,9 @@ impl Trace {
         Ok(trace)
     }
 
-    /// The same on some nodes, by rank, where switches may not carry out all operations of groups: ranks of a node combine within it what
-    /// goes to the switches. Without it, each rank has a node of its own.
+    /// Declares the node of each rank. Ranks of one node then combine in-switch contributions within the node. By
+    /// default, each rank has a separate node. `unserved` holds groups that switches serve not at all or not
+    /// completely.
     #[must_use]
     pub fn on_nodes(mut self, node_of: &[u32], unserved: &Unserved) -> Self {
         let Some(in_switch) = Arc::get_mut(&mut self.in_switch).filter(|own| !own.is_empty()) else { return self };
@@ -100,7 +101,8 @@ impl Trace {
         self
     }
 
-    /// How much a rank calls; of a file that is no longer what it was, up to there: the run ends where it is read.
+    /// Returns the totals of a rank's calls. If the file has changed meanwhile, they end there; the run then fails at
+    /// that point.
     fn totals(&self, rank: u32) -> Totals {
         let (mut totals, mut steps) = (Totals::default(), self.steps(rank));
         while let Ok(Some(step)) = steps.next_step() {
@@ -109,7 +111,7 @@ impl Trace {
         totals
     }
 
-    /// The operations of a rank that calls so much.
+    /// Returns the number of operations of a rank, from its totals.
     fn count(&self, rank: u32, totals: &Totals) -> u64 {
         let mut messages = 0_u64;
         let known = |number| self.in_switch.communicator(&self.index, number, rank);
@@ -117,17 +119,17 @@ impl Trace {
         totals.operations.saturating_add(messages.saturating_mul(2))
     }
 
-    /// What is known of a rank beside what it called.
+    /// Returns the facts about a rank besides its calls.
     pub fn summary(&self, rank: u32) -> &RankSummary {
         &self.index.ranks[rank as usize]
     }
 
-    /// Calls that were made and not recorded, by name, and how many of each.
+    /// Returns the names of calls that were made and not recorded, each with its number of calls.
     pub fn unsupported(&self) -> &[(String, u64)] {
         &self.index.unsupported
     }
 
-    /// What a rank calls, from its begin on.
+    /// Returns the calls of a rank, from its start.
     fn steps(&self, rank: u32) -> Steps {
         let window = (ALL_WINDOWS / self.index.ranks.len()).clamp(SMALLEST_WINDOW, LARGEST_WINDOW);
         let own = self.summary(rank);
@@ -158,7 +160,7 @@ impl Programs for Trace {
 
     fn messages_of(&self, from: u32, visit: &mut dyn FnMut(Messages)) {
         let (mut totals, mut steps) = (Totals::default(), self.steps(from));
-        // A file that is no longer what it was ends the run when it is read there.
+        // A file that has changed meanwhile ends the run when it is read there.
         while let Ok(Some(step)) = steps.next_step() {
             totals.add(&step);
             if let Step::Do(Action::Send { to, bytes, .. }) = step {
@@ -177,7 +179,7 @@ impl Programs for Trace {
     }
 }
 
-/// A rank whose calls are read.
+/// Rank whose calls are read from a trace.
 #[derive(Debug)]
 struct RecordedRank {
     index: Arc<Index>,
@@ -189,7 +191,7 @@ struct RecordedRank {
 impl Script for RecordedRank {
     #[inline]
     fn next(&mut self, _seen: &Seen) -> Step {
-        // All of it has been read before: only a file that is no longer what it was is wrong now.
+        // The whole trace has been read before. An error here means that the file has changed.
         self.steps.next_step().map_or(Step::Fail, |step| step.unwrap_or(Step::End))
     }
 

@@ -1,4 +1,4 @@
-//! The file of one rank, as the recorder writes it.
+//! Recorder file: the file of one rank, as the recorder writes it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,19 +10,19 @@ use super::members::Members;
 use super::record::{Call, Ending, Record};
 use super::source::Reader;
 
-/// What it begins with: its name, and the version of the format.
+/// First bytes of the file: its name, and the version of the format.
 const MAGIC: [u8; 8] = *b"CTRANK\0\x01";
 
-/// Bytes that are read at a time.
+/// Size of a read in bytes.
 const WINDOW: usize = 1 << 16;
 
-/// A file of a rank that is being read, behind its head.
+/// Recorder file that is being read, positioned after its header.
 pub struct Part {
-    /// Its records.
+    /// Records.
     pub reader: Reader<File>,
-    /// The rank.
+    /// Rank.
     pub rank: u32,
-    /// How many ranks there are.
+    /// Number of ranks.
     pub ranks: u32,
 }
 
@@ -46,33 +46,33 @@ impl Part {
         if rank >= ranks {
             return Err(TraceError::garbled(format!("it is of rank {rank} of {ranks}")));
         }
-        // What the clock takes has been taken off.
+        // The overhead of the clock has been subtracted already.
         reader.number()?;
         Ok(Self { reader, rank, ranks })
     }
 }
 
-/// What is known of a rank when its file has been read once.
+/// Result of a first reading of a recorder file.
 #[derive(Debug, Default)]
 pub struct Scanned {
-    /// The rank, and how many there are.
+    /// Rank.
     pub rank: u32,
-    /// See `rank`.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Its communicators, by the numbers that it gives them.
+    /// Communicators of the rank, by the rank's numbers for them.
     pub communicators: Vec<Members>,
-    /// What each receive that does not block, from any rank or under any tag, has met, in their order; none of one that has met nothing.
+    /// Source and tag that each nonblocking wildcard receive has matched, in order. `None` if it has matched nothing.
     pub met: Vec<Option<(u32, u32)>>,
-    /// Requests that are receives that have not ended, in ascending order.
+    /// Requests of receives that have not ended, in ascending order.
     pub open: Vec<u32>,
-    /// Records that are whole, but for the last one of a whole file.
+    /// Number of complete records. Excludes the ending of a complete file.
     pub records: u64,
-    /// Its last record, if it is whole.
+    /// Ending of the file, if complete.
     pub ending: Option<Ending>,
 }
 
 impl Scanned {
-    /// Reads all of a file. What is behind its last whole record is not read.
+    /// Reads a file to its last complete record.
     pub fn of(path: &Path) -> Result<Self, TraceError> {
         let mut part = Part::open(path)?;
         let mut scan = Scan { made: 0, receives: BTreeMap::new(), found: Self::default() };
@@ -91,11 +91,11 @@ impl Scanned {
     }
 }
 
-/// A file that is being read for the first time.
+/// State of a first reading.
 struct Scan {
     /// Requests made so far.
     made: u32,
-    /// Receives that have not ended, and the place of what a wildcard has met.
+    /// Receives that have not ended, with the index of a wildcard's match.
     receives: BTreeMap<u32, Option<usize>>,
     found: Scanned,
 }

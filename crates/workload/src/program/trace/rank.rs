@@ -1,4 +1,4 @@
-//! What a rank has called, checked as it is read.
+//! Reader of the calls of a rank, which checks them as it reads.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use super::record::{Call, End, Part, Record};
 use super::source::{FilePart, Reader};
 use crate::communicator::Group;
 
-/// The most requests of a rank: they are counted in 32 bits.
+/// Largest number of requests of a rank. They are counted in 32 bits.
 const MOST_REQUESTS: u32 = 1 << 31;
 
-/// Reads what a rank has called. What it gives refers to members, communicators and requests that exist.
+/// Reader of the calls of a rank. Members, communicators and requests in its output exist.
 #[derive(Debug)]
 pub struct RankReader {
     reader: Reader<FilePart>,
@@ -19,22 +19,22 @@ pub struct RankReader {
     rank: u32,
     /// Requests made so far.
     made: u32,
-    /// Communicators that the rank is known to be a member of, beside that of all ranks.
+    /// Communicators other than that of all ranks that are known to include the rank.
     known: Vec<u32>,
 }
 
 impl RankReader {
-    /// Reads a rank from its begin on.
+    /// Creates a reader at the start of a rank's calls.
     pub const fn new(reader: Reader<FilePart>, index: Arc<Index>, rank: u32) -> Self {
         Self { reader, index, rank, made: 0, known: Vec::new() }
     }
 
-    /// What the trace is known to have.
+    /// Returns the index of the trace.
     pub fn index(&self) -> &Index {
         &self.index
     }
 
-    /// The next record, and the requests that had been made before it; none at the end.
+    /// Returns the next record, and the number of requests made before it. `None` at the end.
     #[inline]
     pub fn next(&mut self) -> Result<Option<(Record, u32)>, TraceError> {
         let at = self.reader.position();
@@ -95,7 +95,7 @@ impl RankReader {
         Err(TraceError::garbled(format!("there is no member {}", end.peer)))
     }
 
-    /// The ranks of a communicator that this one is a member of.
+    /// Returns the ranks of a communicator that includes this rank.
     #[inline]
     fn group(&mut self, number: u32) -> Result<&Group, TraceError> {
         let group = self.index.group(number);
@@ -106,7 +106,7 @@ impl RankReader {
                 None if group.member(self.rank).is_some() => number,
                 None => return Err(TraceError::garbled(format!("it is no member of communicator {number}"))),
             };
-            // The last one is mostly asked for again.
+            // The last communicator is mostly used again.
             self.known.push(number);
         }
         Ok(group)

@@ -1,4 +1,4 @@
-//! Records: what a rank has called, one after the other.
+//! Records: the calls of a rank in sequence.
 
 use std::io::Read;
 
@@ -8,10 +8,10 @@ use super::members::Members;
 use super::source::{Reader, put, put_all};
 use crate::collectives::Operation;
 
-/// The longest time between two calls, in nanoseconds: more than eleven days.
+/// Longest time between two calls, in nanoseconds: more than eleven days.
 const LONGEST: u64 = 1_000_000_000_000_000;
 
-/// The bits of the first byte of a record beside its kind.
+/// Flags in the first byte of a record, besides its kind.
 const CALC: u8 = 16;
 const BLOCKING: u8 = 32;
 const SEVERAL: u8 = 32;
@@ -19,70 +19,70 @@ const ANY_SOURCE: u8 = 64;
 const MET: u8 = 64;
 const ANY_TAG: u8 = 128;
 
-/// A record.
+/// Record of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The processor time that the rank has taken before, in nanoseconds.
+    /// Processor time of the rank before the call, in nanoseconds.
     pub calc: u64,
-    /// What it has called then.
+    /// Call.
     pub call: Call,
 }
 
-/// The other end of a message.
+/// Peer of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// The communicator.
+    /// Communicator.
     pub comm: u32,
-    /// The member at the other end.
+    /// Member number of the peer in the communicator.
     pub peer: u32,
-    /// The tag.
+    /// Tag.
     pub tag: u32,
-    /// Whether the member, or the tag, is what was met where any would have done.
+    /// Whether the receive accepted any source. `peer` is then the matched source.
     pub any_source: bool,
-    /// See `any_source`.
+    /// Whether the receive accepted any tag. `tag` is then the matched tag.
     pub any_tag: bool,
 }
 
-/// What is between two members: the member, and bytes.
+/// Part of an exchange with one member: member number and bytes.
 pub type Part = (u32, u64);
 
-/// What a rank has called.
+/// Recorded call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// A send.
+    /// Send.
     Send { end: End, bytes: u64, blocks: bool },
-    /// A receive, which takes at most so many bytes.
+    /// Receive of at most `bytes` bytes.
     Recv { end: End, bytes: u64, blocks: bool },
-    /// Waiting for `count` requests, the first being the one `age` before the next. In the file of a rank, what a wildcard
-    /// receive has met.
+    /// Wait for `count` consecutive requests. The first is `age` requests before the next one. In a recorder file,
+    /// `met` is the match of a wildcard receive.
     Wait { age: u32, count: u32, met: Option<(u32, u32)> },
     /// Tests or probes that have found nothing.
     Poll,
-    /// A probe that has found a message.
+    /// Probe that has found a message.
     Probe { end: End },
-    /// A collective operation whose members have equal parts.
+    /// Collective operation whose members have equal parts.
     Collective { operation: Operation, comm: u32, bytes: u64, root: u32, blocks: bool },
-    /// What a rank receives and sends in a collective operation whose members have parts of different sizes.
+    /// Messages of a member in a collective operation whose members have parts of different sizes.
     Exchange { comm: u32, receives: Vec<Part>, sends: Vec<Part>, blocks: bool },
-    /// In the file of a rank: a communicator that it is a member of, by the next number.
+    /// Communicator that includes the rank, with the next number. Recorder files only.
     Communicator(Members),
-    /// In the file of a rank: its end.
+    /// Ending of a recorder file.
     End(Ending),
 }
 
-/// What a rank's file ends with.
+/// Ending of a recorder file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ending {
-    /// Nanoseconds from the begin of recording to its end.
+    /// Nanoseconds from the start of recording to its end.
     pub wall: u64,
     /// Whether several threads have called.
     pub threads: bool,
-    /// Calls that are not recorded, and how many of each.
+    /// Names of calls that are not recorded, each with its number of calls.
     pub unsupported: Vec<(String, u64)>,
 }
 
 impl Record {
-    /// Reads a record of a program of so many ranks; none at the end.
+    /// Reads a record, in a program of `ranks` ranks. Returns `None` at the end.
     #[inline]
     pub fn read<R: Read>(reader: &mut Reader<R>, ranks: u32) -> Result<Option<Self>, TraceError> {
         let Some(first) = reader.byte()? else { return Ok(None) };
@@ -107,7 +107,7 @@ impl Record {
         Ok(Some(Self { calc, call }))
     }
 
-    /// Writes it as `read` reads it.
+    /// Writes the record in the format that `read` reads.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         let flag = |is: bool, flag: u8| if is { flag } else { 0 };
         let wild = |end: &End| flag(end.any_source, ANY_SOURCE) | flag(end.any_tag, ANY_TAG);
@@ -131,7 +131,7 @@ impl Record {
 }
 
 impl Call {
-    /// Writes what follows the time.
+    /// Writes the part after the processor time.
     fn write(&self, bytes: &mut Vec<u8>) {
         match self {
             Self::Send { end, bytes: size, .. } | Self::Recv { end, bytes: size, .. } => {
@@ -206,14 +206,14 @@ fn collective<R: Read>(reader: &mut Reader<R>, blocks: bool) -> Result<Call, Tra
     Ok(Call::Collective { operation, comm, bytes, root, blocks })
 }
 
-/// The place of an operation among all.
+/// Returns the index of an operation in `Operation::ALL`.
 fn number_of(operation: Operation) -> u64 {
     Operation::ALL.iter().position(|&other| other == operation).unwrap_or_default() as u64
 }
 
 fn parts<R: Read>(reader: &mut Reader<R>, ranks: u32) -> Result<Vec<Part>, TraceError> {
     let count = reader.number_32(ranks, "a number of members")?;
-    // What is read grows with the bytes that are there, whatever the number says.
+    // Memory grows with the bytes in the file, not with the number that it states.
     let mut parts = Vec::new();
     for _ in 0..count {
         parts.push((reader.number_32(u32::MAX, "a member")?, reader.number_to(LARGEST, "a size")?));
@@ -227,13 +227,13 @@ fn ending<R: Read>(reader: &mut Reader<R>) -> Result<Ending, TraceError> {
     Ok(Ending { wall, threads, unsupported: counted(reader)? })
 }
 
-/// Names of calls and how many there were of each.
+/// Reads names of calls and their numbers of calls.
 pub fn counted<R: Read>(reader: &mut Reader<R>) -> Result<Vec<(String, u64)>, TraceError> {
     let count = reader.number_to(1000, "a number of names")?;
     (0..count).map(|_| Ok((reader.text(100, "the name of a call")?, reader.number()?))).collect()
 }
 
-/// Writes one of them.
+/// Writes a name and a number of calls.
 pub fn put_counted((name, count): &(String, u64), bytes: &mut Vec<u8>) {
     put(name.len() as u64, bytes);
     bytes.extend_from_slice(name.as_bytes());

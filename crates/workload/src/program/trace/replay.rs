@@ -1,18 +1,19 @@
-//! How a trace is replayed.
+//! Options of the replay of a trace.
 
 use crate::collectives::Carrier;
 
-/// The most that times of calculations are multiplied by.
+/// Largest factor on calculation times.
 pub const LARGEST_SCALE: f64 = 1e6;
 
-/// How a trace is replayed.
+/// Options of the replay of a trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Replay {
-    /// Whether receives and probes that took messages from any rank or under any tag do so again, instead of those that they met.
+    /// Whether wildcard receives and probes stay wildcards. Otherwise they accept only the messages that they matched
+    /// in the recorded run.
     pub wildcards: bool,
-    /// What times of calculations are multiplied by, from 0 to `LARGEST_SCALE`.
+    /// Factor on calculation times, from 0 to `LARGEST_SCALE`.
     pub compute_scale: f64,
-    /// Who carries collective operations out.
+    /// Component that carries out collective operations.
     pub carrier: Option<Carrier>,
 }
 
@@ -23,11 +24,11 @@ impl Default for Replay {
 }
 
 impl Replay {
-    /// Picoseconds of a calculation that has taken so many nanoseconds.
+    /// Returns the picoseconds of a calculation that was recorded with `nanoseconds`.
     pub fn time(&self, nanoseconds: u64) -> u64 {
         match self.compute_scale == 1.0 {
             true => nanoseconds.saturating_mul(1000),
-            // What is too large for 64 bits is the largest number of them.
+            // Saturates at the range of 64 bits.
             false => (nanoseconds as f64 * 1000.0 * self.compute_scale).round() as u64,
         }
     }

@@ -1,4 +1,4 @@
-//! Bytes of a trace, read a window at a time.
+//! Buffered input of traces.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -6,20 +6,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::error::TraceError;
 
-/// A file that the ranks of a run read from.
+/// File that the ranks of a run share.
 pub type SharedFile = Arc<Mutex<File>>;
 
-/// Some bytes of a file that others read too.
+/// Range of bytes in a shared file.
 #[derive(Debug)]
 pub struct FilePart {
     file: SharedFile,
-    /// The next byte, and how many there are from there on.
+    /// Offset of the next byte, and number of bytes left.
     at: u64,
     left: u64,
 }
 
 impl FilePart {
-    /// So many bytes from one on.
+    /// Creates a range of `left` bytes from offset `at`.
     pub const fn new(file: SharedFile, (at, left): (u64, u64)) -> Self {
         Self { file, at, left }
     }
@@ -37,12 +37,12 @@ impl Read for FilePart {
     }
 }
 
-/// Numbers read from bytes, a window at a time.
+/// Reader of numbers from bytes, with a window as its buffer.
 #[derive(Debug)]
 pub struct Reader<R> {
     input: R,
     window: Vec<u8>,
-    /// The next byte of the window, and how many it has.
+    /// Index of the next byte in the window, and number of bytes in the window.
     next: usize,
     filled: usize,
     /// Bytes before the window.
@@ -50,17 +50,17 @@ pub struct Reader<R> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads from an input, with a window of so many bytes.
+    /// Creates a reader with a window of `window` bytes.
     pub fn new(input: R, window: usize) -> Self {
         Self { input, window: vec![0; window.max(1)], next: 0, filled: 0, before: 0 }
     }
 
-    /// Bytes read so far.
+    /// Returns the number of bytes read so far.
     pub const fn position(&self) -> u64 {
         self.before + self.next as u64
     }
 
-    /// The next byte, if there is one.
+    /// Returns the next byte, if there is any.
     #[inline]
     pub fn byte(&mut self) -> Result<Option<u8>, TraceError> {
         if self.next == self.filled && !self.fill()? {
@@ -70,7 +70,7 @@ impl<R: Read> Reader<R> {
         Ok(Some(self.window[self.next - 1]))
     }
 
-    /// Reads another window; returns whether there is one.
+    /// Refills the window. Returns whether it has any byte.
     #[cold]
     fn fill(&mut self) -> Result<bool, TraceError> {
         self.before += self.filled as u64;
@@ -87,13 +87,14 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// A number: seven bits a byte, the lowest first, all bytes but the last with the highest bit set.
+    /// Reads a number in base-128 encoding: seven bits per byte, lowest first. All bytes but the last have the highest
+    /// bit set (LEB128).
     #[inline]
     pub fn number(&mut self) -> Result<u64, TraceError> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?.ok_or(TraceError::Cut("a number"))?;
-            // The tenth byte has one bit.
+            // The tenth byte may have one bit only.
             if shift == 63 && byte > 1 {
                 break;
             }
@@ -105,7 +106,7 @@ impl<R: Read> Reader<R> {
         Err(TraceError::garbled("a number has more than 64 bits"))
     }
 
-    /// A number of at most so much; `what` is what errors call it.
+    /// Reads a number of at most `most`. `what` is its name in error messages.
     #[inline]
     pub fn number_to(&mut self, most: u64, what: &str) -> Result<u64, TraceError> {
         let number = self.number()?;
@@ -115,13 +116,13 @@ impl<R: Read> Reader<R> {
         Err(TraceError::garbled(format!("{what} is {number}; at most {most} is allowed")))
     }
 
-    /// The same below 2^32.
+    /// Reads a number of at most `most` as 32 bits. `what` is its name in error messages.
     #[inline]
     pub fn number_32(&mut self, most: u32, what: &str) -> Result<u32, TraceError> {
         Ok(self.number_to(u64::from(most), what)? as u32)
     }
 
-    /// A text of at most so many bytes.
+    /// Reads a text of at most `most` bytes. `what` is its name in error messages.
     pub fn text(&mut self, most: u64, what: &'static str) -> Result<String, TraceError> {
         let length = self.number_to(most, what)?;
         let mut bytes = Vec::new();
@@ -136,7 +137,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// Writes a number as [`Reader::number`] reads it.
+/// Writes a number in the format that [`Reader::number`] reads.
 pub fn put(mut number: u64, bytes: &mut Vec<u8>) {
     while number >= 128 {
         bytes.push(number as u8 | 128);
@@ -145,7 +146,7 @@ pub fn put(mut number: u64, bytes: &mut Vec<u8>) {
     bytes.push(number as u8);
 }
 
-/// Writes several.
+/// Writes several numbers.
 pub fn put_all<const N: usize>(numbers: [u64; N], bytes: &mut Vec<u8>) {
     numbers.into_iter().for_each(|number| put(number, bytes));
 }
@@ -174,7 +175,7 @@ mod tests {
 
     #[test]
     fn numbers_of_more_than_64_bits_are_refused() {
-        // Would catch a number without an end, and bits that fall off.
+        // Would catch a number without an end, and bits that overflow.
         for bytes in [[255_u8; 11], [255, 255, 255, 255, 255, 255, 255, 255, 255, 2, 0]] {
             let error = Reader::new(&bytes[..], 4).number().unwrap_err();
             assert_eq!(error, TraceError::garbled("a number has more than 64 bits"));

@@ -1,4 +1,4 @@
-//! Records as the calls of a script.
+//! Conversion of records to the calls of a script.
 
 use std::collections::VecDeque;
 
@@ -11,29 +11,29 @@ use crate::communicator::Group;
 use crate::program::{Action, Context, Step};
 use crate::schedule::LONGEST_CALC;
 
-/// What a rank calls, as it is read.
+/// Calls of a rank, converted as they are read.
 #[derive(Debug)]
 pub struct Steps {
     records: RankReader,
     replay: Replay,
-    /// Calls of a record that have not been given.
+    /// Calls of the current record that have not been returned yet.
     pending: VecDeque<Step>,
-    /// Whether there has been an exchange.
+    /// Whether an exchange has occurred.
     exchanges: bool,
 }
 
 impl Steps {
-    /// The calls of a rank.
+    /// Creates the calls of a rank.
     pub fn new(records: RankReader, replay: Replay) -> Self {
         Self { records, replay, pending: VecDeque::new(), exchanges: false }
     }
 
-    /// Whether there has been a collective operation of parts of different sizes.
+    /// Whether a collective operation with parts of different sizes has occurred.
     pub const fn has_exchanges(&self) -> bool {
         self.exchanges
     }
 
-    /// The next call; none at the end.
+    /// Returns the next call. `None` at the end.
     #[inline]
     pub fn next_step(&mut self) -> Result<Option<Step>, TraceError> {
         loop {
@@ -46,7 +46,7 @@ impl Steps {
         }
     }
 
-    /// Adds a calculation of so many nanoseconds where it was recorded.
+    /// Appends a calculation that was recorded with `nanoseconds`.
     fn calculate(&mut self, nanoseconds: u64) {
         let mut left = self.replay.time(nanoseconds);
         while left > 0 {
@@ -56,7 +56,7 @@ impl Steps {
         }
     }
 
-    /// Adds a call, before which so many requests have been made.
+    /// Appends a call. `made` is the number of requests before it.
     fn add(&mut self, call: Call, made: u32) -> Result<(), TraceError> {
         match call {
             Call::Send { end, bytes, blocks } => {
@@ -90,7 +90,7 @@ impl Steps {
         Ok(())
     }
 
-    /// A collective operation by who carries it out, if that is chosen.
+    /// Assigns a collective operation to the carrier, if one is chosen.
     fn carried(&self, call: Collective) -> Result<Collective, TraceError> {
         if self.replay.carrier.is_none() {
             return Ok(call);
@@ -100,7 +100,7 @@ impl Steps {
         carried.map_err(|error| TraceError::garbled(error.to_string()))
     }
 
-    /// Adds the messages of an exchange, in a context of their own.
+    /// Appends the messages of an exchange, in a separate context.
     fn exchange(&mut self, comm: u32, receives: &[Part], sends: &[Part]) -> Result<(), TraceError> {
         self.exchanges = true;
         let apart = self.records.index().exchanging(comm);
@@ -115,7 +115,7 @@ impl Steps {
         Ok(())
     }
 
-    /// Adds a message, and waiting for it if it is given as which request it is to be waited for.
+    /// Appends a message. If `waited` is its request number, appends a wait for it.
     #[inline]
     fn request(&mut self, action: Action, waited: Option<u32>) {
         self.pending.push_back(Step::Do(action));
@@ -126,7 +126,7 @@ impl Steps {
         self.pending.extend((first..first + count).map(Step::Wait));
     }
 
-    /// The rank that a member of a communicator is, and a context.
+    /// Returns the rank of a member of a communicator, and a context.
     #[inline]
     fn place(&self, comm: u32, member: u32, context: u32) -> Result<(u32, Context), TraceError> {
         let group = self.records.index().group(comm).filter(|group| member < group.len());
@@ -136,7 +136,7 @@ impl Steps {
         }
     }
 
-    /// The rank, the tag and the context that a receive or a probe asks for.
+    /// Returns the source, the tag and the context that a receive or a probe accepts.
     #[inline]
     fn wanted(&self, end: &End) -> Result<(Option<u32>, Option<u32>, Context), TraceError> {
         let (from, context) = self.place(end.comm, end.peer, end.comm)?;

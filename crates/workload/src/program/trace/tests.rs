@@ -1,4 +1,4 @@
-//! Traces that are right, cut, and garbled.
+//! Tests of valid, cut and garbled traces.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use super::*;
 use crate::collectives::{Algorithm, Carrier, Collective, Operation};
 use crate::communicator::Context;
 
-/// A folder of a test, which is removed with it.
+/// Temporary folder, removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -42,7 +42,7 @@ impl Drop for Folder {
     }
 }
 
-/// The file of a rank, with the communicator of all ranks first.
+/// Returns the recorder file of a rank. The communicator of all ranks comes first.
 fn part(rank: u32, ranks: u32, records: &[Record]) -> Vec<u8> {
     let mut bytes = b"CTRANK\0\x01".to_vec();
     put_all([u64::from(rank), u64::from(ranks), 300], &mut bytes);
@@ -72,14 +72,14 @@ fn ending() -> Record {
     at_once(Call::End(Ending { wall: 5000, threads: false, unsupported: vec![("MPI_Put".into(), 2)] }))
 }
 
-/// The calls of a rank.
+/// Returns the calls of a rank.
 fn steps(trace: &Trace, rank: u32) -> Vec<Step> {
     let mut steps = trace.steps(rank);
     std::iter::from_fn(|| steps.next_step().unwrap()).collect()
 }
 
-/// Three ranks with a message from any rank, a receive that never ends, two communicators of the same members that ranks know by other
-/// numbers, and exchanges.
+/// Returns three ranks with a wildcard message, a receive that never ends, two communicators of equal members that
+/// ranks know by different numbers, and exchanges.
 fn example(name: &str) -> Folder {
     let folder = Folder::new(name);
     let wild = End { any_source: true, any_tag: true, ..end(0, 0, 0) };
@@ -128,8 +128,8 @@ fn example(name: &str) -> Folder {
 
 #[test]
 fn ranks_are_joined() {
-    // Would catch a wildcard that is given another message, requests whose numbers are wrong behind a receive that is left out, ranks of
-    // one communicator that know it by two numbers, and calculations that are lost.
+    // Would catch a wildcard that gets another message, wrong request numbers after an omitted receive, ranks of one
+    // communicator that know it by two numbers, and calculations that are lost.
     let folder = example("joined");
     let joined = folder.join().unwrap();
     assert_eq!((joined.ranks, joined.cut, joined.open, joined.compute), (3, 0, 1, 1502));
@@ -167,7 +167,7 @@ fn ranks_are_joined() {
     assert_eq!(steps(&trace, 2), third);
     let wild = folder.open(Replay { wildcards: true, compute_scale: 0.5, carrier: None });
     assert_eq!(steps(&wild, 0)[..2], [request(Action::Calc { time: 500_000 }), request(Action::recv(None, 64, None))]);
-    // Every rank's messages, those of the sum among them.
+    // Messages of every rank, including those of the sum.
     let mut sent = Vec::new();
     trace.each_message(&mut |own| sent.push((own.from, own.to, own.bytes, own.count)));
     assert_eq!(
@@ -175,13 +175,13 @@ fn ranks_are_joined() {
         [(0, 2, 10, 1), (0, 1, 4, 1), (0, 2, 5, 1), (0, 2, 8, 1), (1, 0, 64, 1), (1, 0, 3, 1), (2, 0, 8, 1)]
     );
     assert!(trace.may_probe());
-    // The same as calls that are written out, which can be checked: every message has a receive.
+    // As calls that are written out, it can be checked: every message has a receive.
     trace.calls().unwrap();
 }
 
 #[test]
 fn files_that_end_early_are_as_long_as_their_last_whole_record() {
-    // Would catch an end that goes unnoticed, half a record that is taken, and one byte more or less of which all is lost.
+    // Would catch an end that goes unnoticed, half a record that is used, and an off-by-one cut that loses everything.
     let folder = example("early");
     let path = folder.0.join("rank-1");
     let whole = std::fs::read(&path).unwrap();
@@ -204,7 +204,7 @@ fn files_that_end_early_are_as_long_as_their_last_whole_record() {
 
 #[test]
 fn traces_that_have_been_cut_off_are_refused() {
-    // Would catch a trace of which the end is missing that is taken for a shorter one.
+    // Would catch a trace with a missing end that is accepted as a shorter one.
     let folder = example("cut");
     folder.join().unwrap();
     let whole = std::fs::read(folder.trace()).unwrap();
@@ -214,7 +214,7 @@ fn traces_that_have_been_cut_off_are_refused() {
     }
 }
 
-/// Any record that a trace may have, right or wrong.
+/// Returns any record that a trace may have, valid or not.
 fn any_record() -> impl Strategy<Value = Record> {
     let end = (0_u32..4, 0_u32..4, 0_u32..200, any::<(bool, bool)>())
         .prop_map(|(comm, peer, tag, (any_source, any_tag))| End { comm, peer, tag, any_source, any_tag });
@@ -258,7 +258,7 @@ proptest! {
         records in proptest::collection::vec(any_record(), 0..12),
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
     ) {
-        // Would catch a panic, a loop without an end, and memory that a number in the file asks for.
+        // Would catch a panic, an infinite loop, and memory allocated by a number in the file.
         let folder = Folder::new(&format!("garbled-{}-{}", records.len(), changes.len()));
         for rank in 0..2 {
             let mut own = vec![at_once(Call::Communicator(Members::Even { first: 0, stride: 1, count: 2 }))];
@@ -266,7 +266,7 @@ proptest! {
             own.push(ending());
             std::fs::write(folder.0.join(format!("rank-{rank}")), part(rank, 2, &own)).unwrap();
         }
-        // Most of these have requests or members that do not exist, and are joined all the same.
+        // Most of these have nonexistent requests or members. They are joined nevertheless.
         if folder.join().is_ok() {
             let mut bytes = std::fs::read(folder.trace()).unwrap();
             for (place, byte) in &changes {
@@ -292,7 +292,7 @@ proptest! {
 
 #[test]
 fn other_files_are_no_traces() {
-    // Would catch a text that is taken for a trace, and a later format that is read as this one.
+    // Would catch a text that is accepted as a trace, and a later format that is read as this version.
     let folder = Folder::new("other");
     let open = |bytes: &[u8]| {
         std::fs::write(folder.trace(), bytes).unwrap();
@@ -301,7 +301,7 @@ fn other_files_are_no_traces() {
     assert_eq!(open(b"num_ranks 2\nrank 0 {\n}\n"), TraceError::NoTrace);
     assert_eq!(open(b""), TraceError::NoTrace);
     assert_eq!(open(b"CTTRACE\x02 and so on and on"), TraceError::Version { version: 2, known: 1 });
-    // An index that would have to be longer than the file, and one that says that it is huge.
+    // An index whose stated length exceeds the file, and an index with a huge stated length.
     let mut huge = [MAGIC.to_vec(), vec![255; 9], 8_u64.to_le_bytes().to_vec(), MAGIC.to_vec()].concat();
     assert!(matches!(open(&huge), TraceError::Garbled(_) | TraceError::Cut(_)));
     let length = huge.len();
@@ -311,7 +311,7 @@ fn other_files_are_no_traces() {
 
 #[test]
 fn switches_get_what_all_members_call_alike() {
-    // Would catch a group of too many or too few calls, and members that would wait for one another for ever.
+    // Would catch a group with too many or too few calls, and members that would wait for one another forever.
     let call = |operation, bytes| at_once(Call::Collective { operation, comm: 0, bytes, root: 0, blocks: true });
     let sum = || call(Operation::Allreduce, 8);
     let hardware = Replay { carrier: Some(Carrier::Hardware), ..Replay::default() };
@@ -330,7 +330,7 @@ fn switches_get_what_all_members_call_alike() {
     trace.each_group_call(&mut |place, call, count| calls.push((place, call.operation, call.bytes, count)));
     calls.sort_by_key(|&(.., bytes, _)| bytes);
     assert_eq!(calls, [(0, Operation::Allreduce, 8, 2), (0, Operation::Broadcast, 64, 1)]);
-    // The same operations in another order, other bytes, and a member that calls none.
+    // Equal operations in a different order, different sizes, and a member without calls.
     for (name, second, why) in [
         ("order", vec![call(Operation::Broadcast, 64), sum(), sum(), ending()], "do not call the same operations"),
         ("bytes", vec![sum(), call(Operation::Broadcast, 65), sum(), ending()], "do not call the same operations"),

@@ -1,4 +1,5 @@
-//! How much a rank calls: collective operations by their shape, since each of a shape has the same messages.
+//! Totals of the calls of a rank. Collective operations are counted by shape: all operations of a shape have identical
+//! messages.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +7,13 @@ use crate::collectives::{Algorithm, Collective, Operation};
 use crate::communicator::Communicator;
 use crate::program::{Messages, Step};
 
-/// What distinguishes collective operations of a trace.
+/// Shape of a collective operation: operation, algorithm, segment, communicator, root and bytes.
 type Shape = (Operation, Algorithm, u64, u32, u32, u64);
 
-/// How much a rank calls.
+/// Totals of the calls of a rank.
 #[derive(Debug, Default)]
 pub struct Totals {
-    /// Sends, receives, calculations, probes and polls that it calls itself.
+    /// Number of sends, receives, calculations, probes and polls outside collective operations.
     pub operations: u64,
     shapes: BTreeMap<Shape, (Collective, u64)>,
 }
@@ -32,12 +33,13 @@ impl Totals {
         }
     }
 
-    /// The collective operations by their shapes, and how many there are of each.
+    /// Iterates over the distinct collective operations, each with its number of calls.
     pub fn calls(&self) -> impl Iterator<Item = (Collective, u64)> {
         self.shapes.values().copied()
     }
 
-    /// Visits the messages that the rank sends in collective operations of communicators, which it knows by their numbers.
+    /// Visits the messages that the rank sends in collective operations. `known` returns a communicator by number, as
+    /// seen by the rank.
     pub fn collectives(&self, known: impl Fn(u32) -> Option<Communicator>, from: u32, visit: &mut dyn FnMut(Messages)) {
         for &(call, count) in self.shapes.values() {
             let Some(own) = known(call.communicator) else { continue };

@@ -1,6 +1,6 @@
-//! Matrix multiplication with a three-dimensional decomposition (paper, section 4.2): the matrices are divided over n x n x n
-//! tasks; the portions of A are replicated along the third dimension, those of B along the first, and C is gathered along
-//! the second.
+//! Matrix multiplication with a three-dimensional decomposition (paper, section 4.2): the matrices are divided among n
+//! x n x n tasks. The portions of A are replicated along the third dimension, those of B along the first, and C is
+//! gathered along the second.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct MatmulSpec {
     #[serde(default = "rows")]
     #[schemars(range(min = 1))]
     pub matrix: u64,
-    /// Bytes of an element.
+    /// Bytes per element.
     #[serde(default = "element")]
     #[schemars(range(min = 1))]
     pub element_bytes: u64,
@@ -35,7 +35,8 @@ fn element() -> u64 {
 }
 
 impl MatmulSpec {
-    /// The graph: phases `a`, `b` and `c`, in each of which every task sends its portion to the n - 1 others of its line.
+    /// Builds the graph: phases `a`, `b` and `c`. In each phase every task sends its portion to the n - 1 others of its
+    /// line.
     ///
     /// # Errors
     /// If there are too many tasks.

@@ -1,5 +1,5 @@
-//! Unstructured meshes: triangles (or their counterpart in three dimensions) over scattered points, with holes, numbered at
-//! random.
+//! Unstructured meshes: triangles (or their counterpart in three dimensions) over scattered points, with holes,
+//! randomly numbered.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,14 +10,14 @@ use crate::stream::Stream;
 use crate::tasks::limits::positive;
 use crate::tasks::{ArcList, GraphError, TaskGraph};
 
-/// An unstructured mesh.
+/// Unstructured mesh.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeshSpec {
-    /// Points, about: the largest square or cube below, without the holes.
+    /// Approximate number of points: the largest square or cube up to this number, without the holes.
     #[schemars(range(min = 16))]
     pub points: u32,
-    /// Dimensions of space.
+    /// Dimensions of space: 2 or 3.
     #[serde(default = "two")]
     #[schemars(range(min = 2, max = 3))]
     pub space: u32,
@@ -35,17 +35,17 @@ fn kibibyte() -> u64 {
     1024
 }
 
-/// The number of points per hole.
+/// Points per hole.
 const HOLES: u32 = 10;
-/// How far a point is from its place in the lattice, as a share of its spacing.
+/// Maximum distance of a point from its lattice position, as a fraction of the spacing.
 const JITTER: f64 = 0.4;
 const NONE: u32 = u32::MAX;
 
 impl MeshSpec {
-    /// The graph, drawn from a seed, with positions.
+    /// Builds the graph from a seed, with positions.
     ///
     /// # Errors
-    /// If there are fewer than 16 points or too many, or space is not of 2 or 3 dimensions.
+    /// If there are fewer than 16 points or too many, or space does not have 2 or 3 dimensions.
     pub fn build(&self, seed: u64) -> Result<TaskGraph, GraphError> {
         if self.points < 16 {
             return Err(GraphError::key("points", format!("`points` is {}; a mesh has at least 16", self.points)));
@@ -74,7 +74,8 @@ impl MeshSpec {
         Ok(graph)
     }
 
-    /// The edges that begin at a point's cell: up in each dimension, and one diagonal of each square, either one, drawn.
+    /// Returns the edges that begin at a point's cell: upwards in each dimension, and one random diagonal of each
+    /// square.
     fn ahead(&self, point: u32, side: u32, draw: &mut Stream) -> Vec<(u32, u32)> {
         let strides = &[1, side, side * side][..self.space as usize];
         let fits = |stride: u32| point / stride % side + 1 < side;
@@ -103,13 +104,13 @@ impl MeshSpec {
     }
 }
 
-/// The side of the largest square or cube of so many points.
+/// Returns the side of the largest square or cube with at most `points` points.
 fn side(points: u32, space: u32) -> u32 {
     let root = if space == 2 { libm::sqrt(f64::from(points)) } else { libm::cbrt(f64::from(points)) };
     (root + 1e-9) as u32
 }
 
-/// A random number for each point of a lattice, `NONE` for holes; numbers have no gaps.
+/// Draws a number for each point of a lattice, `NONE` for holes. Numbers have no gaps.
 fn numbering(lattice: u32, draw: &mut Stream) -> Vec<u32> {
     let kept: Vec<bool> = (0..lattice).map(|_| draw.below(HOLES) > 0).collect();
     let mut order: Vec<u32> = (0..kept.iter().filter(|&&kept| kept).count() as u32).collect();

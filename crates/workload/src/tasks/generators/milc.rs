@@ -1,4 +1,4 @@
-//! MILC (`ks_imp_dyn`, paper, section 4.2): lattice QCD on a periodic grid of four dimensions with near neighbours.
+//! MILC (`ks_imp_dyn`, paper, section 4.2): lattice QCD on a periodic grid of four dimensions with nearest neighbours.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,18 +7,18 @@ use super::{add_faces, tasks_of};
 use crate::tasks::limits::positive;
 use crate::tasks::{ArcList, GraphError, TaskArray, TaskGraph};
 
-/// A four-dimensional lattice.
+/// Four-dimensional lattice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MilcSpec {
-    /// Tasks in each of four dimensions.
+    /// Tasks in each of the four dimensions.
     #[schemars(length(min = 4, max = 4), inner(range(min = 1)))]
     pub dims: Vec<u32>,
     /// Lattice sites of a task in each dimension.
     #[serde(default = "sites")]
     #[schemars(range(min = 1, max = 1024))]
     pub sites: u64,
-    /// Bytes of a site on a face: a colour vector of three complex numbers in double precision.
+    /// Bytes per site on a face: a colour vector of three complex numbers in double precision.
     #[serde(default = "site_bytes")]
     #[schemars(range(min = 1))]
     pub site_bytes: u64,
@@ -33,7 +33,7 @@ fn site_bytes() -> u64 {
 }
 
 impl MilcSpec {
-    /// The graph.
+    /// Builds the graph.
     ///
     /// # Errors
     /// If there are not four extents, or too many tasks.

@@ -1,4 +1,4 @@
-//! Generators of task graphs: those of the paper's applications, and other common ones.
+//! Generators of task graphs: the applications of the paper, and other common graphs.
 
 pub mod matmul;
 pub mod mesh;
@@ -10,10 +10,10 @@ pub mod stencil;
 
 use super::{ArcList, GraphError, MAX_TASKS};
 
-/// The product of extents, as a number of tasks.
+/// Returns the product of extents, as a number of tasks.
 ///
 /// # Errors
-/// If an extent is 0, there are more than the given number of them, or too many tasks. The error is at `key`.
+/// If an extent is 0, or if there are more than `most` extents or too many tasks. The error is at `key`.
 fn tasks_of(dims: &[u32], most: usize, key: &'static str) -> Result<u32, GraphError> {
     if dims.is_empty() || dims.len() > most {
         return Err(GraphError::key(key, format!("`{key}` has {} extents; 1 to {most} are allowed", dims.len())));

@@ -1,5 +1,6 @@
-//! NAMD (paper, section 3.3.2): patches, which are cells of the simulated box, and computes, one for each patch by itself and
-//! one for each pair of neighbouring patches. A patch sends its atoms' coordinates to its computes and gets forces back.
+//! NAMD (paper, section 3.3.2): patches, which are cells of the simulated box, and computes, one for each patch by
+//! itself and one for each pair of neighbouring patches. A patch sends its atoms' coordinates to its computes and
+//! receives forces back.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,20 +9,20 @@ use super::tasks_of;
 use crate::tasks::limits::positive;
 use crate::tasks::{ArcList, GraphError, Group, GroupKind, Phase, TaskArray, TaskGraph};
 
-/// Patches and computes.
+/// NAMD: patches and computes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NamdSpec {
-    /// Patches in each of three dimensions, periodic, each at least twice `away` and one. ApoA1 has 6x6x4.
+    /// Patches in each of three dimensions, periodic. Each is at least 2 * `away` + 1. Default: 6x6x4, as in ApoA1.
     #[serde(default = "apoa1")]
     #[schemars(length(min = 3, max = 3), inner(range(min = 3)))]
     pub patches: Vec<u32>,
-    /// How far apart, in patches, two patches may be that have a compute. NAMD halves its patches (then 2) where there
-    /// are too few of them for a machine.
+    /// Largest distance, in patches, of two patches that share a compute. If there are too few patches for a machine,
+    /// NAMD halves them (then 2).
     #[serde(default = "next_to")]
     #[schemars(range(min = 1, max = 3))]
     pub away: u32,
-    /// Atoms of the system. ApoA1 has 92,227.
+    /// Atoms of the system. Default: 92,227, as in ApoA1.
     #[serde(default = "atoms")]
     #[schemars(range(min = 1))]
     pub atoms: u64,
@@ -29,18 +30,19 @@ pub struct NamdSpec {
     #[serde(default = "atom_bytes")]
     #[schemars(range(min = 1))]
     pub atom_bytes: u64,
-    /// Whether patches send by multicast and gather by reduction, so that a node needs one proxy of a patch.
+    /// Send by multicast and gather by reduction, so that a node needs only one proxy of a patch.
     #[serde(default)]
     pub multicast: bool,
     /// Load of a patch.
     #[serde(default)]
     #[schemars(range(min = 0.0))]
     pub patch_load: f64,
-    /// Load of a patch's compute with itself, where one with a neighbour has 1.
+    /// Load of a patch's compute with itself, relative to 1 for a compute of two neighbours.
     #[serde(default = "half")]
     #[schemars(range(min = 0.0))]
     pub self_load: f64,
-    /// Whether forces are a phase after that of coordinates, as message-driven execution needs; by multicast they always are.
+    /// Send forces in a separate phase after coordinates, as message-driven execution requires. With `multicast` this
+    /// is always so.
     #[serde(default)]
     pub one_way: bool,
 }
@@ -81,10 +83,10 @@ impl Default for NamdSpec {
 }
 
 impl NamdSpec {
-    /// The graph: patches first, then their own computes, then those of pairs.
+    /// Builds the graph: patches, then their own computes, then computes of pairs.
     ///
     /// # Errors
-    /// If there are not three extents that are large enough, too many patches, or a negative load.
+    /// If there are not three large enough extents, if there are too many patches, or if a load is negative.
     pub fn build(&self) -> Result<TaskGraph, GraphError> {
         if !(1..=3).contains(&self.away) {
             return Err(GraphError::key("away", format!("`away` is {}; 1 to 3 are allowed", self.away)));
@@ -102,7 +104,7 @@ impl NamdSpec {
         positive(self.atoms, "atoms")?;
         positive(self.atom_bytes, "atom_bytes")?;
         let patches = tasks_of(&self.patches, 3, "patches")?;
-        // A self compute and half of the neighbours each (13 of 26): every pair once.
+        // A self compute and half of the neighbours per patch (13 of 26): every pair once.
         let tasks = tasks_of(&[patches, 2 + (least.pow(3) - 1) / 2], 2, "patches")?;
         let mut graph = self.wire(patches, tasks);
         graph.loads = (0..tasks).map(|task| self.load(task, patches)).collect();
@@ -166,7 +168,7 @@ impl NamdSpec {
         graph
     }
 
-    /// One of each two opposite neighbours.
+    /// Returns one of each two opposite neighbours.
     fn half_shell(&self, patch: u32) -> Vec<u32> {
         let [x, y, z] = [self.patches[0], self.patches[1], self.patches[2]];
         let at = [patch % x, patch / x % y, patch / x / y];
@@ -175,7 +177,7 @@ impl NamdSpec {
             let step = |axis: usize, size: u32, digit: u32| (at[axis] + size + digit - self.away) % size;
             step(0, x, code % side) + x * (step(1, y, code / side % side) + y * step(2, z, code / side / side))
         };
-        // The code in the middle is the patch itself; those above are the opposites of those below.
+        // The code in the middle is the patch itself. The codes above are the opposites of those below.
         (side.pow(3) / 2 + 1..side.pow(3)).map(offset).collect()
     }
 }

@@ -1,11 +1,11 @@
 //! OpenAtom (paper, section 3.3.1): the arrays GSpace and RealSpace (states x planes, with different numbers of planes)
 //! and the PairCalculators (blocks of states x blocks of states x planes of GSpace).
 //!
-//! GSpace and RealSpace exchange messages state by state: all planes of a state to all planes of the same state, and
-//! back (the phase
-//! `transpose`). GSpace and PairCalculators exchange messages plane by plane: G(s, p) multicasts to the calculators of its plane that
-//! have its block of states, and gets their results back by reduction (the phase `pairs`). With `one_way` what is sent back is a phase
-//! of its own, and a step has the phases `to-realspace`, `to-gspace`, `multicast` and `reduction`.
+//! GSpace and RealSpace exchange messages state by state: all planes of a state send to all planes of that state, and
+//! back (phase `transpose`). GSpace and PairCalculators exchange messages plane by plane: G(s, p) multicasts to the
+//! calculators of its plane with its block of states, and receives their results by reduction (phase `pairs`). With
+//! `one_way`, replies are separate phases, and a step has the phases `to-realspace`, `to-gspace`, `multicast` and
+//! `reduction`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use super::tasks_of;
 use crate::tasks::limits::{arcs_fit, positive};
 use crate::tasks::{ArcList, Arcs, GraphError, Group, GroupKind, Phase, TaskArray, TaskGraph};
 
-/// A system of the paper's tables.
+/// System of the paper's tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OpenAtomSystem {
@@ -29,11 +29,11 @@ pub enum OpenAtomSystem {
     GstBig,
 }
 
-/// GSpace, RealSpace and PairCalculators.
+/// OpenAtom: GSpace, RealSpace and PairCalculators.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OpenAtomSpec {
-    /// The system, which gives the numbers that are not given.
+    /// System. It determines the defaults of `states`, `planes`, `real_planes` and `block`.
     pub system: OpenAtomSystem,
     /// Electronic states.
     #[schemars(range(min = 1))]
@@ -44,7 +44,7 @@ pub struct OpenAtomSpec {
     /// Planes of RealSpace.
     #[schemars(range(min = 1))]
     pub real_planes: Option<u32>,
-    /// States of a block of PairCalculators; it divides the states.
+    /// States per block of PairCalculators. Must divide the number of states.
     #[schemars(range(min = 1))]
     pub block: Option<u32>,
     /// Bytes of a message of the transpose.
@@ -53,10 +53,11 @@ pub struct OpenAtomSpec {
     /// Bytes of a multicast to PairCalculators, and of a reduction.
     #[schemars(range(min = 1))]
     pub pair_bytes: u64,
-    /// Load of a PairCalculator, where elements of GSpace and RealSpace have 1.
+    /// Load of a PairCalculator, relative to 1 for an element of GSpace or RealSpace.
     #[schemars(range(min = 0.0))]
     pub pair_load: f64,
-    /// Whether what is sent back is a phase of its own, as message-driven execution needs: whoever answers waits for what it answers.
+    /// Send replies in separate phases, as message-driven execution requires: a task replies only after it has
+    /// received.
     pub one_way: bool,
 }
 
@@ -76,7 +77,7 @@ impl Default for OpenAtomSpec {
     }
 }
 
-/// The numbers of a system: states, planes, planes of RealSpace, block.
+/// Sizes of a system: states, planes, planes of RealSpace, block.
 struct Sizes {
     states: u32,
     planes: u32,
@@ -84,7 +85,7 @@ struct Sizes {
     block: u32,
 }
 
-/// From GSpace to RealSpace, or back.
+/// Direction between GSpace and RealSpace.
 #[derive(Clone, Copy)]
 enum Way {
     There,
@@ -94,7 +95,7 @@ enum Way {
 
 impl OpenAtomSpec {
     fn sizes(&self) -> Sizes {
-        // Four occupied states a water molecule; all else is assumed.
+        // Four occupied states per water molecule. All other values are assumed.
         let (states, planes, real_planes, block) = match self.system {
             OpenAtomSystem::Water32 => (128, 32, 48, 32),
             OpenAtomSystem::Water256 => (1024, 64, 96, 128),
@@ -108,10 +109,10 @@ impl OpenAtomSpec {
         }
     }
 
-    /// The graph: GSpace, then RealSpace, then PairCalculators.
+    /// Builds the graph: GSpace, then RealSpace, then PairCalculators.
     ///
     /// # Errors
-    /// If a number is 0, the block does not divide the states, or there are too many tasks.
+    /// If a number is 0, if the block does not divide the states, or if there are too many tasks.
     pub fn build(&self) -> Result<TaskGraph, GraphError> {
         let Sizes { states, planes, real_planes, block } = self.sizes();
         if block == 0 || !states.is_multiple_of(block) {
@@ -166,7 +167,7 @@ impl OpenAtomSpec {
         Ok(graph)
     }
 
-    /// What GSpace and RealSpace exchange, one way or both.
+    /// Returns the messages between GSpace and RealSpace, in one or both directions.
     fn transpose(&self, sizes: &Sizes, tasks: u32, way: Way) -> Arcs {
         let (states, bytes) = (sizes.states, self.transpose_bytes);
         let mut arcs = ArcList::new(tasks);
@@ -184,7 +185,7 @@ impl OpenAtomSpec {
         arcs.build()
     }
 
-    /// Groups of some kinds for every element of GSpace.
+    /// Returns groups of the given kinds for every element of GSpace.
     fn groups(&self, sizes: &Sizes, first: u32, kinds: &[GroupKind]) -> Vec<Group> {
         let blocks = sizes.states / sizes.block;
         let mut groups = Vec::new();

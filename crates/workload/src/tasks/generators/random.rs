@@ -1,4 +1,4 @@
-//! Graphs without structure.
+//! Unstructured random graphs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,18 +8,18 @@ use super::tasks_of;
 use crate::stream::Stream;
 use crate::tasks::{ArcList, GraphError, MAX_ARCS, TaskGraph};
 
-/// Every task exchanges with some others, drawn from the seed.
+/// Random graph: every task exchanges messages with some others, drawn from the seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RandomSpec {
-    /// Tasks.
+    /// Number of tasks.
     #[schemars(range(min = 2))]
     pub tasks: u32,
-    /// Partners that each task draws; on average it has twice as many.
+    /// Partners that each task draws. On average a task has twice as many, since partners draw it too.
     #[serde(default = "three")]
     #[schemars(range(min = 1))]
     pub degree: u32,
-    /// The most bytes to a partner; drawn from 1 to this.
+    /// Largest number of bytes to a partner. Drawn uniformly from 1 on.
     #[serde(default = "kibibyte")]
     #[schemars(range(min = 1))]
     pub bytes: u32,
@@ -34,7 +34,7 @@ fn kibibyte() -> u32 {
 }
 
 impl RandomSpec {
-    /// The graph, drawn from a seed.
+    /// Builds the graph from a seed.
     ///
     /// # Errors
     /// If there are fewer than two tasks, or too many tasks or arcs.

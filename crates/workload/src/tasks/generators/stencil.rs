@@ -1,4 +1,4 @@
-//! Stencils of one to four dimensions: every task exchanges with its neighbours along each dimension.
+//! Stencils of one to four dimensions: every task exchanges messages with its neighbours along each dimension.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,21 +7,21 @@ use super::{add_faces, tasks_of};
 use crate::tasks::limits::{arcs_fit, positive};
 use crate::tasks::{ArcList, GraphError, TaskArray, TaskGraph};
 
-/// A grid of tasks.
+/// Grid of tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StencilSpec {
     /// Tasks in each of one to four dimensions.
     #[schemars(length(min = 1, max = 4), inner(range(min = 1)))]
     pub dims: Vec<u32>,
-    /// Whether the grid wraps around. An extent of 2 then has two messages to the same neighbour.
+    /// Periodic boundaries. In a dimension of extent 2, a task then sends two messages to its only neighbour.
     #[serde(default = "yes")]
     pub periodic: bool,
     /// Bytes to each neighbour along a dimension.
     #[serde(default = "kibibyte")]
     #[schemars(range(min = 1))]
     pub bytes: u64,
-    /// Bytes to each neighbour along a diagonal of two or more dimensions; 0 for none.
+    /// Bytes to each neighbour along a diagonal of two or more dimensions. 0 disables diagonals.
     #[serde(default)]
     pub diagonal_bytes: u64,
 }
@@ -35,10 +35,10 @@ fn kibibyte() -> u64 {
 }
 
 impl StencilSpec {
-    /// The graph.
+    /// Builds the graph.
     ///
     /// # Errors
-    /// If there are no, too many, or too large extents.
+    /// If there are no extents, too many, or too large ones.
     pub fn build(&self) -> Result<TaskGraph, GraphError> {
         let tasks = tasks_of(&self.dims, 4, "dims")?;
         positive(self.bytes, "bytes")?;
@@ -67,7 +67,8 @@ impl StencilSpec {
         }
     }
 
-    /// The task at an offset of -1, 0 or 1 in each dimension (the digits of `offset` in base 3), if at least two move.
+    /// Returns the task at an offset of -1, 0 or 1 in each dimension (the digits of `offset` in base 3). `None` unless
+    /// at least two coordinates change.
     fn neighbour(&self, task: u32, offset: u32) -> Option<u32> {
         let (mut rest, mut digits, mut stride, mut to, mut moved) = (task, offset, 1, 0, 0);
         for &size in &self.dims {

@@ -1,42 +1,42 @@
-//! Dumps of Charm++'s load balancing (`+LBDump`): the database that its central balancers decide by. The tasks are the objects
-//! that may migrate, in the order of the dump, their loads the seconds that they ran; what one object has sent another since the
-//! balancing before is an arc.
+//! Dumps of Charm++'s load balancing (`+LBDump`): the database of its central load balancers. The tasks are the
+//! migratable objects, in the order of the dump. Their loads are their running times in seconds. The messages between
+//! two objects since the previous balancing step are an arc.
 //!
-//! Charm++ documents no format: a dump is its balancer's memory, packed (`CentralLB::writeStatsMsgs`, `BaseLB::LDStats::pup`).
-//! What is read is what Charm++ 8.0.1 writes on machines of 64 bits, as established on a dump of it beside the database that it
-//! prints (`+LBDebug 3`). Other releases have other records under the same number of version, so a dump is
-//! read only if all of it fits: sums, references, flags and the end.
+//! Charm++ documents no format: a dump is the packed memory of its balancer (`CentralLB::writeStatsMsgs`,
+//! `BaseLB::LDStats::pup`). The reader accepts the dumps that Charm++ 8.0.1 writes on 64-bit machines, as established
+//! by comparing a dump with the database that Charm++ prints (`+LBDebug 3`). Other releases write other records under
+//! an unchanged version number. A dump is therefore read only if all of it fits: sums, references, flags and the end.
 //!
-//! Left out: objects that may not migrate and what they send or get, what processors themselves send objects (such as broadcasts), and
-//! the time that processors spend beside objects.
+//! Not read: objects that cannot migrate and their messages, messages from processors to objects (such as broadcasts),
+//! and the time that processors spend outside objects.
 
 use units::Notes;
 
 use super::text::tasks;
 use crate::tasks::{ArcList, GraphError, TaskGraph};
 
-/// How a dump begins: Charm++'s mark.
+/// First bytes of a dump: Charm++'s mark.
 const MAGIC: [u8; 4] = [0x10, 0xea, 0xbd, 0xf9];
-/// What follows: a format, the sizes of `char`, `short`, `int`, `long` and numbers of 128 bits, their order of bytes (little-endian), the sizes
-/// of `float` and `double`, their layout (IEEE), the sizes of `bool` and of pointers.
+/// Next bytes: a format; the sizes of `char`, `short`, `int`, `long` and 128-bit integers, and their byte order
+/// (little-endian); the sizes of `float` and `double`, and their layout (IEEE); the sizes of `bool` and of pointers.
 const MACHINE: [u8; 12] = [1, 1, 2, 4, 8, 16, 1, 4, 8, 1, 1, 8];
-/// The version of the dump.
+/// Version of the dump.
 const VERSION: i32 = 3;
-/// Bytes of the records, the smallest of those of messages: to a processor.
+/// Sizes of the records in bytes. For messages: the smallest record, of a message to a processor.
 const PROCESSOR_BYTES: usize = 41;
 const OBJECT_BYTES: usize = 32;
 const MESSAGES_BYTES: usize = 29;
 const KEY_BYTES: usize = 12;
 
-/// Whether a file begins as a dump.
+/// Whether a file begins like a dump.
 pub(super) fn is_dump(begin: &[u8]) -> bool {
     begin.starts_with(&MAGIC)
 }
 
-/// The name of an object: its array, and its number in that.
+/// Key of an object: its array, and its number in the array.
 type Key = (i32, u64);
 
-/// An object as the dump has it.
+/// Object as stored in the dump.
 struct Object {
     key: Key,
     seconds: f64,
@@ -79,7 +79,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     Ok(TaskGraph { loads, notes: notes.sentences().to_vec(), ..TaskGraph::new("dump", arcs.build()) })
 }
 
-/// A dump, read up to a byte.
+/// Dump that is being read, with the current offset.
 struct Dump<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -88,7 +88,7 @@ struct Dump<'a> {
 }
 
 impl Dump<'_> {
-    /// What is wrong where it has been read to.
+    /// Creates an error at the current offset.
     fn wrong(&self, what: impl std::fmt::Display) -> GraphError {
         let known = "dumps of Charm++ 8 are read, and other releases write other records";
         GraphError::new(format!("byte {}: {what}; {known}", self.at))
@@ -104,13 +104,13 @@ impl Dump<'_> {
         self.take().map(i32::from_le_bytes)
     }
 
-    /// A number that is not negative.
+    /// Reads a non-negative number.
     fn natural(&mut self, what: &str) -> Result<u32, GraphError> {
         let found = self.whole()?;
         u32::try_from(found).map_err(|_| self.wrong(format!("{found} {what}; 0 to {} are possible", i32::MAX)))
     }
 
-    /// Seconds.
+    /// Reads a time in seconds.
     fn seconds(&mut self) -> Result<f64, GraphError> {
         let found = f64::from_le_bytes(self.take()?);
         let right = (0.0..1e12).contains(&found);
@@ -129,7 +129,7 @@ impl Dump<'_> {
         Ok((self.whole()?, u64::from_le_bytes(self.take()?)))
     }
 
-    /// How many records of at least `size` bytes follow: no more than there is room for.
+    /// Reads the number of following records of at least `size` bytes. Refuses more than fit in the rest of the file.
     fn count(&mut self, what: &str, size: usize) -> Result<usize, GraphError> {
         let count = u64::from_le_bytes(self.take()?);
         let room = ((self.bytes.len() - self.at) / size) as u64;
@@ -153,7 +153,7 @@ impl Dump<'_> {
         }
     }
 
-    /// The number of processors, and of objects on them of which so many may migrate.
+    /// Reads the number of processors, and the numbers of all and of migratable objects on them.
     fn processors(&mut self) -> Result<(u32, Expected), GraphError> {
         let (count, migrating) = (self.natural("processors")?, self.natural("objects that may migrate")?);
         let records = self.count("processors", PROCESSOR_BYTES)?;
@@ -162,7 +162,7 @@ impl Dump<'_> {
         }
         let mut objects = 0;
         for _ in 0..records {
-            self.take::<32>()?; // Its time in all, without work and beside objects, and its speed.
+            self.take::<32>()?; // Total time, idle time and time outside objects, and speed.
             self.flag()?;
             objects += u64::from(self.natural("objects")?);
             self.number_of_processor(count)?;
@@ -185,13 +185,13 @@ impl Dump<'_> {
         let mut objects = Vec::with_capacity(count);
         for _ in 0..count {
             let array = self.whole()?;
-            self.whole()?; // The place of the array in its processor's database.
+            self.whole()?; // Index of the array in its processor's database.
             let key = (array, u64::from_le_bytes(self.take()?));
-            self.whole()?; // The place of the object there.
+            self.whole()?; // Index of the object in that database.
             let seconds = self.seconds()?;
             let migrates = self.flag()?;
             self.flag()?; // Whether it may arrive late.
-            self.take::<2>()?; // The size of the object, in a code.
+            self.take::<2>()?; // Size of the object, encoded.
             objects.push(Object { key, seconds, migrates });
         }
         let migrating = objects.iter().filter(|object| object.migrates).count();
@@ -201,7 +201,7 @@ impl Dump<'_> {
         Ok(objects)
     }
 
-    /// The processors of objects, which a mapping has no use for.
+    /// Skips the processors of objects, which a mapping does not need.
     fn places(&mut self, objects: usize, processors: u32) -> Result<(), GraphError> {
         let count = self.count("places of objects", 4)?;
         if count != objects {
@@ -210,7 +210,7 @@ impl Dump<'_> {
         (0..count).try_for_each(|_| self.number_of_processor(processors))
     }
 
-    /// What objects have sent.
+    /// Reads the messages of objects.
     fn messages(&mut self, numbers: &[(Key, u32)], arcs: &mut ArcList) -> Result<(), GraphError> {
         let task_of = |key: &Key| numbers.binary_search_by_key(key, |own| own.0).ok().map(|place| numbers[place].1);
         for _ in 0..self.count("records of messages", MESSAGES_BYTES)? {
@@ -228,13 +228,13 @@ impl Dump<'_> {
         Ok(())
     }
 
-    /// The objects that get messages: one, the members of a multicast, or none where a processor does.
+    /// Reads the receivers of messages: one object, the members of a multicast, or none if the receiver is a processor.
     fn receivers(&mut self) -> Result<Vec<Key>, GraphError> {
         match self.take()? {
             [1] => self.whole().map(|_| Vec::new()),
             [2] => {
                 let key = self.key()?;
-                self.whole()?; // Where it was believed to be.
+                self.whole()?; // Processor on which it was believed to be.
                 Ok(vec![key])
             }
             [3] => (0..self.count("members of a multicast", KEY_BYTES)?).map(|_| self.key()).collect(),
@@ -243,7 +243,7 @@ impl Dump<'_> {
     }
 }
 
-/// What the processors of a dump say of its objects.
+/// Numbers of objects according to the processors of a dump.
 #[derive(Clone, Copy)]
 struct Expected {
     objects: u64,

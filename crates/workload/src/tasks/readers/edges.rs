@@ -1,6 +1,8 @@
-//! Lists of edges: lines `from,to,bytes[,messages]`, or in the order of a heading, tasks from 0, in the dialect of `crate::rows`.
-//! What goes both ways is two lines. Lines `task,number[,load]` give tasks a load, which is 1 without, and name tasks that
-//! have no edges. Lines `multicast,root,bytes,member,...` and `reduction,root,bytes,member,...` are groups. The number of tasks is one more than the largest that is named.
+//! Edge lists: lines `from,to,bytes[,messages]`, or in the order of a heading, with tasks numbered from 0, in the
+//! dialect of `crate::rows`. Traffic in both directions takes two lines. Lines `task,number[,load]` set the load of a
+//! task (default: 1), and name tasks without edges. Lines `multicast,root,bytes,member,...` and
+//! `reduction,root,bytes,member,...` are groups. The number of tasks is one more than the largest task number in the
+//! file.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +12,18 @@ use super::text::{amount, loops, number, tasks};
 use crate::rows::{Columns, MULTICAST, REDUCTION, TASK, rows, words};
 use crate::tasks::{ArcList, GraphError, Group, GroupKind, TaskGraph};
 
-/// What a line can be.
+/// Syntax of a line, for error messages.
 const EXPECTED: &str =
     "expected `from,to,bytes[,messages]`, `task,number[,load]`, or `multicast` or `reduction`,root,bytes,member,...";
 
-/// What is read so far.
+/// Content read so far.
 #[derive(Default)]
 struct Lists {
     edges: Vec<(u32, u32, u64, u32)>,
-    /// By task, its load and the line that says it.
+    /// Load of each task, and the line that sets it.
     loads: BTreeMap<u32, (f64, u64)>,
     groups: Vec<Group>,
-    /// One more than the largest task.
+    /// One more than the largest task number.
     tasks: u32,
 }
 
@@ -55,7 +57,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
 }
 
 impl Lists {
-    /// Takes the words of `from,to,bytes[,messages]`.
+    /// Parses the words of `from,to,bytes[,messages]`.
     fn edge(&mut self, columns: &Columns, all: &[&[u8]], place: u64) -> Result<(), GraphError> {
         let row = columns.pick(all).map_err(|why| GraphError::at(place, format!("{why}; {EXPECTED}")))?;
         let (from, to) = (task(row.from, place)?, task(row.to, place)?);
@@ -68,7 +70,7 @@ impl Lists {
         Ok(())
     }
 
-    /// Takes the words of `root,bytes,member,...`.
+    /// Parses the words of `root,bytes,member,...`.
     fn group(&mut self, kind: GroupKind, all: &[&[u8]], place: u64) -> Result<(), GraphError> {
         let [root, bytes, members @ ..] = all else { return Err(GraphError::at(place, EXPECTED)) };
         let (root, bytes) = (task(root, place)?, amount(bytes, place)?);
@@ -89,7 +91,7 @@ impl Lists {
         Ok(())
     }
 
-    /// Takes the words of `number[,load]`.
+    /// Parses the words of `number[,load]`.
     fn task(&mut self, all: &[&[u8]], place: u64) -> Result<(), GraphError> {
         let (number, load) = match *all {
             [number] => (number, None),
@@ -109,7 +111,7 @@ impl Lists {
     }
 }
 
-/// A load: a number that is not negative.
+/// Parses a load: a non-negative number.
 fn load_of(word: &[u8], place: u64) -> Result<f64, GraphError> {
     let text = String::from_utf8_lossy(&word[..word.len().min(40)]);
     let load = text.parse::<f64>().ok().filter(|load| (0.0..=f64::MAX).contains(load));
@@ -118,7 +120,7 @@ fn load_of(word: &[u8], place: u64) -> Result<f64, GraphError> {
     })
 }
 
-/// The number of messages, 1 where none is given.
+/// Parses a number of messages. Default: 1.
 fn messages(word: Option<&[u8]>, place: u64) -> Result<u32, GraphError> {
     let count = word.map_or(Ok(1), |word| number(word, place))?;
     u32::try_from(count)

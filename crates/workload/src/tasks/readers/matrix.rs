@@ -1,5 +1,5 @@
-//! Matrices of bytes between ranks: row i, column j is what rank i sends rank j, in the dialect of `crate::rows`. Fractions of
-//! bytes are rounded up. The diagonal must be 0.
+//! Matrices of bytes between ranks: row i, column j holds the bytes from rank i to rank j, in the dialect of
+//! `crate::rows`. Fractions of bytes are rounded up. The diagonal must be 0.
 
 use units::Notes;
 
@@ -13,7 +13,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     matrix_heading(bytes, &mut notes).map_err(|(line, message)| GraphError::at(line, message))?;
     let mut arcs = ArcList::new(0);
     let (mut width, mut row, mut last) = (0_u64, 0_u64, 1);
-    // Reported if the matrix is square: what is none may be a list of pairs.
+    // Reported only if the matrix is square. A table that is not square may be a list of pairs.
     let mut looped = None;
     for (place, line) in rows(bytes) {
         let values = words(line).map(|word| amount(word, place)).collect::<Result<Vec<u64>, _>>()?;

@@ -1,5 +1,5 @@
-//! Matrix Market's coordinate format: entry (i, j) is what task i sends task j; a symmetric matrix gives one triangle for
-//! both directions. The diagonal would be messages of tasks to themselves and must be empty.
+//! Coordinate format of Matrix Market: entry (i, j) holds the bytes from task i to task j. A symmetric matrix gives one
+//! triangle for both directions. The diagonal, messages of tasks to themselves, must be empty.
 
 use units::Notes;
 
@@ -7,7 +7,7 @@ use super::text::{amount, loops, number, tasks, words};
 use crate::rows::lines;
 use crate::tasks::{ArcList, GraphError, TaskGraph};
 
-/// What the banner says.
+/// Content of the banner.
 struct Banner {
     pattern: bool,
     symmetric: bool,

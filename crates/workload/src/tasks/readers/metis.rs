@@ -1,6 +1,7 @@
-//! METIS's format: `n m [fmt [ncon]]`, then a line for each vertex with its neighbours from 1, each with its weight if fmt
-//! ends in 1, the vertex's weights before them if fmt has 1 in its second place, its size if in its first. `%` starts a
-//! comment. Edges are undirected: weight w is w bytes in each direction. The first weight of a vertex is its load.
+//! METIS format: `n m [fmt [ncon]]`, then one line per vertex with its neighbours, numbered from 1. If fmt ends in 1, a
+//! weight follows each neighbour. If its second digit is 1, the vertex weights precede the neighbours; if its first
+//! digit is 1, the vertex size does. `%` begins a comment. Edges are undirected: weight w is w bytes in each direction.
+//! The first weight of a vertex is its load.
 
 use std::fmt::Write as _;
 
@@ -10,10 +11,10 @@ use super::text::{loops, number, tasks, words};
 use crate::rows::lines;
 use crate::tasks::{ArcList, GraphError, TaskGraph};
 
-/// The most weights of a vertex; METIS calls them constraints.
+/// Largest number of weights of a vertex, which METIS calls constraints.
 const MOST_WEIGHTS: u64 = 64;
 
-/// What the first line says.
+/// Content of the first line.
 struct Header {
     vertices: u32,
     edges: u64,
@@ -72,7 +73,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     Ok(graph)
 }
 
-/// The line of a vertex from 0. Searched for only when an error names it.
+/// Returns the line of a vertex, numbered from 0. Searched only for error messages.
 fn line_of(bytes: &[u8], vertex: u32) -> Option<u64> {
     let mut rows = lines(bytes).filter(|(_, line)| line.first() != Some(&b'%'));
     rows.find(|(_, line)| words(line, b" \t").next().is_some())?;
@@ -103,7 +104,7 @@ fn header(line: &[u8], place: u64) -> Result<Header, GraphError> {
     })
 }
 
-/// Reads a vertex's line; its load.
+/// Reads the line of a vertex. Returns its load.
 fn row(header: &Header, (vertex, place, line): (u32, u64, &[u8]), arcs: &mut ArcList) -> Result<f64, GraphError> {
     let mut rest = words(line, b" \t");
     if header.sizes {
@@ -143,8 +144,8 @@ fn row(header: &Header, (vertex, place, line): (u32, u64, &[u8]), arcs: &mut Arc
     Ok(load)
 }
 
-/// A graph in this format, with edge weights, and with loads as vertex weights if they are not all 1. All phases are added
-/// up; the two directions of an edge are averaged, rounded up; loads are rounded.
+/// Returns the graph in this format, with edge weights, and with loads as vertex weights if they are not all 1. Phases
+/// are summed. The two directions of an edge are averaged and rounded up. Loads are rounded.
 pub fn write_metis(graph: &TaskGraph) -> String {
     let tasks = graph.tasks();
     let mut arcs = ArcList::new(tasks);
@@ -160,7 +161,7 @@ pub fn write_metis(graph: &TaskGraph) -> String {
     for task in 0..tasks {
         let mut separator = "";
         if loaded {
-            // Writing to a string cannot fail.
+            // Writing to a string does not fail.
             let _ = write!(text, "{}", graph.loads[task as usize].round());
             separator = " ";
         }

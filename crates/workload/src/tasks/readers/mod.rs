@@ -1,5 +1,5 @@
-//! Task graphs from files: METIS, Matrix Market, lists of edges, matrices of bytes between ranks, of text or NumPy's, and dumps of
-//! Charm++'s load balancing.
+//! Readers of task graphs: METIS, Matrix Market, edge lists, matrices of bytes between ranks (text or NumPy), and dumps
+//! of Charm++'s load balancing.
 
 mod charm;
 mod edges;
@@ -22,26 +22,27 @@ use super::limits::summable;
 use super::{GraphError, TaskGraph};
 use crate::rows::{self, Form};
 
-/// How a file writes a graph.
+/// File format of a task graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GraphFormat {
-    /// METIS: a line for each vertex with its neighbours (`.graph`, `.metis`).
+    /// METIS: one line per vertex with its neighbours (`.graph`, `.metis`).
     Metis,
-    /// Matrix Market: a sparse matrix of bytes (`.mtx`).
+    /// Matrix Market: sparse matrix of bytes (`.mtx`).
     MatrixMarket,
-    /// Lines `from,to,bytes[,messages]`, `task,number[,load]` and of groups, or a matrix where it cannot be taken for them (`.csv`).
+    /// Edge list: lines `from,to,bytes[,messages]`, `task,number[,load]` and groups. A table that cannot be a list is
+    /// read as a matrix (`.csv`).
     Edges,
-    /// A row of bytes for each rank (`.mat`, `.txt`).
+    /// Matrix of bytes between ranks, as text, one row per sending rank (`.mat`, `.txt`).
     Matrix,
-    /// The same as an array of NumPy (`.npy`).
+    /// Matrix of bytes between ranks, as a NumPy array (`.npy`).
     Npy,
-    /// A dump of Charm++'s load balancing (`+LBDump`), known by how it begins.
+    /// Dump of Charm++'s load balancing (`+LBDump`), recognised by its first bytes.
     CharmLb,
 }
 
 impl GraphFormat {
-    /// The format of a file's extension.
+    /// Returns the format of a file's extension.
     pub fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "graph" | "metis" => Some(Self::Metis),
@@ -54,7 +55,7 @@ impl GraphFormat {
     }
 }
 
-/// Reads a graph; without a format, in that of the extension. `name` is what errors call the file.
+/// Reads a graph. Default format: according to the extension. `name` is the name of the file in error messages.
 ///
 /// # Errors
 /// If the file cannot be read, its format is unknown, or a line is wrong.
@@ -77,10 +78,10 @@ pub fn read_graph(path: &Path, name: &str, format: Option<GraphFormat>) -> Resul
         .map_err(|error| error.in_file(name))
 }
 
-/// Whether a file is a dump of Charm++, whose name ends in the number of a step.
+/// Whether a file is a dump of Charm++. The extension of a dump is the number of a step.
 fn begins_as_dump(path: &Path) -> bool {
     let mut begin = [0; 4];
-    // A pipe would lose what is read of it here.
+    // A pipe would lose the bytes that are read here.
     path.is_file()
         && input::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut begin)).is_ok()
         && charm::is_dump(&begin)
@@ -89,7 +90,7 @@ fn begins_as_dump(path: &Path) -> bool {
 /// Reads a graph from a file's bytes.
 ///
 /// # Errors
-/// At the line that is wrong.
+/// An error at the line that is wrong.
 pub fn parse_graph(bytes: &[u8], format: GraphFormat) -> Result<TaskGraph, GraphError> {
     let graph = match format {
         GraphFormat::Metis => metis::parse(bytes),
@@ -102,7 +103,7 @@ pub fn parse_graph(bytes: &[u8], format: GraphFormat) -> Result<TaskGraph, Graph
     graph.and_then(summable)
 }
 
-/// Reads a list of edges, or a matrix that is no list.
+/// Reads an edge list, or a matrix if the table is not a list.
 fn table(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     match rows::form(bytes, None) {
         Form::List => edges::parse(bytes),

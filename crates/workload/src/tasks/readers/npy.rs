@@ -1,14 +1,16 @@
-//! NumPy's `.npy` files (format 1.0 to 3.0): a square matrix, whose row i, column j is what rank i sends rank j, in bytes. The
-//! diagonal must be 0. Whole numbers and floating-point numbers of every size, in both orders of bytes and of axes.
+//! NumPy's `.npy` files (format 1.0 to 3.0): a square matrix whose row i, column j holds the bytes from rank i to rank
+//! j. The diagonal must be 0. Entries may be integers and floating-point numbers of every size, in both byte orders and
+//! both axis orders.
 //!
-//! Read here, as a header is one line: the libraries for it bring a parser of Python and a compiler of C.
+//! Implemented here because a header is a single line, and the libraries for it depend on a Python parser and a C
+//! compiler.
 
 use super::text::{from_real, loops, tasks};
 use crate::tasks::{ArcList, GraphError, TaskGraph};
 
-/// What the header says.
+/// Content of the header.
 struct Header<'a> {
-    /// The type of an entry: an order of bytes, a kind and a size, as in `<f8`.
+    /// Type of an entry: byte order, kind and size, as in `<f8`.
     descr: &'a str,
     by_columns: bool,
     shape: Vec<u64>,
@@ -50,7 +52,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     Ok(TaskGraph::new("matrix", arcs.build()))
 }
 
-/// The text of the header and the data behind it.
+/// Splits a file into the text of the header and the data.
 fn split(bytes: &[u8]) -> Result<(&str, &[u8]), GraphError> {
     let wrong = || GraphError::new("it is no NumPy array: the file does not begin as one");
     let rest = bytes.strip_prefix(b"\x93NUMPY").ok_or_else(wrong)?;
@@ -63,7 +65,7 @@ fn split(bytes: &[u8]) -> Result<(&str, &[u8]), GraphError> {
     Ok((std::str::from_utf8(header).map_err(|_| wrong())?, data))
 }
 
-/// The entries of the header, which is written as a dictionary of Python with three keys.
+/// Parses the header, which is a Python dictionary with three keys.
 fn header_of(text: &str) -> Result<Header<'_>, GraphError> {
     let wrong = |key: &str| GraphError::new(format!("the header of the NumPy array has no `{key}` that is understood"));
     let value = |key: &str| {
@@ -85,10 +87,10 @@ fn header_of(text: &str) -> Result<Header<'_>, GraphError> {
     })
 }
 
-/// Reads an entry.
+/// Function that reads an entry.
 type Read = fn(&[u8]) -> f64;
 
-/// The size of an entry of a type in bytes, and what reads it.
+/// Returns the size in bytes of an entry of a type, and the function that reads it.
 fn reader(descr: &str) -> Result<(usize, Read), GraphError> {
     macro_rules! of {
         ($kind:ty, $from:ident) => {

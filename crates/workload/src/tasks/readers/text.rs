@@ -1,13 +1,13 @@
-//! Lines of numbers, without an allocation a line.
+//! Parsing of lines of numbers, without an allocation per line.
 
 use crate::tasks::{GraphError, MAX_TASKS};
 
-/// The words of a line.
+/// Splits a line into words.
 pub(super) fn words<'a>(line: &'a [u8], separators: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
     line.split(move |byte| separators.contains(byte)).filter(|word| !word.is_empty())
 }
 
-/// A whole number, not negative.
+/// Parses a non-negative integer.
 pub(super) fn number(word: &[u8], line: u64) -> Result<u64, GraphError> {
     let digits = !word.is_empty() && word.len() <= 19 && word.iter().all(u8::is_ascii_digit);
     if digits {
@@ -22,7 +22,7 @@ pub(super) fn number(word: &[u8], line: u64) -> Result<u64, GraphError> {
     Err(GraphError::at(line, format!("`{}` {what}; whole numbers from 0 to 10^19 are allowed", text.escape_debug())))
 }
 
-/// A number of bytes: as `number`, but fractions, such as means of profilers over steps, are rounded up, so that no message
+/// Parses a number of bytes. Fractions, such as a profiler's means over steps, are rounded up, so that no message
 /// vanishes.
 pub(super) fn amount(word: &[u8], line: u64) -> Result<u64, GraphError> {
     number(word, line).or_else(|error| {
@@ -31,12 +31,12 @@ pub(super) fn amount(word: &[u8], line: u64) -> Result<u64, GraphError> {
     })
 }
 
-/// The same of a floating-point number; none if it is negative, too large or no number.
+/// Converts a floating-point number of bytes, rounded up. `None` if it is negative, too large or not a number.
 pub(super) fn from_real(value: f64) -> Option<u64> {
     (0.0..=1e18).contains(&value).then(|| value.ceil() as u64)
 }
 
-/// A number that is written with a point or an exponent and is whole all the same.
+/// Parses an integer that is written with a point or an exponent.
 fn real(word: &[u8], line: u64) -> Result<u64, GraphError> {
     let text = String::from_utf8_lossy(&word[..word.len().min(30)]);
     match text.parse::<f64>() {
@@ -45,7 +45,7 @@ fn real(word: &[u8], line: u64) -> Result<u64, GraphError> {
     }
 }
 
-/// A number of tasks.
+/// Checks a number of tasks.
 pub(super) fn tasks(count: u64, line: u64) -> Result<u32, GraphError> {
     match u32::try_from(count).ok().filter(|&count| count > 0 && count <= MAX_TASKS) {
         Some(count) => Ok(count),
@@ -53,7 +53,7 @@ pub(super) fn tasks(count: u64, line: u64) -> Result<u32, GraphError> {
     }
 }
 
-/// A message of a task to itself.
+/// Creates the error for a message of a task to itself.
 pub(super) fn loops(task: u64, line: u64) -> GraphError {
     GraphError::at(line, format!("task {task} sends to itself; what stays in a task is not part of its graph"))
 }
