@@ -82,7 +82,7 @@ pub struct TrafficSpec {
     /// Distribution of destinations.
     #[serde(default)]
     pub pattern: PatternSpec,
-    /// Offered load of a node, as a share of the bandwidth of its injection channel.
+    /// Offered load of a node, as a share of its injection channel's bandwidth.
     #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 1.0))]
     pub load: f64,
     /// Injection process: the times at which a node generates its messages.
