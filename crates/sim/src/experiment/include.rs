@@ -36,7 +36,8 @@ const FILE_PREFIX: &str = "file:";
 /// Reads a file's text and the files that it includes, relative to `folder`, as one table. The texts of the included
 /// files are added to `files`, so that errors can show their lines.
 ///
-/// # Errors The first text that is not TOML, and a file that cannot be included.
+/// # Errors
+/// The first text that is not TOML, and a file that cannot be included.
 pub(super) fn read(files: &mut Vec<Source>, folder: &Path) -> Result<Table, ConfigError> {
     let main = files.first().map(|file| Path::new(&file.name));
     // `None` if the text does not come from a file.
