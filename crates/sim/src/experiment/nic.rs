@@ -322,7 +322,7 @@ pub enum RendezvousSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WithoutCreditSpec {
-    /// The message waits at the sender until a credit returns. All later messages to the same rank wait behind it.
+    /// The message waits at the sender until a credit returns. All later messages to that rank wait behind it.
     Wait,
     /// The message uses the rendezvous protocol. Its data are copied like those of other eager messages, not
     /// registered.

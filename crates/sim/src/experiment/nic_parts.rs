@@ -32,7 +32,7 @@ pub enum Matcher {
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-example" = "[nic.pio]\nbandwidth = \"12 Gb/s\"\nlimit = \"16 KiB\""))]
 pub struct PioSpec {
-    /// Rate at which the processor writes. It is occupied meanwhile. The interface sends written data at the same time.
+    /// Rate at which the processor writes. The processor is occupied while the interface already sends written data.
     #[schemars(extend("minimum" = 1))]
     pub bandwidth: Bandwidth,
     /// Largest message that the processor writes. Larger messages are read by `[nic.dma]`. Default: no limit.

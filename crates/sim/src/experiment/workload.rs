@@ -292,7 +292,7 @@ pub struct ApplicationSpec {
     /// Task graph: a generator such as `"stencil:16x16x16"`, or a file (METIS, Matrix Market, edges, matrix). The path
     /// of a file is relative to the experiment file.
     pub graph: String,
-    /// Further graphs of the same tasks. Their phases follow those of the first graph; loads add up.
+    /// Further graphs of these tasks. Their phases follow those of the first graph; loads add up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next_graphs: Vec<String>,
     /// Time in which a node computes one unit of its tasks' load. In a bulk-synchronous execution, all nodes compute
@@ -329,7 +329,7 @@ pub struct ApplicationSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RanksSpec {
-    /// Benchmark: its messages and what it measures.
+    /// Benchmark: its messages and its measurements.
     #[serde(default)]
     pub benchmark: BenchmarkSpec,
     /// Backend of a benchmark that is a collective operation. It selects among algorithms if the benchmark's algorithm
