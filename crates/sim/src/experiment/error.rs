@@ -1,4 +1,4 @@
-//! What is wrong with an experiment, and where: one paragraph that shows the line and says what is allowed.
+//! Errors of experiments: one paragraph that shows the line at fault and the allowed values.
 
 use std::fmt;
 use std::ops::Deref;
@@ -7,42 +7,42 @@ use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Render
 
 use super::span::Place;
 
-/// Why an experiment cannot be used. Its text shows the file, the line, what is wrong and what is allowed.
+/// Reason that an experiment cannot be used. Its text shows the file, the line, the fault and the allowed values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ExperimentError(Box<Diagnosis>);
 
-/// The parts of an error's text, for tools that show errors in their own way.
+/// Parts of an error's text, for tools that show errors in a different form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// What is wrong, as one sentence without a full stop.
+    /// The fault, as one sentence without a full stop.
     pub message: String,
-    /// The path of the key at fault, such as `router.buffer`; empty if it is the file as a whole.
+    /// Path of the key at fault, such as `router.buffer`. Empty if the file as a whole is at fault.
     pub key: String,
-    /// The file's name, or the option at fault (`--set KEY=VALUE`).
+    /// Name of the file, or the option at fault (`--set KEY=VALUE`).
     pub file: String,
-    /// Line and column in the file, from 1, in characters; none for an option, or if nothing stands in the file.
+    /// Line and column in the file, from 1, in characters. `None` for an option, and if the file has no such place.
     pub position: Option<Position>,
-    /// What would be right, if it is one of a list.
+    /// Allowed values, if they are a list.
     pub allowed: Vec<String>,
-    /// What to do, as one sentence without a full stop.
+    /// Remedy, as one sentence without a full stop.
     pub help: Option<String>,
 }
 
 /// A part of a line of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// The line, from 1.
+    /// Number of the line, from 1.
     pub line: usize,
-    /// The column of the first character, from 1.
+    /// Column of the first character, from 1.
     pub column: usize,
-    /// The number of characters.
+    /// Number of characters.
     pub width: usize,
-    /// The text of the whole line.
+    /// Text of the whole line.
     pub text: String,
 }
 
-/// Something wrong, before it is known how its place is shown.
+/// An error before its place is mapped to a line.
 #[derive(Clone, Debug)]
 pub(super) struct ConfigError {
     pub place: Option<Place>,
@@ -58,7 +58,7 @@ impl ConfigError {
         Self { place: place.into(), key, message, allowed: Vec::new(), help: None }
     }
 
-    /// Lists what is allowed, and names the one that was probably meant.
+    /// Lists the allowed values, and suggests the one nearest to `written`.
     pub fn allowing<'a>(mut self, written: &str, allowed: impl IntoIterator<Item = &'a str>) -> Self {
         self.allowed = allowed.into_iter().map(str::to_owned).collect();
         if let Some(nearest) = nearest(written, &self.allowed) {
@@ -67,7 +67,7 @@ impl ConfigError {
         self
     }
 
-    /// Says what to do, unless that is said already; nothing if it is empty.
+    /// Adds a remedy, unless there is one already or `help` is empty.
     pub fn or_help(mut self, help: &str) -> Self {
         if self.help.is_none() && !help.is_empty() {
             self.help = Some(help.to_owned());
@@ -81,7 +81,7 @@ impl ConfigError {
     }
 }
 
-/// A text that quotes what a user wrote, fit for a line of an error: without control characters, and of bounded length.
+/// Returns a text that quotes what a user wrote, without control characters and of bounded length.
 pub(super) fn shown(text: &str) -> String {
     const LONGEST: usize = 400;
     let mut shown: String = text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -91,7 +91,7 @@ pub(super) fn shown(text: &str) -> String {
     shown
 }
 
-/// The name that is most like what was written, if any is like it at all; of several that are equally like it, the first.
+/// Returns the name most similar to `written`, if any is similar enough; the first of several equally similar names.
 fn nearest<'a>(written: &str, names: &'a [String]) -> Option<&'a str> {
     const ALIKE: f64 = 0.6;
     // A long text is no misspelling, and comparing it takes time that grows with the square of its length.
@@ -119,10 +119,10 @@ impl Deref for ExperimentError {
 }
 
 impl Diagnosis {
-    /// How much of a long line of the file is shown, in columns.
+    /// Number of columns of a long line of the file that are shown.
     const WIDTH: usize = 110;
 
-    /// The error as text: what is wrong, where, what is allowed and what to do. With `coloured`, it has the escapes of a
+    /// Returns the error as text: fault, place, allowed values and remedy. With `coloured`, it has the escapes of a
     /// terminal.
     pub fn render(&self, coloured: bool) -> String {
         let renderer = if coloured { Renderer::styled() } else { Renderer::plain() };
@@ -149,7 +149,7 @@ impl fmt::Display for Diagnosis {
 }
 
 impl Position {
-    /// The line of the file with what is at fault marked.
+    /// Returns the line of the file with the part at fault marked.
     fn snippet<'a>(&'a self, file: &'a str) -> Snippet<'a, Annotation<'a>> {
         let byte = |column: usize| self.text.char_indices().nth(column).map_or(self.text.len(), |(byte, _)| byte);
         let fault = byte(self.column - 1)..byte(self.column - 1 + self.width);

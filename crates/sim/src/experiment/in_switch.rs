@@ -1,4 +1,4 @@
-//! `[in_switch]`: what routers do of the collective operations of groups.
+//! `[in_switch]`: how routers execute collective operations of groups.
 
 use fabric::Turn;
 use routing::trees::{TreeClasses, TreeSpec};
@@ -6,60 +6,63 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, ElementType, Operator, Time};
 
-/// What routers do of the operations of groups: of programs whose collective operations are `in-switch`, and of message-driven applications with
-/// `collectives = "hardware"`. The routers of a tree look its
-/// packets up in tables ("hardware-collectives", section 2).
+/// Execution of collective operations in routers. Applies to programs whose collective operations are `in-switch`, and
+/// to message-driven applications with `collectives = "hardware"`. The routers of a tree forward its packets by tables
+/// ("hardware-collectives", section 2).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct InSwitchSpec {
-    /// How the tree of a group is made; without it, `least-loaded-parent` on a fat-tree, and else `load-balanced`.
+    /// Method that builds the tree of a group. Default: `least-loaded-parent` on a fat-tree, otherwise `load-balanced`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trees: Option<TreeSpec>,
-    /// Edge-disjoint trees of a group, over which its packets are striped in turn: as many if there are so many for the group, else those
-    /// that are found. Without it, one.
+    /// Number of edge-disjoint trees of a group. Packets of the group are striped over them in turn. A group for which
+    /// fewer trees are found uses those. Default: 1.
     #[schemars(range(min = 1, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trees_per_group: Option<u32>,
-    /// Whether every member that multicasts has a tree of its own, on which nobody else sends, instead of one tree of the group. Of groups that
-    /// combine nothing. On a topology without levels its root is the sender's router, so that copies take short paths; tables have an entry for
-    /// each sender ("hardware-collectives", section 2.1).
+    /// Whether every member that multicasts has a separate tree, on which nobody else sends, instead of one tree for
+    /// the group. Refused for groups that combine. On a topology without levels the root of the tree is the sender's
+    /// router, so that copies take short paths. Tables have an entry for each sender ("hardware-collectives", section
+    /// 2.1).
     #[serde(skip_serializing_if = "is_false")]
     pub directed: bool,
-    /// The classes of virtual channels of trees; without it, `shared` on a fat-tree with one of its up-down routings, and else `own`.
+    /// Virtual channels of trees. Default: `shared` on a fat-tree with one of its up-down routings, otherwise `own`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classes: Option<TreeClasses>,
-    /// Entries of a router's table: as many trees may pass through it. Without it, as many as there are.
+    /// Number of entries of a router's table, which limits the trees that may pass through the router. Default: no
+    /// limit.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table_entries: Option<u32>,
-    /// Groups that a router combines for, whose partial sums it keeps: those that it only copies for do not count, and several trees of a group
-    /// count once. Without it, as many as there are.
+    /// Number of groups that a router combines for, and whose partial sums it keeps. Groups for which it only copies do
+    /// not count. A group with several trees through the router counts once. Default: no limit.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups_per_router: Option<u32>,
-    /// Operations of a group whose packets are combined and that may be under way at once: a member that begins another one sends nothing of it
-    /// before that which comes so many before it is known to be finished. Without it, as many as the members begin.
+    /// Number of combining operations of a group that may be in progress at once. A member sends nothing of an
+    /// operation until the one `outstanding_operations` earlier is known to be finished. Default: no limit.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outstanding_operations: Option<u32>,
-    /// Limits of small operations. They are combined in packets of their own size.
+    /// Limits of small combining operations. Their packets have a separate size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_latency: Option<LowLatencySpec>,
-    /// How operations larger than `low_latency.max_message` are combined: in packets of the full size, of few groups at a time.
+    /// Limits of combining operations larger than `low_latency.max_message`. They use packets of the full size. Few
+    /// groups stream at a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streaming: Option<StreamingSpec>,
-    /// What becomes of a group for which routers do not have room, by any of these limits.
+    /// Treatment of a group for which routers do not have room, by any of these limits.
     #[serde(skip_serializing_if = "Overflow::is_default")]
     pub overflow: Overflow,
-    /// Where the multicast of a member turns from its path up to its paths down.
+    /// Router at which the multicast of a member turns from its path up to its paths down.
     pub turn: TurnSpec,
-    /// The combine units of a router.
+    /// Combine units of a router.
     pub combine: CombineUnitsSpec,
-    /// Whether packets of reductions carry real elements, which units combine and members compute again. Every run counts contributions all the
-    /// same.
+    /// Whether packets of reductions carry real elements. Units combine the elements, and members compute the result
+    /// again. Every run counts contributions, with or without elements.
     #[serde(skip_serializing_if = "is_false")]
     pub verify: bool,
-    /// What the elements are, and how they are combined; goes with `verify = true`.
+    /// Elements of packets and their combination. Requires `verify = true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elements: Option<ElementsSpec>,
 }
@@ -68,37 +71,37 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Small operations: those whose packets are combined and that are not larger than `max_message`. As in SHARP, whose outstanding transactions
-/// have a payload of 256 B (Switch-IB 2) or 2 KiB (Quantum) each, and where larger requests are a pipeline of them.
+/// Small operations: combining operations of at most `max_message`. Modelled on SHARP, whose outstanding transactions
+/// have a payload of 256 B (Switch-IB 2) or 2 KiB (Quantum) each. A larger SHARP request is a pipeline of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("x-example" = "[in_switch.low_latency]\nsegment = \"256 B\"\nmax_message = \"4 KiB\""))]
 pub struct LowLatencySpec {
-    /// The most bytes of a packet of theirs, each of which takes a partial sum. Without it, or where packets are smaller, the packet's size.
+    /// Largest packet of a small operation. Each packet occupies a partial sum. Default, and maximum: the packet size.
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub segment: Option<Bytes>,
-    /// The `size` of the largest of them. Larger ones go by `in_switch.streaming` or, without that section, as `in_switch.overflow` says.
-    /// Without it, all are small.
+    /// Largest `size` of a small operation. Larger operations follow `in_switch.streaming` or, without that section,
+    /// `in_switch.overflow`. Default: no limit (all operations are small).
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_message: Option<Bytes>,
 }
 
-/// Streams: operations whose packets are combined and that are larger than `in_switch.low_latency.max_message`. A group has the right to stream in
-/// the routers of its trees, or its operations of that size are not carried out there.
+/// Streams: combining operations larger than `in_switch.low_latency.max_message`. A group needs the right to stream in
+/// the routers of its trees; otherwise routers do not execute its operations of that size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend(
     "x-example" = "[in_switch.low_latency]\nmax_message = \"4 KiB\"\n\n[in_switch.streaming]\ngroups_per_router = 2"
 ))]
 pub struct StreamingSpec {
-    /// Groups that may stream through a router, reserved before the run in the order of groups, as SHARP locks a tree for a job. Without it, as
-    /// many as there are.
+    /// Number of groups that may stream through a router. They are reserved before the run in the order of groups, as
+    /// SHARP locks a tree for a job. Default: no limit.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups_per_router: Option<u32>,
-    /// Streams of a group that may be under way at once; small operations are beside them.
+    /// Number of streams of a group that may be in progress at once. Small operations do not count.
     #[schemars(range(min = 1))]
     pub outstanding_operations: u32,
 }
@@ -109,34 +112,34 @@ impl Default for StreamingSpec {
     }
 }
 
-/// The elements that packets of reductions carry: one each, which stands for all of the packet's.
+/// Elements that packets of reductions carry: one in each packet, which stands for all of the packet's elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("x-example" = "[in_switch.elements]\noperator = \"max\"\ntype = \"int32\""))]
 pub struct ElementsSpec {
-    /// How two of them are combined.
+    /// Operator that combines two elements.
     pub operator: Operator,
-    /// Their type.
+    /// Type of the elements.
     #[serde(rename = "type")]
     pub element: ElementType,
-    /// In which order a unit combines them.
+    /// Order in which a unit combines the elements.
     pub order: CombineOrderSpec,
 }
 
-/// In which order a unit combines the elements of the packets of a segment.
+/// Order in which a unit combines the elements of the packets of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CombineOrderSpec {
-    /// That in which the packets come: a sum of floating-point numbers may differ in its last bits from run to run.
+    /// Order of arrival. A sum of floating-point numbers may differ in its last bits from run to run.
     #[default]
     Arrival,
-    /// That of the ports by which they come (at the root of several units, of its leaves): the same bits whatever comes first. The unit keeps a
-    /// packet for each port instead of one, and takes no longer.
+    /// Order of the input ports (at the root of several units, of its leaves). The result has identical bits whatever
+    /// arrives first. The unit keeps a packet for each port instead of one partial sum, and takes no longer.
     Ports,
 }
 
 impl InSwitchSpec {
-    /// Keys of the section that contradict one another.
+    /// Returns the first pair of contradictory keys of the section: the path of the key to show, and the message.
     pub(super) fn contradiction(&self) -> Option<(String, String)> {
         let found = |key: &str, message: String| Some((format!("in_switch.{key}"), message));
         if self.elements.is_some() && !self.verify {
@@ -167,33 +170,33 @@ impl InSwitchSpec {
         pair.and_then(|pair| contradiction("outstanding_operations", pair))
     }
 
-    /// The bytes of the largest operation that is small.
+    /// Returns the size of the largest small operation, in bytes.
     pub(crate) fn largest_small(&self) -> u64 {
         self.low_latency.as_ref().and_then(|own| own.max_message).map_or(u64::MAX, |bytes| bytes.0)
     }
 
-    /// Whether routers may have no room for operations of groups, beside the entries of their tables.
+    /// Returns whether routers may lack room for operations of groups, apart from entries of their tables.
     pub(crate) fn limits_room(&self) -> bool {
         self.groups_per_router.is_some() || self.largest_small() < u64::MAX
     }
 
-    /// Whether every key has its default.
+    /// Returns whether every key has its default.
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What becomes of a group for which routers do not have room: in their tables (`table_entries`), for its partial sums (`groups_per_router`), or
-/// for its operations larger than `low_latency.max_message`.
+/// Treatment of a group for which routers do not have room: in their tables (`table_entries`), for its partial sums
+/// (`groups_per_router`), or for its operations larger than `low_latency.max_message`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overflow {
-    /// The experiment is refused, with the router that is full.
+    /// Refuse the experiment, with an error that names the full router.
     #[default]
     Refuse,
-    /// Its operations, or those that are too large, are made of messages, of programs by the algorithms that `auto` chooses. Groups are given room
-    /// in their order. Of programs and
-    /// message-driven applications; the trees of multicast traffic are refused all the same.
+    /// Execute the group's operations, or the ones that are too large, by messages. Programs use the algorithms that
+    /// `auto` selects. Groups get room in their order. Applies to programs, message-driven applications, reductions and
+    /// barriers; trees of multicast traffic are refused.
     Software,
 }
 
@@ -203,14 +206,14 @@ impl Overflow {
     }
 }
 
-/// Where a multicast turns: the paper says both (sections 2.1 and 2.2).
+/// Turning point of a multicast. The paper describes both (sections 2.1 and 2.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TurnSpec {
-    /// At every router: it leaves each by all ports of the tree but the one that it came by.
+    /// Every router: the multicast leaves each by all ports of the tree except the one it arrived by.
     #[default]
     EverySwitch,
-    /// At the top router of the tree: it goes up there first, and then down to all other members.
+    /// Top router of the tree: the multicast goes up to it first, then down to all other members.
     TopSwitch,
 }
 
@@ -223,13 +226,13 @@ impl From<TurnSpec> for Turn {
     }
 }
 
-/// The combine units of a router: what they take for a packet, and how many packets they keep.
+/// Combine units of a router: their speed, and the number of packets that they keep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum CombineUnitsSpec {
-    /// As fast as all ports together: one unit that combines in a cycle what all links of a router carry in it.
+    /// One unit as fast as all ports together: it combines in a cycle what all links of the router carry in a cycle.
     LineRate(LineRateSpec),
-    /// A few words in a cycle, as in an ASIC of 2004.
+    /// Units that combine a few words in a cycle, like an ASIC of 2004.
     WordSerial(WordSerialSpec),
 }
 
@@ -246,8 +249,8 @@ pub struct LineRateSpec {
     /// Time of a cycle.
     #[schemars(extend("minimum" = 1))]
     pub cycle: Time,
-    /// Partial sums of a group in a router, each of one packet: as many packets of a member may be under way. Without it, enough for the
-    /// bandwidth of its link.
+    /// Number of partial sums of a group in a router, each for one packet. It limits the packets in flight of a member.
+    /// Default: enough for the bandwidth of the member's link.
     #[schemars(range(min = 1, max = 1_048_576))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
@@ -259,28 +262,30 @@ impl Default for LineRateSpec {
     }
 }
 
-/// Combine units that take word by word.
+/// Combine units that process packets word by word.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WordSerialSpec {
-    /// Units of a router: 1, or 3 and more, of which the last combines what the others have made of the packets of a block of ports each.
+    /// Number of units of a router: 1, or at least 3. The last of several units is the root; it combines the results of
+    /// the others, which serve a block of ports each.
     #[schemars(range(min = 1, max = 1024))]
     pub units: u16,
-    /// Time of a cycle: that of the paper's table 1, 250 MHz.
+    /// Time of a cycle. The default is 250 MHz (table 1 of the paper).
     #[schemars(extend("minimum" = 1))]
     pub cycle: Time,
-    /// Cycles of a packet between its last byte and its combining: the unit checks it, stores its header, and looks up the partial sum.
-    /// "A few" in the paper (section 2); 0 stands for units that do so while they combine the packet before.
+    /// Number of cycles between a packet's last byte and its combining: the unit checks the packet, stores its header
+    /// and looks up the partial sum. The paper says "a few" (section 2). 0: units that overlap this work with the
+    /// combining of the previous packet.
     #[schemars(range(max = 1_048_576))]
     pub header_cycles: u32,
-    /// What a unit combines at a time.
+    /// Number of bytes that a unit combines at a time.
     #[schemars(extend("minimum" = 1))]
     pub word: Bytes,
-    /// How often it does so in a cycle.
+    /// Number of words that a unit combines in a cycle.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub words_per_cycle: u32,
-    /// Partial sums of a group in a router, each of one packet: as many packets of a member may be under way. Without it, enough for the
-    /// bandwidth of its link.
+    /// Number of partial sums of a group in a router, each for one packet. It limits the packets in flight of a member.
+    /// Default: enough for the bandwidth of the member's link.
     #[schemars(range(min = 1, max = 1_048_576))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,

@@ -1,5 +1,5 @@
-//! Files that an experiment file includes. Their entries come first, in the order of the files; what `exclude` names is taken
-//! out, and the entries of the including file are put over the rest.
+//! Files that an experiment file includes. Their entries come first, in the order of the files. Then `exclude` removes
+//! keys, and the entries of the including file override the rest.
 
 use std::path::{Path, PathBuf};
 
@@ -15,44 +15,44 @@ use super::validate;
 /// The key that names included files.
 pub(super) const KEY: &str = "include";
 
-/// The key that names what does not hold of them.
+/// The key that names keys of included files to remove.
 const EXCLUDE: &str = "exclude";
 
-/// The keys that are read here.
+/// The keys that this module reads.
 pub(super) const KEYS: [&str; 2] = [KEY, EXCLUDE];
 
-/// The largest file, in bytes.
+/// Maximum size of a file, in bytes.
 pub const MAX_FILE: usize = input::EXPERIMENT.most_bytes as usize;
 
-/// The most files that an experiment consists of.
+/// Maximum number of files of an experiment.
 const MAX_FILES: usize = 64;
 
 /// Keys whose values may name files.
 pub const FILE_KEYS: [&str; 6] = ["path", "file", "graph", "next_graphs", "selection", "groups"];
 
-/// What may stand before the name of a graph's file.
+/// Prefix that marks the name of a graph's file.
 const FILE_PREFIX: &str = "file:";
 
-/// Reads a file's text and the files that it includes, relative to `folder`, as one table. The texts of the latter are
-/// added to `files`, so that errors can show their lines.
+/// Reads a file's text and the files that it includes, relative to `folder`, as one table. The texts of the included
+/// files are added to `files`, so that errors can show their lines.
 ///
 /// # Errors
-/// The first thing that is no TOML, and a file that cannot be included.
+/// The first text that is not TOML, and a file that cannot be included.
 pub(super) fn read(files: &mut Vec<Source>, folder: &Path) -> Result<Table, ConfigError> {
     let main = files.first().map(|file| Path::new(&file.name));
-    // Absent if the text comes from elsewhere than a file.
+    // `None` if the text does not come from a file.
     let open = main.and_then(Path::file_name).and_then(|name| folder.join(name).canonicalize().ok());
     Reader { files, open: open.into_iter().collect() }.table(0, folder)
 }
 
 struct Reader<'a> {
     files: &'a mut Vec<Source>,
-    /// The files that are being read, each included by the one before.
+    /// The files that are being read. Each is included by the previous one.
     open: Vec<PathBuf>,
 }
 
 impl Reader<'_> {
-    /// The table of a text, with what it includes.
+    /// Returns the table of a text and of the files that it includes.
     fn table(&mut self, source: usize, folder: &Path) -> Result<Table, ConfigError> {
         let mut table = parse(&self.files[source].text, source)?;
         let (include, excluded) = (table.remove(KEY), table.remove(EXCLUDE));
@@ -72,7 +72,7 @@ impl Reader<'_> {
         Ok(whole)
     }
 
-    /// The table of an included file, with paths relative to the including file's folder.
+    /// Returns the table of an included file, with paths relative to the including file's folder.
     fn file(&mut self, name: &str, place: Place, folder: &Path) -> Result<Table, ConfigError> {
         let fault = |message: String| ConfigError::new(place, KEY, message);
         let path = folder.join(name);
@@ -110,13 +110,13 @@ fn parse(text: &str, source: usize) -> Result<Table, ConfigError> {
     Table::from_toml(parsed.get_ref(), source)
 }
 
-/// Refuses a file of a size in bytes.
+/// Returns the error for a file of `size` bytes, which is too large.
 pub(super) fn too_large(size: usize) -> ConfigError {
     let (size, limit) = (validate::size(size), validate::size(MAX_FILE));
     ConfigError::new(None, "", format!("the file has {size}; an experiment has at most {limit}"))
 }
 
-/// Takes keys and sections of included files out.
+/// Removes keys and sections of included files.
 fn exclude_keys(whole: &mut Table, excluded: &Entry) -> Result<(), ConfigError> {
     let Value::List(items) = &excluded.node.value else {
         let message = format!("`{EXCLUDE}` must be a list of keys' paths, not {}", excluded.node.what());
@@ -137,7 +137,7 @@ fn exclude_keys(whole: &mut Table, excluded: &Entry) -> Result<(), ConfigError> 
     Ok(())
 }
 
-/// The names of included files, with their places.
+/// Returns the names of included files, with their places.
 fn names(include: &Entry) -> Result<Vec<(&str, Place)>, ConfigError> {
     let name = |node: &Node| {
         let message = || format!("`{KEY}` must be the path of a file, or a list of paths, not {}", node.what());
@@ -154,8 +154,8 @@ fn names(include: &Entry) -> Result<Vec<(&str, Place)>, ConfigError> {
     nodes.into_iter().map(|node| Ok((node.as_text().unwrap_or_default(), name(node)?))).collect()
 }
 
-/// Puts the entries of a later file over those of earlier ones. A sweep is replaced whole: its keys are not those of a
-/// section.
+/// Overrides the entries of earlier files with those of a later file. A sweep is replaced as a whole, because its keys
+/// are paths.
 fn overlay_file(below: &mut Table, over: Table) {
     if over.get("sweep").is_some() {
         below.remove("sweep");
@@ -163,11 +163,11 @@ fn overlay_file(below: &mut Table, over: Table) {
     below.overlay(over);
 }
 
-/// How paths of an included file are made relative to the including one.
+/// Rule that makes paths of an included file relative to the including file.
 struct Rebase<'a> {
-    /// The included file's folder, as the including file names it.
+    /// Folder of the included file, as the including file names it.
     prefix: &'a Path,
-    /// The including file's folder.
+    /// Folder of the including file.
     folder: &'a Path,
 }
 
@@ -187,7 +187,8 @@ fn rebase_node(key: &str, node: &mut Node, by: &Rebase<'_>) {
 }
 
 impl Rebase<'_> {
-    /// A value that may name a file: graphs are files only if there is one of that name.
+    /// Returns the rebased path of a value that names a file. The value of a key other than `path`, without the prefix
+    /// `file:`, is a file's name only if the file exists.
     fn path(&self, key: &str, text: &str) -> String {
         let (mark, name) = text.strip_prefix(FILE_PREFIX).map_or(("", text), |name| (FILE_PREFIX, name));
         let path = self.prefix.join(name);

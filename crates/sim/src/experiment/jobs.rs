@@ -7,10 +7,10 @@ use units::Time;
 use super::place::PlaceSpec;
 use super::workload::WorkloadSpec;
 
-/// The latest start and end of a job: 1000 s.
+/// Latest start and end of a job: 1000 s.
 const LATEST: Time = Time(1_000_000_000_000_000);
 
-/// Two jobs, as a file has them.
+/// An example of two jobs, as TOML.
 const EXAMPLE: &str = r#"[[job]]
 name = "victim"
 nodes = "0-7"
@@ -22,40 +22,42 @@ node_count = 8
 start = "10 us"
 workload = { kind = "traffic", load = 0.8, pattern = "random-permutation" }"#;
 
-/// One of several workloads that share a network. Its tables `workload` and `placement` have the keys of the sections of
-/// these names; a key is swept and set as `job.NAME.workload.load`.
+/// One of several workloads that share a network. The tables `workload` and `placement` have the keys of the sections
+/// of these names. The path of a key in a sweep or an option is, for example, `job.NAME.workload.load`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-example" = EXAMPLE))]
 pub struct JobSpec {
-    /// What it is called in results and in the paths of keys: letters, digits, `-` and `_`.
+    /// Name of the job in results and in paths of keys: letters, digits, `-` and `_`.
     #[schemars(extend("x-example" = "\"victim\""))]
     pub name: String,
-    /// The nodes that it has, in order, such as "0-35,40"; other jobs may have them too. Without it and `node_count`, all.
+    /// Nodes of the job, in order, such as "0-35,40". Other jobs may use them too. Excludes `node_count`. Default: all
+    /// nodes, unless `node_count` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-example" = "\"0-35,40\""))]
     pub nodes: Option<String>,
-    /// How many nodes it has: the first that no job before it has, in the order in which its placement takes nodes.
+    /// Number of nodes of the job. It gets the first nodes that no earlier job has, in the order in which its placement
+    /// takes nodes. Excludes `nodes`.
     #[schemars(range(min = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_count: Option<u32>,
-    /// Simulated time at which it starts.
+    /// Simulated time at which the job starts.
     #[serde(default)]
     pub start: Time,
-    /// Simulated time from which on it generates nothing; without it, it goes on.
+    /// Simulated time from which the job generates no more messages. Default: no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Time>,
-    /// Whether the run ends without waiting for it: it goes on as long as another job is under way.
+    /// Whether the run may end before the job does. A background job continues while any foreground job runs.
     #[serde(default)]
     pub background: bool,
-    /// Who sends what, and when.
+    /// Messages and their times.
     pub workload: WorkloadSpec,
-    /// Which of its tasks runs on which of its nodes.
+    /// Placement of the job's tasks on its nodes.
     #[serde(default)]
     pub placement: PlaceSpec,
 }
 
-/// What is wrong with jobs that are right each for itself: the path of the key to show, and what is wrong.
+/// Returns the first contradiction between jobs that are each valid: the path of the key to show, and the message.
 pub(super) fn contradiction(jobs: &[JobSpec]) -> Option<(String, String)> {
     let named = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     for (index, job) in jobs.iter().enumerate() {

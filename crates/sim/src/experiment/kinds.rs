@@ -1,5 +1,5 @@
-//! A section whose kind is not written is of the kind that it has by default, as any key that is not written: so that
-//! `--set router.buffer="2 packets"` does for a file without `[router]`.
+//! Default kinds of sections. A section without a kind has its default kind, like any other missing key. So `--set
+//! router.buffer="2 packets"` suffices for a file without `[router]`.
 
 use routing::RoutingSpec;
 
@@ -12,7 +12,7 @@ pub(super) fn fill(root: &mut Table) {
     table(file_shape(), root);
 }
 
-/// Writes the routing that a topology has by default into a `[routing]` without a kind.
+/// Writes the default routing of the topology into a `[routing]` section without a kind.
 fn routing(root: &mut Table) {
     let kind = match root.get("topology").map(|entry| &entry.node.value) {
         Some(Value::Table(topology)) => topology.get("kind").and_then(|entry| entry.node.as_text()),
@@ -73,7 +73,7 @@ fn inner_shape(shape: &Shape) -> Option<Inner<'_>> {
     }
 }
 
-/// The kind of a key's default, which is a table or a bare name.
+/// Returns the kind of a key's default, which is a table or a bare name.
 fn default_kind<'a>(key: &'a Key, choice: &Choice) -> Option<&'a str> {
     let default = key.default.as_ref()?;
     default.get(&choice.tag).unwrap_or(default).as_str()

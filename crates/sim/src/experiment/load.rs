@@ -1,4 +1,4 @@
-//! From the text of a file and the options that override it to typed points.
+//! Loading of experiments: from the text of a file, and the options that override it, to typed points.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,12 +23,12 @@ use super::{kinds, nic_presets, searched, seeds, validate};
 use crate::parts::{GivenPrograms, Parts};
 use crate::proofs::Proofs;
 
-/// An experiment as it was written, and the points that it consists of.
+/// An experiment as written, and its points.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     sources: Sources,
     base_dir: PathBuf,
-    /// All files as one text, if there are several.
+    /// All files as one text. `None` if there is only one.
     joined: Option<String>,
     /// The file with its overriding options, without the sweep.
     tree: Table,
@@ -39,31 +39,31 @@ pub struct Experiment {
     parts: Parts,
 }
 
-/// One combination of the values that the sweep gives.
+/// Point of a sweep: one combination of its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// The number of the point, from 0; the last key of the sweep changes fastest.
+    /// Number of the point, from 0. The last key of the sweep changes fastest.
     pub index: usize,
-    /// The swept keys and their values here.
+    /// Swept keys, with their values at this point.
     pub keys: Vec<(String, serde_json::Value)>,
-    /// The experiment here.
+    /// Experiment at this point.
     pub spec: ExperimentSpec,
 }
 
 impl Point {
-    /// The seed of the random streams: the experiment's, the same at all points (common random numbers make the
-    /// differences between points clearer), unless the seed itself is swept.
+    /// Returns the seed of the random streams. It is the experiment's seed at all points, because common random numbers
+    /// make the differences between points clearer, unless the seed is swept.
     pub fn seed(&self) -> u64 {
         self.spec.seed
     }
 }
 
-/// Keys of a sweep that move together, with the values that they take; mostly one key.
+/// Keys of a sweep that change together, with their values; mostly one key.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Swept {
-    /// The paths of the keys, and for each its values in turn.
+    /// Path of each key, with its values in turn.
     pub keys: Vec<(String, Vec<serde_json::Value>)>,
-    /// The names of the steps, if they have any.
+    /// Names of the steps. `None` if the file has none.
     pub labels: Option<Vec<String>>,
 }
 
@@ -78,12 +78,12 @@ struct Setting {
 impl Experiment {
     /// Reads an experiment from text.
     ///
-    /// `name` is the file's name for errors, `base_dir` the folder that paths in it start from, and `overrides` are
-    /// pairs of a key's path and a TOML value (or a bare string) that win over the file. An overridden key is not
+    /// `name` is the file's name for errors, and `base_dir` the folder that paths in it start from. `overrides` are
+    /// pairs of a key's path and a TOML value (or a bare string), which override the file. An overridden key is not
     /// swept.
     ///
     /// # Errors
-    /// The first thing that is wrong, in the order of the file.
+    /// The first error, in the order of the file.
     pub fn load(
         text: &str,
         name: &str,
@@ -111,7 +111,7 @@ impl Experiment {
     /// Reads an experiment from the bytes of a file; see `load`.
     ///
     /// # Errors
-    /// If the bytes are not text, and whatever `load` finds.
+    /// If the bytes are not text, and all errors of `load`.
     pub fn load_bytes(
         bytes: &[u8],
         name: &str,
@@ -130,7 +130,7 @@ impl Experiment {
     /// Reads an experiment file. Paths in it start from its folder.
     ///
     /// # Errors
-    /// If the file cannot be read, and whatever `load` finds.
+    /// If the file cannot be read, and all errors of `load`.
     pub fn read(path: &Path, overrides: &[(String, String)]) -> Result<Self, ExperimentError> {
         let name = path.display().to_string();
         let read = input::EXPERIMENT.read(path);
@@ -146,22 +146,22 @@ impl Experiment {
         Self::file_only(name).locate(ConfigError::new(None, "", message))
     }
 
-    /// The points, at least one; without a sweep, exactly one.
+    /// Returns the points: at least one, and exactly one without a sweep.
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// The folder that paths in the experiment start from.
+    /// Returns the folder that paths in the experiment start from.
     pub fn base_dir(&self) -> &Path {
         &self.base_dir
     }
 
-    /// What is known of its points' freedom from deadlock.
+    /// Returns what is known about the freedom from deadlock of the experiment's points.
     pub(crate) fn proofs(&self) -> &Proofs {
         &self.proofs
     }
 
-    /// The names of the programs that its points need and that no file can say; see `with_programs`.
+    /// Returns the names of the programs that points need and that no file can contain; see `with_programs`.
     pub fn called_back(&self) -> BTreeSet<String> {
         let workloads = |spec: &ExperimentSpec| {
             let jobs = spec.jobs.iter().map(|job| job.workload.clone());
@@ -174,24 +174,24 @@ impl Experiment {
         self.points.iter().flat_map(|point| workloads(&point.spec)).filter_map(name).collect()
     }
 
-    /// The same experiment with the programs that `called_back` names.
+    /// Returns the experiment with the programs that `called_back` names.
     #[must_use]
     pub fn with_programs(mut self, programs: GivenPrograms) -> Self {
         self.parts.programs = Arc::new(programs);
         self
     }
 
-    /// The topologies and routings of its points.
+    /// Returns the topologies and routings of the experiment's points.
     pub(crate) fn parts(&self) -> &Parts {
         &self.parts
     }
 
-    /// The file's name, as errors show it.
+    /// Returns the name of the file, as errors show it.
     pub fn name(&self) -> &str {
         self.sources.name()
     }
 
-    /// The file's text; of a file that includes others, all of them as one.
+    /// Returns the text of the file. If it includes others, the text is that of all of them as one file.
     pub fn text(&self) -> &str {
         match &self.joined {
             Some(text) => text,
@@ -199,13 +199,13 @@ impl Experiment {
         }
     }
 
-    /// The keys that the sweep changes, in order.
+    /// Returns the keys that the sweep changes, in order.
     pub fn swept_keys(&self) -> Vec<String> {
         self.axes.iter().flat_map(|axis| &axis.keys).map(SweptKey::key).collect()
     }
 
-    /// What is written: the tables of the file, and the sweep, whose last group changes fastest. Options that override the
-    /// file are in their places.
+    /// Returns the experiment as written: the tables of the file, and the sweep, whose last group changes fastest.
+    /// Options that override the file are in the places of the keys that they set.
     pub fn written(&self) -> (serde_json::Value, Vec<Swept>) {
         let values = |key: &SweptKey| {
             (key.key(), key.values.iter().map(|value| refined(key, value, &self.settings).to_json()).collect())
@@ -214,7 +214,8 @@ impl Experiment {
         (self.tree.to_json(), self.axes.iter().map(swept).collect())
     }
 
-    /// The keys that distinguish points, in order: the swept keys, with `label` for those that have one.
+    /// Returns the keys that distinguish points, in order: the swept keys, and `label` for groups whose steps have
+    /// names.
     pub fn axes(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for axis in &self.axes {
@@ -227,31 +228,31 @@ impl Experiment {
         names
     }
 
-    /// A point's whole experiment as TOML, with every default filled in that the file alone decides; it loads to an equal
-    /// experiment.
+    /// Returns the whole experiment of a point as TOML, with every default that the file alone determines. It loads to
+    /// an equal experiment.
     pub fn resolved(&self, point: &Point) -> String {
         point.spec.to_toml()
     }
 
-    /// An error that is found later, such as a shape that cannot be built, at the place of a key such as `topology.k`
-    /// (or of the deepest table on its path that was written).
+    /// Returns an error that is found after loading, such as a shape that cannot be built. Its place is that of the key
+    /// `path`, such as `topology.k`, or of the deepest table on the path that was written.
     pub fn error_at(&self, path: &str, message: impl Into<String>) -> ExperimentError {
         let mut keys = self.axes.iter().flat_map(|axis| &axis.keys);
         let swept = keys.find(|swept| swept.key() == path).map(|swept| swept.key_place);
         self.sources.locate(ConfigError::new(swept.or_else(|| find(&self.tree, path)), path, message))
     }
 
-    /// The same for an error of one point: a swept key is shown where its value there was written.
+    /// Returns an error of one point that is found after loading. A swept key is shown at its value for the point.
     pub fn error_in(&self, point: &Point, path: &str, message: impl Into<String>) -> ExperimentError {
         let tree = tree_of(&self.tree, &self.axes, &self.settings, point.index);
         self.sources.locate(ConfigError::new(find(&tree, path), path, message))
     }
 
-    /// Checks the names of the classes of channels in a point's `[link.CLASS]` and `[router.buffer]` tables, against those
-    /// that its topology has, in their order.
+    /// Checks the names of the classes of channels in a point's `[link.CLASS]` and `[router.buffer]` tables. `names`
+    /// are the classes of its topology, in order.
     ///
     /// # Errors
-    /// The first class that the topology has not, and a depth for ejection channels, which have no buffer.
+    /// The first class that the topology does not have, and a depth for ejection channels, which have no buffer.
     pub fn check_classes(&self, point: &Point, names: &[&str]) -> Result<(), ExperimentError> {
         let ejection = names.get(usize::from(ChannelClass::EJECTION.0)).copied().unwrap_or_default();
         let of_links = point.spec.link.classes.keys().map(String::as_str);
@@ -279,7 +280,7 @@ impl Experiment {
 
 type Read = (Table, Vec<Axis>, Vec<Setting>, Vec<Point>);
 
-/// The points of what is written in so many files.
+/// Returns the points of an experiment that was read from `files` files.
 fn read(mut tree: Table, overrides: &[(String, String)], files: usize) -> Result<Read, ConfigError> {
     let settings = overrides
         .iter()
@@ -297,7 +298,7 @@ fn read(mut tree: Table, overrides: &[(String, String)], files: usize) -> Result
     axes.retain(|axis| !axis.keys.is_empty());
     check_labels(&axes, &settings)?;
     seeds::expand(&mut tree, &mut axes)?;
-    // What is left out below is validated all the same.
+    // Removed loads are validated too.
     let mut points = points_of(&tree, &axes, &settings)?;
     if searched::leave_out_loads(&mut tree, &mut axes) {
         points = points_of(&tree, &axes, &settings)?;
@@ -309,7 +310,7 @@ fn points_of(tree: &Table, axes: &[Axis], settings: &[Setting]) -> Result<Vec<Po
     (0..axes.iter().map(Axis::len).product()).map(|index| point(tree, axes, settings, index)).collect()
 }
 
-/// Refuses the path of a key that options and sweeps do not change.
+/// Refuses the path of a key that options and sweeps cannot change.
 fn check_path(tree: &Table, path: &[String], place: Place) -> Result<(), ConfigError> {
     if let Some(key) = path.first().filter(|key| include::KEYS.contains(&key.as_str())) {
         let message = format!("`{key}` is read where a file begins: options and sweeps cannot change it");
@@ -319,8 +320,8 @@ fn check_path(tree: &Table, path: &[String], place: Place) -> Result<(), ConfigE
     check_job(tree, path, place)
 }
 
-/// Refuses the path of a key within a quantity, such as one class of `router.buffer` where the file has one depth for all:
-/// what the others would be is not said.
+/// Refuses the path of a key within a quantity, such as one class of `router.buffer` where the file has one depth for
+/// all. The depths of the other classes would be undefined.
 fn check_quantity(tree: &Table, path: &[String], place: Place) -> Result<(), ConfigError> {
     let (mut table, mut below) = (tree, path);
     while let [key, rest @ ..] = below
@@ -341,7 +342,7 @@ fn check_quantity(tree: &Table, path: &[String], place: Place) -> Result<(), Con
     Ok(())
 }
 
-/// Refuses the path of a key of a job that is not there.
+/// Refuses the path of a key of a job that does not exist.
 fn check_job(tree: &Table, path: &[String], place: Place) -> Result<(), ConfigError> {
     let [section, name, ..] = path else { return Ok(()) };
     let Some(Entry { node: jobs, .. }) = tree.get("job") else {
@@ -356,7 +357,7 @@ fn check_job(tree: &Table, path: &[String], place: Place) -> Result<(), ConfigEr
     Err(ConfigError::new(place, path.join("."), format!("there is no job `{name}`")).allowing(name, names))
 }
 
-/// Reads an option: the path of a key and its value, TOML or else a bare string.
+/// Reads an option: the path of a key and its value, which is TOML or a bare string.
 fn setting(key: &str, value: &str, source: usize) -> Result<Setting, ConfigError> {
     let place = Place::new(source, 0..0);
     let wrong = || ConfigError::new(place, key, format!("`{key}` is not the path of a key, such as workload.load"));
@@ -370,19 +371,19 @@ fn setting(key: &str, value: &str, source: usize) -> Result<Setting, ConfigError
 }
 
 impl Setting {
-    /// Whether the option fixes what the sweep would change; the later one wins.
+    /// Returns whether the option fixes a key that the sweep would change. The later of the two applies.
     fn settles(&self, key: &SweptKey) -> bool {
         self.place.source > key.key_place.source && key.path.starts_with(&self.path)
     }
 
-    /// Whether the option sets a part of what the sweep changes.
+    /// Returns whether the option sets a part of a value that the sweep changes.
     fn refines(&self, key: &SweptKey) -> bool {
         let is_part = self.path.len() > key.path.len() && self.path.starts_with(&key.path);
         self.place.source > key.key_place.source && is_part
     }
 }
 
-/// A value of a swept key, with the options that set parts of it.
+/// Returns a value of a swept key, with the options that set parts of it.
 fn refined(key: &SweptKey, value: &Node, settings: &[Setting]) -> Node {
     let mut value = value.clone();
     for setting in settings.iter().filter(|setting| setting.refines(key)) {
@@ -391,7 +392,7 @@ fn refined(key: &SweptKey, value: &Node, settings: &[Setting]) -> Node {
     value
 }
 
-/// Refuses an option that sets a part of what the steps of a sweep are named for.
+/// Refuses an option that sets a part of the values for which the steps of a sweep are named.
 fn check_labels(axes: &[Axis], settings: &[Setting]) -> Result<(), ConfigError> {
     let named = || axes.iter().filter(|axis| axis.labels.is_some()).flat_map(|axis| &axis.keys);
     for setting in settings {
@@ -407,10 +408,10 @@ fn check_labels(axes: &[Axis], settings: &[Setting]) -> Result<(), ConfigError> 
     Ok(())
 }
 
-/// The tree of one point: the file's, with the swept values in place.
+/// Returns the tree of one point: the file's tree with the swept values.
 fn tree_of(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> Table {
     let mut tree = tree.clone();
-    // The first key is set last: it wins over parts of it that are swept too.
+    // The first key is set last: it overrides parts of it that are swept too.
     for (axis, step) in steps(axes, index).into_iter().rev() {
         for key in axis.keys.iter().rev() {
             tree.set(&key.path, key.key_place, key.values[step].clone());
@@ -427,7 +428,7 @@ fn point(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> Res
     let mut tree = tree_of(tree, axes, settings, index);
     kinds::fill(&mut tree);
     nic_presets::fill(&mut tree);
-    // Faults of the file come in the order of its lines, before those of options and of what is not written at all.
+    // Faults of the file are in the order of its lines, before faults of options and of missing keys.
     let first = |fault: &ConfigError| fault.place.map_or((u32::MAX, 0), |place| (place.source, place.start));
     if let Some(fault) = validate::faults(&tree).into_iter().min_by_key(first) {
         return Err(fault);
@@ -440,7 +441,7 @@ fn point(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> Res
     Ok(Point { index, keys: keys(axes, settings, index), spec })
 }
 
-/// The swept keys and their values at a point, the names of its steps before them.
+/// Returns the swept keys and their values at a point, preceded by the names of its steps.
 fn keys(axes: &[Axis], settings: &[Setting], index: usize) -> Vec<(String, serde_json::Value)> {
     let steps = steps(axes, index);
     let label = |(axis, step): &(&Axis, usize)| Some(axis.labels.as_ref()?[*step].clone());

@@ -1,4 +1,4 @@
-//! From places in the texts of an experiment to files, lines and columns, and from paths of keys to places.
+//! Maps places in the texts of an experiment to files, lines and columns, and paths of keys to places.
 
 use super::error::{ConfigError, Diagnosis, ExperimentError, Position, shown};
 use super::span::Place;
@@ -7,35 +7,35 @@ use super::tree::{Entry, Node, Table, Value};
 /// A file that an experiment was read from.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
-    /// Its name, as errors show it.
+    /// Name of the file, as errors show it.
     pub name: String,
-    /// Its text.
+    /// Text of the file.
     pub text: String,
 }
 
 /// The texts that an experiment was read from.
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
-    /// The file, then those that it includes, in the order in which they were read.
+    /// The experiment file, then the files that it includes, in the order in which they were read.
     pub files: Vec<Source>,
-    /// The options that override them, as `KEY=VALUE`.
+    /// The options that override the files, as `KEY=VALUE`.
     pub options: Vec<String>,
 }
 
 impl Sources {
-    /// The error as it is shown, with the line that its place is on.
+    /// Returns the error as shown to users, with the line of its place.
     pub fn locate(&self, error: ConfigError) -> ExperimentError {
         let (file, position) = self.position(error.place);
         let ConfigError { key, message, allowed, help, .. } = error;
         Diagnosis { message, key, file, position, allowed, help }.into()
     }
 
-    /// The name of the file itself.
+    /// Returns the name of the experiment file.
     pub fn name(&self) -> &str {
         self.files.first().map_or("", |file| &file.name)
     }
 
-    /// The name of a place's source, and where in the file it is.
+    /// Returns the name of a place's source, and the position in the file (`None` for options).
     fn position(&self, place: Option<Place>) -> (String, Option<Position>) {
         let Some(place) = place else { return (self.name().to_owned(), None) };
         let source = place.source as usize;
@@ -62,12 +62,12 @@ fn position_in(text: &str, place: Place) -> Position {
     }
 }
 
-/// The last place at or before an index at which a character starts.
+/// Returns the last character boundary at or before `index`.
 fn floor_boundary(text: &str, index: usize) -> usize {
     (0..=index.min(text.len())).rev().find(|&index| text.is_char_boundary(index)).unwrap_or(0)
 }
 
-/// The steps of a path such as `topology.dims[1]`: keys, and indices of lists.
+/// A step of a path such as `topology.dims[1]`: a key, or an index of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
     Key(String),
@@ -85,8 +85,8 @@ fn steps(path: &str) -> Vec<Step> {
     steps
 }
 
-/// The place of the value at a path, or of the deepest part of the path that was written; `None` if not even the first
-/// was.
+/// Returns the place of the value at `path`, or of the deepest part of the path that was written. Returns `None` if not
+/// even the first part was written.
 pub(super) fn find(root: &Table, path: &str) -> Option<Place> {
     let steps = steps(path);
     let Some(Step::Key(first)) = steps.first() else { return None };

@@ -1,24 +1,24 @@
-//! `[node.memory]`: the memory by way of which ranks of a node exchange messages.
+//! `[node.memory]`: memory through which ranks of a node exchange messages.
 
 use host::MemoryParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bandwidth, Time};
 
-/// The memory by way of which ranks of a node exchange messages. Without it, such messages take the overheads only. Of ranks that
-/// send and receive only.
+/// Memory through which ranks of a node exchange messages. Default: such messages take the overheads only. Ranks only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-example" = "[node.memory]\nbandwidth = \"40 GB/s\"\nlatency = \"100 ns\""))]
 pub struct MemorySpec {
-    /// Bandwidth of the copies of a node, which those of a job that are under way at a time share equally.
+    /// Bandwidth of the copies of a node. Concurrent copies of one job share it equally.
     #[schemars(extend("minimum" = 1))]
     pub bandwidth: Bandwidth,
-    /// Time from when a rank has written something until another can read it.
+    /// Time from the end of a write by one rank until another rank can read the data.
     #[serde(default)]
     pub latency: Time,
-    /// Copies of a message of more than `nic.eager_limit`: 2, by way of a buffer that both ranks share, or 1, from the sender's own
-    /// to the receiver's, which the sender waits for. Other messages are copied twice.
+    /// Number of copies of a message above `nic.eager_limit`. 2: through a buffer that both ranks share. 1: directly
+    /// from the sender's buffer to the receiver's; the sender waits for the copy. Requires `nic.eager_limit` for the
+    /// value 1. Eager messages are copied twice.
     #[schemars(range(min = 1, max = 2))]
     #[serde(default = "two")]
     pub copies: u32,
@@ -29,13 +29,13 @@ fn two() -> u32 {
 }
 
 impl MemorySpec {
-    /// The same, as executors take it.
+    /// Returns the section as parameters of executors.
     pub(crate) fn parameters(&self) -> MemoryParams {
         MemoryParams { bandwidth: self.bandwidth.0, latency: self.latency.0, single_copy: self.copies == 1 }
     }
 
-    /// A key of `[node]` that does not go with others, and why: whether there are ranks that send and receive, and messages that ask
-    /// first.
+    /// Returns a key of `[node]` that contradicts other keys, and the message. `ranks`: whether there are ranks that
+    /// send and receive. `eager_limit`: whether there is an eager limit.
     pub(super) fn contradiction(&self, ranks: bool, eager_limit: bool) -> Option<(&'static str, &'static str)> {
         match self {
             _ if !ranks => Some((

@@ -1,8 +1,8 @@
-//! The experiment: from the file that people write to typed points that can be built.
+//! The experiment: from the file that users write to typed points that can be built.
 //!
-//! What a file may hold is defined once, by the types of `spec` and of the parts' catalogues. Their JSON Schema gives
-//! the shapes that `validate` compares a file with, so that every error names its line, its key and what is allowed,
-//! and that `reference` documents.
+//! The keys of a file are defined once, by the types of `spec` and of the parts' catalogues. Their JSON Schema gives
+//! the shapes that `validate` compares a file with and that `reference` documents. Every error therefore names its
+//! line, its key and the allowed values.
 
 mod error;
 mod in_switch;

@@ -1,4 +1,4 @@
-//! `[nic]`: the interface between a node and the network, and what sending and receiving take the processors of ranks.
+//! `[nic]`: the network interface of a node, and the processor time of sending and receiving.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,31 +9,34 @@ use super::nic_parts::{BusSpec, CopySpec, DmaSpec, Matcher, MatchingSpec, PioSpe
 use super::nic_presets::PRESETS;
 use super::rails::{ConnectionModeSpec, ConnectionsSpec, RailsSpec};
 
-/// The interface between a node and the network.
+/// Network interface of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum NicSpec {
-    /// Keeps up with its link; what software and interface take is pure latency, reported apart from the network's.
+    /// Interface that keeps up with its link. Times of software and interface are pure latency, reported separately
+    /// from the network's.
     Ideal(HostSpec),
-    /// LogGP: overheads that occupy the processor, and gaps per message and per byte that occupy the interface, at the sender and at
-    /// the receiver. Of ranks that send and receive only.
+    /// LogGP: overheads occupy the processor; gaps per message and per byte occupy the interface, at the sender and at
+    /// the receiver. Ranks only.
     Loggp(LoggpNicSpec),
-    /// PathScale's InfiniPath of 2005: the processor writes all data, matches and makes progress; no connections. Values of `loggp`'s parts.
+    /// PathScale's InfiniPath of 2005: the processor writes all data, matches and makes progress; no connections.
+    /// Preset of `loggp`.
     #[schemars(extend("x-example" = PRESETS[0].1))]
     Infinipath(LoggpNicSpec),
-    /// Cray's RapidArray of 2005, in the XD1: copies for small messages, DMA for others, two rails. Values of `loggp`'s parts.
+    /// Cray's RapidArray of 2005, in the XD1: copies for small messages, DMA for larger ones, two rails. Preset of
+    /// `loggp`.
     #[schemars(extend("x-example" = PRESETS[1].1))]
     Rapidarray(LoggpNicSpec),
-    /// Quadrics' Elan-4 of 2004: the interface matches and makes progress; on PCI-X. Values of `loggp`'s parts.
+    /// Quadrics' Elan-4 of 2004: the interface matches and makes progress; on PCI-X. Preset of `loggp`.
     #[schemars(extend("x-example" = PRESETS[2].1))]
     Elan4(LoggpNicSpec),
-    /// 4x InfiniBand of 2005 under MVAPICH: verbs, connections and registered memory. Values of `loggp`'s parts.
+    /// 4x InfiniBand of 2005 under MVAPICH: verbs, connections and registered memory. Preset of `loggp`.
     #[schemars(extend("x-example" = PRESETS[3].1))]
     Infiniband(LoggpNicSpec),
-    /// InfiniBand NDR of 2022, 400 Gb/s. Values of `loggp`'s parts.
+    /// InfiniBand NDR of 2022, 400 Gb/s. Preset of `loggp`.
     #[schemars(extend("x-example" = PRESETS[4].1))]
     Ndr(LoggpNicSpec),
-    /// HPE Slingshot 11 of 2021, 200 Gb/s. Values of `loggp`'s parts.
+    /// HPE Slingshot 11 of 2021, 200 Gb/s. Preset of `loggp`.
     #[schemars(extend("x-example" = PRESETS[5].1))]
     Slingshot(LoggpNicSpec),
 }
@@ -45,7 +48,7 @@ impl Default for NicSpec {
 }
 
 impl NicSpec {
-    /// What all kinds have.
+    /// Returns the keys that all kinds share.
     pub fn host(&self) -> &HostSpec {
         match self {
             Self::Ideal(host) => host,
@@ -59,7 +62,7 @@ impl NicSpec {
         }
     }
 
-    /// The kind, as the experiment file writes it.
+    /// Returns the kind as written in the experiment file.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Ideal(_) => "ideal",
@@ -73,18 +76,18 @@ impl NicSpec {
         }
     }
 
-    /// Whether overheads occupy processors.
+    /// Returns whether overheads occupy processors.
     pub fn occupies(&self) -> bool {
         self.host().occupies.unwrap_or(self.parts().is_some())
     }
 
-    /// When the library of a rank reacts to what arrives.
+    /// Returns when the progress engine of a rank runs.
     pub fn progress(&self) -> ProgressSpec {
         let own = if self.occupies() { ProgressSpec::Calls } else { ProgressSpec::Independent };
         self.host().progress.unwrap_or(own)
     }
 
-    /// The parts of the interface, if it has any.
+    /// Returns the parts of the interface; `None` for the kind "ideal".
     pub fn parts(&self) -> Option<&LoggpNicSpec> {
         match self {
             Self::Ideal(_) => None,
@@ -98,13 +101,13 @@ impl NicSpec {
         }
     }
 
-    /// Memory of a connection at each of its ranks, in bytes.
+    /// Returns the memory of a connection at each of its ranks, in bytes.
     pub fn connection_bytes(&self) -> u64 {
         self.parts().and_then(|nic| nic.connections.as_ref()).map_or(0, |own| own.memory.0)
     }
 
-    /// Time in which an interface that has sent and received the messages of a barrier comes to rest: no gap of theirs, nor a credit for them,
-    /// delays what follows.
+    /// Returns the time in which an interface is at rest after it has sent and received the messages of a barrier.
+    /// Later messages are then not delayed by gaps of these messages or by credits for them.
     pub fn settle(&self) -> Time {
         let Some(nic) = self.parts() else { return Time(0) };
         let gaps = nic.gap.0.saturating_add(nic.receive_gap.unwrap_or(nic.gap).0);
@@ -113,7 +116,7 @@ impl NicSpec {
         Time(gaps.saturating_add(packet.saturating_mul(2)).saturating_mul(2))
     }
 
-    /// The rate at which the interface brings what has arrived into memory, if that takes time.
+    /// Returns the rate at which the interface writes arrived data to memory; `None` if that takes no time.
     pub fn drain(&self) -> Option<Bandwidth> {
         let nic = self.parts()?;
         let bus = nic.bus.as_ref().map(|bus| bus.bandwidth);
@@ -123,9 +126,9 @@ impl NicSpec {
         [bus, gap].into_iter().flatten().min()
     }
 
-    /// Keys that contradict one another: the path of the one to show, and what is wrong. `ranks`: whether there are workloads of
-    /// ranks that send and receive.
-    /// `on_nic`: whether interfaces carry out the collective operations of any of them.
+    /// Returns the first pair of contradictory keys: the path of the key to show, and the message. `ranks`: whether any
+    /// workload has ranks that send and receive. `on_nic`: whether interfaces execute the collective operations of any
+    /// workload.
     pub(super) fn contradiction(&self, ranks: bool, on_nic: bool) -> Option<(String, String)> {
         let HostSpec { occupies, progress, interrupt_cost, eager_limit, eager_credits, rails, .. } = self.host();
         let of_ranks = [
@@ -181,7 +184,7 @@ impl NicSpec {
         Some((format!("nic.{key}"), message.into()))
     }
 
-    /// The times of the interface, by key.
+    /// Returns the times of the interface, by key.
     pub fn times(&self) -> Vec<(&'static str, Time)> {
         let host = self.host();
         let mut times = vec![("send_overhead", host.send_overhead), ("receive_overhead", host.receive_overhead)];
@@ -216,83 +219,86 @@ impl NicSpec {
     }
 }
 
-/// Sending and receiving on a node's processors.
+/// Overheads and protocols of a node's processors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-// The schema of a kind has all keys in one table, which the validator reads, if other keys are refused.
+// Refusing other keys makes the schema of a kind one table of all keys, which the validator reads.
 #[schemars(extend("additionalProperties" = false))]
 pub struct HostSpec {
-    /// Time from the start of a send to the handing over of its message: added to a message's latency at its sender.
+    /// Send overhead: time from the start of a send until its message is handed over. It adds to the message's latency
+    /// at the sender.
     pub send_overhead: Time,
-    /// Time from a message's arrival to the end of its receive: added to a message's latency at its receiver.
+    /// Receive overhead: time from a message's arrival to the end of its receive. It adds to the message's latency at
+    /// the receiver.
     pub receive_overhead: Time,
-    /// Time of a call that only polls whether something has come: a test, or a probe that does not wait, whatever it finds. Without it, none:
-    /// a rank that polls takes no time. Of ranks that send and receive only.
+    /// Time of a call that polls without waiting (a test or a non-blocking probe), whether or not it finds a message.
+    /// Default: 0. Ranks only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poll_overhead: Option<Time>,
-    /// Whether overheads occupy the processor of their rank, which then does one thing at a time; otherwise they are latency. Without
-    /// it, those of kind "ideal" do not, and those of other kinds do. Of ranks that send and receive only.
+    /// Whether overheads occupy the processor of their rank, which then does one thing at a time. Otherwise overheads
+    /// are latency. Default: `false` for the kind "ideal", `true` for all others. Ranks only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub occupies: Option<bool>,
-    /// When the library of a rank reacts to what arrives: receives messages, reads requests, answers. Without it, "calls" if
-    /// overheads occupy processors and otherwise "independent".
+    /// When the progress engine of a rank runs: receives messages, and reads and answers rendezvous requests. Default:
+    /// "calls" if overheads occupy processors, otherwise "independent".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressSpec>,
-    /// What interrupting a calculation takes the processor; goes with `progress = "interrupt"`. Without it, nothing.
+    /// Processor time of an interrupt of a calculation. Requires `progress = "interrupt"`. Default: 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interrupt_cost: Option<Time>,
-    /// Larger messages ask their receivers first (rendezvous), by control messages that take both overheads too; without
-    /// it, none does. Of ranks that send and receive only.
+    /// Eager limit. Larger messages use the rendezvous protocol, whose control messages pay both overheads. Default: no
+    /// limit (all messages are eager). Ranks only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eager_limit: Option<Bytes>,
-    /// Who moves the data of messages that ask their receivers first; goes with `eager_limit`. Without it, "write".
+    /// Side that moves the data in the rendezvous protocol. Requires `eager_limit`. Default: "write".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rendezvous: Option<RendezvousSpec>,
-    /// Messages that do not ask first that a rank may have sent to another, on another node, before that has received them; those
-    /// beyond them wait at their sender. A control message brings a credit back. Without it, any number. Of ranks that send and
-    /// receive only.
+    /// Eager credits: number of eager messages that a rank may have sent to one peer on another node and that the peer
+    /// has not received. `without_credit` determines what happens to further messages. A control message returns a
+    /// credit. Default: no limit. Ranks only.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eager_credits: Option<u32>,
     /// Protocol of an eager message that finds no credit. Requires `eager_credits`. Default: "wait".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub without_credit: Option<WithoutCreditSpec>,
-    /// Size of a control message of the rendezvous, or of a credit; without it, 32 bytes, or a packet if that is less.
+    /// Size of a control message: of the rendezvous protocol, or a credit. Requires `eager_limit` or `eager_credits`.
+    /// Default: 32 B, or the packet size if that is less.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 1))]
     pub control_size: Option<Bytes>,
-    /// By which of `topology.planes` messages go. Without it, round-robin, and those above 16 KiB striped. Of ranks that send and receive
-    /// only.
+    /// Rails (planes of `topology.planes`) that messages take. Default: round-robin, with messages above 16 KiB
+    /// striped. Ranks only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rails: Option<RailsSpec>,
-    /// What collective operations take the processor of an interface that carries them out; goes with `workload.collectives = "nic"`.
+    /// Times of collective operations on the processor of the interface. Requires `workload.collectives = "nic"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collectives: Option<NicCollectivesSpec>,
 }
 
 impl HostSpec {
-    /// What collective operations take the processor of an interface that carries them out: a message that leaves, one that has come, and a
-    /// byte that is combined.
+    /// Returns the times of collective operations on the processor of the interface: per message sent, per message
+    /// received, and per combined byte.
     pub fn forwarding(&self) -> (Time, Time, Time) {
         self.collectives.clone().unwrap_or_default().times((self.send_overhead, self.receive_overhead))
     }
 
-    /// Size of a control message, if a packet holds it.
+    /// Returns the size of a control message, before it is limited to the packet size.
     pub fn control(&self) -> Bytes {
         self.control_size.unwrap_or(Bytes(32))
     }
 
-    /// Above how many bytes messages are striped over rails; none: no message is.
+    /// Returns the size above which messages are striped over rails, in bytes; `None` if no message is striped.
     pub fn stripe_above(&self) -> Option<u64> {
         self.rails.clone().unwrap_or_default().striped_above()
     }
 
-    /// Whether there are control messages at all.
+    /// Returns whether there are control messages.
     pub fn has_control(&self) -> bool {
         self.eager_limit.is_some() || self.eager_credits.is_some()
     }
 
-    /// Control messages that a message of so many bytes takes beside its data.
+    /// Returns the number of control messages of a message of `bytes` bytes.
     pub fn controls(&self, bytes: u64) -> u64 {
         match self.eager_limit.is_some_and(|limit| bytes > limit.0) {
             true if self.rendezvous == Some(RendezvousSpec::Read) => 3,
@@ -302,13 +308,13 @@ impl HostSpec {
     }
 }
 
-/// Who moves the data of a message that asks its receiver first.
+/// Side that moves the data in the rendezvous protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RendezvousSpec {
-    /// The sender writes them when the receiver has answered its request.
+    /// The sender writes the data when the receiver has answered its request.
     Write,
-    /// The receiver reads them from the sender's interface, and then sends a notice that ends the send.
+    /// The receiver reads the data from the sender's interface. It then sends a notice that ends the send.
     Read,
 }
 
@@ -316,71 +322,72 @@ pub enum RendezvousSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WithoutCreditSpec {
-    /// It waits at its sender until a credit returns, and so do all messages behind it for the same rank.
+    /// The message waits at the sender until a credit returns. All later messages to that rank wait behind it.
     Wait,
-    /// It asks its receiver first, and its data follow the answer; they are copied as those of other eager messages, not registered.
+    /// The message uses the rendezvous protocol. Its data are copied like those of other eager messages, not
+    /// registered.
     Rendezvous,
 }
 
-/// When the library of a rank reacts to what arrives.
+/// When the progress engine of a rank runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProgressSpec {
-    /// At once and beside the processor, which computes meanwhile: on a core of its own, or on the interface.
+    /// Immediately and in parallel with the processor's calculations: on a separate core, or on the interface.
     Independent,
     /// On the processor, while the rank is inside the library: in calls, and while it waits.
     Calls,
-    /// On the processor, at once: a calculation under way ends later.
+    /// On the processor, immediately: a calculation in progress is interrupted and ends later.
     Interrupt,
 }
 
-/// A network interface as LogGP has it.
+/// LogGP network interface.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("additionalProperties" = false))]
 pub struct LoggpNicSpec {
-    /// What all kinds have.
+    /// Keys that all kinds share.
     #[serde(flatten)]
     pub host: HostSpec,
     /// g: least time from the last byte of a message to the next message that leaves the interface.
     pub gap: Time,
     /// G: time of each byte that leaves the interface.
     pub gap_per_byte: Time,
-    /// The same as `gap` for messages that arrive; without it, `gap`.
+    /// g of arriving messages. Default: `gap`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_gap: Option<Time>,
-    /// The same as `gap_per_byte` for bytes that arrive; without it, `gap_per_byte`.
+    /// G of arriving bytes. Default: `gap_per_byte`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_gap_per_byte: Option<Time>,
-    /// O: time of each byte of data on the processor, at the sender and at the receiver, beyond the overheads.
+    /// O: processor time of each byte of data, at the sender and at the receiver, beyond the overheads.
     pub overhead_per_byte: Time,
-    /// Which bytes of a message the times per byte are of.
+    /// Bytes of a message that the times per byte apply to.
     pub charged_bytes: ChargedBytes,
-    /// What searching the queues of posted receives and unexpected messages takes.
+    /// Cost of message matching. Default: matching takes no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matching: Option<MatchingSpec>,
-    /// Data that the processor writes to the interface (programmed input and output).
+    /// Programmed input and output (PIO): the processor writes data to the interface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pio: Option<PioSpec>,
-    /// Engines of the interface that read data from memory.
+    /// DMA engines: the interface reads data from memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dma: Option<DmaSpec>,
-    /// Data that processors copy, of messages that do not wait for their receivers. Without it, none are copied.
+    /// Copies of the data of eager messages by processors. Default: no copies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy: Option<CopySpec>,
-    /// The bus between host and interface.
+    /// Bus between host and interface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bus: Option<BusSpec>,
-    /// Memory that has to be known to the interface.
+    /// Registration of memory with the interface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registration: Option<RegistrationSpec>,
-    /// Connections of ranks, which an interface with connected transports needs. Without it, none is needed.
+    /// Connections of ranks, for an interface with connected transports. Default: no connections are needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<ConnectionsSpec>,
 }
 
 impl LoggpNicSpec {
-    /// Parts that contradict one another: the path of the key to show, and what is wrong.
+    /// Returns the first pair of contradictory parts: the path of the key to show, and the message.
     fn contradiction(&self) -> Option<(String, String)> {
         let searches = self.matching.as_ref().is_some_and(|matching| matching.on == Matcher::Nic);
         let limit = self.pio.as_ref().and_then(|pio| pio.limit);
@@ -424,13 +431,13 @@ impl LoggpNicSpec {
     }
 }
 
-/// The bytes of a message that take time.
+/// Bytes of a message that the times per byte apply to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChargedBytes {
-    /// All but the first, whose time is part of the overhead, as LogGP has it: (s - 1) G.
+    /// All bytes but the first, whose time is part of the overhead, as in LogGP: (s - 1) G.
     #[default]
     AllButFirst,
-    /// All: s G.
+    /// All bytes: s G.
     All,
 }

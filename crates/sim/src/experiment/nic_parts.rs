@@ -1,52 +1,53 @@
-//! The parts of `[nic]`: what they take, each a section of its own.
+//! Parts of `[nic]`: one section for each part of a network interface.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bandwidth, Bytes, Time};
 
-/// What searching the queues of posted receives and unexpected messages takes.
+/// Cost of message matching: searches of the queues of posted receives and unexpected messages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("x-example" = "[nic.matching]\nper_entry = \"20 ns\"\non = \"host\""))]
 pub struct MatchingSpec {
-    /// Time of each entry that a search from the front of a queue visits.
+    /// Time of each entry that a search visits. A search starts at the front of the queue.
     pub per_entry: Time,
-    /// Who searches.
+    /// Side that searches.
     pub on: Matcher,
 }
 
-/// Who matches messages and receives.
+/// Side that matches messages and receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Matcher {
     /// The processor, as library work.
     #[default]
     Host,
-    /// The interface, one search after the other; it also handles the requests and answers of the rendezvous, which then take no
-    /// overhead of a processor and do not wait for one.
+    /// The interface, one search at a time. It also handles the requests and answers of the rendezvous protocol, which
+    /// then need no processor and pay no overhead.
     Nic,
 }
 
-/// Data that the processor writes to the interface.
+/// Programmed input and output (PIO): the processor writes data to the interface.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-example" = "[nic.pio]\nbandwidth = \"12 Gb/s\"\nlimit = \"16 KiB\""))]
 pub struct PioSpec {
-    /// Rate at which the processor writes, and is occupied. The interface sends what has been written meanwhile.
+    /// Rate at which the processor writes. The processor is occupied while the interface already sends written data.
     #[schemars(extend("minimum" = 1))]
     pub bandwidth: Bandwidth,
-    /// Messages of more bytes are read by `[nic.dma]`; without it, all are written by the processor.
+    /// Largest message that the processor writes. Larger messages are read by `[nic.dma]`. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Bytes>,
-    /// Room of the interface for written data that have not left; all rails of a node share it. In the call of a send the processor writes
-    /// what fits; it writes the rest as room becomes free, when the library reacts (`progress`), and the send ends when all is written.
-    /// Default: no limit. Not of networks of kind "flat", nor of operations that switches carry out.
+    /// Room of the interface for written data that have not left, shared by all rails of a node. The call of a send
+    /// writes the data that fit. The progress engine (`progress`) writes the rest as room is freed, and the send ends
+    /// when all data are written. Default: no limit. Excludes `topology.kind = "flat"` and operations that switches
+    /// execute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 1))]
     pub buffer: Option<Bytes>,
 }
 
-/// Engines of the interface that read data from memory, each one message after the other.
+/// DMA engines of the interface, which read data from memory. Each engine reads one message at a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-example" = "[nic.dma]\nbandwidth = \"16 Gb/s\"\nsetup = \"500 ns\"\nengines = 2"))]
@@ -54,10 +55,10 @@ pub struct DmaSpec {
     /// Rate at which an engine reads.
     #[schemars(extend("minimum" = 1))]
     pub bandwidth: Bandwidth,
-    /// Time from when an engine takes a message to its first byte.
+    /// Time of an engine for each message, before its first byte.
     #[serde(default)]
     pub setup: Time,
-    /// How many engines there are.
+    /// Number of engines.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 64))]
     pub engines: u32,
@@ -67,18 +68,18 @@ fn one() -> u32 {
     1
 }
 
-/// The bus between host and interface: packets that leave and packets that arrive cross it.
+/// Bus between host and interface. Departing and arriving packets cross it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-example" = "[nic.bus]\nbandwidth = \"8 Gb/s\"\ndirections = \"one\""))]
 pub struct BusSpec {
-    /// Bandwidth, of each direction if there are two.
+    /// Bandwidth of the bus, for each direction if `directions = "both"`.
     #[schemars(extend("minimum" = 1))]
     pub bandwidth: Bandwidth,
-    /// Whether what leaves and what arrives share the bus.
+    /// Whether departing and arriving packets share the bandwidth.
     #[serde(default)]
     pub directions: Directions,
-    /// Time of each packet before its first byte crosses; the bus is kept for it.
+    /// Time of each packet before its first byte crosses. The bus is occupied meanwhile.
     #[serde(default)]
     pub per_packet: Time,
     /// Whether each rail has a bus, or all rails of a node share one.
@@ -86,51 +87,51 @@ pub struct BusSpec {
     pub of: BusOwner,
 }
 
-/// The directions of a bus.
+/// Directions of a bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Directions {
-    /// What leaves and what arrives take turns (half duplex), as on PCI-X.
+    /// Departing and arriving packets take turns (half duplex), as on PCI-X.
     One,
-    /// Each has the bandwidth to itself (full duplex), as on PCI Express.
+    /// Each direction has the whole bandwidth (full duplex), as on PCI Express.
     #[default]
     Both,
 }
 
-/// Memory that processors have to register with the interface, of messages that wait for their receivers, at both ends: their data
-/// go from memory to memory.
+/// Registration of memory with the interface by processors. Messages of the rendezvous protocol need it, at both ends,
+/// because their data move from memory to memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("x-example" = "[nic.registration]\ntime = \"10 us\"\nper_page = \"100 ns\"\ncached = 64"))]
 pub struct RegistrationSpec {
-    /// Time of a registration,
+    /// Time of a registration, in addition to `per_page`.
     pub time: Time,
-    /// and of each page of it.
+    /// Time of each page of a registration.
     pub per_page: Time,
     /// Size of a page.
     #[schemars(extend("minimum" = 1))]
     pub page_size: Bytes,
-    /// How many buffers of a rank stay registered, least recently used first to give way (a cache of registrations). Without it, none: each
-    /// message registers its memory.
+    /// Registration cache: number of buffers of a rank that stay registered. The least recently used buffer is evicted
+    /// first. Default: 0 (each message registers its memory).
     pub cached: u32,
-    /// Which messages of a rank are in the same buffer.
+    /// Messages of a rank that share a buffer.
     pub buffers: BuffersSpec,
-    /// At which ends of a message memory is registered.
+    /// Ends of a message at which memory is registered.
     pub ends: RegisteredEndsSpec,
 }
 
-/// Which messages of a rank are in the same buffer.
+/// Messages of a rank that share a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BuffersSpec {
-    /// Those that it sends to a rank are in one, and those that it receives from a rank are in one.
+    /// All messages that the rank sends to one peer; all messages that it receives from one peer.
     #[default]
     ByPeer,
-    /// Those that it sends are in one, and those that it receives are in one.
+    /// All messages that the rank sends; all messages that it receives.
     One,
-    /// Those under a tag of a communicator are in one, whether it sends or receives them: the program names its buffers by tags.
+    /// All messages under one tag of a communicator, sent or received. The program names its buffers by tags.
     ByTag,
-    /// No two are in the same.
+    /// No two messages.
     Fresh,
 }
 
@@ -147,51 +148,50 @@ impl Default for RegistrationSpec {
     }
 }
 
-/// Data of messages that do not wait for their receivers, which processors copy: into buffers of the interface or of the library, and out of
-/// them.
+/// Copies of the data of eager messages by processors, into and out of buffers of the interface or of the library.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-example" = "[nic.copy]\nbandwidth = \"3.2 GB/s\"\nat = \"receiver\""))]
 pub struct CopySpec {
-    /// Rate at which a processor copies, and is occupied.
+    /// Rate at which a processor copies. It is occupied meanwhile.
     #[schemars(extend("minimum" = 1))]
     pub bandwidth: Bandwidth,
-    /// Where data are copied.
+    /// Ends of a message at which its data are copied.
     #[serde(default)]
     pub at: CopyEnds,
 }
 
-/// Where data of messages that do not wait for their receivers are copied.
+/// Ends of an eager message at which its data are copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CopyEnds {
-    /// At the sender and at the receiver.
+    /// Sender and receiver.
     #[default]
     Both,
-    /// At the sender only: what arrives goes where it belongs.
+    /// Sender only. Arriving data go directly to their destination.
     Sender,
-    /// At the receiver only: out of the buffer that messages without an address come into.
+    /// Receiver only: out of the buffer into which messages without an address arrive.
     Receiver,
 }
 
-/// Which rails of a node a bus serves.
+/// Rails of a node that share a bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BusOwner {
-    /// Each has one.
+    /// Each rail has a separate bus.
     #[default]
     Rail,
-    /// One serves all rails of a node.
+    /// All rails of a node share one bus.
     Node,
 }
 
-/// At which ends of a message memory has to be registered.
+/// Ends of a message at which memory is registered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RegisteredEndsSpec {
-    /// At both.
+    /// Sender and receiver.
     #[default]
     Both,
-    /// Where it is received: the processor writes what is sent to the interface, which reads no memory.
+    /// Receiver only. The sender's processor writes the data to the interface, which reads no memory.
     Receiver,
 }

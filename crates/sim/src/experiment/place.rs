@@ -1,4 +1,4 @@
-//! `[placement]`: which task runs on which node, by a simple rule, a file, or any mapping strategy.
+//! `[placement]`: placement of tasks on nodes, by a simple rule, a file, or a mapping strategy.
 
 use mapping::Objective;
 use mapping::strategies::StrategyName;
@@ -6,16 +6,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workload::{PlacementFile, PlacementSpec, TasksPerNode};
 
-/// How an application's tasks are mapped.
+/// Keys of the mapping of an application's tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MappedSpec {
-    /// What `auto` chooses by; the other strategies lower hop-bytes.
+    /// Quantity that `auto` minimizes to choose among strategies. The other strategies minimize hop-bytes.
     pub objective: Objective,
-    /// How far a node's load may be above the mean, as a fraction of it, where there are more tasks than nodes.
+    /// Amount by which the load of a node may exceed the mean, as a fraction of the mean. Applies if there are more
+    /// tasks than nodes.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub imbalance: f64,
-    /// The most tasks of a node; without it, one if there are no more tasks than nodes, else as many as balance allows.
+    /// Maximum number of tasks of a node. Default: 1 if there are at most as many tasks as nodes, otherwise the number
+    /// that balance allows.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub tasks_per_node: Option<u32>,
@@ -31,13 +33,13 @@ impl Default for MappedSpec {
     }
 }
 
-/// Makes `PlaceSpec` of rules, each with its keys, and of the names of strategies of `mapping`.
+/// Defines `PlaceSpec` from rules, each with its keys, and from the names of strategies of `mapping`.
 macro_rules! places {
     (
         rules { $($(#[$rule_doc:meta])* $rule:ident($keys:ty),)* }
         strategies { $($(#[$doc:meta])* $strategy:ident,)* }
     ) => {
-        /// Which task runs on which node.
+        /// Placement of tasks on nodes.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "strategy", rename_all = "kebab-case")]
         #[schemars(extend("x-otherwise" = "any other placement is strategy = \"file\" with the node of each task"))]
@@ -47,7 +49,7 @@ macro_rules! places {
         }
 
         impl PlaceSpec {
-            /// What the section asks for.
+            /// Returns the placement that the section selects.
             pub fn place(&self) -> Place {
                 match self {
                     $(Self::$rule(keys) => Place::Rule(PlacementSpec::$rule(keys.clone())),)*
@@ -62,52 +64,53 @@ places! {
     rules {
         /// Tasks in the order of the nodes' numbers.
         Contiguous(TasksPerNode),
-        /// Task i on node i, and again from the first node when each has one more: on a torus the order XYZT.
+        /// Task i on node i, starting again at the first node when each node has a task; on a torus the order XYZT.
         RoundRobin(TasksPerNode),
-        /// Contiguous within each group, the groups in an order drawn from the experiment's seed (Prisacari et al., section
-        /// IV: the randomized placement).
+        /// Contiguous within each group. The order of the groups is drawn from the experiment's seed (Prisacari et al.,
+        /// section IV: randomized placement).
         RandomGroups(TasksPerNode),
-        /// Every task anywhere, drawn from the experiment's seed.
+        /// Random nodes, drawn from the experiment's seed.
         Random(TasksPerNode),
-        /// As a file says, such as `cutthrough map` writes.
+        /// Placement from a file, such as `cutthrough map` writes.
         File(PlacementFile),
     }
     strategies {
-        /// An application's tasks: the best of the strategies that suit the graph and the machine, refined.
+        /// Mapping of an application's tasks: the best of the strategies that suit the graph and the machine, refined.
         Auto,
-        /// An application's tasks in order, balanced over the nodes.
+        /// Mapping of an application's tasks: in order, balanced over the nodes.
         Identity,
-        /// An application's tasks: each of its arrays in order over all nodes, in blocks of equal load.
+        /// Mapping of an application's tasks: each array of tasks in order over all nodes, in blocks of equal load.
         ArrayBlocks,
-        /// An application's tasks: the one with most partners placed goes next.
+        /// Mapping of an application's tasks: the task with the most placed partners is placed next.
         Greedy,
-        /// An application's tasks: simulated annealing.
+        /// Mapping of an application's tasks: simulated annealing.
         Annealing,
-        /// An application's tasks: folding of grids.
+        /// Mapping of an application's tasks: folding of grids.
         Embedding,
-        /// An application's tasks: recursive bisection of graph and machine.
+        /// Mapping of an application's tasks: recursive bisection of graph and machine.
         Bisection,
-        /// An application's tasks: recursive bisection, then annealing.
+        /// Mapping of an application's tasks: recursive bisection, then annealing.
         Multilevel,
-        /// An application's tasks: recursive bisection, then annealing part by part.
+        /// Mapping of an application's tasks: recursive bisection, then annealing part by part.
         Hierarchical,
-        /// An application's tasks: pairwise exchange.
+        /// Mapping of an application's tasks: pairwise exchange.
         PairwiseExchange,
-        /// An application's tasks: a genetic algorithm.
+        /// Mapping of an application's tasks: a genetic algorithm.
         Genetic,
-        /// An application's tasks: contraction, greedy placement and exchange.
+        /// Mapping of an application's tasks: contraction, greedy placement and exchange.
         Contraction,
-        /// An application's tasks: recursive mincut bipartitioning.
+        /// Mapping of an application's tasks: recursive mincut bipartitioning.
         Mincut,
-        /// An application's tasks: by their positions in its space.
+        /// Mapping of an application's tasks: by their positions in space.
         Geometric,
-        /// OpenAtom's tasks: planes in prisms along the torus.
+        /// Mapping of OpenAtom's tasks: planes in prisms along the torus.
         Prisms,
-        /// NAMD's tasks: patches in order, computes by load alone.
+        /// Mapping of NAMD's tasks: patches in order, computes by load alone.
         NamdOblivious,
-        /// NAMD's tasks: patches by recursive bisection of the machine, computes by load alone.
+        /// Mapping of NAMD's tasks: patches by recursive bisection of the machine, computes by load alone.
         NamdPatches,
-        /// NAMD's tasks: patches likewise, computes within and around the bricks of their patches.
+        /// Mapping of NAMD's tasks: patches by recursive bisection of the machine, computes within and around the
+        /// bricks of their patches.
         NamdTopology,
     }
 }
@@ -118,12 +121,12 @@ impl Default for PlaceSpec {
     }
 }
 
-/// A placement by a rule, or by a strategy.
+/// A placement by a rule or by a mapping strategy.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Place {
-    /// Without regard to what tasks send.
+    /// Rule that ignores the communication of tasks.
     Rule(PlacementSpec),
-    /// By what they send.
+    /// Mapping strategy that uses the communication of tasks.
     Mapped(StrategyName, MappedSpec),
 }
 
@@ -133,7 +136,8 @@ mod tests {
 
     #[test]
     fn every_strategy_that_places_tasks_has_its_name_in_the_section() {
-        // Would catch a strategy of `mapping` that is forgotten here. `random` is a rule, and `dynamic` moves tasks from where they are.
+        // Would catch a strategy of `mapping` that is forgotten here. `random` is a rule, and `dynamic` moves tasks
+        // that are already placed.
         let elsewhere = |name: &StrategyName| matches!(name, StrategyName::Random | StrategyName::Dynamic);
         for &name in StrategyName::ALL.iter().filter(|name| !elsewhere(name)) {
             let section: PlaceSpec = toml::from_str(&format!("strategy = \"{}\"", name.name())).unwrap();

@@ -1,83 +1,84 @@
-//! `[nic.rails]` and `[nic.connections]`: by which plane messages go, and what connections of ranks take.
+//! `[nic.rails]` and `[nic.connections]`: the planes that messages take, and the cost of connections between ranks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Time};
 
-/// The rails of a node: its channels into the planes of the network, each with an interface of its own.
+/// Rails of a node: its channels into the planes of the network. Each rail has a separate interface.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("x-example" = "[nic.rails]\npolicy = \"by-rank\"\nstripe_above = \"64 KiB\""))]
 pub struct RailsSpec {
-    /// By which rail a message goes that is not striped, and every control message.
+    /// Rule that selects the rail of a control message, and of a message that is not striped.
     pub policy: RailPolicySpec,
-    /// Larger messages are cut into a stripe of whole packets for each rail. Without it, 16 KiB if messages take rails in turn; else no
-    /// message is.
+    /// Size above which messages are striped: cut into one stripe of whole packets for each rail. Default: 16 KiB with
+    /// `policy = "round-robin"`, otherwise no striping.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stripe_above: Option<Bytes>,
 }
 
-/// By which rail a message goes.
+/// Rule that selects the rail of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RailPolicySpec {
     /// The messages of a node take rails in turn.
     #[default]
     RoundRobin,
-    /// The ranks of a node take rails in turn, in ascending order: rank i of a node has rail i, as where each GPU has an interface.
+    /// Rank i of a node, in ascending order, has rail i modulo the number of rails, as where each GPU has an interface.
     ByRank,
-    /// Destinations take rails in turn: messages for node d go by rail d.
+    /// Messages to node d take rail d modulo the number of rails.
     ByDestination,
 }
 
-/// Above so many bytes messages are striped over rails, unless the experiment says otherwise.
+/// Default size above which messages are striped over rails, in bytes.
 const STRIPE_ABOVE: u64 = 16 << 10;
 
 impl RailsSpec {
-    /// Above how many bytes messages are striped; none: no message is.
+    /// Returns the size above which messages are striped, in bytes; `None` if no message is striped.
     pub(super) fn striped_above(&self) -> Option<u64> {
         let own = (self.policy == RailPolicySpec::RoundRobin).then_some(STRIPE_ABOVE);
         self.stripe_above.map(|limit| limit.0).or(own)
     }
 }
 
-/// Connections of ranks on different nodes, each of two ranks and for both directions.
+/// Connections between ranks on different nodes. A connection joins two ranks and serves both directions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("x-example" = "[nic.connections]\nmode = \"on-demand\"\nsetup = \"150 us\"\nmemory = \"12 KiB\""))]
 pub struct ConnectionsSpec {
-    /// When they are there.
+    /// Time at which connections are set up.
     pub mode: ConnectionModeSpec,
-    /// Memory of a connection at each of its ranks: of the state, the queues and the buffers that belong to it.
+    /// Memory of a connection at each of its ranks: its state, queues and buffers.
     pub memory: Bytes,
-    /// Time that setting a connection up takes the library of the rank that first sends; goes with `mode = "on-demand"`. Without it, none.
+    /// Library time to set up a connection, at the rank that sends first. Requires `mode = "on-demand"`. Default: 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup: Option<Time>,
-    /// Connections of which an interface holds the state, least recently used first to give way. Without it, of all.
+    /// Number of connections whose state an interface holds. The least recently used state is evicted first. Default:
+    /// all connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub cached: Option<u32>,
-    /// Time of fetching the state of a connection that the interface does not hold, before a message leaves by it, one after the
-    /// other; goes with `cached`. Without it, none.
+    /// Time to fetch the state of a connection that the interface does not hold, before a message leaves by it. Fetches
+    /// of an interface are sequential. Requires `cached`. Default: 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub miss: Option<Time>,
 }
 
-/// When connections are there.
+/// Time at which connections are set up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConnectionModeSpec {
-    /// When the ranks begin: from every rank to every rank on another node.
+    /// When the ranks begin: between all ranks on different nodes.
     #[default]
     AtStart,
-    /// From when a rank first sends to another, or has had a message from it.
+    /// When a rank first sends to another rank, or first receives a message from it.
     OnDemand,
     /// Never: datagrams.
     Connectionless,
 }
 
 impl ConnectionsSpec {
-    /// Whether there are no connections, and keys of some.
+    /// Returns whether the mode is connectionless although keys of connections are given.
     pub(super) fn has_none(&self) -> bool {
         self.mode == ConnectionModeSpec::Connectionless && (self.memory.0 > 0 || self.cached.is_some())
     }

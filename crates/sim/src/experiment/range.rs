@@ -1,12 +1,12 @@
-//! Values at equal distances, exact in decimals.
+//! Ranges of a sweep: equidistant values, exact in decimals.
 
 use super::error::ConfigError;
 use super::tree::{Node, Table, Value};
 
-/// The most points of one experiment.
+/// Maximum number of points of one experiment.
 pub const MAX_POINTS: usize = 100_000;
 
-/// Values at equal distances, with what follows each number (the unit, or nothing).
+/// Range of equidistant values, with the unit that follows each number (`None` for plain numbers).
 pub(super) struct Range<'a> {
     from: Decimal,
     to: Decimal,
@@ -46,7 +46,7 @@ impl<'a> Range<'a> {
         Ok(Self { from: from.0, to: to.0, step: step.0, unit: from.1, whole: from.2 && to.2 && step.2 })
     }
 
-    /// The values, the end included if a whole number of steps leads to it.
+    /// Returns the values. The end is included if a whole number of steps leads to it.
     pub fn expand(&self, node: &Node, path: &str) -> Result<Vec<Node>, ConfigError> {
         let fault = |message: String| ConfigError::new(node.place, path, message);
         let scale = self.from.scale.max(self.to.scale).max(self.step.scale);
@@ -70,13 +70,13 @@ impl<'a> Range<'a> {
         match self.unit {
             Some(unit) => Value::Text(format!("{text} {unit}")),
             None if self.whole => i64::try_from(mantissa).map_or(Value::Float(f64::NAN), Value::Integer),
-            // The nearest double to the decimal number, as if it had been written: sums of doubles would drift.
+            // The double nearest to the decimal number, as if the file had it. Sums of doubles would drift.
             None => Value::Float(text.parse().unwrap_or(f64::NAN)),
         }
     }
 }
 
-/// A decimal number, exactly: `mantissa / 10^scale`.
+/// Exact decimal number: `mantissa / 10^scale`.
 #[derive(Clone, Copy, Debug)]
 struct Decimal {
     mantissa: i128,
@@ -84,7 +84,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// Digits that a double holds exactly.
+    /// Number of decimal digits that a double holds exactly.
     const DIGITS: usize = 15;
 
     fn parse(text: &str) -> Option<Self> {
@@ -95,7 +95,7 @@ impl Decimal {
         Some(Self { mantissa, scale: fraction.len() as u32 })
     }
 
-    /// The mantissa at a larger scale.
+    /// Returns the mantissa at a larger scale.
     fn at(self, scale: u32) -> i128 {
         self.mantissa * 10_i128.pow(scale - self.scale)
     }

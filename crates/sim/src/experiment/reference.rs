@@ -1,4 +1,4 @@
-//! The documentation of every section and key, from the same definitions that read them.
+//! Reference of every section and key, from the definitions that read them.
 
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -6,60 +6,60 @@ use serde_json::Value as Json;
 use super::schema::{Choice, Key, Kind, ListShape, Name, Shape, TableShape, file_shape};
 use super::validate::{quantity_range, range};
 
-/// A section of the experiment file, or one kind of it.
+/// Documentation of a section of the experiment file, or of one kind of a section.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SectionDoc {
-    /// The section's path, such as `router` or `workload.pattern`; empty for the keys at the top level.
+    /// Path of the section, such as `router` or `workload.pattern`. Empty for the keys at the top level.
     pub section: String,
-    /// Whether it is a list of tables: written as `[[section]]`, any number of times.
+    /// Whether the section is a list of tables, written as `[[section]]` any number of times.
     pub list: bool,
-    /// The key that picks a kind and the kind, such as `kind` and `output-queued`, if the section has kinds.
+    /// Key that selects the kind, and the kind, such as `kind` and `output-queued`. `None` if the section has no kinds.
     pub kind: Option<(String, String)>,
-    /// What it is.
+    /// Documentation text of the section.
     pub doc: String,
-    /// Lines of a file that hold it, if its keys alone are no good example.
+    /// Lines of a file with the section. `None` if its keys suffice as an example.
     pub example: Option<String>,
-    /// What to do where no kind fits, if it has kinds.
+    /// What to do if no kind fits. `None` if the section has no kinds.
     pub otherwise: Option<String>,
-    /// Its keys, the one that picks the kind aside.
+    /// Keys of the section, except the key that selects the kind.
     pub keys: Vec<KeyDoc>,
 }
 
-/// A key of a section.
+/// Documentation of a key of a section.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeyDoc {
-    /// The key.
+    /// Name of the key.
     pub key: String,
-    /// The type of its value, in words.
+    /// Type of the value, in words.
     pub value: String,
-    /// The default as TOML; none if the key is required, or if its absence has a meaning of its own.
+    /// Default as TOML. `None` if the key is required, or if a missing key has a separate meaning.
     pub default: Option<String>,
-    /// Whether it has to be there.
+    /// Whether the key is required.
     pub required: bool,
-    /// A value as TOML, if none follows from the type and the range.
+    /// Example value as TOML. `None` if type and range suffice as an example.
     pub example: Option<String>,
-    /// The values in words, if not all of the type are allowed.
+    /// Allowed values in words. `None` if all values of the type are allowed.
     pub range: Option<String>,
-    /// The values, if they are words.
+    /// Allowed words. Empty if the values are not words.
     pub values: Vec<ValueDoc>,
-    /// What it is.
+    /// Documentation text of the key.
     pub doc: String,
 }
 
-/// A word that a key takes.
+/// Documentation of a word that a key accepts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ValueDoc {
     /// The word.
     pub name: String,
-    /// What it means.
+    /// Documentation text of the word.
     pub doc: String,
 }
 
-/// The documentation of all sections and their kinds, in the order of their definition.
+/// Returns the documentation of all sections and their kinds, in the order of their definition.
 pub fn reference() -> Vec<SectionDoc> {
     let mut sections = Vec::new();
     table(file_shape(), "", None, &mut sections);
-    // What several kinds of a section have is documented once.
+    // A section that several kinds share is documented once.
     let mut once: Vec<SectionDoc> = Vec::with_capacity(sections.len());
     for section in sections {
         if !once.contains(&section) {
@@ -124,11 +124,11 @@ fn nested(shape: &Shape, path: &str, doc: &str, sections: &mut Vec<SectionDoc>) 
     }
 }
 
-/// Whether a value has keys of its own to document.
+/// Returns whether a value is documented as a section, with its keys.
 fn is_section(shape: &Shape) -> bool {
     match shape {
         Shape::Table(_) | Shape::Choice(_) => true,
-        // A quantity that may be a table of quantities too is a key.
+        // A quantity that may also be a table of quantities is a key.
         Shape::Either(shapes) => {
             shapes.iter().any(is_section) && !shapes.iter().any(|shape| matches!(shape, Shape::Quantity(_)))
         }
@@ -149,7 +149,7 @@ fn key_doc(key: &Key) -> KeyDoc {
     }
 }
 
-/// A text, unless there is none.
+/// Returns `text`, or `None` if it is empty.
 fn given(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }

@@ -1,4 +1,4 @@
-//! What an experiment file may hold: the JSON Schema that the Rust types give, and the same as shapes that the
+//! Schema of an experiment file: the JSON Schema of the Rust types, and its conversion into the shapes that the
 //! validator and the reference walk.
 
 use std::collections::BTreeMap;
@@ -12,30 +12,30 @@ use units::{Bandwidth, Bytes, Capacity, QuantityError, Time};
 
 use super::spec::ExperimentSpec;
 
-/// The whole file: a point's experiment, and the values that other points take.
+/// The whole file: the experiment of a point, and the values of other points.
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "only its schema is used; the loader expands the sweep into points")]
 struct FileSpec {
     #[serde(flatten)]
     experiment: ExperimentSpec,
-    /// A file, or several, that this one starts from, relative to its folder: their entries hold where this file has none of
-    /// its own. A later file wins over an earlier one, table by table; lists, `[sweep]` and tables of another kind are
+    /// File, or list of files, that this file starts from, relative to its folder. Entries of this file override
+    /// theirs. A later file overrides an earlier one, table by table; lists, `[sweep]` and tables of another kind are
     /// replaced.
     #[serde(default)]
     #[schemars(extend("x-example" = "[\"machine.toml\", \"workload.toml\"]"))]
     include: Option<IncludeSpec>,
-    /// Keys and sections of included files that do not hold, by their paths, so that they have their defaults. Requires
-    /// `include`; each has to be there.
+    /// Paths of keys and sections of included files to remove, so that they have their defaults. Requires `include`.
+    /// Each of them must be in an included file.
     #[serde(default)]
     #[schemars(extend("x-example" = "[\"measure.max_time\", \"nic\"]"))]
     exclude: Option<Vec<String>>,
-    /// How many seeds each point is run with: `seed`, `seed` + 1 and so on, as a sweep of `seed`. Results are means over
-    /// the seeds, with confidence intervals.
+    /// Number of seeds that each point is run with: `seed`, `seed` + 1 and so on, as a sweep of `seed`. Results are
+    /// means over the seeds, with confidence intervals.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 10_000), extend("x-example" = "10"))]
     seeds: u32,
-    /// Values that keys take in turn, by the keys' paths, such as `"workload.load" = [0.1, 0.2]`; several keys give
-    /// every combination, the last one changing fastest.
+    /// Values that keys take in turn, by the paths of keys, such as `"workload.load" = [0.1, 0.2]`. Several keys give
+    /// every combination; the last key changes fastest.
     #[serde(default)]
     sweep: SweepSpec,
 }
@@ -47,7 +47,7 @@ struct FileSpec {
 enum IncludeSpec {
     /// One file.
     One(String),
-    /// Several: later ones win.
+    /// Several files. A later file overrides an earlier one.
     Several(Vec<String>),
 }
 
@@ -56,19 +56,20 @@ enum IncludeSpec {
 #[serde(default)]
 #[schemars(extend("x-example" = SWEEP))]
 struct SweepSpec {
-    /// Groups of keys that move together, such as a topology and its routing; they change more slowly than the other keys.
+    /// Groups of keys that change together, such as a topology and its routing. Groups change more slowly than the
+    /// other keys.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     zip: Vec<ZipSpec>,
     #[serde(flatten)]
     keys: BTreeMap<String, AxisSpec>,
 }
 
-/// Keys that move together, a step at a time: all have equally many values. Groups combine with one another and with the
-/// other keys of the sweep.
+/// Keys that change together, one step at a time. All have an equal number of values. Groups combine with one another
+/// and with the other keys of the sweep.
 #[derive(JsonSchema, Serialize, Deserialize)]
 #[schemars(extend("x-example" = ZIP))]
 struct ZipSpec {
-    /// A name for each step, by which tables and plots call it instead of the values.
+    /// Name of each step. Tables and plots show it instead of the values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-example" = "[\"torus\", \"dragonfly\"]"))]
     label: Option<Vec<String>>,
@@ -80,30 +81,30 @@ fn one() -> u32 {
     1
 }
 
-/// The values that one key takes in turn.
+/// Values that one key takes in turn.
 #[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(untagged)]
 enum AxisSpec {
-    /// The values themselves.
+    /// List of values.
     Values(#[schemars(length(min = 1))] Vec<Json>),
-    /// Values at equal distances.
+    /// Range of equidistant values.
     Range(RangeSpec),
 }
 
-/// Values at equal distances, exact in decimals: `{ from = 0.1, to = 1.0, step = 0.1 }` ends with 1.0.
+/// Equidistant values, exact in decimals: `{ from = 0.1, to = 1.0, step = 0.1 }` ends with 1.0.
 #[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-example" = RANGE))]
 struct RangeSpec {
-    /// The first value.
+    /// First value.
     from: Json,
-    /// The last value, if a whole number of steps leads to it; else the limit.
+    /// Last value, if a whole number of steps leads to it. Otherwise a limit that is not reached.
     to: Json,
-    /// The distance between two values, greater than 0.
+    /// Distance between two values. Greater than 0.
     step: Json,
 }
 
-/// Examples of sections, as a file has them.
+/// Examples of sections, as written in a file.
 const SWEEP: &str = r#"[sweep]
 "workload.pattern" = ["uniform", { kind = "shift", offset = 5 }]
 "workload.load" = { from = 0.1, to = 0.9, step = 0.2 }"#;
@@ -116,18 +117,18 @@ label = ["torus", "dragonfly"]
 topology = [{ kind = "torus", dims = [6, 6] }, { kind = "dragonfly", h = 2 }]
 "routing.kind" = ["dimension-order", "ugal-l"]"#;
 
-/// The schema's property with an example: of a key its value, of a table the lines that it is written as.
+/// Property of the schema for an example: the value of a key, or the lines of a table.
 const EXAMPLE: &str = "x-example";
 
-/// The schema's property with what to do where none of the kinds fits.
+/// Property of the schema for what to do if none of the kinds fits.
 const OTHERWISE: &str = "x-otherwise";
 
-/// The JSON Schema of an experiment file.
+/// Returns the JSON Schema of an experiment file.
 pub fn schema() -> Json {
     schema_for!(FileSpec).to_value()
 }
 
-/// The shape of an experiment file.
+/// Returns the shape of an experiment file.
 pub(super) fn file_shape() -> &'static TableShape {
     static SHAPE: LazyLock<TableShape> = LazyLock::new(|| {
         let root = schema();
@@ -136,7 +137,7 @@ pub(super) fn file_shape() -> &'static TableShape {
     &SHAPE
 }
 
-/// What a value may be.
+/// Shape of a value: the values that a key accepts.
 #[derive(Clone, Debug)]
 pub(super) enum Shape {
     Table(TableShape),
@@ -151,17 +152,17 @@ pub(super) enum Shape {
     Boolean,
     List(ListShape),
     Either(Vec<Shape>),
-    /// Anything; what the value is for decides.
+    /// Any value. It is checked where it is used.
     Any,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct TableShape {
     pub doc: String,
-    /// Lines of a file that hold it; empty where its keys are examples enough.
+    /// Lines of a file with the table. Empty if its keys suffice as examples.
     pub example: String,
     pub keys: Vec<Key>,
-    /// What keys of other names hold, if there may be any.
+    /// Shape of the values of keys with other names. `None` if other keys are refused.
     pub others: Option<Box<Shape>>,
 }
 
@@ -170,7 +171,7 @@ pub(super) struct Key {
     pub name: String,
     pub doc: String,
     pub shape: Shape,
-    /// A value as TOML; empty where one follows from the shape.
+    /// Example value as TOML. Empty if the shape suffices as an example.
     pub example: String,
     pub required: bool,
     pub default: Option<Json>,
@@ -178,24 +179,24 @@ pub(super) struct Key {
 
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
-    /// The key that distinguishes the kinds.
+    /// Key that distinguishes the kinds.
     pub tag: String,
     pub kinds: Vec<Kind>,
-    /// What to do where no kind fits; empty if nothing can be done.
+    /// What to do if no kind fits. Empty if nothing can be done.
     pub otherwise: String,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Kind {
     pub name: Name,
-    /// The keys, that which distinguishes the kinds included.
+    /// Table of the kind's keys, including the key that selects the kind.
     pub table: TableShape,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Name {
     pub name: String,
-    /// Other names for the same, from the schema's `x-aliases`.
+    /// Alternative names, from the schema's `x-aliases`.
     pub aliases: Vec<String>,
     pub doc: String,
 }
@@ -206,7 +207,7 @@ impl Name {
     }
 }
 
-/// A quantity with a unit; its bounds count in the smallest unit.
+/// A quantity with a unit. Its bounds are in the smallest unit.
 #[derive(Clone, Debug)]
 pub(super) struct Quantity {
     pub what: String,
@@ -222,7 +223,7 @@ pub(super) struct ListShape {
     pub max: usize,
 }
 
-/// Bounds, each with whether it is itself allowed.
+/// Bounds of a value. The flag of a bound says whether the bound itself is allowed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds<T> {
     pub min: Option<(T, bool)>,
@@ -244,7 +245,7 @@ impl<T: PartialOrd + Copy> Bounds<T> {
     }
 }
 
-/// The dimensions that the schema names by `format`: their words and examples stand in the types of `units`.
+/// Returns the quantities that the schema names by `format`. Their words and examples are in the types of `units`.
 fn quantities() -> &'static [Quantity] {
     static ALL: LazyLock<Vec<Quantity>> = LazyLock::new(|| {
         vec![
@@ -273,18 +274,18 @@ fn text(value: Option<&Json>) -> String {
     value.and_then(Json::as_str).unwrap_or_default().to_owned()
 }
 
-/// A doc comment, its lines joined.
+/// Returns a doc comment as one line.
 fn doc(schema: &Json) -> String {
     text(schema.get("description")).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Reads shapes from a JSON Schema whose definitions stand in its root.
+/// Converter from a JSON Schema, whose definitions are in its root, to shapes.
 struct Converter<'a> {
     root: &'a Json,
 }
 
 impl Converter<'_> {
-    /// Deeper nesting than any file needs: ends the walk of a type that contains itself.
+    /// Maximum nesting, deeper than any file needs. It ends the walk of a recursive type.
     const DEEPEST: usize = 16;
 
     fn shape(&self, schema: &Json, depth: usize) -> Shape {
@@ -329,7 +330,8 @@ impl Converter<'_> {
         TableShape { doc: doc(schema), example: text(schema.get(EXAMPLE)), keys, others }
     }
 
-    /// A reference replaced by what it refers to, which the keys beside it override; properties of both are together.
+    /// Replaces a reference by its definition. Keys beside the reference override the definition's; the properties of
+    /// both are merged.
     fn without_reference(&self, schema: &Json) -> Json {
         let mut schema = schema.clone();
         for _ in 0..Self::DEEPEST {
@@ -351,7 +353,7 @@ impl Converter<'_> {
         schema
     }
 
-    /// One of several: bounds that stand beside them hold for each, and those that are tables become a choice.
+    /// Converts alternatives. Bounds beside them apply to each of them. Alternatives that are tables become a choice.
     fn branches(&self, schema: &Json, branches: &[Json], depth: usize) -> Shape {
         let resolved: Vec<Json> = branches
             .iter()
@@ -388,7 +390,7 @@ impl Converter<'_> {
     }
 }
 
-/// The key whose value is fixed, by which a variant is known.
+/// Returns the key with a fixed value, which identifies a variant.
 fn tag(schema: &Json) -> Option<&str> {
     let mut properties = schema.get("properties")?.as_object()?.iter();
     properties.find(|(_, property)| property.get("const").is_some()).map(|(name, _)| name.as_str())
@@ -407,7 +409,7 @@ fn aliases(schema: &Json) -> Vec<String> {
     aliases.filter_map(Json::as_str).map(str::to_owned).collect()
 }
 
-/// The type of a schema's values, or the first that is not null.
+/// Returns the type of a schema's values; of several types, the first that is not null.
 fn kind_of(schema: &Json) -> &str {
     match schema.get("type") {
         Some(Json::String(kind)) => kind,
@@ -435,7 +437,8 @@ fn text_shape(schema: &Json) -> Shape {
     }
 }
 
-/// The schema's bounds, or else those of the machine's integer that holds the value; 64 bits are TOML's own bounds.
+/// Returns the bounds of an integer: the schema's, or those of the machine's integer type. The bounds of 64 bits are
+/// those of TOML.
 fn integer_bounds(schema: &Json) -> Bounds<i128> {
     let given = Bounds::of(schema, |bound| bound.as_i64().map(i128::from).or(bound.as_u64().map(i128::from)));
     let format = text(schema.get("format"));

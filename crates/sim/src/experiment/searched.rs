@@ -1,13 +1,13 @@
-//! `measure.search`: a search varies the load itself, so that the loads of a sweep are left out, and every other combination is
-//! searched once.
+//! `measure.search`: removes the loads of a sweep, because a search varies the load. Every combination of the other
+//! keys is searched once.
 
 use super::sweep::{Axis, SweptKey};
 use super::tree::{Node, Table, Value};
 
-/// The path of the key that asks for a search.
+/// Path of the key that starts a search.
 const SEARCH: [&str; 2] = ["measure", "search"];
 
-/// Takes the loads out of the sweep of an experiment that searches. A load that is given by the sweep alone keeps its first
+/// Removes the loads from the sweep of an experiment that searches. A load that only the sweep gives keeps its first
 /// value, since the key is required. Returns whether the axes have changed.
 pub(super) fn leave_out_loads(tree: &mut Table, axes: &mut Vec<Axis>) -> bool {
     let mut keys = axes.iter().flat_map(|axis| &axis.keys);
@@ -30,7 +30,7 @@ pub(super) fn leave_out_loads(tree: &mut Table, axes: &mut Vec<Axis>) -> bool {
     !loads.is_empty()
 }
 
-/// Whether a key is the load of the workload, or of a job's.
+/// Returns whether a key is the load of the workload or of a job's workload.
 fn is_load(key: &SweptKey) -> bool {
     match &key.path[..] {
         [workload, load] => workload == "workload" && load == "load",
@@ -39,7 +39,7 @@ fn is_load(key: &SweptKey) -> bool {
     }
 }
 
-/// Leaves out the steps that are those of an earlier one.
+/// Removes the steps that are equal to an earlier step.
 fn keep_distinct(axis: &mut Axis) {
     let step = |axis: &Axis, step: usize| axis.keys.iter().map(|key| key.values[step].to_json()).collect::<Vec<_>>();
     let all: Vec<_> = (0..axis.len()).map(|index| step(axis, index)).collect();
@@ -50,7 +50,7 @@ fn keep_distinct(axis: &mut Axis) {
     }
 }
 
-/// Whether a value stands at a path.
+/// Returns whether there is a value at `path`.
 fn holds<T: AsRef<str>>(table: &Table, path: &[T]) -> bool {
     let Some((key, rest)) = path.split_first() else { return true };
     let Some(entry) = table.get(key.as_ref()) else { return false };

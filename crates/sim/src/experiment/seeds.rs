@@ -1,4 +1,4 @@
-//! `seeds`: every point is run with several seeds, which is a sweep of `seed` as the innermost axis.
+//! `seeds`: runs every point with several seeds. It is a sweep of `seed` as the innermost axis.
 
 use super::error::ConfigError;
 use super::sweep::{Axis, SweptKey, check_count};
@@ -7,11 +7,11 @@ use super::validate::expected_key;
 
 const SEEDS: &str = "seeds";
 const SEED: &str = "seed";
-/// The default of `seed`.
+/// Default of `seed`.
 const FIRST: i64 = 1;
 
-/// Takes `seeds` out of the file and adds its axis: `seed`, `seed` + 1 and so on. An option replaces a sweep of `seed` in
-/// the file.
+/// Takes `seeds` out of the file and adds its axis: `seed`, `seed` + 1 and so on. An option replaces a sweep of `seed`
+/// in the file.
 pub(super) fn expand(tree: &mut Table, axes: &mut Vec<Axis>) -> Result<(), ConfigError> {
     let mut keys = axes.iter().flat_map(|axis| &axis.keys);
     if let Some(axis) = keys.find(|key| key.path.first().is_some_and(|first| first == SEEDS)) {
@@ -37,7 +37,7 @@ pub(super) fn expand(tree: &mut Table, axes: &mut Vec<Axis>) -> Result<(), Confi
     check_count(axes, entry.node.place, SEEDS)
 }
 
-/// Removes a sweep of `seed`, if `seeds` stands in a later source than it.
+/// Removes a sweep of `seed` if `seeds` is in a later source.
 fn replace_axis(entry: &Entry, axes: &mut Vec<Axis>) -> Result<(), ConfigError> {
     for axis in axes.iter_mut() {
         let is_replaced = |key: &SweptKey| key.path == [SEED] && entry.key_place.source > key.key_place.source;
@@ -51,7 +51,7 @@ fn replace_axis(entry: &Entry, axes: &mut Vec<Axis>) -> Result<(), ConfigError> 
     Err(ConfigError::new(entry.key_place, SEEDS, message))
 }
 
-/// The first seed; none if it is no whole number, which the validation of the first point reports.
+/// Returns the first seed; `None` if it is not a whole number, which the validation of the first point reports.
 fn first(tree: &Table) -> Option<i64> {
     match tree.get(SEED).map(|entry| &entry.node.value) {
         None => Some(FIRST),

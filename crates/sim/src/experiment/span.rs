@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// A part of a text: of the file (source 0), of one that it includes, or of an option that overrides them. Sources are
-/// numbered in this order.
+/// A part of a text: of the experiment file (source 0), of a file that it includes, or of an option that overrides
+/// them. Sources are numbered in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub source: u32,
@@ -12,7 +12,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Texts are far shorter than 4 GiB: the loader refuses longer ones.
+    /// Creates the place of `span`. Texts are far shorter than 4 GiB, since the loader refuses longer ones.
     pub fn new(source: usize, span: Range<usize>) -> Self {
         Self { source: source as u32, start: span.start as u32, end: span.end as u32 }
     }

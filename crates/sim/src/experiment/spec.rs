@@ -1,7 +1,8 @@
-//! The typed experiment: every section, key, default and range of the file that this crate adds to its parts'.
+//! The typed experiment: every section, key, default and range of the experiment file that this crate adds to those of
+//! its parts.
 //!
-//! A doc comment here is the key's documentation everywhere: in the command line's help, the reference of the
-//! documentation and the messages of errors. A range on a quantity counts in its smallest unit (ps, B, b/s).
+//! A doc comment here is the documentation of its key in the command line's help, the reference and error messages. A
+//! range on a quantity is in its smallest unit (ps, B, b/s).
 
 use std::collections::BTreeMap;
 
@@ -22,71 +23,72 @@ use super::place::PlaceSpec;
 use super::workload::WorkloadSpec;
 use crate::pacers::PacerSpec;
 
-/// The longest period of noise: 1000 s.
+/// Longest period of noise: 1000 s.
 const LONGEST_PERIOD: Time = Time(1_000_000_000_000_000);
 
-/// One experiment at one point of its sweep: a machine, the work that it is given, and how it is measured.
+/// One experiment at one point of its sweep: a machine, its workload and the measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExperimentSpec {
-    /// What the experiment is called in tables and plots.
+    /// Name of the experiment in tables and plots.
     #[serde(default)]
     pub title: String,
-    /// The seed of every random stream. All points of a sweep share it, so that they see the same random numbers.
+    /// Seed of every random stream. All points of a sweep share it, so that they use common random numbers.
     #[serde(default = "one")]
     pub seed: u64,
-    /// The shape of the network.
+    /// Topology of the network.
     pub topology: NetworkSpec,
-    /// The channels between routers, and between routers and nodes.
+    /// Channels between routers, and between routers and nodes.
     pub link: LinkSpec,
-    /// The inside of every router.
+    /// Router architecture.
     #[serde(default)]
     pub router: RouterSpec,
-    /// which paths packets take; without it, what suits the topology.
+    /// Routing algorithm. Default: one that suits the topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing: Option<RoutingSpec>,
-    /// The interface between a node and the network.
+    /// Network interface of a node.
     #[serde(default)]
     pub nic: NicSpec,
-    /// What a node does with packets that arrive, and with messages between its ranks.
+    /// Node: its treatment of arriving packets, its processors, and messages between its ranks.
     #[serde(default, skip_serializing_if = "NodeSpec::is_default")]
     pub node: NodeSpec,
-    /// What routers do of collective operations.
+    /// Execution of collective operations in routers.
     #[serde(default, skip_serializing_if = "InSwitchSpec::is_default")]
     pub in_switch: InSwitchSpec,
-    /// Who sends what, and when.
+    /// Messages and their times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<WorkloadSpec>,
-    /// Which task runs on which node.
+    /// Placement of tasks on nodes.
     #[serde(default)]
     pub placement: PlaceSpec,
-    /// Several workloads that share the network, instead of `[workload]` and `[placement]`.
+    /// Several workloads that share the network. Replaces `[workload]` and `[placement]`.
     #[serde(default, rename = "job", skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobSpec>,
-    /// How long to simulate, and how sure to be.
+    /// Length of the simulation and precision of its results.
     #[serde(default)]
     pub measure: MeasureSpec,
 }
 
 impl ExperimentSpec {
-    /// The experiment as TOML, with every default that does not depend on the network.
+    /// Returns the experiment as TOML, with every default that does not depend on the network.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).unwrap_or_else(|error| format!("# {error}\n"))
     }
 
-    /// Every workload, to be changed, and the path of its section.
+    /// Returns every workload, mutable, with the path of its section.
     pub(crate) fn workloads_mut(&mut self) -> impl Iterator<Item = (String, &mut WorkloadSpec)> {
         let only = self.workload.iter_mut().map(|workload| ("workload".to_owned(), workload));
         only.chain(self.jobs.iter_mut().map(|job| (format!("job.{}.workload", job.name), &mut job.workload)))
     }
 
-    /// Every workload, and the path of its section.
+    /// Returns every workload, with the path of its section.
     fn workloads(&self) -> impl Iterator<Item = (String, &WorkloadSpec)> {
         let only = self.workload.iter().map(|workload| ("workload".to_owned(), workload));
         only.chain(self.jobs.iter().map(|job| (format!("job.{}.workload", job.name), &job.workload)))
     }
 
-    /// Keys that are right each for itself but not together: the path of the one to show, and what is wrong.
+    /// Returns the first pair of keys that are each valid but contradict one another: the path of the key to show, and
+    /// the message.
     pub(super) fn contradiction(&self) -> Option<(String, String)> {
         let found = self.measure.contradiction().map(|(key, message)| (format!("measure.{key}"), message));
         let found = found.or_else(|| jobs::contradiction(&self.jobs)).or_else(|| self.job_contradiction());
@@ -101,7 +103,7 @@ impl ExperimentSpec {
         })
     }
 
-    /// What does not go with jobs, and what needs them.
+    /// Checks the keys that exclude several jobs or require them.
     fn job_contradiction(&self) -> Option<(String, String)> {
         let (key, message) = match (&self.workload, &self.jobs[..]) {
             (Some(_), [_, ..]) => {
@@ -121,7 +123,7 @@ impl ExperimentSpec {
         Some((key.into(), message.into()))
     }
 
-    /// What does not go with several planes.
+    /// Checks the keys that exclude several planes.
     fn plane_contradiction(&self) -> Option<(String, String)> {
         if self.topology.planes == 1 {
             return None;
@@ -165,7 +167,7 @@ impl ExperimentSpec {
         Some((format!("node.{key}"), message))
     }
 
-    /// Whether there are ranks that send and receive.
+    /// Returns whether any workload has ranks that send and receive.
     fn has_ranks(&self) -> bool {
         self.workloads().any(|(_, workload)| workload.has_ranks())
     }
@@ -177,7 +179,7 @@ impl ExperimentSpec {
 }
 
 impl MeasureSpec {
-    /// Keys of the section that contradict one another.
+    /// Returns the first pair of contradictory keys of the section.
     fn contradiction(&self) -> Option<(&'static str, String)> {
         let Self { min_time, max_time: Some(max), warm_up, .. } = self else { return None };
         if let Some(min) = min_time.filter(|min| min > max) {
@@ -201,29 +203,29 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// The channels: what holds for all of them, and what differs for a class.
+/// Channels: values for all channels, and exceptions for classes of channels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkSpec {
     /// Bandwidth of a channel.
     #[schemars(extend("minimum" = 1))]
     pub bandwidth: Bandwidth,
-    /// Delay of a channel, from the moment that a head leaves to the moment that it arrives. Not zero: the smallest
-    /// delay is how far the parts of a parallel run may be apart.
+    /// Delay of a channel, from the departure of a head to its arrival. Must be positive: the smallest delay limits the
+    /// lookahead window of a parallel run.
     #[schemars(extend("minimum" = 1))]
     pub delay: Time,
-    /// What differs for one class of channels, such as `[link.injection]`; the topology names the classes.
+    /// Exceptions for one class of channels, such as `[link.injection]`. The topology names the classes.
     #[serde(flatten)]
     pub classes: BTreeMap<String, LinkClassSpec>,
 }
 
 impl LinkSpec {
-    /// The same, as the fabric takes it.
+    /// Returns bandwidth and delay of a class of channels as parameters of the fabric.
     pub(crate) fn parameters(&self, class: &str) -> LinkParameters {
         let (bandwidth, delay) = self.of_class(class);
         LinkParameters { bandwidth, delay }
     }
 
-    /// The bandwidth and the delay of a class of channels.
+    /// Returns bandwidth and delay of a class of channels.
     pub fn of_class(&self, class: &str) -> (Bandwidth, Time) {
         let own = self.classes.get(class);
         let bandwidth = own.and_then(|class| class.bandwidth).unwrap_or(self.bandwidth);
@@ -231,66 +233,68 @@ impl LinkSpec {
     }
 }
 
-/// What differs for one class of channels.
+/// Exceptions for one class of channels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("x-example" = "[link.global]\ndelay = \"300 ns\""))]
 pub struct LinkClassSpec {
-    /// Bandwidth of a channel of this class; without it, that of `[link]`.
+    /// Bandwidth of a channel of this class. Default: `link.bandwidth`.
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Bandwidth>,
-    /// Delay of a channel of this class; without it, that of `[link]`.
+    /// Delay of a channel of this class. Default: `link.delay`.
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Time>,
 }
 
-/// What a node does with packets that arrive.
+/// Node: its receive buffer, its processors, and its memory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NodeSpec {
-    /// Depth of the buffer that takes packets from the network: at least a packet. It has credits, so that a node that is slower
-    /// than its link pushes back into the network. Without it, nodes take packets as fast as they come.
+    /// Depth of the buffer that receives packets from the network: at least one packet. The buffer has credits, so that
+    /// a node slower than its link causes backpressure into the network. Default: nodes accept packets as fast as they
+    /// arrive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<Capacity>,
-    /// Rate at which the receive buffer is drained, packet by packet; without it, the bandwidth of the ejection channel, or of
-    /// `[nic.bus]` or `nic.receive_gap_per_byte` if that is less.
+    /// Rate at which the receive buffer is drained, packet by packet. Requires `receive_buffer`. Default: the bandwidth
+    /// of the ejection channel, of `[nic.bus]` or of `nic.receive_gap_per_byte`, whichever is least.
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain: Option<Bandwidth>,
-    /// How fast the processors of nodes 0, 1, 2 and so on compute, over and over: calculations take their time divided by this, and
-    /// overheads their time; 1 of all without it. Of ranks only.
+    /// Relative speeds of processors: of nodes 0, 1, 2 and so on, repeated cyclically. A calculation takes its time
+    /// divided by the speed; overheads do not depend on it. Default: 1 for all nodes. Ranks only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(range(min = 0.001, max = 1000.0)), extend("x-example" = "[1.0, 1.0, 0.5]"))]
     pub speeds: Vec<f64>,
-    /// Noise of the operating system. Of ranks only.
+    /// Noise of the operating system. Default: none. Ranks only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<NoiseSpec>,
-    /// The memory by way of which ranks of a node exchange messages.
+    /// Memory through which ranks of a node exchange messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemorySpec>,
 }
 
-/// Noise of the operating system: detours during which a rank's processor does nothing for it, one in each period.
+/// Noise of the operating system: detours during which a rank's processor does nothing for the rank, one in each
+/// period.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-example" = "[node.noise]\nperiod = \"1 ms\"\nduration = \"25 us\""))]
 pub struct NoiseSpec {
-    /// Time from one detour to the next, or that has one detour: by default that of a timer of 1000 Hz.
+    /// Length of a period, which has one detour. The default is the period of a timer of 1000 Hz.
     #[serde(default = "millisecond")]
     #[schemars(extend("minimum" = 1))]
     pub period: Time,
-    /// How long a detour takes, or does on average; less than the period.
+    /// Duration of a detour (mean duration if detours are drawn). Less than the period.
     #[schemars(extend("minimum" = 1))]
     pub duration: Time,
-    /// Whether detours come a period apart and take a duration each, or are drawn.
+    /// Whether detours are periodic with a constant duration, or drawn at random.
     #[serde(default)]
     pub detours: Detours,
-    /// Whether the detours of a rank have anything to do with those of others.
+    /// Whether ranks have detours at independent times or at common times.
     #[serde(default)]
     pub phase: NoisePhase,
-    /// The nodes whose ranks have detours, such as "0-35,40"; without it, all.
+    /// Nodes whose ranks have detours, such as "0-35,40". Default: all nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-example" = "\"0-35,40\""))]
     pub nodes: Option<String>,
@@ -300,25 +304,25 @@ fn millisecond() -> Time {
     Time(1_000_000_000)
 }
 
-/// How detours come.
+/// Times and durations of detours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Detours {
-    /// A period apart, of the same duration.
+    /// One period apart, with a constant duration.
     #[default]
     Fixed,
-    /// Anywhere in their periods, of durations that are exponentially distributed and cut at the period.
+    /// At a random time of each period, with an exponentially distributed duration of at most the period.
     Drawn,
 }
 
-/// The detours of one rank and another.
+/// Relation between the detours of different ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoisePhase {
-    /// Each rank has its own.
+    /// Each rank has independent times.
     #[default]
     Random,
-    /// All ranks have theirs at the same times.
+    /// All ranks have detours at common times.
     Aligned,
 }
 
@@ -328,49 +332,54 @@ impl NodeSpec {
     }
 }
 
-/// How long to simulate, and how sure to be.
+/// Length of the simulation and precision of its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeasureSpec {
-    /// Simulated time before the measured interval; `"auto"` finds the end of the transient.
+    /// Simulated time before the measured interval. `"auto"` detects the end of the transient.
     pub warm_up: WarmUp,
-    /// Confidence level of the intervals.
+    /// Confidence level of confidence intervals.
     #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
     pub confidence: f64,
-    /// Half-width of the mean latency's confidence interval at which a run may end, as a share of the mean.
+    /// Precision at which a run may end: the half-width of the confidence interval of the mean latency, as a share of
+    /// the mean.
     #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
     pub precision: f64,
-    /// Least simulated time of the measured interval; without it, derived from the network.
+    /// Least length of the measured interval, in simulated time. Default: derived from the network.
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_time: Option<Time>,
-    /// Simulated time at which a run ends even if it is not precise enough; without it, derived from the network.
+    /// Simulated time at which a run ends even if `precision` has not been reached. Default: derived from the network.
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_time: Option<Time>,
-    /// What to search for, instead of running at the given load. A search varies the load itself: loads of a sweep are left out.
+    /// Quantity to search for, instead of a run at the given load. A search varies the load: loads of a sweep are
+    /// ignored. Default: no search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
-    /// How finely to search: the width of the interval of loads at which the search ends.
+    /// Width of the load interval at which the search stops.
     #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 0.5))]
     pub resolution: f64,
-    /// Of several jobs, whether each that the run waits for is run alone too, in the same places: its `slowdown`.
+    /// Whether each job that the run waits for is also run alone, on the nodes it has in the experiment. Its `slowdown`
+    /// compares the two. Requires several jobs.
     pub compare_alone: bool,
-    /// Whether messages are measured: their latencies, from generation to the arrival of the last byte, and their slowdowns against
-    /// the same messages alone in the network, by size.
+    /// Whether messages are measured, by size: their latencies, from generation to the arrival of the last byte, and
+    /// their slowdowns relative to an idle network.
     #[serde(skip_serializing_if = "is_false")]
     pub messages: bool,
-    /// Simulated time from one sample to the next of a time series of accepted load, source queues and queues in routers; without
-    /// it, there is no series. At most 65,536 samples are kept: of longer runs every second one, and so on.
+    /// Simulated time between two samples of a time series of accepted load, source queues and queues in routers. At
+    /// most 65,536 samples are kept: a longer run keeps every second one, then every fourth, and so on. Default: no
+    /// series.
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<Time>,
-    /// Whether it is recorded what each rank does when: computing, overhead, waiting for a late sender or receiver, transfer; with the
-    /// critical path. Only of ranks that run programs, of at most 4,194,304 operations.
+    /// Whether a timeline of each rank's activity is recorded (computing, overhead, waiting for a late sender or
+    /// receiver, transfer), with the critical path. Requires ranks that run programs, with at most 4,194,304
+    /// operations.
     #[serde(skip_serializing_if = "is_false")]
     pub timeline: bool,
-    /// Whether a run starts without the proof that its packets cannot deadlock: it ends with an error if they stand still, with the
-    /// packets and the buffers that wait for one another.
+    /// Whether a run starts without the proof that its packets cannot deadlock. If they deadlock, the run ends with an
+    /// error that names the packets and the buffers that wait for one another.
     #[serde(skip_serializing_if = "is_false")]
     pub unproven: bool,
 }
@@ -394,21 +403,21 @@ impl Default for MeasureSpec {
     }
 }
 
-/// What a search looks for.
+/// Quantity that a search looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Search {
-    /// The load at which the network saturates, by bisection.
+    /// Load at which the network saturates, by bisection.
     Saturation,
 }
 
-/// The simulated time before the measured interval.
+/// Simulated time before the measured interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WarmUp {
-    /// Until the transient is over, as the measurements themselves show.
+    /// Until the end of the transient, as detected in the measurements.
     #[default]
     Auto,
-    /// A time that is given.
+    /// Fixed time.
     Fixed(Time),
 }
 

@@ -1,4 +1,4 @@
-//! The values that keys take in turn, and their combinations.
+//! Sweeps: the values that keys take in turn, and their combinations.
 
 use super::error::ConfigError;
 use super::range::{MAX_POINTS, Range};
@@ -6,24 +6,24 @@ use super::span::Place;
 use super::tree::{Entry, Node, Table, Value};
 use super::validate::{expected_axis, expected_labels};
 
-/// No key of an experiment is nested deeper.
+/// Maximum depth of a key of an experiment.
 const DEEPEST_KEY: usize = 8;
 
-/// The key of `[sweep]` that holds the groups of keys which move together.
+/// The key of `[sweep]` for the groups of keys that change together.
 const ZIP: &str = "zip";
 
-/// The key of such a group that names its steps; also the key by which points carry these names.
+/// The key of a zipped group for the names of its steps. Points carry these names under this key too.
 pub(super) const LABEL: &str = "label";
 
-/// Keys that change together, and the values that they take in turn; mostly one key.
+/// Axis of a sweep: keys that change together, and their values in turn; mostly one key.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     pub keys: Vec<SweptKey>,
-    /// The names of the steps, of zipped keys.
+    /// Names of the steps of zipped keys.
     pub labels: Option<Vec<String>>,
 }
 
-/// A key, and the values that it takes in turn.
+/// A key and the values that it takes in turn.
 #[derive(Clone, Debug)]
 pub(super) struct SweptKey {
     pub path: Vec<String>,
@@ -32,7 +32,7 @@ pub(super) struct SweptKey {
 }
 
 impl Axis {
-    /// How many steps it has.
+    /// Returns the number of steps of the axis.
     pub fn len(&self) -> usize {
         self.keys.first().map_or(1, |key| key.values.len())
     }
@@ -44,7 +44,7 @@ impl SweptKey {
     }
 }
 
-/// For each axis the step that it is at in a point; the last axis changes fastest.
+/// Returns the step of each axis at `point`. The last axis changes fastest.
 pub(super) fn steps(axes: &[Axis], point: usize) -> Vec<(&Axis, usize)> {
     let mut rest = point;
     let mut steps: Vec<(&Axis, usize)> = Vec::with_capacity(axes.len());
@@ -56,8 +56,8 @@ pub(super) fn steps(axes: &[Axis], point: usize) -> Vec<(&Axis, usize)> {
     steps
 }
 
-/// Reads the axes of the `[sweep]` section, zipped keys first, each in the order in which they were written. A key's path
-/// may be quoted (`"workload.load"`) or not (`workload.load`). An axis that an option gives replaces the file's.
+/// Reads the axes of the `[sweep]` section, zipped keys first, each in the order in which they were written. The path
+/// of a key may be quoted (`"workload.load"`) or not (`workload.load`). An axis of an option replaces the file's.
 pub(super) fn axes(section: Option<Entry>) -> Result<Vec<Axis>, ConfigError> {
     let Some(Entry { node, .. }) = section else { return Ok(Vec::new()) };
     let Value::Table(table) = &node.value else {
@@ -79,7 +79,7 @@ pub(super) fn axes(section: Option<Entry>) -> Result<Vec<Axis>, ConfigError> {
     Ok(axes)
 }
 
-/// Refuses axes that have too many points together; `key` is what is at fault.
+/// Refuses axes with too many points together. `key` is the key at fault.
 pub(super) fn check_count(axes: &[Axis], place: Place, key: &str) -> Result<(), ConfigError> {
     let points = axes.iter().try_fold(1_usize, |points, axis| points.checked_mul(axis.len()));
     match points.filter(|&points| points <= MAX_POINTS) {
@@ -103,7 +103,7 @@ fn zipped(entry: &Entry) -> Result<Vec<Axis>, ConfigError> {
     groups.iter().map(table).collect()
 }
 
-/// Reads a group of keys that move together.
+/// Reads a group of keys that change together.
 fn group(table: &Table, place: Place) -> Result<Axis, ConfigError> {
     let path = format!("sweep.{ZIP}");
     let (mut keys, mut labels) = (Vec::new(), None);
@@ -134,7 +134,7 @@ fn group(table: &Table, place: Place) -> Result<Axis, ConfigError> {
     Ok(Axis { labels: labels.map(|(_, labels)| labels), keys })
 }
 
-/// Reads the names of steps: texts that differ.
+/// Reads the names of steps, which must differ.
 fn read_labels(entry: &Entry, path: &str) -> Result<Vec<String>, ConfigError> {
     if let Some(fault) = expected_labels(&entry.node, path).into_iter().next() {
         return Err(fault);
@@ -150,7 +150,7 @@ fn read_labels(entry: &Entry, path: &str) -> Result<Vec<String>, ConfigError> {
     }
 }
 
-/// Reads the keys of an entry: one, or those of a table that is no range.
+/// Reads the keys of an entry: one key, or the keys of a table that is not a range.
 fn collect(entry: &Entry, prefix: &mut Vec<String>, keys: &mut Vec<SweptKey>) -> Result<(), ConfigError> {
     let depth = prefix.len();
     prefix.extend(entry.key.split('.').take(DEEPEST_KEY + 1).map(|part| part.trim().to_owned()));
@@ -175,7 +175,7 @@ fn is_range(table: &Table) -> bool {
     table.entries.is_empty() || ["from", "to", "step"].iter().any(|key| table.get(key).is_some())
 }
 
-/// Adds an axis. What an option sweeps replaces the same key of a file; within one of them a key is swept once.
+/// Adds an axis. A key that an option sweeps replaces the file's sweep of it. Within one source a key is swept once.
 fn add(axis: Axis, axes: &mut Vec<Axis>) -> Result<(), ConfigError> {
     for (index, key) in axis.keys.iter().enumerate() {
         let others = axes.iter().flat_map(|axis| &axis.keys).chain(&axis.keys[..index]);

@@ -1,4 +1,4 @@
-//! The experiment as it was written: a tree of values that know their place in the text.
+//! The experiment as written: a tree of values with their places in the text.
 
 use serde_json::{Map, Number, Value as Json};
 use toml::Spanned;
@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 use super::error::ConfigError;
 use super::span::Place;
 
-/// The keys that pick the kind of a section.
+/// The keys that select the kind of a section.
 const KINDS: [&str; 2] = ["kind", "strategy"];
 
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub(super) enum Value {
     Integer(i64),
     Float(f64),
     Boolean(bool),
-    /// A date or a time of day, which no key takes.
+    /// A date or a time of day, which no key accepts.
     Date(String),
     List(Vec<Node>),
     Table(Table),
@@ -51,7 +51,7 @@ impl Table {
         Some(self.entries.remove(index))
     }
 
-    /// Takes out what stands at a path; `None` if nothing does. A step may be the name of a table in a list.
+    /// Removes and returns the value at `path`; `None` if there is none. A step may be the name of a table in a list.
     pub fn take(&mut self, path: &[String]) -> Option<Node> {
         let (key, rest) = path.split_first()?;
         if rest.is_empty() {
@@ -61,8 +61,8 @@ impl Table {
         entry.node.take(rest)
     }
 
-    /// Puts the entries of another table over these: tables table by table, and any other value as a whole. A table of
-    /// another kind replaces the one below it, whose keys are not those of its kind.
+    /// Overrides these entries with the entries of another table. Tables are merged, and other values replaced. A table
+    /// of another kind replaces the existing one, whose keys belong to the other kind.
     pub fn overlay(&mut self, over: Self) {
         for entry in over.entries {
             match self.entries.iter_mut().find(|own| own.key == entry.key) {
@@ -72,13 +72,13 @@ impl Table {
         }
     }
 
-    /// The kind of the variant that a table is, if it names one.
+    /// Returns the kind of the table, if it names one.
     fn kind(&self) -> Option<&str> {
         KINDS.iter().find_map(|key| self.get(key)).and_then(|entry| entry.node.as_text())
     }
 
-    /// Sets the value at a path, and makes the tables on the way. A name that stands for a table on the way (such as
-    /// `pattern = "shift"`) becomes that table; any other value on the way is replaced.
+    /// Sets the value at `path`, and creates the tables on the way. A name that stands for a table on the way (such as
+    /// `pattern = "shift"`) becomes that table. Any other value on the way is replaced.
     pub fn set(&mut self, path: &[String], key_place: Place, node: Node) {
         let Some((key, rest)) = path.split_first() else { return };
         let index = self.entries.iter().position(|entry| entry.key == *key).unwrap_or_else(|| {
@@ -91,7 +91,7 @@ impl Table {
             (entry.key_place, entry.node) = (key_place, node);
             return;
         }
-        // Of a list of tables the next step is the name of one.
+        // In a list of tables the next step is the name of a table.
         if let Some(index) = entry.node.index_of(&rest[0])
             && let Value::List(items) = &mut entry.node.value
         {
@@ -130,7 +130,7 @@ impl Value {
 }
 
 impl Node {
-    /// Sets the value at a path below this one.
+    /// Sets the value at a path below this node.
     pub fn set(&mut self, path: &[String], key_place: Place, node: Self) {
         if path.is_empty() {
             *self = node;
@@ -141,7 +141,7 @@ impl Node {
         self.value = Value::Table(table);
     }
 
-    /// Takes out what stands at a path below this one.
+    /// Removes and returns the value at a path below this node.
     fn take(&mut self, path: &[String]) -> Option<Self> {
         let (name, rest) = path.split_first()?;
         let index = self.index_of(name);
@@ -153,18 +153,18 @@ impl Node {
         }
     }
 
-    /// Of a list of tables, the place of the one of a name.
+    /// Returns the index of the table named `name` in a list of tables.
     pub fn index_of(&self, name: &str) -> Option<usize> {
         let Value::List(items) = &self.value else { return None };
         items.iter().position(|item| item.name() == Some(name))
     }
 
-    /// The table, if it is one.
+    /// Returns the table; `None` if the value is not a table.
     pub fn as_table(&mut self) -> Option<&mut Table> {
         if let Value::Table(table) = &mut self.value { Some(table) } else { None }
     }
 
-    /// The `name` of a table.
+    /// Returns the `name` of a table.
     pub fn name(&self) -> Option<&str> {
         let Value::Table(table) = &self.value else { return None };
         table.get("name")?.node.as_text()
@@ -189,12 +189,12 @@ impl Node {
         self.value.as_text()
     }
 
-    /// The value as text, for messages.
+    /// Returns the value as text, for messages.
     pub fn written(&self) -> String {
         self.to_json().to_string()
     }
 
-    /// What kind of value it is, in words.
+    /// Returns the type of the value, in words.
     pub fn what(&self) -> &'static str {
         match self.value {
             Value::Text(_) => "a string",
@@ -218,7 +218,7 @@ impl Node {
         }
     }
 
-    /// Takes over a parsed value.
+    /// Converts a parsed value.
     pub fn from_toml(parsed: &Spanned<DeValue<'_>>, source: usize) -> Result<Self, ConfigError> {
         let place = Place::new(source, parsed.span());
         let value = match parsed.get_ref() {
@@ -244,7 +244,7 @@ impl Node {
     }
 }
 
-/// The parts of a key's path, such as `workload.load` or `sweep."workload.load"`; `None` if it is no path.
+/// Returns the parts of a key's path, such as `workload.load` or `sweep."workload.load"`; `None` if it is not a path.
 pub(super) fn path_of(key: &str) -> Option<Vec<String>> {
     if key.contains(['\n', '\r', '=', '#', '[', ']']) {
         return None;
@@ -268,7 +268,7 @@ impl Table {
         Json::Object(self.entries.iter().map(|entry| (entry.key.clone(), entry.node.to_json())).collect::<Map<_, _>>())
     }
 
-    /// Takes over a parsed table, whose keys are in the order of the text.
+    /// Converts a parsed table, whose keys are in the order of the text.
     pub fn from_toml(parsed: &DeTable<'_>, source: usize) -> Result<Self, ConfigError> {
         let mut entries = Vec::with_capacity(parsed.len());
         for (key, value) in parsed {

@@ -1,4 +1,5 @@
-//! Compares what was written with the shapes that the schema allows, and says what is wrong in the user's words.
+//! Validation: compares an experiment as written with the shapes that the schema allows, and reports errors in the
+//! user's terms.
 
 use std::fmt::Display;
 
@@ -9,26 +10,26 @@ use super::schema::{Bounds, Choice, Key, Kind, ListShape, Name, Quantity, Shape,
 use super::span::Place;
 use super::tree::{Entry, Node, Table, Value};
 
-/// All that is wrong with a file, its sweep aside.
+/// Returns all errors of a file, except for its sweep.
 pub(super) fn faults(root: &Table) -> Vec<ConfigError> {
     let mut validator = Validator { faults: Vec::new() };
     let file = Context { path: "", place: None, kind: None, home: None };
     validator.table(file_shape(), root, &file);
-    // One workload, or jobs that have one each.
+    // A file has one workload, or jobs with one workload each.
     if let (None, None) = (root.get("workload"), root.get("job")) {
         file_shape().keys.iter().filter(|key| key.name == "workload").for_each(|key| validator.missing(key, &file));
     }
     validator.faults
 }
 
-/// What is wrong with the value of a key at the top level that is not part of a point.
+/// Returns the errors in the value of a key at the top level that is not part of a point.
 pub(super) fn expected_key(name: &str, node: &Node) -> Vec<ConfigError> {
     let mut validator = Validator { faults: Vec::new() };
     file_shape().keys.iter().filter(|key| key.name == name).for_each(|key| validator.value(&key.shape, node, name));
     validator.faults
 }
 
-/// What is wrong with a value of the sweep: a list of values, or a range.
+/// Returns the errors in a value of the sweep: a list of values, or a range.
 pub(super) fn expected_axis(node: &Node, path: &str) -> Vec<ConfigError> {
     let mut validator = Validator { faults: Vec::new() };
     let sweep = file_shape().keys.iter().find(|key| key.name == "sweep").map(|key| &key.shape);
@@ -38,7 +39,7 @@ pub(super) fn expected_axis(node: &Node, path: &str) -> Vec<ConfigError> {
     validator.faults
 }
 
-/// What is wrong with the names of a zipped sweep's steps.
+/// Returns the errors in the names of a zipped sweep's steps.
 pub(super) fn expected_labels(node: &Node, path: &str) -> Vec<ConfigError> {
     let mut validator = Validator { faults: Vec::new() };
     let items = Box::new(Shape::Text);
@@ -50,15 +51,15 @@ struct Validator {
     faults: Vec<ConfigError>,
 }
 
-/// The table that is validated.
+/// The table in validation.
 #[derive(Clone, Copy)]
 struct Context<'a> {
     path: &'a str,
-    /// Where it was written; the file as a whole has no place.
+    /// Place of the table. `None` for the file as a whole.
     place: Option<Place>,
-    /// The key that says its kind, and the kind.
+    /// Key that selects the kind of the table, and the kind.
     kind: Option<(&'a str, &'a str)>,
-    /// The choice that its kind is one of.
+    /// The choice that the table's kind belongs to.
     home: Option<&'a Choice>,
 }
 
@@ -105,7 +106,7 @@ impl Validator {
         self.faults.push(fault);
     }
 
-    /// A value is of another kind than its key has. A list is most often meant to be swept.
+    /// Reports a value whose type is not that of its key. A list is most often a value meant for the sweep.
     fn wrong_kind(&mut self, expected: &str, node: &Node, path: &str) {
         let mut message = format!("`{path}` must be {expected}, not {}", node.what());
         if matches!(node.value, Value::List(_)) && !path.contains('[') {
@@ -129,14 +130,15 @@ impl Validator {
             let path = context.join(&entry.key);
             match (shape.keys.iter().find(|key| key.name == entry.key), &shape.others) {
                 (Some(key), _) => self.value(&key.shape, &entry.node, &path),
-                // A word or number where keys of other names hold tables is a misspelt key, if there are keys to be misspelt.
+                // A word or a number under an unknown name is a misspelt key, if the table has named keys and its
+                // other keys hold tables.
                 (None, Some(others)) if shape.keys.is_empty() || matches!(entry.node.value, Value::Table(_)) => {
                     self.value(others, &entry.node, &path);
                 }
                 (None, _) => unknown = unknown.or(Some(entry)),
             }
         }
-        // A missing key next to an unknown one is the same mistake: a misspelling.
+        // A missing key next to an unknown key is one mistake: a misspelling.
         if let Some(entry) = unknown {
             return self.unknown_key(shape, entry, context);
         }
@@ -215,7 +217,7 @@ impl Validator {
     fn quantity(&mut self, quantity: &Quantity, node: &Node, path: &str) {
         let number = match &node.value {
             Value::Text(text) => text.clone(),
-            // The parser of the quantity says best what a bare number lacks.
+            // The parser of the quantity gives the best message about a bare number.
             Value::Integer(_) | Value::Float(_) => node.written(),
             _ => {
                 return self.wrong_kind(&quantity_words(quantity), node, path);
@@ -253,14 +255,14 @@ impl Validator {
         let before = self.faults.len();
         for (index, item) in items.iter().enumerate() {
             self.value(&list.items, item, &format!("{path}[{index}]"));
-            // A long list of wrong items needs no long list of errors.
+            // The first wrong item of a list suffices.
             if self.faults.len() > before {
                 break;
             }
         }
     }
 
-    /// A value that may be of several shapes is judged by the one that is meant.
+    /// Validates a value of several possible shapes against the shape that is meant.
     fn either(&mut self, shapes: &[Shape], node: &Node, path: &str) {
         if let Value::Text(text) = &node.value {
             return self.either_text(shapes, text, node, path);
@@ -310,7 +312,7 @@ impl Validator {
         self.fault(fault);
     }
 
-    /// The name of a kind where its table may stand too: right if the kind requires no keys.
+    /// Validates the bare name of a kind in place of its table: valid if the kind requires no keys.
     fn bare_kind(&mut self, choice: &Choice, name: &str, node: &Node, path: &str) {
         let kind = choice.kinds.iter().find(|kind| kind.name.is(name));
         let required = kind.into_iter().flat_map(|kind| &kind.table.keys).filter(|key| key.required);
@@ -324,7 +326,7 @@ impl Validator {
     }
 }
 
-/// The number that a text stands for: `0.5` in quotes, or `50%`.
+/// Returns the number that a text stands for: `0.5` in quotes, or `50%`.
 fn number_in(text: &str) -> Option<String> {
     let text = text.trim();
     match text.strip_suffix('%') {
@@ -337,7 +339,8 @@ fn number_in(text: &str) -> Option<String> {
     }
 }
 
-/// Which kinds have all keys that a table without a kind has; nothing if none has, or none is written.
+/// Returns a help text with the kinds that have all keys of a table without a kind; empty if there is no such kind, or
+/// no key.
 fn fitting(choice: &Choice, table: &Table) -> String {
     let has = |kind: &&Kind, key: &str| kind.table.keys.iter().any(|own| own.name == key);
     let fits = |kind: &&Kind| table.entries.iter().all(|entry| has(kind, &entry.key));
@@ -348,7 +351,7 @@ fn fitting(choice: &Choice, table: &Table) -> String {
     }
 }
 
-/// Where a key that is unknown here is known: under other kinds of the same table, or in other sections.
+/// Returns a help text for an unknown key that is known elsewhere: in other kinds of the table, or in other sections.
 fn elsewhere(key: &str, context: &Context<'_>) -> Option<String> {
     let has = |table: &TableShape| table.keys.iter().any(|own| own.name == key);
     if let Some(choice) = context.home {
@@ -365,7 +368,7 @@ fn elsewhere(key: &str, context: &Context<'_>) -> Option<String> {
     Some(format!("`{key}` belongs to [{}]", section.name))
 }
 
-/// The first sentence of a doc comment, as the continuation of another sentence.
+/// Returns the first sentence of a doc comment, as the continuation of another sentence.
 fn continued(doc: &str) -> String {
     let mut chars = doc.split(". ").next().unwrap_or(doc).chars();
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
@@ -376,7 +379,7 @@ fn one_of<'a>(names: impl IntoIterator<Item = &'a Name>) -> String {
     names.join(" | ")
 }
 
-/// Whether a value that is not text is of a shape's type.
+/// Returns whether a value that is not text has the type of a shape.
 fn takes(shape: &Shape, value: &Value) -> bool {
     match shape {
         Shape::Any => true,
@@ -391,7 +394,7 @@ fn takes(shape: &Shape, value: &Value) -> bool {
     }
 }
 
-/// What a shape takes, in words, as in "must be ...".
+/// Returns the values that a shape accepts, in words, for messages of the form "must be ...".
 pub(super) fn expected(shape: &Shape) -> String {
     match shape {
         Shape::Table(_) => "a table".into(),
@@ -423,7 +426,7 @@ pub(super) fn quantity_range(quantity: &Quantity) -> String {
     }
 }
 
-/// Bounds in words, as in "it must be ...".
+/// Returns bounds in words, for messages of the form "it must be ...".
 pub(super) fn range<T: Copy + Display + PartialOrd>(bounds: &Bounds<T>) -> String {
     let least =
         bounds.min.map(|(min, itself)| if itself { format!("at least {min}") } else { format!("greater than {min}") });
@@ -444,7 +447,7 @@ fn count(list: &ListShape) -> String {
     }
 }
 
-/// What errors say of sizes of files.
+/// Returns the size of a file, as in errors.
 pub(super) fn size(bytes: usize) -> String {
     Bytes(bytes as u64).to_string()
 }

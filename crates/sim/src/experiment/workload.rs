@@ -1,4 +1,4 @@
-//! `[workload]`: the kinds of work that a network is given.
+//! `[workload]`: kinds of workload and their keys.
 
 use ::workload::benchmarks::BenchmarkSpec;
 use ::workload::collectives::Carrier;
@@ -11,7 +11,7 @@ use units::{Bytes, Time};
 
 use crate::pacers::PacerSpec;
 
-/// Who sends what, and when.
+/// Messages and their times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum WorkloadSpec {
@@ -20,19 +20,20 @@ pub enum WorkloadSpec {
     /// Nearest-neighbour exchange: tasks in a periodic grid send a given volume to each neighbour, dimension by
     /// dimension.
     Exchange(ExchangeSpec),
-    /// Collective traffic: nodes begin collective operations at a given rate, each with a group of nodes of its own, in hardware or by
-    /// messages from node to node.
+    /// Collective traffic: nodes begin collective operations at a given rate. Each node has a separate group.
+    /// Operations are executed by routers ("hardware") or by messages between nodes ("software").
     Collective(CollectiveTrafficSpec),
-    /// An application's task graph: a step phase by phase, or steps whose tasks compute when messages come.
+    /// Task graph of an application. A bulk-synchronous step is a sequence of phases. In message-driven steps a task
+    /// computes when its messages have arrived.
     Application(ApplicationSpec),
-    /// A benchmark of message latency: ranks send and receive.
+    /// Benchmark of ranks that send and receive messages.
     Benchmark(RanksSpec),
-    /// A program of ranks that send, receive and calculate: a motif, or a schedule from a file.
+    /// Program of ranks that send, receive and calculate: a motif, or a schedule from a file.
     Program(ProgramRanksSpec),
 }
 
 impl WorkloadSpec {
-    /// When the packets of its flows may leave.
+    /// Returns the pacer of the workload's flows.
     pub fn pacer(&self) -> &PacerSpec {
         match self {
             Self::Traffic(spec) => &spec.pacer,
@@ -44,7 +45,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// The rate at which its messages are generated, and how, if they are.
+    /// Returns the injection process and the offered load of open traffic; `None` for workloads that finish.
     pub fn injection(&self) -> Option<(InjectionSpec, f64)> {
         match self {
             Self::Traffic(spec) => Some((spec.injection, spec.load)),
@@ -53,7 +54,8 @@ impl WorkloadSpec {
         }
     }
 
-    /// Who carries collective operations of ranks out, if one carries all of them.
+    /// Returns the backend that executes all collective operations of the ranks; `None` if each algorithm determines
+    /// it.
     pub fn carrier(&self) -> Option<Carrier> {
         match self {
             Self::Program(spec) => spec.collectives,
@@ -63,7 +65,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// Whether ranks send and receive messages, through a network interface.
+    /// Returns whether the workload consists of ranks that send and receive messages through a network interface.
     pub fn has_ranks(&self) -> bool {
         match self {
             Self::Benchmark(_) | Self::Program(_) => true,
@@ -77,25 +79,26 @@ impl WorkloadSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrafficSpec {
-    /// Who sends to whom.
+    /// Distribution of destinations.
     #[serde(default)]
     pub pattern: PatternSpec,
     /// Offered load of a node, as a share of its injection channel's bandwidth.
     #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 1.0))]
     pub load: f64,
-    /// When a node generates its messages.
+    /// Injection process: the times at which a node generates its messages.
     #[serde(default)]
     pub injection: InjectionSpec,
-    /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
-    /// or more, else 256 B.
+    /// Size of the largest packet. Buffer depths given in packets count packets of this size. Default: 4 KiB if
+    /// injection channels have 100 Gb/s or more, otherwise 256 B.
     #[schemars(extend("minimum" = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<Bytes>,
-    /// Size of a message, sent as packets of which the last may be shorter; without it, one packet.
+    /// Size of a message. A message is cut into packets of `packet_size`; the last one may be shorter.
+    /// Default: `packet_size`.
     #[schemars(extend("minimum" = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_size: Option<Bytes>,
-    /// When the packets of a flow, from one node to another, may leave.
+    /// Rule for the times at which packets of a flow (one source and one destination) may leave.
     #[serde(default, skip_serializing_if = "PacerSpec::is_none")]
     pub pacer: PacerSpec,
 }
@@ -104,72 +107,74 @@ pub struct TrafficSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CollectiveTrafficSpec {
-    /// What a group does.
+    /// Collective operation of a group.
     #[serde(default)]
     pub operation: CollectiveOperation,
-    /// Who carries operations out: routers, or the nodes by messages.
+    /// Backend that executes the operations: routers, or nodes by messages.
     #[serde(default)]
     pub collectives: Collectives,
-    /// Offered load of a sender, as a share of its injection channel's bandwidth, of which a multicast takes one message however many
-    /// nodes it is for.
+    /// Offered load of a sender, as a share of the bandwidth of its injection channel. A multicast counts as one
+    /// message, whatever its fanout.
     #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 1.0))]
     pub load: f64,
-    /// How many nodes an operation is for, beside the sender where all nodes of its group take part; they are drawn, all alike.
+    /// Number of destinations of a multicast, or of members of a group beside its sender. The nodes are drawn
+    /// uniformly.
     pub fanout: FanoutSpec,
-    /// When the nodes are drawn that an operation is for, and how routers know them.
+    /// Lifetime of a group: drawn anew for each operation, or once for each sender.
     #[serde(default)]
     pub groups: GroupsKind,
-    /// Which of the nodes of a one-shot multicast one packet may be for, if routers make the copies.
+    /// Destinations that one packet may have. Applies to one-shot multicasts in hardware.
     #[serde(default)]
     pub packet_for: PacketFor,
-    /// The number of nodes that send, spread evenly over the tasks; without it, all.
+    /// Number of senders, spread evenly over the tasks. Default: all tasks.
     #[schemars(range(min = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub senders: Option<u32>,
-    /// Whether a multicast may be for the node that sends it too.
+    /// Whether the sender of a multicast is a possible destination of it.
     #[serde(default)]
     pub include_self: bool,
-    /// When a sender begins its operations, or the group of a sender those that all of its nodes take part in.
+    /// Injection process: the times at which a sender begins its multicasts, or its group a reduction or barrier.
     #[serde(default = "poisson")]
     pub injection: InjectionSpec,
-    /// How late the nodes of a group come to operations that all of them take part in; without it, all begin at once.
+    /// Random delay of members before they begin a reduction or barrier. Default: all members begin at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<LateSpec>,
-    /// Size of a message, sent as packets of which the last may be shorter; without it, one packet. A barrier has none: a control message.
+    /// Size of a message. A message is cut into packets of `packet_size`; the last one may be shorter.
+    /// Default: `packet_size`. A barrier has no size: it consists of control messages.
     #[schemars(extend("minimum" = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
-    /// or more, else 256 B.
+    /// Size of the largest packet. Buffer depths given in packets count packets of this size. Default: 4 KiB if
+    /// injection channels have 100 Gb/s or more, otherwise 256 B.
     #[schemars(extend("minimum" = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<Bytes>,
 }
 
-/// How late the nodes of a group come to its operations: each by a time of its own, drawn anew for each operation.
+/// Lateness of the members of a group, drawn for each late member and each operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-example" = "[workload.late]\ntime = \"10 us\"\nmembers = 1"))]
 pub struct LateSpec {
-    /// The time on average.
+    /// Mean delay of a late member.
     pub time: Time,
-    /// How the time is distributed.
+    /// Distribution of the delay.
     #[serde(default)]
     pub law: LateLaw,
-    /// How many nodes of the group are late, others in each operation; without it, all.
+    /// Number of late members in each operation. They are drawn anew for each operation. Default: all members.
     #[schemars(range(min = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub members: Option<u32>,
 }
 
-/// The distribution of the time by which nodes are late.
+/// Distribution of the delay of late members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LateLaw {
     /// Always the mean.
     #[default]
     Fixed,
-    /// Up to twice the mean, all times alike.
+    /// Uniform from 0 to twice the mean.
     Uniform,
     /// Exponential.
     Exponential,
@@ -179,54 +184,55 @@ fn poisson() -> InjectionSpec {
     InjectionSpec::Poisson
 }
 
-/// What the nodes of a group do.
+/// Collective operation of a group of nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CollectiveOperation {
-    /// One node sends a message to all others of the group.
+    /// One node sends a message to all other nodes of the group.
     #[default]
     Multicast,
-    /// The messages of all nodes of the group are combined for the sender whose group it is: of persistent groups.
+    /// The messages of all nodes are combined, and the sender of the group gets the result. Requires persistent groups.
     Reduce,
-    /// They are combined, and all have the result: of persistent groups.
+    /// The messages of all nodes are combined, and all nodes get the result. Requires persistent groups.
     Allreduce,
-    /// Nobody's operation ends before all have begun it: of persistent groups.
+    /// No node ends the operation before all nodes have begun it. Requires persistent groups.
     Barrier,
 }
 
-/// The nodes that the operations of a sender are for.
+/// Lifetime of the groups of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GroupsKind {
-    /// Drawn anew for each operation: packets name them in their headers.
+    /// The group is drawn anew for each operation. Packets name the destinations in their headers.
     #[default]
     OneShot,
-    /// Drawn once for each sender: routers have them in their tables, as the trees of `[in_switch]`.
+    /// The group is drawn once for each sender. Routers forward its packets by tables, along the trees of
+    /// `[in_switch]`.
     Persistent,
 }
 
-/// The nodes that one packet may be for.
+/// Destinations that one packet may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PacketFor {
-    /// Any: a packet names its nodes, and a router copies it to any of its ports.
+    /// Any set of nodes. A router copies the packet to any of its ports.
     #[default]
     Any,
-    /// Consecutive nodes that are equally far from the sender, so that a router copies to consecutive ports only, as that of Quadrics QsNet. The
-    /// sender sends a packet for each run of such nodes, one after the other. Of a single switch and of fat-trees.
+    /// Consecutive nodes at equal distance from the sender, so that a router copies only to consecutive ports (Quadrics
+    /// QsNet). The sender sends one packet for each run of such nodes. Requires a single switch or a fat-tree.
     Consecutive,
 }
 
-/// Who carries out collective operations.
+/// Backend that executes collective operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Collectives {
-    /// Routers. A packet names the nodes that it is for in its header, and is copied where their paths part; or, of persistent groups, it goes by
-    /// their trees, where routers copy and combine.
+    /// Routers. Packets of a one-shot group name their destinations in the header and are copied where the paths
+    /// diverge. Packets of a persistent group follow its trees; routers copy and combine them.
     #[default]
     Hardware,
-    /// The nodes. Who multicasts sends a message to each node of the group, one after the other; reductions and barriers are made of
-    /// messages as those of programs, by the algorithms that `auto` chooses.
+    /// Nodes, by messages. The sender of a multicast sends a message to each destination in turn. Reductions and
+    /// barriers use messages like the collective operations of programs, with the algorithms that `auto` selects.
     Software,
 }
 
@@ -234,24 +240,24 @@ pub enum Collectives {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExchangeSpec {
-    /// Tasks in each dimension, first dimension fastest; their product is the number of tasks. Without it, three
-    /// dimensions as near to a cube as there are, in ascending order.
+    /// Number of tasks in each dimension, first dimension fastest. The product is the number of tasks. Default: three
+    /// dimensions as close to a cube as possible, in ascending order.
     #[schemars(length(min = 1, max = 8), inner(range(min = 1)))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dims: Option<Vec<u64>>,
-    /// The dimensions, from 0, in which tasks exchange, one after the other; without it, all.
+    /// Dimensions in which tasks exchange, in this order. Dimensions are numbered from 0. Default: all dimensions.
     #[schemars(length(min = 1, max = 64), inner(range(max = 7)))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phases: Option<Vec<u32>>,
-    /// What a task sends to each neighbour.
+    /// Volume that a task sends to each neighbour.
     #[schemars(extend("minimum" = 1))]
     pub volume: Bytes,
-    /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
-    /// or more, else 256 B.
+    /// Size of the largest packet. Buffer depths given in packets count packets of this size. Default: 4 KiB if
+    /// injection channels have 100 Gb/s or more, otherwise 256 B.
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<Bytes>,
-    /// When the packets of a flow, from one node to another, may leave.
+    /// Rule for the times at which packets of a flow (one source and one destination) may leave.
     #[serde(skip_serializing_if = "PacerSpec::is_none")]
     pub pacer: PacerSpec,
 }
@@ -262,14 +268,14 @@ impl Default for ExchangeSpec {
     }
 }
 
-/// How the tasks of an application compute and communicate.
+/// Execution model of an application: the order of its computation and communication.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Execution {
-    /// All nodes compute, then the phases follow one another, each when the one before has ended everywhere.
+    /// All nodes compute first. The phases follow in turn, each when the previous one has ended everywhere.
     #[default]
     BulkSynchronous,
-    /// Tasks are objects, several on a node: each computes when the messages that it needs have come, while others wait.
+    /// Tasks are objects, several of them on a node. A task computes when the messages that it needs have arrived.
     MessageDriven,
 }
 
@@ -279,40 +285,42 @@ impl Execution {
     }
 }
 
-/// An application: one step, or several of them.
+/// An application: one step, or several steps of a message-driven execution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApplicationSpec {
-    /// The task graph: a generator such as `"stencil:16x16x16"`, or a file relative to the experiment file (METIS, Matrix
-    /// Market, edges, matrix).
+    /// Task graph: a generator such as `"stencil:16x16x16"`, or a file (METIS, Matrix Market, edges, matrix). The path
+    /// of a file is relative to the experiment file.
     pub graph: String,
-    /// Further graphs of the same tasks, whose phases follow those of the first; loads add up.
+    /// Further graphs of these tasks. Their phases follow those of the first graph; loads add up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next_graphs: Vec<String>,
-    /// Time that a node takes for a unit of its tasks' loads. Bulk-synchronous, all compute before the first phase.
+    /// Time in which a node computes one unit of its tasks' load. In a bulk-synchronous execution, all nodes compute
+    /// before the first phase.
     #[serde(default)]
     pub time_per_load: Time,
-    /// How tasks compute and communicate; without it, "bulk-synchronous".
+    /// Execution model. Default: "bulk-synchronous".
     #[serde(default, skip_serializing_if = "Execution::is_default")]
     pub execution: Execution,
-    /// Of a message-driven execution: steps, one after the other without a barrier; without it, one.
+    /// Number of steps, without a barrier between them. Message-driven execution only. Default: 1.
     #[schemars(range(min = 1, max = 10_000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u32>,
-    /// Who carries the graph's multicasts and reductions out. "software": a message to each node that has members, or one from each.
-    /// "hardware", message-driven: switches copy and combine, by a tree of `[in_switch]` for each group; bulk-synchronous: switches copy the
-    /// packets of multicasts, which name their nodes in the header, and reductions are messages. "nic" is of programs. Without it, "software".
+    /// Backend of the graph's multicasts and reductions. "software": one message to each node that has members, or one
+    /// from each. "hardware" in a message-driven execution: switches copy and combine, along a tree of `[in_switch]`
+    /// for each group. "hardware" in a bulk-synchronous execution: switches copy the packets of multicasts, which name
+    /// their nodes in the header; reductions are messages. "nic" is for programs. Default: "software".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collectives: Option<Carrier>,
-    /// Number the tasks at random first, by this seed.
+    /// Seed for a random renumbering of the tasks before the placement. Default: no renumbering.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shuffle: Option<u64>,
-    /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
-    /// or more, else 256 B.
+    /// Size of the largest packet. Buffer depths given in packets count packets of this size. Default: 4 KiB if
+    /// injection channels have 100 Gb/s or more, otherwise 256 B.
     #[schemars(extend("minimum" = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<Bytes>,
-    /// When the packets of a flow, from one node to another, may leave.
+    /// Rule for the times at which packets of a flow (one source and one destination) may leave.
     #[serde(default, skip_serializing_if = "PacerSpec::is_none")]
     pub pacer: PacerSpec,
 }
@@ -321,19 +329,19 @@ pub struct ApplicationSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RanksSpec {
-    /// Who exchanges messages with whom.
+    /// Benchmark: its messages and its measurements.
     #[serde(default)]
     pub benchmark: BenchmarkSpec,
-    /// Who carries out the operations of a benchmark that is a collective operation, where its algorithm is "auto". Without it, the algorithm says
-    /// so.
+    /// Backend of a benchmark that is a collective operation. It selects among algorithms if the benchmark's algorithm
+    /// is "auto". Default: the algorithm determines the backend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collectives: Option<Carrier>,
-    /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
-    /// or more, else 256 B.
+    /// Size of the largest packet. Buffer depths given in packets count packets of this size. Default: 4 KiB if
+    /// injection channels have 100 Gb/s or more, otherwise 256 B.
     #[schemars(extend("minimum" = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<Bytes>,
-    /// When the packets of a flow, from one node to another, may leave.
+    /// Rule for the times at which packets of a flow (one source and one destination) may leave.
     #[serde(default, skip_serializing_if = "PacerSpec::is_none")]
     pub pacer: PacerSpec,
 }
@@ -342,19 +350,19 @@ pub struct RanksSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProgramRanksSpec {
-    /// What the ranks do.
+    /// Program of the ranks.
     #[serde(default)]
     pub program: ProgramSpec,
-    /// Who carries the program's collective operations out, all of them; algorithms that are "auto" are chosen accordingly, and others have to
-    /// be the carrier's. Without it, each operation's algorithm says so.
+    /// Backend of all collective operations of the program. Algorithms that are "auto" are selected for it; any other
+    /// algorithm must be one of this backend. Default: each operation's algorithm determines the backend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collectives: Option<Carrier>,
-    /// Size of a packet, and of the largest that a buffer is measured in; without it, 4 KiB if injection channels have 100 Gb/s
-    /// or more, else 256 B.
+    /// Size of the largest packet. Buffer depths given in packets count packets of this size. Default: 4 KiB if
+    /// injection channels have 100 Gb/s or more, otherwise 256 B.
     #[schemars(extend("minimum" = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<Bytes>,
-    /// When the packets of a flow, from one node to another, may leave.
+    /// Rule for the times at which packets of a flow (one source and one destination) may leave.
     #[serde(default, skip_serializing_if = "PacerSpec::is_none")]
     pub pacer: PacerSpec,
 }

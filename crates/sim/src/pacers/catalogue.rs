@@ -1,4 +1,4 @@
-//! The pacers, as the experiment file names them.
+//! Pacers as the experiment file names them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,37 +7,38 @@ use units::Bytes;
 use super::Pacer;
 use super::window::Window;
 
-/// When the packets of a flow, from one node to another, may leave.
+/// Pacer: rule for the times at which packets of a flow (one source and one destination) may leave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum PacerSpec {
-    /// As soon as the node's link is free.
+    /// No pacer: a packet leaves as soon as the node's link is free.
     None {},
-    /// While what is sent and not acknowledged fits into a window.
+    /// Window: a packet leaves if the bytes sent but not acknowledged, including its own, fit into a window.
     Window(WindowSpec),
 }
 
-/// A window of outstanding bytes for each flow.
+/// Window of outstanding bytes for each flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WindowSpec {
-    /// Bytes of a flow that may be sent and not acknowledged: at least a packet.
+    /// Number of bytes of a flow that may be sent but not acknowledged: at least one packet.
     #[schemars(extend("minimum" = 1))]
     pub window: Bytes,
-    /// Size of an acknowledgement, a packet that the destination sends back through the network for each that arrives: at most
-    /// `packet_size`. Without it acknowledgements load nothing, and come back after the delay of the idle path.
+    /// Size of an acknowledgement, a packet that the destination sends back through the network for each arriving
+    /// packet. At most `packet_size`. Default: acknowledgements cause no load, and arrive after the delay of the idle
+    /// path.
     #[schemars(extend("minimum" = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_size: Option<Bytes>,
 }
 
-/// What is wrong with a pacer.
+/// Invalid key of a pacer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PacerError {
-    /// The key below `pacer`.
+    /// Name of the key below `pacer`.
     pub key: &'static str,
-    /// What is wrong and what is allowed.
+    /// Fault, and the allowed values.
     pub message: String,
 }
 
@@ -48,21 +49,21 @@ impl Default for PacerSpec {
 }
 
 impl PacerSpec {
-    /// Whether it is the one that does nothing.
+    /// Returns whether the pacer is `None`, which does nothing.
     pub fn is_none(&self) -> bool {
         *self == Self::None {}
     }
 
-    /// Size in bytes of acknowledgements that are packets, if they are.
+    /// Returns the size of acknowledgement packets, in bytes; `None` if acknowledgements are not packets.
     pub fn ack_size(&self) -> Option<u32> {
         match self {
             Self::None {} => None,
-            // Checked: not above the size of a packet.
+            // `check` has verified that it is at most a packet's size.
             Self::Window(spec) => spec.ack_size.map(|size| size.0 as u32),
         }
     }
 
-    /// Checks it for a workload whose largest packet has so many bytes.
+    /// Checks the pacer for a workload whose largest packet has `packet` bytes.
     ///
     /// # Errors
     /// A window that holds no packet, and an acknowledgement that is larger than a packet.
@@ -84,7 +85,7 @@ impl PacerSpec {
         }
     }
 
-    /// The pacer of some nodes' flows; none if there is nothing to decide.
+    /// Creates the pacer for the flows of some nodes; returns `None` if every packet may leave.
     pub(crate) fn build(&self) -> Option<Box<dyn Pacer>> {
         match self {
             Self::None {} => None,

@@ -1,11 +1,11 @@
-//! Pacers: what stands between a job's sources and the network, and decides when the packets of a flow may leave.
+//! Pacers: flow control between a job's sources and the network, which decides when the packets of a flow may leave.
 //!
-//! A flow is all that a job sends from one node to another. A pacer knows flows by numbers, has a state for each, and learns
-//! what has been sent and what has been acknowledged; `traffic::paced` keeps the flows of nodes, holds back their packets and
-//! carries acknowledgements. A job without a pacer has none of this.
+//! A flow is all traffic of a job from one node to another. A pacer knows flows by numbers, has a state for each, and
+//! is told which packets have been sent and acknowledged. `traffic::paced` keeps the flows of nodes, holds back their
+//! packets and carries acknowledgements. A job without a pacer has no such layer.
 //!
-//! - `none`: a packet leaves as soon as its node's link is free. The default; it costs nothing.
-//! - `window`: so many bytes of a flow may be sent and not acknowledged ([`window`]).
+//! - `none`: a packet leaves as soon as the link of its node is free. The default, without cost.
+//! - `window`: the number of bytes of a flow that are sent but not acknowledged is limited ([`window`]).
 
 mod catalogue;
 mod window;
@@ -14,17 +14,17 @@ use std::fmt::Debug;
 
 pub use catalogue::{PacerError, PacerSpec, WindowSpec};
 
-/// Decides for the flows of some nodes, known by numbers from 0, whether their packets may leave.
+/// Flow control of some nodes' flows: decides whether a packet may leave. Flows are numbered from 0.
 pub(crate) trait Pacer: Debug + Send {
     /// Adds a flow; returns its number.
     fn add_flow(&mut self) -> u32;
-    /// Whether a flow, if it has sent anything before, may send a packet of so many bytes now. What it may not now it may after
-    /// an acknowledgement at the latest.
+    /// Returns whether a packet of `bytes` bytes of `flow` may leave now. `flow` is `None` for a flow that has not sent
+    /// anything. A packet that may not leave now may leave after an acknowledgement at the latest.
     fn may_send(&self, flow: Option<u32>, bytes: u32) -> bool;
-    /// A flow sends a packet.
+    /// Records that `flow` sends a packet.
     fn sent(&mut self, flow: u32, bytes: u32);
-    /// A packet that a flow was about to send stays with it.
+    /// Records that a packet which `flow` was about to send stays with it.
     fn taken_back(&mut self, flow: u32, bytes: u32);
-    /// So many bytes of a flow, of one packet, have been acknowledged.
+    /// Records the acknowledgement of one packet of `bytes` bytes.
     fn acknowledged(&mut self, flow: u32, bytes: u32);
 }

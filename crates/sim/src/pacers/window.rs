@@ -1,23 +1,23 @@
 //! A window of outstanding bytes for each flow: sliding-window flow control between a source and a destination.
 //!
-//! Bytes are outstanding from when their packet leaves the source until its acknowledgement has come back. A packet leaves if it
-//! and what is outstanding fit into the window, so that a flow alone carries
-//! min(link, k S / R), where k packets of S bytes fit into the window and R is the round trip: from the head of a packet
-//! leaving the source to its acknowledgement being there (Bertsekas and Gallager, Data Networks, 2nd edition, section 6.2).
+//! Bytes are outstanding from the departure of their packet until its acknowledgement arrives. A packet leaves if it
+//! fits into the window together with the outstanding bytes. A flow alone therefore carries min(link, k S / R), where k
+//! packets of S bytes fit into the window and R is the round trip: from the departure of a packet's head to the arrival
+//! of its acknowledgement (Bertsekas and Gallager, Data Networks, 2nd edition, section 6.2).
 
 use super::Pacer;
 
-/// The windows of some flows.
+/// Windows of some flows.
 #[derive(Debug)]
 pub(super) struct Window {
-    /// Bytes of a flow that may be outstanding.
+    /// Number of bytes of a flow that may be outstanding.
     size: u64,
-    /// By flow, the bytes that are.
+    /// Number of outstanding bytes, by flow.
     outstanding: Vec<u64>,
 }
 
 impl Window {
-    /// No flows yet, with windows of a size in bytes.
+    /// Creates the pacer without flows. `size` is the size of a window in bytes.
     pub fn new(size: u64) -> Self {
         Self { size, outstanding: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! How much channels are used.
+//! Utilization of channels.
 
 use fabric::ChannelUse;
 use schemars::JsonSchema;
@@ -8,36 +8,37 @@ use units::ChannelId;
 
 use crate::network::Network;
 
-/// How much the channels of a class are used, as a share of their bandwidth.
+/// Utilization of the channels of a class, as a share of their bandwidth.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ClassUtilization {
-    /// The class's name.
+    /// Name of the class.
     pub class: String,
-    /// The number of channels.
+    /// Number of channels of the class.
     pub channels: u32,
-    /// The mean over channels.
+    /// Mean utilization of the channels, from 0 to 1.
     pub mean: f64,
-    /// The most used channel.
+    /// Utilization of the busiest channel, from 0 to 1.
     pub max: f64,
 }
 
-/// How much a channel is used, as a share of its bandwidth.
+/// Utilization of a channel, as a share of its bandwidth.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ChannelUtilization {
-    /// Its number in the table of channels.
+    /// Number of the channel in the table of channels.
     pub id: u32,
-    /// Where it leads from and to.
+    /// Source and destination of the channel.
     pub channel: String,
-    /// Its class.
+    /// Class of the channel.
     pub class: String,
-    /// The share of time in which it sends.
+    /// Share of time in which the channel sends, from 0 to 1.
     pub utilization: f64,
 }
 
-/// How many of the most used channels are listed.
+/// Number of channels in the list of the busiest.
 const HOTTEST: usize = 10;
 
-/// By channel, the share of a window of `span` ticks in which it sends, given its use within the window.
+/// Returns, by channel, the share of a window of `span` ticks in which the channel sends. `used` is the use of channels
+/// within the window.
 pub(crate) fn utilization(network: &Network, used: &[(ChannelSource, ChannelUse)], span: f64) -> Vec<f64> {
     let packet = network.packet;
     let numbering = network.plan.channels();
@@ -51,12 +52,13 @@ pub(crate) fn utilization(network: &Network, used: &[(ChannelSource, ChannelUse)
         let of_bytes = used.bytes as f64 / f64::from(packet) * network.plan.serialization(class, packet) as f64;
         shares[channel.index()] += used.time(of_bytes) / span;
     }
-    // Times of packets are rounded, up to a picosecond; and a job may send after the end of its window, which its last operation is.
+    // Packet times are rounded up to a picosecond. A job may also send after the end of its window, which is its last
+    // operation.
     shares.iter_mut().for_each(|share| *share = share.min(1.0));
     shares
 }
 
-/// The class of a channel; none if it is not connected.
+/// Returns the class of a channel; `None` if the channel is not connected.
 fn class_of(network: &Network, source: ChannelSource) -> Option<ChannelClass> {
     let topology = &*network.topology;
     match source {
@@ -67,10 +69,10 @@ fn class_of(network: &Network, source: ChannelSource) -> Option<ChannelClass> {
     }
 }
 
-/// Each connected channel, its class and its utilisation, in the order of channels.
+/// Returns each connected channel with its class and its utilization, in the order of channels.
 fn connected<'a>(network: &'a Network, shares: &'a [f64]) -> impl Iterator<Item = (ChannelId, ChannelClass, f64)> + 'a {
     let numbering = network.plan.channels();
-    // Nothing is serialised where messages of a flat network arrive.
+    // Nothing is serialized where messages of a flat network arrive.
     let exists = |class: &ChannelClass| !network.is_flat() || *class != ChannelClass::EJECTION;
     let class = move |id| class_of(network, numbering.source(id)).filter(exists);
     let channel = move |(id, &share): (ChannelId, &f64)| Some((id, class(id)?, share));

@@ -1,4 +1,4 @@
-//! What workloads that end measure besides.
+//! Results of workloads that finish.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,94 +6,99 @@ use serde::Serialize;
 use super::ranks::{BenchmarkResult, ProgramResult, TableResult};
 use super::time::{BreakdownResult, CriticalPathResult, TimelineResult};
 
-/// One phase of a closed workload.
+/// Results of one phase of a workload that finishes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PhaseResult {
-    /// The dimension, from 0, in which tasks exchange; of an application, the number of the phase.
+    /// Dimension in which tasks exchange, from 0. For an application: number of the phase.
     pub dimension: u32,
-    /// What the phase is called.
+    /// Name of the phase.
     pub name: String,
-    /// From the phase's begin to the last arrival; null if the run ended before.
+    /// Time from the begin of the phase to its last arrival, in nanoseconds. Null if the run ended earlier.
     pub time_ns: Option<f64>,
     /// Bytes that crossed the network.
     pub bytes: u64,
-    /// Throughput of the phase: what the nodes that send have sent, over what their links could have in that time; null if the
-    /// run ended before anything arrived.
+    /// Throughput: bytes sent by the nodes that send, over the bytes that their links could carry in the time of the
+    /// phase. Null if the run ended before anything arrived.
     pub throughput: Option<f64>,
 }
 
-/// What a closed workload has, and open traffic has not.
+/// Results of workloads that finish: time, phases, and times of ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ClosedResult {
-    /// From the begin to the last arrival of the last phase; null if the run ended before.
+    /// Time from the begin of the workload to the last arrival of its last phase, in nanoseconds. Null if the run ended
+    /// earlier.
     pub time_ns: Option<f64>,
-    /// Bytes delivered over the time of the workload, of all nodes together; null if the run ended before anything arrived.
+    /// Bytes delivered to all nodes together over the time of the workload, in bytes per second. Null if the run ended
+    /// before anything arrived.
     #[serde(rename = "bandwidth_B_per_s")]
     pub bandwidth_bytes_per_s: Option<f64>,
-    /// By task, when it has received all that its node has to receive, computation included: the sum over phases, in
-    /// nanoseconds. Of ranks, when each has done its last operation; the nodes with
-    /// tasks are the ranks of a message-driven application. Null for what the run did not see end.
+    /// For each task, the time until its node had computed and had received everything: the sum over phases, in
+    /// nanoseconds. For ranks: the time at which the last operation of each rank ended. The ranks of a message-driven
+    /// application are the nodes with tasks. Null for tasks and ranks that had not ended.
     pub per_rank: Vec<Option<f64>>,
-    /// The phases, in order; none of ranks that send and receive, and of message-driven applications.
+    /// Results of phases, in order. Empty for ranks and for message-driven applications.
     pub phases: Vec<PhaseResult>,
-    /// What an application has besides.
+    /// Results of applications.
     #[serde(flatten)]
     pub application: Option<ApplicationResult>,
-    /// What a message-driven application has besides.
+    /// Results of message-driven applications.
     #[serde(flatten)]
     pub steps: Option<StepsResult>,
-    /// What a benchmark of message latency has besides.
+    /// Results of benchmarks of message latency.
     #[serde(flatten)]
     pub benchmark: Option<BenchmarkResult>,
-    /// What a benchmark has besides that gives a table.
+    /// Results of benchmarks with a table.
     #[serde(flatten)]
     pub table: Option<TableResult>,
-    /// What a program of ranks has besides, and a benchmark that gives a table.
+    /// Results of programs, and of benchmarks with a table.
     #[serde(flatten)]
     pub program: Option<ProgramResult>,
-    /// What ranks do, if `measure.timeline` asks for it and all have ended.
+    /// Time of ranks by state. Requires `measure.timeline`, and that all ranks have ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub breakdown: Option<BreakdownResult>,
-    /// What the end of the run has waited for, likewise.
+    /// Critical path. Requires `measure.timeline`, and that all ranks have ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub critical_path: Option<CriticalPathResult>,
-    /// What ranks do when, likewise.
+    /// Timeline of ranks. Requires `measure.timeline`, and that all ranks have ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<TimelineResult>,
 }
 
-/// What an application has besides, of one step.
+/// Results of one step of an application.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ApplicationResult {
-    /// Computation of the node with most of it; bulk-synchronous, before the first phase.
+    /// Computation time of the node with the most computation, in nanoseconds. In a bulk-synchronous execution it
+    /// precedes the first phase.
     pub compute_ns: f64,
-    /// How far its bytes travel.
+    /// Distances that the bytes of the application travel.
     #[serde(flatten)]
     pub mapping: Option<MappingFigures>,
 }
 
-/// What a message-driven application has besides. A step ends when its last object has.
+/// Results of a message-driven application. A step ends when its last object has ended it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StepsResult {
-    /// Steps that have ended.
+    /// Number of steps that have ended.
     pub steps: u32,
-    /// The time of a step: that of all over their number; null if the run ended before. While a step ends, others have begun.
+    /// Time of a step, in nanoseconds: the time of all steps over their number. Steps overlap. Null if the run ended
+    /// earlier.
     pub step_time_ns: Option<f64>,
-    /// The time until all objects have ended the first step; null if the run ended before.
+    /// Time until all objects have ended the first step, in nanoseconds. Null if the run ended earlier.
     pub first_step_ns: Option<f64>,
 }
 
-/// The figures of a mapping. None where the machine has too many routers for a table of hops.
+/// Quality of a mapping. Absent if the machine has too many routers for a table of hops.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MappingFigures {
-    /// Bytes times links, summed over messages; of a multicast or reduction once for each member.
+    /// Bytes times links, summed over messages. A multicast or reduction counts once for each member.
     pub hop_bytes: f64,
-    /// Links that a mean byte crosses.
+    /// Mean number of links that a byte crosses.
     pub hops_per_byte: f64,
-    /// Hop-bytes where a multicast reaches every node once, and a reduction leaves it once.
+    /// Hop-bytes in which a multicast counts once for each node that it reaches, and a reduction once for each node
+    /// that it leaves.
     pub multicast_hop_bytes: f64,
-    /// Pairs of a multicast or reduction and a node other than its root's.
+    /// Number of pairs of a multicast or reduction and a node with members, other than the root's node.
     pub proxies: u64,
-    /// The largest load of a node over the mean of the nodes that tasks can fill: at most one for each task.
+    /// Greatest load of a node over the mean load of the nodes that tasks can fill (at most one node for each task).
     pub imbalance: f64,
 }

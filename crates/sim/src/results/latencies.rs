@@ -14,7 +14,7 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
-    /// Those of a histogram, in the unit of generation times.
+    /// Returns the latencies of a histogram whose values are in the unit of generation times.
     pub fn of(latency: &Histogram, network: &Network) -> Self {
         let ns = |units: f64| units * network.plan.generation_unit().0 as f64 / 1e3;
         Self {

@@ -1,73 +1,76 @@
-//! How long messages took.
+//! Latencies and slowdowns of messages.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The messages of a point or a job (`measure.messages`). A message is, of open traffic, `message_size` bytes; of volumes, all that a
-/// node sends to another in a phase; of ranks, the data of a send.
+/// Messages of a point or a job (`measure.messages`). A message is `message_size` bytes of open traffic, all that a
+/// node sends to another in a phase of volumes, or the data of one send of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct MessageResult {
-    /// Of all sizes together.
+    /// Latencies and slowdowns of all sizes together.
     #[serde(flatten)]
     pub figures: MessageFigures,
-    /// By size, in ascending order: each size that occurs, or classes of powers of two of more than 16.
+    /// Latencies and slowdowns by size, in ascending order: each size that occurs or, if there are more than 16,
+    /// classes by powers of two.
     pub sizes: Vec<MessageSize>,
-    /// How they are distributed; null if not all measured messages arrived.
+    /// Distribution of latencies and slowdowns. Null unless all measured messages arrived.
     pub distribution: Option<Distribution>,
 }
 
-/// Latencies and slowdowns of messages. Percentiles and maxima are null if not all measured messages arrived.
+/// Latencies and slowdowns of messages. Percentiles and maxima are null unless all measured messages arrived.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct MessageFigures {
-    /// Messages that arrived, of those generated in the measured interval; of a closed workload, of all.
+    /// Number of arrived messages among those generated in the measured interval. For workloads that finish: among all
+    /// messages.
     pub count: u64,
-    /// From generation to the arrival of the last byte, mean; source queue included and network interfaces apart.
+    /// Mean latency, from generation to the arrival of the last byte, in nanoseconds. It includes the source queue and
+    /// excludes network interfaces.
     pub latency_mean_ns: Option<f64>,
-    /// Its median.
+    /// Median of the latency, in nanoseconds.
     pub latency_p50_ns: Option<f64>,
-    /// Its 90th percentile.
+    /// 90th percentile of the latency, in nanoseconds.
     pub latency_p90_ns: Option<f64>,
-    /// Its 99th percentile.
+    /// 99th percentile of the latency, in nanoseconds.
     pub latency_p99_ns: Option<f64>,
-    /// Its 99.9th percentile.
+    /// 99.9th percentile of the latency, in nanoseconds.
     pub latency_p999_ns: Option<f64>,
-    /// The largest.
+    /// Maximum of the latency, in nanoseconds.
     pub latency_max_ns: Option<f64>,
-    /// Latency over the time of the same message alone in the network, mean of the messages' ratios.
+    /// Mean slowdown. The slowdown of a message is its latency over the time that it takes alone in the network.
     pub slowdown_mean: Option<f64>,
-    /// Its median.
+    /// Median of the slowdown.
     pub slowdown_p50: Option<f64>,
-    /// Its 90th percentile.
+    /// 90th percentile of the slowdown.
     pub slowdown_p90: Option<f64>,
-    /// Its 99th percentile.
+    /// 99th percentile of the slowdown.
     pub slowdown_p99: Option<f64>,
-    /// Its 99.9th percentile.
+    /// 99.9th percentile of the slowdown.
     pub slowdown_p999: Option<f64>,
-    /// The largest.
+    /// Maximum of the slowdown.
     pub slowdown_max: Option<f64>,
 }
 
-/// The messages of a size, or of a class of sizes.
+/// Messages of one size, or of one class of sizes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct MessageSize {
-    /// Bytes of the smallest message.
+    /// Size of the smallest message, in bytes.
     #[serde(rename = "smallest_B")]
     pub smallest_bytes: u64,
-    /// Bytes of the largest.
+    /// Size of the largest message, in bytes.
     #[serde(rename = "largest_B")]
     pub largest_bytes: u64,
-    /// What they took.
+    /// Latencies and slowdowns of these messages.
     #[serde(flatten)]
     pub figures: MessageFigures,
 }
 
-/// Distributions of latency and slowdown, each for itself: the value that a part of the messages does not exceed.
+/// Distributions of latency and of slowdown, separately: the values that a given part of the messages does not exceed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Distribution {
-    /// The parts, from 0 to 1.
+    /// Parts of the messages, from 0 to 1.
     pub part: Vec<f64>,
-    /// By part, the latency.
+    /// Latency that each part does not exceed, in nanoseconds.
     pub latency_ns: Vec<f64>,
-    /// By part, the slowdown.
+    /// Slowdown that each part does not exceed.
     pub slowdown: Vec<f64>,
 }

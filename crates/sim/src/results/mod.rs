@@ -1,4 +1,4 @@
-//! What runs measure, as plain data with units in the names.
+//! Results of runs as plain data. Names of fields end in their units.
 
 pub(crate) mod channels;
 mod closed;
@@ -27,9 +27,9 @@ pub use time::{
 };
 pub use warning::Warning;
 
-/// The JSON Schema of a point's result: what it measures, with units in the names.
+/// Returns the JSON Schema of a point's result.
 pub fn result_schema() -> serde_json::Value {
-    // As results are written: what is left out where there is nothing need not be there.
+    // The schema of serialization, in which fields that are omitted when empty are optional.
     let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
     generator.into_root_schema_for::<PointResult>().to_value()
 }

@@ -1,4 +1,4 @@
-//! What a point measures, as a whole and by job: a point has its jobs' results, and each of them is that of a point.
+//! Results of a point as a whole and of its jobs. The result of a job has the quantities of a point.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,98 +11,103 @@ use super::series::SeriesResult;
 use super::warning::Warning;
 use crate::network::Network;
 
-/// The result of one point. Latencies run from generation to the tail's delivery, source queue included and network
-/// interfaces apart; a value that nothing was measured for is null.
+/// Results of one point. Latencies run from generation to the delivery of the tail. They include the source queue and
+/// exclude network interfaces. A quantity without a measurement is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PointResult {
-    /// Load that every source offers, as a share of its injection link's bandwidth.
+    /// Load that every source offers, as a share of the bandwidth of its injection channel. For several jobs: the
+    /// largest of their loads.
     pub offered_load: f64,
-    /// Load delivered, as a mean over the sources that send (each for its weight); of multicasts what all destinations have got, over
-    /// their mean number. Not a number, which is null in JSON, if
-    /// nothing could have arrived: the measured interval was shorter than the longest path.
+    /// Delivered load, as a share of the bandwidth of an injection channel: mean over the sources that send, by weight.
+    /// For multicasts: the traffic received by all destinations over their mean number. Not a number (null in JSON) if
+    /// nothing could have arrived, because the measured interval was shorter than the longest path.
     #[schemars(with = "Option<f64>")]
     pub accepted_load: f64,
-    /// Half-width of the confidence interval of the accepted load.
+    /// Half-width of the confidence interval of `accepted_load`.
     pub accepted_load_ci: Option<f64>,
-    /// Load delivered of the source that is served worst.
+    /// Delivered load of the source that is served worst.
     pub accepted_load_min: Option<f64>,
-    /// Mean latency of the packets generated in the measured interval; past saturation, where many of them do not arrive,
-    /// of those delivered in it, and the longer the run the higher. Of a closed workload, of all packets delivered.
+    /// Mean latency of the packets generated in the measured interval, in nanoseconds. Past saturation, where many of
+    /// them do not arrive: mean over the packets delivered in the interval, which grows with the length of the run. For
+    /// workloads that finish: mean over all delivered packets.
     pub latency_mean_ns: Option<f64>,
-    /// Half-width of the confidence interval of the mean latency.
+    /// Half-width of the confidence interval of `latency_mean_ns`, in nanoseconds.
     pub latency_ci_ns: Option<f64>,
-    /// Median latency; null, as the other percentiles, if not all measured packets arrived.
+    /// Median of the latency, in nanoseconds. Percentiles are null unless all measured packets arrived.
     pub latency_p50_ns: Option<f64>,
-    /// 99th percentile of the latency.
+    /// 99th percentile of the latency, in nanoseconds.
     pub latency_p99_ns: Option<f64>,
-    /// Largest latency.
+    /// Maximum of the latency, in nanoseconds.
     pub latency_max_ns: Option<f64>,
-    /// Latency that the network interfaces add to every message; not part of the latencies.
+    /// Latency that network interfaces add to every message, in nanoseconds. The other latencies do not include it.
     pub nic_overhead_ns: f64,
-    /// Routers that a packet traverses, on average.
+    /// Mean number of routers that a packet traverses.
     pub hops_mean: Option<f64>,
-    /// Some source's accepted load is below 0.97 of what it offers, beyond its confidence interval.
+    /// Whether some source's accepted load is below 0.97 of its offered load, by more than the confidence interval.
     pub saturated: bool,
-    /// The end of the transient was found, the precision was reached, and all measured packets arrived.
+    /// Whether the end of the transient was found, the precision was reached, and all measured packets arrived.
     pub steady: bool,
-    /// The precision that was asked for was reached.
+    /// Whether the precision `measure.precision` was reached.
     pub converged: bool,
-    /// All measured packets arrived.
+    /// Whether all measured packets arrived.
     pub drained: bool,
-    /// Packets measured: those generated in the measured interval, or if not all of them arrived those delivered in it.
+    /// Number of measured packets: generated in the measured interval or, if not all of them arrived, delivered in it.
     pub packets: u64,
-    /// Packet-hops simulated: packets that routers have sent, in the whole run, whether they have been delivered or not. A
-    /// packet counts once for each router that it leaves.
+    /// Packet-hops simulated: transmissions of packets by routers in the whole run. A packet counts once for each
+    /// router that it leaves, delivered or not.
     pub packet_hops: u64,
-    /// Simulated time before the measured interval.
+    /// Simulated time before the measured interval, in nanoseconds.
     pub warm_up_ns: f64,
-    /// Length of the measured interval.
+    /// Length of the measured interval, in nanoseconds.
     pub measured_ns: f64,
-    /// Simulated time of the whole run.
+    /// Simulated time of the whole run, in nanoseconds.
     pub sim_time_ns: f64,
-    /// Time of the simulation alone, without set-up.
+    /// Wall-clock time of the simulation without set-up, in seconds.
     pub wall_s: f64,
-    /// Utilisation of the channels by class, since the measured interval began; by several jobs, over the time in which any
-    /// of them is counted.
+    /// Channel utilization by class, from the begin of the measured interval. For several jobs: over the time in which
+    /// any of them is counted.
     pub class_utilization: Vec<ClassUtilization>,
-    /// The most used channels.
+    /// Channels with the highest utilization.
     pub hottest_channels: Vec<ChannelUtilization>,
-    /// The share of time in which each channel sends, since the measured interval began; by `ChannelId`, 0 of what is
-    /// not connected. Empty on a flat network, which has no channels but those of its nodes. Too long for the JSON of a point.
+    /// Share of time in which each channel sends, from the begin of the measured interval, by `ChannelId`. 0 for
+    /// unconnected channels. Empty on a flat network, where only nodes have channels. Not part of a point's JSON,
+    /// because of its length.
     #[serde(skip)]
     pub channel_utilization: Vec<f64>,
-    /// Load at which the network saturates: the least accepted load at the largest load that it carries. Only of a
-    /// search.
+    /// Load at which the network saturates: the accepted load of the worst-served source, at the largest offered load
+    /// that the network carries. Searches only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saturation_load: Option<f64>,
-    /// What a closed workload has besides.
+    /// Results of workloads that finish.
     #[serde(flatten)]
     pub closed: Option<ClosedResult>,
-    /// What collective traffic has besides.
+    /// Results of collective traffic.
     #[serde(flatten)]
     pub collective: Option<CollectiveResult>,
-    /// Latencies and slowdowns of messages, if `measure.messages` asks for them; of several jobs, of each.
+    /// Latencies and slowdowns of messages. Requires `measure.messages`. With several jobs, each job has its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<MessageResult>,
-    /// What was measured at fixed times, if `measure.series` asks for it.
+    /// Time series. Requires `measure.series`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesResult>,
-    /// The largest offered load that was carried, and the smallest that was not. Only of a search.
+    /// Bracket of the saturation load: the largest offered load that the network carried, and the smallest that it did
+    /// not. Searches only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saturation_bracket: Option<(f64, f64)>,
-    /// What may mislead in the rest; left out if nothing does.
+    /// Warnings about results that may mislead. Omitted if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
-    /// What the readers of files have left out or assumed, one sentence each. Left out if there is nothing.
+    /// Notes on what readers of files have left out or assumed, one sentence each. Omitted if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// By job, if there are several: in the order of the file.
+    /// Results of each job, in the order of the file. Omitted without several jobs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobResult>,
 }
 
 impl PointResult {
-    /// A result that has the channels alone, given the share of time in which each sends.
+    /// Creates a result with the utilization of channels only. `shares` is the share of time in which each channel
+    /// sends.
     pub(crate) fn of_channels(network: &Network, shares: Vec<f64>) -> Self {
         Self {
             class_utilization: channels::by_class(network, &shares),
@@ -112,32 +117,32 @@ impl PointResult {
         }
     }
 
-    /// Forgets the use of single channels, where there are none but those of the nodes.
+    /// Discards the utilization of single channels, for networks without channels other than those of nodes.
     pub(crate) fn forget_channels(&mut self) {
         self.channel_utilization = Vec::new();
         self.jobs.iter_mut().for_each(|job| job.point.forget_channels());
     }
 }
 
-/// The result of one of several jobs that run at once.
+/// Results of one of several jobs that run at once.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct JobResult {
-    /// The job's name.
+    /// Name of the job.
     pub name: String,
-    /// Whether the run went on without waiting for it.
+    /// Whether the job was in the background: the run may have ended before it.
     pub background: bool,
-    /// The nodes that it has tasks on.
+    /// Number of nodes with tasks of the job.
     pub nodes: u32,
-    /// When it started.
+    /// Time at which the job started, in nanoseconds.
     pub start_ns: f64,
-    /// Share of the time in which any job is counted during which this job is counted: the sum of its shares of a channel, each times
-    /// this, is the share of all jobs together.
+    /// Share of the time in which any job is counted during which this job is counted. A channel's share over all jobs
+    /// is the sum of the jobs' shares, each times this number.
     pub counted_share: f64,
-    /// How many times longer it took than alone in the same places: a workload that ends its time, traffic its mean
-    /// latency. Only if that was asked for, and both runs have measured it.
+    /// Slowdown relative to a run of the job alone on these nodes: ratio of the times of a workload that finishes, or
+    /// of the mean latencies of traffic. Requires `measure.compare_alone`, and a measurement in both runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slowdown: Option<f64>,
-    /// What it measured: the quantities of a point, of its packets alone.
+    /// Quantities of a point, measured for the packets of this job.
     #[serde(flatten)]
     pub point: PointResult,
 }

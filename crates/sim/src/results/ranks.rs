@@ -1,201 +1,218 @@
-//! What benchmarks of message latency and programs of ranks measure besides.
+//! Results of benchmarks and of programs of ranks.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a benchmark of message latency measures. A message's time is half of its round trip's: overheads, the path and the
-/// message's length. Null if the run ended before a round trip had.
+/// Results of a benchmark of message latency. The time of a message is half of its round trip: overheads, path and
+/// length of the message. Null if the run ended before any round trip.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BenchmarkResult {
-    /// Bytes of a message.
+    /// Size of a message, in bytes.
     #[serde(rename = "message_size_B")]
     pub message_size_bytes: u64,
-    /// Time of a message: the mean over pairs. Here and below, of those on different nodes.
+    /// Mean time of a message, in nanoseconds: mean over the pairs on different nodes.
     pub message_time_mean_ns: Option<f64>,
-    /// Time of a message of the fastest pair, by its mean.
+    /// Mean time of a message of the fastest pair, in nanoseconds. Pairs on different nodes only.
     pub message_time_min_ns: Option<f64>,
-    /// Time of a message of the slowest pair, by its mean.
+    /// Mean time of a message of the slowest pair, in nanoseconds. Pairs on different nodes only.
     pub message_time_max_ns: Option<f64>,
-    /// How far the slowest pair is above the fastest, as a share of that.
+    /// Relative difference between the slowest and the fastest pair: (max - min) / min. Pairs on different nodes only.
     pub message_time_spread: Option<f64>,
-    /// Links between the two of a pair, on average.
+    /// Mean number of links between the two ranks of a pair. Pairs on different nodes only.
     pub pair_channels_mean: f64,
-    /// The pairs.
+    /// Results of each pair.
     pub pairs: Vec<PairResult>,
 }
 
-/// What a benchmark has that gives a table.
+/// Results of a benchmark with a table.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TableResult {
-    /// The benchmark.
+    /// Name of the benchmark.
     pub benchmark_kind: String,
-    /// The ranks that take part.
+    /// Number of ranks that take part.
     pub benchmark_ranks: u32,
-    /// The shortest time of a row, as `time_max_ns` of rows has it: that of a short message.
+    /// Least `time_max_ns` of any row, in nanoseconds: the time of a short message.
     pub least_time_ns: Option<f64>,
-    /// The most bandwidth of a row.
+    /// Greatest bandwidth of any row, in bytes per second.
     #[serde(rename = "peak_bandwidth_B_per_s")]
     pub peak_bandwidth_bytes_per_s: Option<f64>,
-    /// The highest rate of messages of a row.
+    /// Greatest message rate of any row, in messages per second.
     pub peak_messages_per_s: Option<f64>,
-    /// Its rows: one for each size of messages, or for each time between two polls.
+    /// Rows of the table: one for each message size, or for each polling interval.
     pub benchmark_rows: Vec<RowResult>,
 }
 
-/// A row of a benchmark's table. Null if the run ended before, and where the benchmark has no such quantity.
+/// A row of a benchmark's table. Values are null if the run ended before the row was measured, and if the benchmark
+/// does not have the quantity.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RowResult {
-    /// Bytes of a message; of a collective operation, as the benchmark counts them.
+    /// Size of a message, in bytes. For collective operations: the size as the benchmark counts it.
     #[serde(rename = "size_B")]
     pub size_bytes: u64,
-    /// Iterations that were measured.
+    /// Number of measured iterations.
     pub repetitions: u32,
-    /// Time of an iteration, or of half of it where a message goes there and back: that of the rank for which it is shortest. Of polling,
-    /// the time of all work.
+    /// Time of an iteration at the fastest rank, in nanoseconds: half of the iteration if a message goes there and
+    /// back. For polling: the time of all work.
     pub time_min_ns: Option<f64>,
-    /// The same of the rank for which it is longest.
+    /// Time of an iteration at the slowest rank, in nanoseconds: half of the iteration if a message goes there and
+    /// back. For polling: the time of all work.
     pub time_max_ns: Option<f64>,
-    /// The mean over the ranks that measure.
+    /// Time of an iteration, mean over the ranks that measure, in nanoseconds: half of the iteration if a message goes
+    /// there and back. For polling: the time of all work.
     pub time_mean_ns: Option<f64>,
-    /// Bytes of an iteration as the benchmark counts them, over its longest time. Of `sendrecv` and `imb-exchange` those that a rank sends and
-    /// receives, of others those of all messages. Of polling, what a rank receives over its time.
+    /// Bytes moved in an iteration over its time at the slowest rank, in bytes per second. `sendrecv` and
+    /// `imb-exchange` count the bytes that a rank sends and receives, other benchmarks the bytes of all messages. For
+    /// polling: bytes that a rank receives over its time.
     #[serde(rename = "bandwidth_B_per_s")]
     pub bandwidth_bytes_per_s: Option<f64>,
-    /// Messages over the same time, of `streaming` and `osu-mbw-mr`; of polling, those that a rank receives.
+    /// Messages of an iteration over its time at the slowest rank, per second. `streaming` and `osu-mbw-mr` only. For
+    /// polling: messages that a rank receives over its time.
     pub messages_per_s: Option<f64>,
-    /// Of polling: the time between two polls.
+    /// Time between two polls, in nanoseconds. Polling only.
     pub interval_ns: Option<f64>,
-    /// Of polling: the share of the time in which ranks have computed.
+    /// Share of the time in which ranks have computed. Polling only.
     pub availability: Option<f64>,
 }
 
-/// What a program of ranks measures: its messages and how they have been matched. A search of a queue visits its entries from the
-/// front to the one that it finds, or at all; searches are counted, and take the time of `nic.matching`.
+/// Results of a program of ranks: its messages and their matching. A search visits the entries of a queue from the
+/// front to the matching entry, or all entries if none matches. Visits are counted, and take the time of
+/// `nic.matching`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ProgramResult {
-    /// Whether the program was called back while it ran, on one thread, since what it did depended on what it had received.
+    /// Whether the program was called back during the run, on one thread, because its calls depended on received
+    /// messages.
     pub program_called_back: bool,
-    /// Messages that have come to their ranks.
+    /// Number of messages that have arrived at their ranks.
     pub program_messages: u64,
-    /// The most messages that a rank had before it was ready for them.
+    /// Greatest length of a rank's queue of unexpected messages.
     pub unexpected_max: u32,
-    /// The most bytes of such messages that a rank held at a time; of those that asked first, none.
+    /// Greatest number of bytes of unexpected messages that a rank has held at once. Messages of the rendezvous
+    /// protocol hold none.
     #[serde(rename = "unexpected_max_B")]
     pub unexpected_max_bytes: u64,
-    /// Entries that a search for a posted receive visits, on average; null without messages.
+    /// Mean number of entries visited by a search for a posted receive. Null without messages.
     pub posted_search_mean: Option<f64>,
-    /// Entries that a search for an unexpected message visits, on average; null without receives.
+    /// Mean number of entries visited by a search for an unexpected message. Null without receives.
     pub unexpected_search_mean: Option<f64>,
-    /// The most entries that a search has visited.
+    /// Greatest number of entries visited by any search.
     pub search_max: u32,
-    /// Bytes copied by ranks of one node for one another, each as often as it has been copied; 0 without `node.memory`.
+    /// Bytes copied between ranks of a node. Bytes that are copied twice count twice. 0 without `node.memory`.
     #[serde(rename = "copied_B")]
     pub copied_bytes: u64,
-    /// Sends that have found no credit (`nic.eager_credits`): they have waited, or asked their receivers first.
+    /// Number of sends without an eager credit (`nic.eager_credits`). They have waited, or used the rendezvous
+    /// protocol.
     pub credit_waits: u64,
-    /// The most connections of a rank at a time, by `nic.connections`; 0 without.
+    /// Greatest number of connections of a rank at once. 0 without `nic.connections`.
     pub connections_max: u64,
-    /// The most memory that the connections of a node's ranks take together.
+    /// Greatest memory of all connections of a node's ranks together, in bytes.
     #[serde(rename = "connection_memory_max_B")]
     pub connection_memory_max_bytes: u64,
-    /// Messages, stripes and control messages that have waited for the state of their connection.
+    /// Number of messages, stripes and control messages that have waited for the state of their connection.
     pub connection_misses: u64,
-    /// Registrations of memory, at both ends, by `nic.registration`; 0 without.
+    /// Number of memory registrations, at both ends of messages. 0 without `nic.registration`.
     pub registrations: u64,
-    /// Messages that have found their memory registered, at both ends.
+    /// Number of messages whose memory was already registered, at both ends of messages.
     pub registration_hits: u64,
-    /// Share of the time that a rank's processor computes, on average; null if the ranks have not ended. Time lost to noise apart.
+    /// Share of the time that a rank's processor computes, mean over ranks. Time lost to noise does not count. Null if
+    /// the ranks have not ended.
     pub computing_share: Option<f64>,
-    /// The same of library work that occupies the processor: overheads, searches, registrations, interrupts.
+    /// Share of the time that a rank's processor is occupied by library work (overheads, searches, registrations,
+    /// interrupts), mean over ranks. Time lost to noise does not count. Null if the ranks have not ended.
     pub library_share: Option<f64>,
-    /// The same of noise that has lengthened either.
+    /// Share of the time that noise lengthens calculations and library work, mean over ranks. Null if the ranks have
+    /// not ended.
     pub noise_share: Option<f64>,
-    /// What a program has besides that measures times itself.
+    /// Results of programs that measure times.
     #[serde(flatten)]
     pub times: Option<MeasuredTimes>,
-    /// What a program has besides whose collective operations routers carry out.
+    /// Results of programs whose collective operations are executed by routers.
     #[serde(flatten)]
     pub groups: Option<GroupsResult>,
 }
 
-/// Groups whose operations routers carry out.
+/// Groups whose operations are executed by routers.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GroupsResult {
-    /// The groups of the program.
+    /// Number of groups of the program.
     pub groups: u32,
-    /// Groups for which routers have no room, and whose operations are made of messages (`in_switch.overflow`).
+    /// Number of groups without room in routers, whose operations are executed by messages (`in_switch.overflow`).
     pub groups_in_software: u32,
-    /// Other groups whose operations larger than `in_switch.low_latency.max_message` are made of messages.
+    /// Number of other groups whose operations larger than `in_switch.low_latency.max_message` are executed by
+    /// messages.
     pub groups_partly_in_software: u32,
-    /// Operations of ranks that have waited, since no more of their group may be under way (`in_switch.outstanding_operations`, that of
-    /// `in_switch.streaming`).
+    /// Number of operations of ranks that have waited for the limit of operations of their group in progress
+    /// (`outstanding_operations` of `in_switch` and of `in_switch.streaming`).
     pub outstanding_waits: u64,
-    /// Whether every result had each contribution exactly once, and every copy came once: counted, and summed in 64 bits.
+    /// Whether every result contained each contribution exactly once, and every copy arrived once. Contributions are
+    /// counted, and summed in 64 bits.
     pub groups_verified: bool,
-    /// With `in_switch.verify`: results whose elements have been computed again and found right, or, if `groups_verified` is false, not all of
-    /// them.
+    /// Number of results whose elements were computed again and found right. If `groups_verified` is false, some of
+    /// them may be wrong. Requires `in_switch.verify`.
     pub elements_checked: Option<u64>,
-    /// With `in_switch.verify`: a number that stands for the bits of all these elements. Runs that combine alike have the same.
+    /// Digest of the bits of all checked elements. Runs that combine in an identical way have an identical digest.
+    /// Requires `in_switch.verify`.
     pub elements_digest: Option<String>,
-    /// Packets of a group that a member may have under way before a result is known.
+    /// Number of packets of a group that a member may have in flight before a result is known.
     pub groups_window: u32,
-    /// Share of the time for which packets wait at the combine unit where they wait for longest, of all jobs together: for so long at most the
-    /// packets behind them, unicasts among them, are held up at an input that they share.
+    /// Share of the time for which packets wait at the combine unit with the longest waits, of all jobs together. Upper
+    /// bound of the time for which packets behind them, unicasts included, are blocked at an input that they share.
     pub stall_share: Option<f64>,
-    /// The most entries that a router's table has: trees of all jobs that pass through it.
+    /// Greatest number of entries of a router's table: trees of all jobs through the router.
     pub table_entries_max: u32,
 }
 
-/// Times that a program measures itself: of a collective operation or, of a training step, of the step and of its parts.
+/// Times that a program measures: of a collective operation, or of a training step and its parts.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MeasuredTimes {
-    /// Mean time of a collective operation, or of a training step: of collective traffic from the begin of an operation until its last node
-    /// has ended, of a program from a rank's begin to its end, over ranks and repetitions; null if none has ended, and of multicasts not all of
-    /// whose measured packets have arrived. Of reductions and barriers past saturation, where not all that were measured end, of those that have
-    /// ended in the measured interval.
+    /// Mean time of a collective operation, or of a training step, in nanoseconds. For collective traffic: from the
+    /// begin of an operation until its last node has ended. For a program: from a rank's begin to its end, mean over
+    /// ranks and repetitions. Null if none has ended, and for multicasts unless all measured packets have arrived. For
+    /// reductions and barriers past saturation, where some measured operations do not end: mean over the operations
+    /// that have ended in the measured interval.
     pub operation_time_mean_ns: Option<f64>,
-    /// The longest of these times.
+    /// Greatest time of a collective operation or training step, in nanoseconds.
     pub operation_time_max_ns: Option<f64>,
-    /// From the first rank's begin to the last one's end: the mean over repetitions.
+    /// Time from the first rank's begin to the last rank's end, in nanoseconds: mean over repetitions.
     pub operation_span_mean_ns: Option<f64>,
-    /// A lower bound of that: the time of the shortest message, and of the bytes that some node has to send or receive at least.
+    /// Lower bound of `operation_span_mean_ns`, in nanoseconds: the time of the shortest message, and of the bytes that
+    /// some node has to send or receive at least.
     pub operation_bound_ns: Option<f64>,
-    /// The same of everything that the program measures, the operation or the step first.
+    /// Each time that the program measures. The first is that of the operation or the step.
     pub measures: Vec<MeasureResult>,
 }
 
 /// A time that a program measures.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MeasureResult {
-    /// What is measured.
+    /// Name of the time.
     pub name: String,
-    /// How often ranks have measured it, all together.
+    /// Number of measurements of all ranks together.
     pub count: u64,
-    /// From a rank's begin to its end: the mean; null if none has ended.
+    /// Time from a rank's begin to its end, in nanoseconds: mean over ranks and repetitions. Null if none has ended.
     pub time_mean_ns: Option<f64>,
-    /// The longest of these times.
+    /// Greatest time from a rank's begin to its end, in nanoseconds.
     pub time_max_ns: Option<f64>,
-    /// From the first rank's begin to the last one's end: the mean over repetitions.
+    /// Time from the first rank's begin to the last rank's end, in nanoseconds: mean over repetitions.
     pub span_mean_ns: Option<f64>,
-    /// A lower bound of that; null if none is known.
+    /// Lower bound of `span_mean_ns`, in nanoseconds. Null if none is known.
     pub bound_ns: Option<f64>,
 }
 
-/// Two ranks that have exchanged messages.
+/// Results of two ranks that have exchanged messages.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PairResult {
-    /// The rank that begins.
+    /// Rank that begins.
     pub rank: u32,
-    /// The rank that answers.
+    /// Rank that answers.
     pub partner: u32,
-    /// Links between their nodes; 0 in one node.
+    /// Number of links between the nodes of the two ranks. 0 within a node.
     pub channels: u32,
-    /// Round trips that have ended.
+    /// Number of round trips that have ended.
     pub messages: u32,
-    /// Time of a message, on average.
+    /// Mean time of a message, in nanoseconds.
     pub time_mean_ns: Option<f64>,
-    /// Time of the fastest message.
+    /// Least time of a message, in nanoseconds.
     pub time_min_ns: Option<f64>,
-    /// Time of the slowest message.
+    /// Greatest time of a message, in nanoseconds.
     pub time_max_ns: Option<f64>,
 }

@@ -3,40 +3,42 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What was measured at fixed simulated times (`measure.series`), from the start of the run on: a value for each interval.
+/// Time series (`measure.series`): a value for each interval between two samples, from the start of the run on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct SeriesResult {
-    /// The longest interval: `measure.series`, or a multiple of it by a power of two where that would be too many intervals. The last
-    /// of a run or of a phase may be shorter.
+    /// Longest interval, in nanoseconds: `measure.series`, or that period times a power of two if there would be too
+    /// many intervals. The last interval of a run or of a phase may be shorter.
     pub interval_ns: f64,
-    /// When each interval ends.
+    /// End of each interval, in nanoseconds.
     pub time_ns: Vec<f64>,
-    /// Load delivered in the interval, as `accepted_load`.
+    /// Load delivered in each interval, in the unit of the point's `accepted_load`.
     pub accepted_load: Vec<f64>,
-    /// At the end of the interval, how long packets at the heads of source queues have waited, mean over nodes that send.
-    /// It is 0 where none waits. Not of several jobs together.
+    /// Time that packets at the heads of source queues have waited at the end of each interval, in nanoseconds: mean
+    /// over the nodes that send. 0 for nodes where no packet waits. Absent for several jobs together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_wait_mean_ns: Option<Vec<f64>>,
-    /// That of the node that waits longest.
+    /// Time that the packet at the head of a source queue has waited at the end of each interval, in nanoseconds:
+    /// maximum over nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_wait_max_ns: Option<Vec<f64>>,
-    /// What waits in routers at the end of the interval, by class of the channels that it waits for. Of several jobs, only of all
-    /// together.
+    /// Packets waiting in routers at the end of each interval, by class of the channels that they wait for. For several
+    /// jobs: only for all of them together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<QueueSeries>,
 }
 
-/// What waits in routers for the channels of a class: packets that are through the pipeline and whose heads have not left.
+/// Packets waiting in routers for the channels of one class. A packet waits from the end of the router's pipeline until
+/// its head leaves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct QueueSeries {
-    /// The class's name.
+    /// Name of the class.
     pub class: String,
-    /// The number of channels.
+    /// Number of channels of the class.
     pub channels: u64,
-    /// Bytes that wait for a channel, mean over channels.
+    /// Bytes that wait for a channel at the end of each interval, mean over channels.
     #[serde(rename = "mean_B")]
     pub mean_bytes: Vec<f64>,
-    /// Bytes that wait for the channel with most.
+    /// Bytes that wait for the channel with the longest queue at the end of each interval.
     #[serde(rename = "max_B")]
     pub max_bytes: Vec<u64>,
 }

@@ -1,162 +1,169 @@
-//! Where the time of ranks goes: what each rank does, the critical path, and a timeline.
+//! Breakdown of the time of ranks: states of each rank, the critical path, and a timeline.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What ranks do until the last of them has ended (`measure.timeline`). The parts of a rank add up to the time of the run.
+/// Time of ranks by state, until the last rank has ended (`measure.timeline`). The times of a rank add up to the time
+/// of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct BreakdownResult {
-    /// The mean over ranks.
+    /// Times by state, mean over ranks.
     #[serde(flatten)]
     pub mean: BreakdownMean,
-    /// Each rank.
+    /// Times by state, for each rank.
     pub ranks: BreakdownRanks,
 }
 
-/// What a rank does, mean over ranks.
+/// Time in each state, mean over ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct BreakdownMean {
-    /// A calculation has the processor.
+    /// Time in which a calculation has the processor, in nanoseconds.
     pub computing_ns: f64,
-    /// The overhead of an operation passes, and no calculation.
+    /// Time in the overhead of an operation, without a simultaneous calculation, in nanoseconds.
     pub overhead_ns: f64,
-    /// Blocked, and what it waits for has not been sent: the sender is late.
+    /// Time in which the rank is blocked and the message that it waits for has not been sent (late sender), in
+    /// nanoseconds.
     pub late_sender_ns: f64,
-    /// Blocked in a send, and the receive has not been posted: the receiver is late.
+    /// Time in which the rank is blocked in a send whose receive has not been posted (late receiver), in nanoseconds.
     pub late_receiver_ns: f64,
-    /// Blocked, and what it waits for is on its way.
+    /// Time in which the rank is blocked and the message that it waits for is on its way, in nanoseconds.
     pub transfer_ns: f64,
-    /// Noise has the processor.
+    /// Time in which noise has the processor, in nanoseconds.
     pub noise_ns: f64,
-    /// Ended, and others have not.
+    /// Time after the end of the rank's last operation, while other ranks have not ended, in nanoseconds.
     pub ended_ns: f64,
 }
 
-/// What each rank does, by rank.
+/// Time in each state, by rank.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct BreakdownRanks {
-    /// A calculation has the processor.
+    /// Time in which a calculation has the processor, in nanoseconds.
     pub computing_ns: Vec<f64>,
-    /// The overhead of an operation passes, and no calculation.
+    /// Time in the overhead of an operation, without a simultaneous calculation, in nanoseconds.
     pub overhead_ns: Vec<f64>,
-    /// Blocked, and what it waits for has not been sent: the sender is late.
+    /// Time in which the rank is blocked and the message that it waits for has not been sent (late sender), in
+    /// nanoseconds.
     pub late_sender_ns: Vec<f64>,
-    /// Blocked in a send, and the receive has not been posted: the receiver is late.
+    /// Time in which the rank is blocked in a send whose receive has not been posted (late receiver), in nanoseconds.
     pub late_receiver_ns: Vec<f64>,
-    /// Blocked, and what it waits for is on its way.
+    /// Time in which the rank is blocked and the message that it waits for is on its way, in nanoseconds.
     pub transfer_ns: Vec<f64>,
-    /// Noise has the processor.
+    /// Time in which noise has the processor, in nanoseconds.
     pub noise_ns: Vec<f64>,
-    /// Ended, and others have not.
+    /// Time after the end of the rank's last operation, while other ranks have not ended, in nanoseconds.
     pub ended_ns: Vec<f64>,
 }
 
-/// The critical path: the chain of work and messages that the end of the run has waited for (`measure.timeline`). Its parts add
-/// up to the time of the run.
+/// Critical path: the chain of work and messages that the end of the run has waited for (`measure.timeline`). Its parts
+/// add up to the time of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CriticalPathResult {
-    /// Calculations.
+    /// Time of calculations on the path, in nanoseconds.
     pub computing_ns: f64,
-    /// Overheads of operations.
+    /// Time of overheads of operations on the path, in nanoseconds.
     pub overhead_ns: f64,
-    /// Noise that lengthens either.
+    /// Time by which noise lengthens calculations and overheads on the path, in nanoseconds.
     pub noise_ns: f64,
-    /// In the network and the interfaces: the sum of what follows.
+    /// Time in the network and the interfaces, in nanoseconds. Sum of `serialization_ns`, `propagation_ns`,
+    /// `routers_ns`, `queueing_ns`, `host_ns` and `unresolved_ns`.
     pub network_ns: f64,
-    /// Sending: at a source the packets of a message before the last one, at the end the length of that one.
+    /// Time of sending, in nanoseconds: at the source, of the packets of a message before the last; at the end, of the
+    /// last packet.
     pub serialization_ns: f64,
-    /// The delays of channels.
+    /// Delays of channels, in nanoseconds.
     pub propagation_ns: f64,
-    /// The pipelines of routers.
+    /// Time in the pipelines of routers, in nanoseconds.
     pub routers_ns: f64,
-    /// Waiting for channels, behind other messages.
+    /// Time of waiting for channels behind other messages, in nanoseconds.
     pub queueing_ns: f64,
-    /// Between a processor and the network, and behind earlier messages of the same pair of ranks.
+    /// Time between a processor and the network, and behind earlier messages of the pair of ranks, in nanoseconds.
     pub host_ns: f64,
-    /// In the network, without a log that would say more: there were too many transmissions.
+    /// Time in the network that is not divided further, in nanoseconds: there were too many transmissions for a log, or
+    /// switches executed the operation.
     pub unresolved_ns: f64,
-    /// Messages on the path, of requests and answers each.
+    /// Number of messages on the path. Requests and answers count as messages.
     pub messages: u64,
-    /// Ranks that the path visits.
+    /// Number of ranks that the path visits.
     pub ranks: u64,
-    /// By class of channels.
+    /// Parts of the path by class of channels.
     pub classes: Vec<PathClass>,
 }
 
-/// What a class of channels has of the critical path.
+/// Share of the critical path in the channels of one class.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PathClass {
-    /// The class's name.
+    /// Name of the class.
     pub class: String,
-    /// Channels that the path crosses.
+    /// Number of channels that the path crosses.
     pub crossed: u64,
-    /// Sending: at a source the packets of a message before the last one, at the end the length of that one.
+    /// Time of sending, in nanoseconds: at the source, of the packets of a message before the last; at the end, of the
+    /// last packet.
     pub serialization_ns: f64,
-    /// The delays of channels.
+    /// Delays of channels, in nanoseconds.
     pub propagation_ns: f64,
-    /// Waiting for channels, behind other messages.
+    /// Time of waiting for channels behind other messages, in nanoseconds.
     pub queueing_ns: f64,
-    /// All of it, as a share of the time of the run.
+    /// Time of this class on the path, as a share of the time of the run.
     pub share: f64,
 }
 
-/// What ranks do when, and their messages (`measure.timeline`). Of many ranks every second, fourth, ... one is kept, so that there are
-/// at most 262,144 intervals, and as many messages.
+/// Timeline of ranks and their messages (`measure.timeline`). If there are many ranks, only every second, fourth, ...
+/// rank is kept, so that there are at most 262,144 intervals and 262,144 messages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineResult {
-    /// When the ranks began.
+    /// Time at which the ranks began, in nanoseconds.
     pub start_ns: f64,
-    /// When the last rank ended.
+    /// Time at which the last rank ended, in nanoseconds.
     pub end_ns: f64,
-    /// The ranks that are kept: each of so many, from 0 on.
+    /// Distance of the ranks that are kept: ranks 0, `every`, 2 `every` and so on.
     pub every: u32,
-    /// The names of states, by their numbers.
+    /// Names of states, by their number.
     pub states: Vec<String>,
-    /// By interval, in ascending order of ranks and times, the rank.
+    /// Rank of each interval. Intervals are in ascending order of ranks and times.
     pub rank: Vec<u32>,
-    /// By interval, the number of its state.
+    /// Number of the state of each interval.
     pub state: Vec<u8>,
-    /// By interval, its begin.
+    /// Begin of each interval, in nanoseconds.
     pub begin_ns: Vec<f64>,
-    /// By interval, its end.
+    /// End of each interval, in nanoseconds.
     pub interval_end_ns: Vec<f64>,
     /// Messages between ranks that are kept.
     pub messages: TimelineMessages,
-    /// The steps of the critical path.
+    /// Steps of the critical path.
     pub path: TimelinePath,
 }
 
-/// The messages of a timeline.
+/// Messages of a timeline, by column.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineMessages {
-    /// The rank that sends it.
+    /// Rank that sends the message.
     pub from: Vec<u32>,
-    /// The rank that it is for.
+    /// Rank that receives the message.
     pub to: Vec<u32>,
-    /// Its size.
+    /// Size of the message, in bytes.
     #[serde(rename = "bytes_B")]
     pub bytes: Vec<u64>,
-    /// When the overhead of its send begins.
+    /// Time at which the overhead of the send begins, in nanoseconds.
     pub sent_ns: Vec<f64>,
-    /// When its data are handed over to the interface.
+    /// Time at which the data are handed over to the interface, in nanoseconds.
     pub handed_ns: Vec<f64>,
-    /// When the last byte arrives.
+    /// Time at which the last byte arrives, in nanoseconds.
     pub arrived_ns: Vec<f64>,
-    /// When the receive ends that it has met; null if there is none.
+    /// Time at which the matching receive ends, in nanoseconds. Null if there is none.
     pub received_ns: Vec<Option<f64>>,
 }
 
-/// The steps of a critical path, in the order of time.
+/// Steps of a critical path in order of time, by column.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimelinePath {
-    /// What it is: 0 for computing, 1 for overhead, 2 for a message, 3 for noise.
+    /// Kind of the step: 0 computing, 1 overhead, 2 message, 3 noise.
     pub kind: Vec<u8>,
-    /// The rank at its begin.
+    /// Rank at the begin of the step.
     pub from: Vec<u32>,
-    /// The rank at its end.
+    /// Rank at the end of the step.
     pub to: Vec<u32>,
-    /// When it begins.
+    /// Begin of the step, in nanoseconds.
     pub begin_ns: Vec<f64>,
-    /// When it ends.
+    /// End of the step, in nanoseconds.
     pub end_ns: Vec<f64>,
 }

@@ -1,16 +1,16 @@
-//! What may mislead in a result.
+//! Warnings about results that may mislead.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Something that will mislead in a result although nothing is wrong with the experiment.
+/// Warning about a result that may mislead although the experiment is valid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Warning {
-    /// What it is of: `fast-link`, `credits`, `memory`, `head-of-line`, `short-run`, `coarse-series`, `fine-series`, `no-timeline`,
-    /// `starvation`, `not-monotone` or `unreceived`.
+    /// Kind of the warning: `fast-link`, `credits`, `memory`, `head-of-line`, `short-run`, `cut-short`,
+    /// `coarse-series`, `fine-series`, `no-timeline`, `starvation`, `unproven`, `not-monotone` or `unreceived`.
     pub kind: &'static str,
-    /// The key of the experiment that changes it.
+    /// Key of the experiment whose value causes it.
     pub key: &'static str,
-    /// What is to be expected, and what can be done.
+    /// Effect to expect, and possible remedies.
     pub message: String,
 }

@@ -1,13 +1,15 @@
-//! Kinds of `[nic]` that are named machines: values of `loggp`'s parts and nothing else, each in a file that says where they come from.
+//! Presets of `[nic]`: kinds named after real interfaces. A preset is a set of values of `loggp`'s parts, in a file
+//! that states their sources.
 //!
-//! The values are written into `[nic]` under those of the experiment before it is checked, so that any of them can be overridden, and a
-//! resolved experiment shows all of them. A part that a preset has cannot be taken away.
+//! Before an experiment is checked, the values of its preset are written into `[nic]` where the experiment has no
+//! value. Any value can therefore be overridden, and a resolved experiment shows all of them. A part of a preset cannot
+//! be removed.
 
 use toml::de::DeTable;
 
 use super::tree::{Entry, Node, Table, Value};
 
-/// The names and the files. `NicSpec` has a kind for each, in this order.
+/// Names and files of the presets. `NicSpec` has a kind for each, in this order.
 pub(super) const PRESETS: [(&str, &str); 6] = [
     ("infinipath", include_str!("infinipath.toml")),
     ("rapidarray", include_str!("rapidarray.toml")),
@@ -17,7 +19,7 @@ pub(super) const PRESETS: [(&str, &str); 6] = [
     ("slingshot", include_str!("slingshot.toml")),
 ];
 
-/// Writes the values of a preset into `[nic]` where the experiment has none of its own.
+/// Writes the values of the preset into `[nic]` where the experiment has no value.
 pub(super) fn fill(root: &mut Table) {
     let Some(entry) = root.entries.iter_mut().find(|entry| entry.key == "nic") else { return };
     let Value::Table(written) = &entry.node.value else { return };
@@ -29,7 +31,7 @@ pub(super) fn fill(root: &mut Table) {
     entry.node.value = Value::Table(preset);
 }
 
-/// What a preset has in `[nic]`; none of another name. Tests read all of them.
+/// Returns the `[nic]` table of preset `kind`; `None` if there is no such preset. Tests read all presets.
 fn values(kind: &str) -> Option<Table> {
     let (_, text) = PRESETS.iter().find(|preset| preset.0 == kind)?;
     let parsed = DeTable::parse(text).ok()?;
@@ -40,7 +42,7 @@ fn values(kind: &str) -> Option<Table> {
     }
 }
 
-/// What is not written stands where the section is.
+/// Gives an entry that is not in the experiment file the place of the section's header.
 fn put(entry: &mut Entry, place: super::span::Place) {
     entry.key_place = place;
     put_node(&mut entry.node, place);
@@ -59,7 +61,7 @@ mod tests {
 
     #[test]
     fn every_preset_is_read_and_names_itself() {
-        // Would catch a file that is no TOML, which would be no preset, and one under another's name.
+        // Would catch a file that is not TOML, which would then be no preset, and a file under another preset's name.
         for (name, _) in PRESETS {
             let values = values(name).unwrap();
             assert_eq!(values.get("kind").and_then(|kind| kind.node.as_text()), Some(name));
