@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn depths_are_the_round_trip_of_each_class() {
-        // By hand: 800 Gb/s, 100 m at 5 ns/m, 4 KiB of 40.96 ns: (2 * 500 + 200 + 40.96) / 40.96 = 30.3, so 31 + 1; with
-        // 5 ns (10 + 200 + 40.96) / 40.96 = 6.1, so 7 + 1. Would catch one depth for all classes, and a class with
+        // By hand: 800 Gb/s, 100 m at 5 ns/m, 4 KiB of 40.96 ns: (2 * 500 + 200 + 40.96) / 40.96 = 30.3, so 31 + 1;
+        // with 5 ns (10 + 200 + 40.96) / 40.96 = 6.1, so 7 + 1. Would catch one depth for all classes, and a class with
         // another's.
         let links = [link(800, 5), link(800, 5), link(800, 500), link(100, 5)];
         let found = sizes(&RouterSpec::default(), &links[..3], 64);

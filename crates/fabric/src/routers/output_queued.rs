@@ -161,8 +161,8 @@ impl OutputQueued {
         crosspoint.held
     }
 
-    /// Counts a packet of `bytes` bytes that takes `added` bytes in a row, and returns to the upstream output the credit
-    /// that the packet turns out not to have needed. `own` describes the fullest of the crosspoints that it is in.
+    /// Counts a packet of `bytes` bytes that takes `added` bytes in a row, and returns the credit that the packet
+    /// turns out not to have needed to the upstream output. `own` describes the fullest of the packet's crosspoints.
     #[inline(always)]
     fn occupy<const PLAIN: bool>(
         &mut self,
