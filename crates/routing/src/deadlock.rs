@@ -1,28 +1,29 @@
-//! Whether a routing can deadlock: the channel dependency graph of Dally and Seitz (IEEE Transactions on Computers 36,
+//! Deadlock check of a routing by the channel dependency graph of Dally and Seitz (IEEE Transactions on Computers 36,
 //! 1987).
 //!
-//! A vertex is a class of virtual channels of a channel between routers; there is an edge from one to the next if some
-//! packet that holds the one may wait for the other. Injection channels have no predecessors and ejection channels no
-//! successors, so that no cycle contains one, and they are left out. If the graph has no cycle, no set of packets can wait
-//! in a cycle, whatever the flow control counts (a packet, a queue or a whole row of crosspoints), since a
-//! channel may wait for everything that any of its packets may wait for.
+//! A vertex is a class of virtual channels of a channel between routers. There is an edge from one vertex to another if
+//! some packet that holds the first may wait for the second. Injection channels have no predecessors and ejection
+//! channels no successors, so that no cycle contains one, and they are left out. If the graph has no cycle, no set of
+//! packets can wait in a cycle, whatever the unit of flow control (a packet, a queue or a whole row of crosspoints),
+//! since a channel may wait for everything that any of its packets may wait for.
 //!
-//! For an oblivious routing a cycle means that traffic exists which deadlocks. For an adaptive one this graph holds all
-//! hops that packets may wait for, so that its freedom from cycles is sufficient, not necessary. Where a route has an
-//! escape (`Choice::Escape`), packets take the adaptive ports only if their credit is certain, and wait for escape channels
-//! only; the graph then has these alone, of all routers and destinations that packets can reach by any hops (Duato's
+//! For an oblivious routing a cycle means that some traffic deadlocks. For an adaptive one this graph holds all hops
+//! that packets may wait for, so that the absence of cycles is sufficient, not necessary. If a route has an escape
+//! (`Choice::Escape`), packets take the adaptive ports only if their credit is certain, and wait for escape channels
+//! only. The graph then has only these, for all routers and destinations that packets can reach by any hops (Duato's
 //! condition for cut-through, IEEE TPDS 7, 1996).
 //!
-//! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach. Where packets go by
-//! way of waypoints their paths are divided there (`legs`). Destinations are followed side by side by all threads.
+//! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach. If packets go by way
+//! of waypoints their paths are divided there (`legs`). Threads follow destinations in parallel.
 //!
-//! Packets of trees (`trees::Trees`) go by tables, from entry to entry; what they wait for is read off these and added to the graph.
+//! Packets of trees (`trees::Trees`) follow tables, from entry to entry. Their dependencies are read off these tables
+//! and added to the graph.
 //!
-//! Where that would be too many pairs, routings that state `Routing::representatives` are checked by these: at each
-//! router, the packets that stand for all others there are followed over two hops, which is linear in routers. The
-//! statement is not trusted: as many destinations as fit into the limit, spread over the network, are followed from every
-//! source as well, and a dependency that is not in the graph yet is an error of the routing; the tests compare both
-//! graphs on small networks of every kind. If the graph has a cycle, the enumeration decides.
+//! If there are too many pairs, routings that state `Routing::representatives` are checked by these: at each router,
+//! the representative packets are followed over two hops, which is linear in routers. The statement is not trusted: a
+//! sample of destinations up to the limit, spread over the network, is followed from every source as well, and a
+//! dependency that is not in the graph yet is an error of the routing. The tests compare both graphs on small networks
+//! of every kind. If the graph has a cycle, the enumeration decides.
 
 mod follow;
 mod graph;
@@ -44,32 +45,32 @@ use follow::{add_destinations, add_representatives, check_destinations, destinat
 pub use graph::Stops;
 use graph::{DependencyGraph, NEVER};
 
-/// Up to so many pairs of routers and destinations are all followed: about a quarter of a second.
+/// Largest number of pairs of routers and destinations that are all followed: about a quarter of a second.
 const EXHAUSTIVE: u64 = 1 << 20;
 
-/// Beyond, so many pairs are followed as a sample.
+/// Number of pairs that are followed as a sample in larger networks.
 const SAMPLE: u64 = 1 << 20;
 
-/// Where packets go by way of waypoints: destinations of the sample, and sources of each.
+/// Sample sizes for routings with waypoints: destinations, and sources of each.
 const BY_WAYPOINTS: (u64, u32) = (4, 2);
 
-/// A class of virtual channels of one channel.
+/// Class of virtual channels of one channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldChannel {
-    /// The channel.
+    /// Channel.
     pub channel: ChannelId,
-    /// The class.
+    /// Class of virtual channels.
     pub vc_class: VcClass,
-    /// Where it leads from and to, with coordinates, and its class of channels, for a reader.
+    /// Description of the channel for a reader: both ends, with coordinates, and its class of channels.
     pub name: String,
-    /// The number of a tree whose packets hold it and may wait for the next channel, if packets of a tree do.
+    /// Number of a tree whose packets hold this channel and may wait for the next, if there is one.
     pub tree: Option<u32>,
 }
 
-/// Channels each of which can wait for the next, and the last for the first.
+/// Cycle of channels, each of which can wait for the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DependencyCycle {
-    /// The channels in order.
+    /// Channels in order.
     pub channels: Vec<HeldChannel>,
 }
 
@@ -85,7 +86,7 @@ impl fmt::Display for DependencyCycle {
     }
 }
 
-/// A cycle of the channel dependency graph, if it has one.
+/// Returns a cycle of the channel dependency graph, if it has one.
 ///
 /// # Errors
 /// If the routing breaks its contract.
@@ -96,8 +97,9 @@ pub fn dependency_cycle(
     dependency_cycle_unless((topology, routing), None, NEVER)
 }
 
-/// The same of the packets of a routing and of trees together, which wait for one another where they use the same classes of virtual
-/// channels, or go from one's to the other's. Trees are of the whole network, of which all planes are followed.
+/// Returns a cycle of the dependencies of a routing's packets and trees' packets together. They wait for one another if
+/// they use common classes of virtual channels, or change between their classes. Trees belong to the whole network, of
+/// which all planes are followed.
 ///
 /// # Errors
 /// If the routing breaks its contract.
@@ -109,10 +111,10 @@ pub fn dependency_cycle_with_trees(
     dependency_cycle_unless((topology, routing), Some(trees), NEVER)
 }
 
-/// The same, with trees or without; asks many times a second whether to stop.
+/// Returns a cycle with or without trees, and asks many times a second whether to stop.
 ///
 /// # Errors
-/// If the routing breaks its contract; `RoutingContractError::Stopped` if it was to stop.
+/// If the routing breaks its contract. `RoutingContractError::Stopped` if the check was stopped.
 pub fn dependency_cycle_unless(
     (topology, routing): (&dyn Topology, &dyn Routing),
     trees: Option<&Trees>,
@@ -122,7 +124,8 @@ pub fn dependency_cycle_unless(
     find_dependency_cycle(network, trees, (EXHAUSTIVE, stops))
 }
 
-/// The same; where more than `limit` pairs of routers and destinations would have to be followed, by representatives.
+/// Returns a cycle. If more than `limit` pairs of routers and destinations would have to be followed, uses
+/// representatives.
 fn find_dependency_cycle(
     (topology, routing): (&dyn Topology, &dyn Routing),
     trees: Option<&Trees>,
@@ -135,7 +138,7 @@ fn find_dependency_cycle(
             trees::add(graph, trees);
         }
     };
-    // Representatives may do more than packets can: whether a cycle among them is real is for the enumeration to decide.
+    // Representatives may do more than packets can: the enumeration decides whether a cycle among them is real.
     if let Some(by_few) = by_representatives(&wiring, (topology, routing), (classes, limit, stops))? {
         add_trees(&by_few);
         if by_few.cycle().is_none() {
@@ -152,7 +155,7 @@ fn find_dependency_cycle(
     Ok(graph.cycle().map(|channels| name_cycle(topology, (&graph, trees), &channels)))
 }
 
-/// The channels of a cycle in words, each with a tree that closes the way to the next.
+/// Returns the channels of a cycle in words, each with a tree that depends on the next, if there is one.
 fn name_cycle(
     topology: &dyn Topology,
     (graph, trees): (&DependencyGraph<'_>, Option<&Trees>),
@@ -173,8 +176,8 @@ fn name_cycle(
     DependencyCycle { channels: channels.iter().zip(next).map(named).collect() }
 }
 
-/// The graph by representatives, if the network is large and the routing states them; checked against a sample of
-/// destinations, which the enumeration follows from every source.
+/// Returns the graph by representatives, if the network is large and the routing states them, checked against a sample
+/// of destinations, which the enumeration follows from every source.
 fn by_representatives<'a>(
     wiring: &'a Wiring,
     (topology, routing): (&dyn Topology, &dyn Routing),
@@ -198,7 +201,8 @@ fn by_representatives<'a>(
     Ok(Some(graph))
 }
 
-/// A channel in words: `up channel from router 3 (level 0, index 3) port 5 to router 9 (level 1, index 1) port 2`.
+/// Returns a channel in words: `up channel from router 3 (level 0, index 3) port 5 to router 9 (level 1, index 1) port
+/// 2`.
 pub fn channel_name(topology: &dyn Topology, channels: &Channels, channel: ChannelId) -> String {
     let (router, port) = match channels.source(channel) {
         ChannelSource::Node(node, plane) => {
@@ -219,7 +223,7 @@ pub fn channel_name(topology: &dyn Topology, channels: &Channels, channel: Chann
     }
 }
 
-/// A router in words: its number, and its coordinates if they say more.
+/// Returns a router in words: its number, and its coordinates if they add information.
 pub fn router_name(topology: &dyn Topology, router: RouterId) -> String {
     let (names, values) = (topology.coordinate_names(), topology.coordinates(router));
     if names.len() != values.len() || names.len() < 2 {

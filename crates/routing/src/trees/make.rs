@@ -1,4 +1,4 @@
-//! Makes the trees of groups, one after the other, each knowing what those before it carry.
+//! Construction of the trees of groups in sequence, with the load of the previous trees known.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::Routing;
 use crate::deadlock::router_name;
 
 impl TreesSpec {
-    /// The tables of the trees of some groups, in the order in which the groups are given: trees that are made later keep away from those
-    /// before, if the builder does. Trees are numbered group by group; of a group with `directed`, member by member.
+    /// Builds the tables of the trees of some groups, in the given order of groups: later trees avoid earlier ones, if
+    /// the builder does so. Trees are numbered group by group, and with `directed` member by member within a group.
     ///
     /// # Errors
     /// If the builder or the order is not made for the topology, if a group has no members, one twice or one that the machine does not
@@ -33,11 +33,11 @@ impl TreesSpec {
         self.build_for(topology, routing, groups, &[])
     }
 
-    /// The same, given by group the members that send, each once, in ascending order: with `directed` the others have no trees. Without any
-    /// (an empty list), all members of all groups do.
+    /// Builds the tables for given senders: by group, the sending members, in ascending order and without duplicates.
+    /// With `directed` the other members have no trees. If `senders` is empty, all members of all groups send.
     ///
     /// # Errors
-    /// As those of `build`.
+    /// As for `build`.
     pub fn build_for(
         &self,
         topology: &Arc<dyn Topology>,
@@ -55,7 +55,7 @@ impl TreesSpec {
         }
         let numbering = Numbering {
             classes: self.classes_for(&**topology, builder.folds(), routing.kind()),
-            // Packets of these trees go only one way over a channel, or the same order serves both ways.
+            // Packets of these trees go only one way over a channel, or one order serves both ways.
             folds: builder.folds() || (self.directed && builder.any_root()),
             levels: (0..topology.class_names().len())
                 .map(|class| builder.levels_on(ChannelClass(class as u8)))
@@ -71,12 +71,12 @@ impl TreesSpec {
         if self.count == 0 { Err(TreeError::NoTrees) } else { self.build.bind(topology, self.count) }
     }
 
-    /// By group, whether the tables have room for its trees beside those of the groups before it that have been taken, and whether it is then taken by
-    /// `admits`, given its number and the switches of its trees in ascending order. Without those that are not, the others get the same
-    /// trees. Senders are as for `build_for`.
+    /// Returns, by group, whether the tables have room for its trees beside those of the groups taken before it, and
+    /// `admits` then takes it. `admits` gets the number of the group and the switches of its trees in ascending order.
+    /// Removing the groups that are not taken does not change the trees of the others. Senders are as for `build_for`.
     ///
     /// # Errors
-    /// As those of `build`, but for tables without room.
+    /// As for `build`, except for tables without room.
     pub fn fitting(
         &self,
         topology: &Arc<dyn Topology>,
@@ -103,7 +103,7 @@ impl TreesSpec {
     }
 }
 
-/// The members in ascending order.
+/// Returns the members in ascending order.
 fn check(topology: &dyn Topology, group: u32, members: &[NodeId]) -> Result<Vec<NodeId>, TreeError> {
     let mut sorted = members.to_vec();
     sorted.sort_unstable();
@@ -127,12 +127,12 @@ struct Maker<'a> {
 }
 
 impl<'a> Maker<'a> {
-    /// Nothing made yet.
+    /// Creates a maker without trees.
     fn new(spec: &'a TreesSpec, topology: &'a dyn Topology, builder: &'a dyn Builder) -> Self {
         Self { topology, builder, spec, load: TreeLoad::new(topology), made: Vec::new() }
     }
 
-    /// The trees of a group; directed ones are of one sender each: of those that are given, else of all members.
+    /// Makes the trees of a group. Directed trees have one sender each: the given senders, or all members.
     fn make_all(&mut self, group: u32, members: &[NodeId], senders: Option<&Vec<NodeId>>) -> Result<(), TreeError> {
         if !self.spec.directed {
             return self.make(group, members, None);
@@ -141,7 +141,7 @@ impl<'a> Maker<'a> {
         senders.iter().try_for_each(|&sender| self.make(group, members, Some(sender)))
     }
 
-    /// Trees of a group that are edge-disjoint to one another.
+    /// Makes trees of a group that are edge-disjoint to one another.
     fn make(&mut self, group: u32, members: &[NodeId], sender: Option<NodeId>) -> Result<(), TreeError> {
         for number in 0..self.spec.count {
             let Some(tree) = self.builder.build(&Request { members, sender, number }, &self.load) else {
@@ -161,7 +161,7 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// The switches of all trees that have been made, in ascending order.
+    /// Returns the switches of all trees made so far, in ascending order.
     fn made_switches(&self) -> Vec<RouterId> {
         let of = |made: &Made| {
             std::iter::once(made.tree.root).chain(made.tree.steps.iter().map(|step| step.router)).collect()

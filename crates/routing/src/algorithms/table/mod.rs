@@ -1,16 +1,16 @@
-//! Routing by a table from a file: the next ports by layer, router and destination.
+//! Table routing: the next ports from a file, by layer, router and destination.
 //!
-//! A packet carries a *layer*. At each router the entry of its layer, the router and its destination gives the ports among
-//! which the router chooses, the class of virtual channels on which the packet leaves, and the layer on which it arrives. With
-//! one layer this is the forwarding table of a switch; with more, classes of virtual channels can change on the way
-//! (datelines, hop counts), and packets can take different paths to a destination (LASH: Skeie, Lysne and Theiss, IPDPS
-//! 2002; FatPaths: Besta et al., SC 2020).
+//! A packet carries a *layer*. At each router the entry of its layer, the router and its destination gives the ports
+//! among which the router chooses, the class of virtual channels on which the packet leaves, and the layer on which it
+//! arrives. With one layer this is the forwarding table of a switch. With more, classes of virtual channels can change
+//! on the way (datelines, hop counts), and packets can take different paths to a destination (LASH: Skeie, Lysne and
+//! Theiss, IPDPS 2002; FatPaths: Besta et al., SC 2020).
 //!
-//! A table is checked as it is read: ports lead to routers, every packet arrives, no packet can go in a loop. Whether it is free of
-//! deadlock is for the same check as with every routing. At the destination's router packets leave on class 0.
+//! A table is checked as it is read: ports lead to routers, every packet arrives, no packet can loop. Deadlock freedom
+//! is checked as for every routing. At the destination's router packets leave on class 0.
 //!
-//! Cost: 2 bytes an entry (4 if more than 65,535 entries differ), one look-up a hop. What is left out: tables that depend on the
-//! input port, which are layers, and choices between ports of different classes.
+//! Cost: 2 bytes an entry (4 if more than 65,535 entries differ), one look-up a hop. Not modelled: tables that depend
+//! on the input port, which layers can express, and choices between ports of different classes.
 
 mod arrays;
 mod compiled;
@@ -48,23 +48,24 @@ use crate::{Choice, Hop, Route, RouteState, Routing, RoutingError};
 /// 0 3 1 /1 >2      # on class 1 of virtual channels, and on layer 2 from the next router on
 /// ```
 ///
-/// An `.npy` file is an array of ports, -1 for none, of the shape [routers, destinations], [layers, routers, destinations] or
-/// [layers, routers, destinations, ports]. An `.npz` archive holds it as `ports`, and may hold `classes` and `next_layers`, a
-/// number for each entry. Where a class is not given it is the number of the layer; where the next layer is not given, packets
-/// keep theirs.
+/// An `.npy` file is an array of ports, -1 for none, of the shape [routers, destinations], [layers, routers,
+/// destinations] or [layers, routers, destinations, ports]. An `.npz` archive holds it as `ports`, and may hold
+/// `classes` and `next_layers`, a number for each entry. Default of the class: the number of the layer. Default of the
+/// next layer: the present one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TableSpec {
-    /// The table, relative to the experiment file: text, or NumPy's `.npy` or `.npz`.
+    /// File of the table, relative to the experiment file: text, or NumPy's `.npy` or `.npz`.
     pub path: PathBuf,
-    /// Which of several ports of an entry a packet takes.
+    /// Rule by which a packet takes one of several ports of an entry.
     #[serde(default = "least_loaded")]
     pub ties: TieRule,
-    /// The layers on which packets start, from 0: each packet on one of so many, drawn uniformly at its source.
+    /// Number of layers on which packets start, from layer 0 on. Each packet draws its layer uniformly at its source.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 4096))]
     pub starts: u16,
-    /// What the columns of an array are, where its width does not say, or numbers of destinations in a text: there `routers`.
+    /// Meaning of the columns of an array, if its width is ambiguous, or of numbers of destinations in a text. Default
+    /// in a text: `routers`.
     pub destinations: Option<DestinationKind>,
 }
 
@@ -76,7 +77,7 @@ fn one() -> u16 {
     1
 }
 
-/// Where packets for a node leave the network.
+/// Router, column and port by which packets for a node leave the network.
 #[derive(Clone, Copy, Debug)]
 struct Destination {
     router: RouterId,
@@ -84,7 +85,7 @@ struct Destination {
     port: PortId,
 }
 
-/// The entries by layer, router and column.
+/// Entry numbers by layer, router and column.
 #[derive(Debug)]
 enum Index {
     Narrow(Vec<u16>),
@@ -93,7 +94,7 @@ enum Index {
 
 impl Index {
     fn new(entries: usize, index: Vec<u32>) -> Self {
-        // What is not given is never read: its number is of no consequence.
+        // Missing entries are never read: their number does not matter.
         if entries <= usize::from(u16::MAX) {
             Self::Narrow(index.into_iter().map(|entry| entry as u16).collect())
         } else {
@@ -123,20 +124,20 @@ struct Table {
     columns: usize,
     routers: usize,
     index: Index,
-    /// The different entries: a route, and the layer on which packets arrive.
+    /// Distinct entries: a route, and the layer on which packets arrive.
     routes: Vec<(Route, RouteState)>,
     lists: Vec<PortId>,
     starts: u32,
     adaptive: bool,
     by_router: bool,
     minimal: bool,
-    /// By class of channels.
+    /// Number of VC classes, by class of channels.
     classes: Vec<u8>,
     max_routers: u32,
 }
 
 impl TableSpec {
-    /// The routing on a topology; a relative path starts from `base`.
+    /// Builds the routing on a topology. A relative path starts from `base`.
     ///
     /// # Errors
     /// If the file cannot be read, names what does not exist, lacks an entry that packets need, or sends them in a loop.
@@ -193,7 +194,7 @@ impl TableSpec {
     }
 }
 
-/// The routes of entries, and the ports of those that are not consecutive.
+/// Returns the routes of entries, and the lists of ports that are not consecutive.
 fn routes(entries: &[Entry], choice: Choice) -> (Vec<(Route, RouteState)>, Vec<PortId>) {
     let mut lists = Vec::new();
     let mut route = |entry: &Entry| {
