@@ -1,4 +1,4 @@
-//! From the name of an architecture to its routers, and to the memory that they take.
+//! Dispatch from a router specification to the routers of its architecture, and to their memory.
 
 use crate::catalogue::RouterSpec;
 use crate::fabric::Fabric;
@@ -11,16 +11,16 @@ use crate::routers::shared_buffer::SharedBuffer;
 use crate::routers::switched::Switched;
 use crate::routers::voq::VirtualOutputQueued;
 
-/// What is done with routers of an architecture that is known only as the program runs.
+/// Generic code to run with routers of an architecture that is known only at run time.
 pub trait WithRouters {
-    /// What comes of it.
+    /// Result of the code.
     type Output;
-    /// Does it; `routers` makes the empty routers of a partition.
+    /// Runs the code. `routers` makes the empty routers of a partition.
     fn with<R: Routers + 'static>(self, routers: impl Fn(&Fabric) -> R) -> Self::Output;
 }
 
 impl RouterSpec {
-    /// Does something with the routers that this describes.
+    /// Runs generic code with the routers that this describes.
     pub fn with_routers<W: WithRouters>(&self, user: W) -> W::Output {
         match self {
             Self::OutputQueued(spec) => user.with(|fabric| OutputQueued::new(fabric, spec)),
@@ -34,7 +34,7 @@ impl RouterSpec {
 }
 
 impl NetworkSize {
-    /// Bytes of the state of all partitions of one worker, without packets and events.
+    /// Returns the bytes of the state of all partitions of one worker, without packets and events.
     pub fn state_bytes(&self, router: &RouterSpec) -> u64 {
         let queues = match router {
             RouterSpec::OutputQueued(_) => OutputQueued::bytes(self),

@@ -1,4 +1,4 @@
-//! The router architectures, as the experiment file names them.
+//! Router architectures and their keys in the experiment file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,62 +11,63 @@ pub use crate::rules::{
     MulticastPolicy, MulticastQueueing,
 };
 
-/// The inside of every router.
+/// Architecture of all routers of the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RouterSpec {
-    /// Output-queued: packets go straight to a crosspoint buffer of their output; each output arbitrates for itself.
+    /// Output-queued: packets go straight to a crosspoint buffer of their output. Each output arbitrates for itself.
     OutputQueued(OutputQueuedSpec),
-    /// Input-queued: one FIFO an input and virtual channel; its head blocks those behind (HOL blocking).
+    /// Input-queued: one FIFO for each input and virtual channel, with head-of-line (HOL) blocking.
     InputQueued(InputQueuedSpec),
-    /// Virtual-output-queued: an input keeps a queue for each output; iSLIP matches inputs to outputs.
+    /// Virtual-output-queued: one queue for each pair of input and output. iSLIP matches inputs to outputs.
     VirtualOutputQueued(VirtualOutputQueuedSpec),
     /// Input-output-queued: input FIFOs per virtual channel, a crossbar with speed-up, and output buffers.
     InputOutputQueued(InputOutputQueuedSpec),
-    /// Input-crosspoint-queued: queues at the inputs, then a small buffer at each crosspoint; inputs and outputs arbitrate alone.
+    /// Input-crosspoint-queued: queues at the inputs and a small buffer at each crosspoint. Inputs and outputs
+    /// arbitrate independently.
     InputCrosspointQueued(InputCrosspointQueuedSpec),
     /// Shared-buffer: one memory for the queues of all outputs, divided by dynamic thresholds.
     SharedBuffer(SharedBufferSpec),
 }
 
-/// The keys that every architecture has.
+/// Keys that all architectures have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CommonKeys<'a> {
-    /// Depths of the buffers that credits stand for, if given.
+    /// Depths of the input buffers, which credits stand for. `None`: left out.
     pub buffer: Option<&'a Depths>,
-    /// Virtual channels of a link, if given.
+    /// Virtual channels of a link. `None`: left out.
     pub vcs: Option<u8>,
-    /// From a packet's head at the input to its head ready to leave, if given.
+    /// Pipeline delay, from the arrival of a packet's head to the time at which it is ready to leave. `None`: left out.
     pub delay: Option<Time>,
-    /// When a packet that leaves frees its buffer.
+    /// Time at which a departing packet frees its buffer.
     pub credit_return: CreditReturn,
 }
 
-/// The keys that every architecture has and that are completed where they are left out.
+/// Keys, common to all architectures, that get a computed default where they are left out.
 #[derive(Debug)]
 pub struct SizeKeys<'a> {
-    /// Depths of the buffers that credits stand for.
+    /// Depths of the input buffers, which credits stand for.
     pub buffer: &'a mut Option<Depths>,
-    /// From a packet's head at the input to its head ready to leave.
+    /// Pipeline delay, from the arrival of a packet's head to the time at which it is ready to leave.
     pub delay: &'a mut Option<Time>,
 }
 
-/// What the memory of a router's buffers follows from: sums over its connected ports.
+/// Sums over the connected ports of a router, from which its buffer memory follows.
 #[derive(Clone, Copy, Debug)]
 pub struct BufferCounts {
     /// Connected ports.
     pub ports: u64,
-    /// Bytes of one buffer for each input and virtual channel, of the depth that credits stand for.
+    /// Bytes of the input buffers, one for each input and virtual channel, at the depth that credits stand for.
     pub input_bytes: u64,
-    /// Virtual channels of the inputs.
+    /// Number of virtual channels, summed over the inputs.
     pub input_vcs: u64,
-    /// Virtual channels of the outputs.
+    /// Number of virtual channels, summed over the outputs.
     pub output_vcs: u64,
     /// Bytes of one buffer behind the inputs.
     pub inner_bytes: u64,
 }
 
-/// Where the head of a FIFO blocks what is behind it.
+/// Place of head-of-line blocking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadOfLine {
     /// At an input, while the output is busy.
@@ -83,12 +84,13 @@ macro_rules! common {
 }
 
 impl RouterSpec {
-    /// Whether credits are counted for each crosspoint of the next router.
+    /// Returns whether credits are counted for each crosspoint of the next router.
     pub fn counts_crosspoints(&self) -> bool {
         matches!(self, Self::OutputQueued(spec) if spec.credits == CreditRule::PerCrosspoint)
     }
 
-    /// Writes the delay and the depths, by class of channels of these names, where they are left out; returns the keys.
+    /// Fills in the delay and the depths where they are left out, and returns the keys that it has written. `names` are
+    /// the classes of channels.
     pub(crate) fn write_sizes(&mut self, sizes: &Sizes, names: &[&str]) -> Vec<String> {
         let SizeKeys { buffer, delay } = self.size_keys();
         let mut written = Vec::new();
@@ -107,7 +109,7 @@ impl RouterSpec {
         written
     }
 
-    /// The keys that are completed where they are left out, to be written.
+    /// Returns the keys that get a computed default, for writing.
     pub fn size_keys(&mut self) -> SizeKeys<'_> {
         match self {
             Self::OutputQueued(spec) => SizeKeys { buffer: &mut spec.buffer, delay: &mut spec.delay },
@@ -119,7 +121,7 @@ impl RouterSpec {
         }
     }
 
-    /// The keys that every architecture has.
+    /// Returns the keys that all architectures have in common.
     pub fn common(&self) -> CommonKeys<'_> {
         match self {
             Self::OutputQueued(spec) => common!(spec),
@@ -131,7 +133,8 @@ impl RouterSpec {
         }
     }
 
-    /// The key of the buffer behind the inputs, and its depth if given; nothing if the architecture has none.
+    /// Returns the key of the buffer behind the inputs, and its depth if it is given. `None`: the architecture has no
+    /// such buffer.
     pub fn inner_buffer(&self) -> Option<(&'static str, Option<Capacity>)> {
         match self {
             Self::InputOutputQueued(spec) => Some(("router.output_buffer", Some(spec.output_buffer))),
@@ -141,7 +144,7 @@ impl RouterSpec {
         }
     }
 
-    /// How packets for several outputs at the heads of FIFOs get them, if the architecture has FIFOs.
+    /// Returns the multicast rule of the input FIFOs. `None`: the architecture has no FIFOs.
     pub fn fifo_multicast(&self) -> Option<FifoMulticast> {
         match self {
             Self::InputQueued(spec) => Some(spec.multicast),
@@ -153,7 +156,7 @@ impl RouterSpec {
         }
     }
 
-    /// The least default depth of the buffers that credits stand for, in packets, so that packets which contend find room too.
+    /// Returns the minimum of the default buffer depth in packets, which leaves room for contending packets.
     pub fn least_packets(&self) -> u32 {
         match self {
             Self::OutputQueued(_) | Self::SharedBuffer(_) => 4,
@@ -164,7 +167,7 @@ impl RouterSpec {
         }
     }
 
-    /// Bytes of all buffers of a router: at inputs, crosspoints and outputs.
+    /// Returns the bytes of all buffers of a router: at inputs, crosspoints and outputs.
     pub fn memory(&self, of: &BufferCounts) -> u64 {
         match self {
             Self::OutputQueued(_) => of.input_bytes * of.ports,
@@ -175,19 +178,20 @@ impl RouterSpec {
         }
     }
 
-    /// By which rule an output divides its bandwidth between inputs; nothing if all that are backlogged get the same.
+    /// Returns the rule by which an output divides its bandwidth between inputs. `None`: all backlogged inputs get
+    /// equal shares.
     pub fn input_arbitration(&self) -> Option<Arbitration> {
         match self {
             Self::OutputQueued(spec) => Some(spec.arbitration),
             Self::InputQueued(spec) => Some(spec.arbitration),
             Self::InputOutputQueued(spec) => Some(spec.arbitration),
             Self::InputCrosspointQueued(spec) => Some(spec.arbitration),
-            // Queues in the order of arrival serve inputs by what each has in its reserved buffer: all full ones alike.
+            // Queues in order of arrival serve inputs in proportion to their reserved buffers: all full ones alike.
             Self::SharedBuffer(_) | Self::VirtualOutputQueued(_) => None,
         }
     }
 
-    /// Where heads of FIFOs block what is behind them, if they do.
+    /// Returns where head-of-line blocking occurs. `None`: nowhere.
     pub fn head_of_line(&self) -> Option<HeadOfLine> {
         match self {
             Self::InputQueued(_) => Some(HeadOfLine::Input),
@@ -199,7 +203,7 @@ impl RouterSpec {
         }
     }
 
-    /// The bandwidth of the crossbar at a port, as a multiple of the link's.
+    /// Returns the bandwidth of the crossbar at a port, as a multiple of the link's.
     pub fn speedup(&self) -> u8 {
         match self {
             Self::InputOutputQueued(spec) => spec.speedup.max(1),
@@ -207,7 +211,7 @@ impl RouterSpec {
         }
     }
 
-    /// The architecture's name as the experiment file writes it.
+    /// Returns the architecture's name in the experiment file.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::OutputQueued(_) => "output-queued",
@@ -230,22 +234,22 @@ impl Default for RouterSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OutputQueuedSpec {
-    /// Depth of one crosspoint buffer, for each virtual channel, or a table of depths by class of channels. Without it, and
-    /// for classes that the table leaves out, it is the credit round trip of the class, and at least 4 packets.
+    /// Depth of one crosspoint buffer, for each virtual channel: one depth, or a table of depths by class of channels.
+    /// Default, also for classes that the table leaves out: the credit round trip of the class, at least 4 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Depths>,
-    /// Virtual channels of a link; without it, as many as the routing needs.
+    /// Virtual channels of a link. Default: the number that the routing needs.
     #[schemars(range(min = 1, max = 64))]
     pub vcs: Option<u8>,
-    /// From a packet's head at the input to its head at the crosspoint, ready to leave; without it, 200 ns if injection
-    /// channels have 100 Gb/s or more, else 90 ns.
+    /// Pipeline delay, from the arrival of a packet's head at the input to its head at the crosspoint, ready to leave.
+    /// Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Time>,
-    /// What a credit stands for.
+    /// Meaning of a credit.
     pub credits: CreditRule,
-    /// When a packet that leaves frees its buffer: as its head or as its tail goes.
+    /// Time at which a departing packet frees its buffer: when its head or when its tail leaves.
     pub credit_return: CreditReturn,
-    /// Which of the packets that wait for an output goes first.
+    /// Rule by which an output chooses among the packets that wait for it.
     pub arbitration: Arbitration,
 }
 
@@ -253,22 +257,23 @@ pub struct OutputQueuedSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct InputQueuedSpec {
-    /// Depth of an input's FIFO, for each virtual channel, or a table of depths by class of channels. Without it, and for
-    /// classes that the table leaves out, it is the credit round trip of the class, and at least 16 packets.
+    /// Depth of an input's FIFO, for each virtual channel: one depth, or a table of depths by class of channels.
+    /// Default, also for classes that the table leaves out: the credit round trip of the class, at least 16 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Depths>,
-    /// Virtual channels of a link; without it, as many as the routing needs.
+    /// Virtual channels of a link. Default: the number that the routing needs.
     #[schemars(range(min = 1, max = 64))]
     pub vcs: Option<u8>,
-    /// From a packet's head at the input to its head at the front of the queue, ready to leave; without it, 200 ns if injection
-    /// channels have 100 Gb/s or more, else 90 ns.
+    /// Pipeline delay, from the arrival of a packet's head at the input to its head at the front of the queue, ready to
+    /// leave. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Time>,
-    /// When a packet that leaves frees its buffer: as its head or as its tail goes.
+    /// Time at which a departing packet frees its buffer: when its head or when its tail leaves.
     pub credit_return: CreditReturn,
-    /// Which of the packets that wait for an output goes first.
+    /// Rule by which an output chooses among the packets that wait for it.
     pub arbitration: Arbitration,
-    /// How a packet for several outputs at the head of a FIFO gets them; without it, each as soon as it is free, by `arbitration`.
+    /// Rule by which a multicast packet at the head of a FIFO gets its outputs. Default: each output as soon as it is
+    /// free, by `arbitration`.
     #[serde(skip_serializing_if = "FifoMulticast::is_default")]
     pub multicast: FifoMulticast,
 }
@@ -277,23 +282,24 @@ pub struct InputQueuedSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VirtualOutputQueuedSpec {
-    /// Memory of an input, for each virtual channel, shared by its queues, or a table of depths by class of channels. Without
-    /// it, and for classes that the table leaves out, it is the credit round trip of the class, and at least 16 packets.
+    /// Memory of an input, for each virtual channel, shared by its queues: one depth, or a table of depths by class of
+    /// channels. Default, also for classes that the table leaves out: the credit round trip of the class, at least 16
+    /// packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Depths>,
-    /// Virtual channels of a link; without it, as many as the routing needs.
+    /// Virtual channels of a link. Default: the number that the routing needs.
     #[schemars(range(min = 1, max = 64))]
     pub vcs: Option<u8>,
-    /// From a packet's head at the input to its head in the queue, ready to leave; without it, 200 ns if injection
-    /// channels have 100 Gb/s or more, else 90 ns.
+    /// Pipeline delay, from the arrival of a packet's head at the input to its head in the queue, ready to leave.
+    /// Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Time>,
-    /// When a packet that leaves frees its buffer: as its head or as its tail goes.
+    /// Time at which a departing packet frees its buffer: when its head or when its tail leaves.
     pub credit_return: CreditReturn,
-    /// Rounds of request, grant and accept in each matching; without it, as many as find a maximal matching.
+    /// Rounds of request, grant and accept in each iSLIP matching. Default: until the matching is maximal.
     #[schemars(range(min = 1, max = 64))]
     pub iterations: Option<u8>,
-    /// Where packets for several outputs wait; without it, "copies".
+    /// Queues in which multicast packets wait. Default: "copies".
     #[serde(skip_serializing_if = "MulticastQueueing::is_default")]
     pub multicast: MulticastQueueing,
 }
@@ -302,27 +308,28 @@ pub struct VirtualOutputQueuedSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct InputOutputQueuedSpec {
-    /// Depth of an input's FIFO, for each virtual channel, or a table of depths by class of channels. Without it, and for
-    /// classes that the table leaves out, it is the credit round trip of the class, and at least 16 packets.
+    /// Depth of an input's FIFO, for each virtual channel: one depth, or a table of depths by class of channels.
+    /// Default, also for classes that the table leaves out: the credit round trip of the class, at least 16 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Depths>,
     /// Depth of an output's buffer, for each virtual channel.
     pub output_buffer: Capacity,
-    /// Virtual channels of a link; without it, as many as the routing needs.
+    /// Virtual channels of a link. Default: the number that the routing needs.
     #[schemars(range(min = 1, max = 64))]
     pub vcs: Option<u8>,
-    /// From a packet's head at the input to its head at the front of the input's queue, ready to cross; without it, 200 ns if injection
-    /// channels have 100 Gb/s or more, else 90 ns.
+    /// Pipeline delay, from the arrival of a packet's head at the input to its head at the front of the input's queue,
+    /// ready to cross. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Time>,
-    /// The crossbar's bandwidth at a port, as a multiple of the link's.
+    /// Bandwidth of the crossbar at a port, as a multiple of the link's.
     #[schemars(range(min = 1, max = 64))]
     pub speedup: u8,
-    /// When a packet that leaves frees its buffer: as its head or as its tail goes.
+    /// Time at which a departing packet frees its buffer: when its head or when its tail leaves.
     pub credit_return: CreditReturn,
-    /// Which of the packets that wait for an output goes first.
+    /// Rule by which an output chooses among the packets that wait for it.
     pub arbitration: Arbitration,
-    /// How a packet for several outputs at the head of a FIFO gets them; without it, each as soon as it is free, by `arbitration`.
+    /// Rule by which a multicast packet at the head of a FIFO gets its outputs. Default: each output as soon as it is
+    /// free, by `arbitration`.
     #[serde(skip_serializing_if = "FifoMulticast::is_default")]
     pub multicast: FifoMulticast,
 }
@@ -342,28 +349,31 @@ impl Default for InputOutputQueuedSpec {
     }
 }
 
-/// Input-crosspoint-queued router: queues at the inputs, small buffers at the crosspoints (Kumar, Kalé, Stunkel, section 5).
+/// Input-crosspoint-queued router: queues at the inputs and small buffers at the crosspoints (Kumar, Kalé, Stunkel,
+/// section 5).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct InputCrosspointQueuedSpec {
-    /// Memory of an input, for each virtual channel, shared by its queues, or a table of depths by class of channels. Without
-    /// it, and for classes that the table leaves out, it is the credit round trip of the class, and at least 16 packets.
+    /// Memory of an input, for each virtual channel, shared by its queues: one depth, or a table of depths by class of
+    /// channels. Default, also for classes that the table leaves out: the credit round trip of the class, at least 16
+    /// packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Depths>,
     /// Depth of one crosspoint buffer, for each virtual channel.
     pub crosspoint_buffer: Capacity,
-    /// Where the packets of an input wait.
+    /// Queues in which the packets of an input wait.
     pub queueing: InputQueueing,
-    /// Virtual channels of a link; without it, as many as the routing needs.
+    /// Virtual channels of a link. Default: the number that the routing needs.
     #[schemars(range(min = 1, max = 64))]
     pub vcs: Option<u8>,
-    /// From a packet's head at the input to its head in the input's queue, ready to cross; without it, 200 ns if injection
-    /// channels have 100 Gb/s or more, else 90 ns.
+    /// Pipeline delay, from the arrival of a packet's head at the input to its head in the input's queue, ready to
+    /// cross. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Time>,
-    /// When a packet that leaves its input frees its buffer there: as its head or as its tail goes.
+    /// Time at which a packet that leaves its input frees its buffer there: when its head or when its tail leaves.
     pub credit_return: CreditReturn,
-    /// Which of the packets of an input goes to its crosspoint, and which of those that wait for an output leaves, first.
+    /// Rule by which an input chooses the packet for a crosspoint, and an output chooses among the packets that wait
+    /// for it.
     pub arbitration: Arbitration,
 }
 
@@ -385,27 +395,29 @@ impl Default for InputCrosspointQueuedSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SharedBufferSpec {
-    /// Reserved for each input and virtual channel: what a credit stands for; or a table of depths by class of channels.
-    /// Without it, and for classes that the table leaves out, it is the credit round trip of the class, and at least 4 packets.
+    /// Buffer reserved for each input and virtual channel, which credits stand for: one depth, or a table of depths by
+    /// class of channels. Default, also for classes that the table leaves out: the credit round trip of the class, at
+    /// least 4 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Depths>,
-    /// The memory of a router that its outputs share, besides what is reserved; without it, for each port 16 packets and the
-    /// longest credit round trip, and at least 1024 packets.
+    /// Memory of a router that its outputs share, besides the reserved buffers. Default: 16 packets and the longest
+    /// credit round trip for each port, at least 1024 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Capacity>,
-    /// A packet is admitted to the shared memory while its output's queue there is below alpha times what is free.
+    /// Threshold of the shared memory: a packet is admitted while its output's queue there is shorter than `alpha`
+    /// times the free memory.
     #[schemars(range(min = 0.001, max = 1000.0))]
     pub alpha: f64,
-    /// Virtual channels of a link; without it, as many as the routing needs.
+    /// Virtual channels of a link. Default: the number that the routing needs.
     #[schemars(range(min = 1, max = 64))]
     pub vcs: Option<u8>,
-    /// From a packet's head at the input to its head in the queue, ready to leave; without it, 200 ns if injection
-    /// channels have 100 Gb/s or more, else 90 ns.
+    /// Pipeline delay, from the arrival of a packet's head at the input to its head in the queue, ready to leave.
+    /// Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Time>,
-    /// When a packet that leaves frees its buffer: as its head or as its tail goes.
+    /// Time at which a departing packet frees its buffer: when its head or when its tail leaves.
     pub credit_return: CreditReturn,
-    /// Which of an output's queues, one for each class of virtual channels, goes first.
+    /// Rule by which an output chooses among its queues, one for each class of virtual channels.
     pub arbitration: Arbitration,
 }
 

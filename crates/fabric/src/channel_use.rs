@@ -1,7 +1,8 @@
-//! How long a channel is busy with the packets of a job: packets that an end of the measured window cuts count by their part.
+//! Time for which a channel is busy with the packets of a job. Packets cut by an end of the measured window count in
+//! part.
 //!
-//! Bytes are counted whole as heads leave. Only the packet that keeps the channel busy at an end of the window can be cut, and the port knows
-//! until when it does, so that nothing is paid for each packet.
+//! Bytes are counted whole as heads leave. Only the packet that keeps the channel busy at an end of the window can be
+//! cut, and the port knows when it ends, so that there is no cost for each packet.
 
 /// Use of a channel by a job within a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +23,7 @@ impl ChannelUse {
         self.after += other.after;
     }
 
-    /// Time in the window, in ticks, given the time of all bytes.
+    /// Returns the busy time in the window, in ticks. `of_bytes` is the time of all bytes.
     pub fn time(&self, of_bytes: f64) -> f64 {
         (of_bytes + self.before as f64 - self.after as f64).max(0.0)
     }

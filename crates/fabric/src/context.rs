@@ -1,4 +1,4 @@
-//! What the partitions of one thread use in turn: the place where they count, and where they leave what they send.
+//! State that the partitions of one thread share in sequence: counters, and outboxes.
 
 use crate::counters::Counters;
 use crate::packet::Packet;
@@ -6,49 +6,50 @@ use crate::tag::GroupTag;
 use crate::target::Member;
 use crate::traffic::Notice;
 
-/// What the partition has that is being moved on. Shared so that it stays warm, and because some of it is as large as the
-/// whole network.
+/// State of the partition that is being advanced. It is shared so that it stays warm in the cache, and because some of
+/// it is as large as the whole network.
 #[derive(Debug, Default)]
 pub struct WorkerContext {
-    /// What has been counted.
+    /// Counters.
     pub counters: Counters,
-    /// What is to be sent to each partition at the end of the window.
+    /// Mail to each partition, exchanged at the end of the window.
     pub outbox: Vec<Mail>,
 }
 
 impl WorkerContext {
-    /// For the partitions of a division into so many.
+    /// Creates the context for a division into `parts` partitions.
     pub fn new(counters: Counters, parts: usize) -> Self {
         Self { counters, outbox: (0..parts).map(|_| Mail::default()).collect() }
     }
 }
 
-/// What is sent to one partition.
+/// Mail to one partition.
 #[derive(Debug, Default)]
 pub struct Mail {
     packets: Vec<Packet>,
-    /// For each packet the input that it comes to, (port, virtual channel) in one number,
+    /// For each packet, the input that it comes to, (port, virtual channel) in one number.
     inputs: Vec<u32>,
-    /// when its head is there, in ticks,
+    /// For each packet, the time at which its head arrives, in ticks.
     heads: Vec<u64>,
-    /// and how long after it its tail is, if that matters; else empty.
+    /// For each packet, the time from its head to its tail, in ticks. Empty if tails do not matter.
     times: Vec<u64>,
-    /// For each packet what the traffic has marked it with, if deliveries are reported; else empty.
+    /// For each packet, the mark that the traffic gave it. Empty unless deliveries are reported.
     marks: Vec<u32>,
-    /// The members of the packets that are for several nodes, one after the other,
+    /// Destinations of the multicast packets, concatenated.
     members: Vec<Member>,
-    /// and for each of these packets how many they are.
+    /// For each multicast packet, the number of its destinations.
     set_sizes: Vec<u32>,
-    /// What the packets of groups' operations carry, one for each.
+    /// Tags of the packets of groups' operations.
     tags: Vec<GroupTag>,
-    /// Credits: time, counter, bytes.
+    /// Credits: time in ticks, counter, bytes.
     credits: Vec<(u64, u32, u32)>,
-    /// Notices from traffic to traffic: when they come, in ticks, and what they say.
+    /// Notices from traffic to traffic, with their arrival times in ticks.
     notices: Vec<(u64, Notice)>,
 }
 
 impl Mail {
-    /// Adds a packet that will be at an input: when its head is there, and how long after it its tail, if that matters.
+    /// Adds a packet for an input: the time at which its head arrives, and the time from there to its tail, if that
+    /// matters.
     #[inline]
     pub(crate) fn packet(&mut self, (head, time): (u64, Option<u64>), input: u32, packet: Packet) {
         self.packets.push(packet);
@@ -57,29 +58,29 @@ impl Mail {
         self.times.extend(time);
     }
 
-    /// Adds what the packet added last is marked with.
+    /// Adds the mark of the last packet.
     #[inline]
     pub(crate) fn mark(&mut self, mark: u32) {
         self.marks.push(mark);
     }
 
-    /// Adds the nodes that the packet added last is for, which are several.
+    /// Adds the destinations of the last packet, which is a multicast packet.
     pub(crate) fn members(&mut self, members: &[Member]) {
         self.members.extend_from_slice(members);
         self.set_sizes.push(members.len() as u32);
     }
 
-    /// Adds what the packet added last carries of a group's operation.
+    /// Adds the tag of the last packet, which belongs to a group's operation.
     pub(crate) fn tag(&mut self, tag: GroupTag) {
         self.tags.push(tag);
     }
 
-    /// What each packet of a group's operation carries.
+    /// Iterates over the tags of the packets of groups' operations.
     pub(crate) fn tags(&self) -> impl Iterator<Item = GroupTag> + '_ {
         self.tags.iter().copied()
     }
 
-    /// The nodes of each packet that is for several.
+    /// Iterates over the destinations of each multicast packet.
     pub(crate) fn sets(&self) -> impl Iterator<Item = &[Member]> {
         self.set_sizes.iter().scan(&self.members[..], |rest, &size| {
             let (set, others) = rest.split_at(size as usize);
@@ -88,18 +89,18 @@ impl Mail {
         })
     }
 
-    /// What the packet of a number, from 0, is marked with, if packets are.
+    /// Returns the mark of a packet, by its number from 0, if packets are marked.
     #[inline]
     pub(crate) fn mark_of(&self, packet: usize) -> Option<u32> {
         self.marks.get(packet).copied()
     }
 
-    /// Adds a notice that comes at a time, in ticks.
+    /// Adds a notice that arrives at tick `at`.
     pub(crate) fn notice(&mut self, at: u64, notice: Notice) {
         self.notices.push((at, notice));
     }
 
-    /// The notices: time and content.
+    /// Iterates over the notices: time and content.
     pub(crate) fn notices(&self) -> impl Iterator<Item = (u64, Notice)> + '_ {
         self.notices.iter().copied()
     }
@@ -110,18 +111,18 @@ impl Mail {
         self.credits.push((at, counter, bytes));
     }
 
-    /// Whether there is nothing.
+    /// Returns whether the mail is empty.
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty() && self.credits.is_empty() && self.notices.is_empty()
     }
 
-    /// Moves all that there is to another one.
+    /// Moves all contents to `other`.
     pub fn move_to(&mut self, other: &mut Self) {
         other.packets.append(&mut self.packets);
         other.inputs.append(&mut self.inputs);
         other.heads.append(&mut self.heads);
         other.credits.append(&mut self.credits);
-        // Of all this there is mostly nothing, and there are as many lists as pairs of partitions.
+        // These lists are mostly empty, and there is one of each for every pair of partitions.
         move_if_any(&mut self.times, &mut other.times);
         move_if_any(&mut self.marks, &mut other.marks);
         move_if_any(&mut self.members, &mut other.members);
@@ -130,19 +131,19 @@ impl Mail {
         move_if_any(&mut self.notices, &mut other.notices);
     }
 
-    /// The packets: each with the input that it comes to, when its head is there, and how long after it its tail.
+    /// Iterates over the packets: each with its input, and the times of its head and from there to its tail.
     pub(crate) fn packets(&self) -> impl Iterator<Item = (&Packet, u32, (u64, u64))> + '_ {
         let times = self.times.iter().copied().chain(std::iter::repeat(0));
         let arrivals = self.inputs.iter().copied().zip(self.heads.iter().copied().zip(times));
         self.packets.iter().zip(arrivals).map(|(packet, (input, times))| (packet, input, times))
     }
 
-    /// The credits: time, counter, bytes.
+    /// Iterates over the credits: time, counter, bytes.
     pub(crate) fn credits(&self) -> impl Iterator<Item = (u64, u32, u32)> + '_ {
         self.credits.iter().copied()
     }
 
-    /// Removes all that there is.
+    /// Removes all contents.
     pub(crate) fn clear(&mut self) {
         self.packets.clear();
         self.inputs.clear();

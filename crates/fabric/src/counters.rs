@@ -1,5 +1,5 @@
-//! What partitions count while they run. Whole numbers only, so that the sum over partitions does not depend on their
-//! number or order.
+//! Counters of partitions during a run. They are whole numbers, so that the sum over partitions does not depend on
+//! their number or order.
 
 use std::ops::Range;
 
@@ -9,27 +9,29 @@ use units::PlaneId;
 use crate::messages::{ArrivedMessage, MessageKey, Messages};
 use crate::packet::Packet;
 
-/// Bits of a flow id that the traffic of a job numbers its packets with; the bits above are the number of the job.
+/// Bits of a flow id in which the traffic of a job numbers its packets. The bits above are the number of the job.
 pub const FLOW_BITS: u32 = 26;
 
-/// The most jobs whose packets are distinguished.
+/// Largest number of jobs whose packets are distinguished.
 pub const MAX_JOBS: usize = 1 << (32 - FLOW_BITS);
 
-/// Counts of some partitions, by job: by batch, and those of the job's measured interval.
+/// Counts of some partitions, by job: for each batch, and for the job's measured interval.
 #[derive(Clone, Debug)]
 pub struct Counters {
     jobs: Vec<JobCounters>,
-    /// The batches counted: where the first begins, in ticks, how long each is, and which of them time is in.
+    /// Begin of the first batch, in ticks. `length` is the length of a batch in ticks, `current` the number of the
+    /// present one.
     begin: u64,
     length: u64,
     current: usize,
-    /// The parts of a tick in which generation times and latencies are counted: `Plan::units_per_tick`.
+    /// Parts of a tick in which generation times and latencies are counted: `Plan::units_per_tick`.
     units_per_tick: u64,
     /// Packets that sources have put into the network since the start, and copies of them, less those delivered.
     pub in_flight: i64,
     /// Packets delivered since the start.
     pub total_delivered: u64,
-    /// Packets sent by routers since the last `leave_batch`, where there is one job; else they are counted with their jobs.
+    /// Packets sent by routers since the last `leave_batch`, if there is one job. Several jobs count their packets
+    /// separately.
     transmissions: u64,
     nodes: u32,
 }
@@ -39,33 +41,33 @@ pub struct Counters {
 pub struct JobCounters {
     /// Counts since the last `enter_batch`.
     batch: Batch,
-    /// The counts of each batch so far.
+    /// Counts of each batch so far.
     batches: Vec<Batch>,
-    /// Packets generated in this span are measured, in the units of generation times.
+    /// Interval of generation times whose packets are measured, in the unit of generation times.
     measured: Range<u64>,
-    /// Latencies of measured packets from generation to the tail's delivery, in the unit of generation times
+    /// Latencies of measured packets, from generation to the tail's delivery, in the unit of generation times
     /// (`Plan::generation_unit`).
     pub latency: Histogram,
     /// Routers traversed by measured packets, summed.
     pub hops: u64,
     /// Measured packets that have entered the network and are not delivered.
     pub measured_in_flight: i64,
-    /// Bytes delivered since `clear_sources`, by source: counted as the head leaves the last router. Empty if packets
-    /// are known by something else than their sources.
+    /// Bytes delivered since `clear_sources`, by source, counted as the head leaves the last router. Empty if packets
+    /// are not identified by their sources.
     pub by_source: Vec<u64>,
-    /// By destination, the last arrival of a tail since `note_arrivals`, in ticks, 0 if there was none; empty if arrivals
-    /// are not noted.
+    /// By destination, the last arrival of a tail since `note_arrivals`, in ticks. 0: none. Empty if arrivals are not
+    /// noted.
     pub arrivals: Vec<u64>,
-    /// What has arrived of measured messages, if messages are measured.
+    /// Arrived parts of measured messages, if messages are measured.
     messages: Option<Box<Messages>>,
 }
 
-/// Counts of a span of time. A packet counts as delivered when its head leaves the last router.
+/// Counts of an interval. A packet counts as delivered when its head leaves the last router.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     /// Packets that sources have put into the network.
     pub entered: u64,
-    /// Packets that routers have added to those, as copies of packets for several nodes.
+    /// Packets that routers have added as copies of multicast packets.
     pub copies: u64,
     /// Packets that have ended in routers: combined into others, or for nobody.
     pub ended: u64,
@@ -73,11 +75,12 @@ pub struct Batch {
     pub packets: u64,
     /// Bytes delivered.
     pub bytes: u64,
-    /// Their latencies summed, in the unit of generation times: two of a slow link may exceed 64 bits.
+    /// Latencies of the delivered packets, summed, in the unit of generation times. Two latencies of a slow link may
+    /// exceed 64 bits.
     pub latency: u128,
-    /// The routers that they have traversed, summed.
+    /// Routers traversed by the delivered packets, summed.
     pub hops: u64,
-    /// Packets that routers have sent, delivered or not: a packet counts once for each router that it leaves.
+    /// Packets that routers have sent, delivered or not. A packet counts once for each router that it leaves.
     pub transmissions: u64,
 }
 
@@ -110,12 +113,12 @@ impl JobCounters {
         }
     }
 
-    /// Counts nothing by source: packets are known by something else.
+    /// Stops counting by source: packets are not identified by their sources.
     pub fn ignore_sources(&mut self) {
         self.by_source = Vec::new();
     }
 
-    /// Starts the counts by source anew.
+    /// Resets the counts by source.
     pub fn clear_sources(&mut self) {
         self.by_source.fill(0);
     }
@@ -125,7 +128,7 @@ impl JobCounters {
         generated_at >= self.measured.start && generated_at < self.measured.end
     }
 
-    /// Adds what has been counted to a batch.
+    /// Adds the present counts to a batch.
     fn leave_batch(&mut self, number: usize) {
         if self.batches.len() <= number {
             self.batches.resize(number + 1, Batch::default());
@@ -141,13 +144,13 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// Nothing counted, nothing measured yet, of one job.
+    /// Creates the counters of one job. Nothing is measured yet.
     pub fn new(nodes: u32) -> Self {
         Self::of_jobs(nodes, 1, 1)
     }
 
-    /// Nothing counted, nothing measured yet, of so many jobs: at most `MAX_JOBS`. Generation times are counted in parts of a
-    /// tick (`Plan::units_per_tick`).
+    /// Creates the counters of `jobs` jobs, at most `MAX_JOBS`. Nothing is measured yet. Generation times are counted
+    /// in `units_per_tick` parts of a tick (`Plan::units_per_tick`).
     pub fn of_jobs(nodes: u32, jobs: usize, units_per_tick: u64) -> Self {
         Self {
             jobs: (0..jobs).map(|_| JobCounters::new(nodes)).collect(),
@@ -162,32 +165,32 @@ impl Counters {
         }
     }
 
-    /// The counts of a job.
+    /// Returns the counts of a job.
     pub fn job(&self, job: usize) -> &JobCounters {
         &self.jobs[job]
     }
 
-    /// The counts of a job, to be set up.
+    /// Returns the counts of a job, for setting them up.
     pub fn job_mut(&mut self, job: usize) -> &mut JobCounters {
         &mut self.jobs[job]
     }
 
-    /// Measures packets of a job that are generated from a time on, in ticks, which may not have come.
+    /// Measures the packets of a job that are generated from tick `start` on, which may lie in the future.
     pub fn measure_from(&mut self, job: usize, start: u64) {
         self.jobs[job].measured = start.saturating_mul(self.units_per_tick)..u64::MAX;
     }
 
-    /// Measures no packets of a job that are generated from a time on, in ticks.
+    /// Stops measuring packets of a job that are generated from tick `end` on.
     pub fn measure_until(&mut self, job: usize, end: u64) {
         self.jobs[job].measured.end = end.saturating_mul(self.units_per_tick);
     }
 
-    /// Notes from now on when packets of a job arrive.
+    /// Notes the arrival times of a job's packets from now on.
     pub fn note_arrivals(&mut self, job: usize) {
         self.jobs[job].arrivals = vec![0; self.nodes as usize];
     }
 
-    /// Measures the messages of a job from now on, whose packets are recognised by a key.
+    /// Measures the messages of a job from now on. `key` is the rule by which their packets are recognised.
     pub fn measure_messages(&mut self, job: usize, key: MessageKey) {
         self.jobs[job].messages = Some(Box::new(Messages::new(key, self.nodes)));
     }
@@ -197,19 +200,19 @@ impl Counters {
         self.jobs[job].messages.as_mut().map_or_else(Vec::new, |messages| messages.take())
     }
 
-    /// From a time on, in ticks, counts by batches of a length.
+    /// Counts by batches of `length` ticks, from tick `begin` on.
     pub fn count_batches(&mut self, begin: u64, length: u64) {
         (self.begin, self.length, self.current) = (begin, length.max(1), 0);
     }
 
-    /// Finds the batch that a time lies in, and says when it ends.
+    /// Enters the batch that contains tick `now`, and returns the tick at which it ends.
     pub(crate) fn enter_batch(&mut self, now: u64) -> u64 {
         self.leave_batch();
         self.current = ((now - self.begin) / self.length) as usize;
         self.begin.saturating_add(self.length.saturating_mul(self.current as u64 + 1))
     }
 
-    /// Adds what has been counted to the current batch.
+    /// Adds the present counts to the current batch.
     pub(crate) fn leave_batch(&mut self) {
         if let Some(job) = self.jobs.first_mut() {
             job.batch.transmissions += std::mem::take(&mut self.transmissions);
@@ -217,34 +220,34 @@ impl Counters {
         self.jobs.iter_mut().for_each(|job| job.leave_batch(self.current));
     }
 
-    /// Bytes of a job delivered since the last call of `take_batches`.
+    /// Returns the bytes of a job delivered since the last call of `take_batches`.
     pub fn bytes_in_batches(&self, job: usize) -> u64 {
         self.jobs[job].batches.iter().map(|batch| batch.bytes).sum()
     }
 
-    /// The counts of each batch of a job since the last call.
+    /// Takes out the counts of each batch of a job since the last call.
     pub fn take_batches(&mut self, job: usize) -> Vec<Batch> {
         std::mem::take(&mut self.jobs[job].batches)
     }
 
-    /// The job that a packet belongs to.
+    /// Returns the counts of a packet's job.
     #[inline]
     fn job_of(&mut self, packet: &Packet) -> &mut JobCounters {
         &mut self.jobs[(packet.flow_id >> FLOW_BITS) as usize]
     }
 
-    /// A router sends a packet of the only job.
+    /// Counts a packet that a router sends, if there is one job.
     #[inline(always)]
     pub(crate) fn transmitted(&mut self) {
         self.transmissions += 1;
     }
 
-    /// A router sends a packet of one of several jobs.
+    /// Counts a packet that a router sends for one of several jobs.
     pub(crate) fn transmitted_for_job(&mut self, job: usize) {
         self.jobs[job].batch.transmissions += 1;
     }
 
-    /// A packet has entered the network.
+    /// Counts a packet that has entered the network.
     #[inline]
     pub(crate) fn injected(&mut self, packet: &Packet) {
         self.in_flight += 1;
@@ -253,7 +256,7 @@ impl Counters {
         job.measured_in_flight += i64::from(job.is_measured(packet.generated_at));
     }
 
-    /// A router makes copies of a packet that is for several nodes.
+    /// Counts the copies that a router makes of a multicast packet.
     #[inline(never)]
     pub(crate) fn split(&mut self, packet: &Packet, copies: u64) {
         self.in_flight += copies as i64;
@@ -262,7 +265,7 @@ impl Counters {
         job.measured_in_flight += copies as i64 * i64::from(job.is_measured(packet.generated_at));
     }
 
-    /// A packet ends in a router: a combine unit has combined it with others, or it is for nobody.
+    /// Counts a packet that ends in a router: a combine unit has combined it with others, or it is for nobody.
     #[inline(never)]
     pub(crate) fn combined(&mut self, packet: &Packet) {
         self.in_flight -= 1;
@@ -271,17 +274,17 @@ impl Counters {
         job.measured_in_flight -= i64::from(job.is_measured(packet.generated_at));
     }
 
-    /// A combine unit makes a packet.
+    /// Counts a packet that a combine unit makes.
     #[inline(never)]
     pub(crate) fn made(&mut self, packet: &Packet) {
         self.split(packet, 1);
     }
 
-    /// A packet's head leaves its last router, of a plane; its tail will be there at `at`, in ticks. Out of line: what most hops do not need should
-    /// not take their registers.
+    /// Counts a packet whose head leaves its last router in `plane`. Its tail arrives at tick `at`. Not inlined, so
+    /// that most hops do not spill registers for it.
     #[inline(never)]
     pub(crate) fn delivered(&mut self, packet: &Packet, plane: PlaneId, at: u64) {
-        // Only the difference has to fit: wrapping keeps it right where the time itself is beyond 64 bits of parts.
+        // Only the difference has to fit: wrapping keeps it right even if the time itself exceeds 64 bits of parts.
         let latency = at.wrapping_mul(self.units_per_tick).wrapping_sub(packet.generated_at);
         self.in_flight -= 1;
         self.total_delivered += 1;
@@ -315,8 +318,8 @@ mod tests {
 
     #[test]
     fn batches_are_told_apart_by_time_whoever_counts() {
-        // Would catch what happens at a batch's end being counted before it, a short last batch that is lost, and a batch
-        // of the advance before that lives on. Two partitions count one after the other.
+        // Would catch counting events at a batch's end before it, a short last batch that is lost, and a batch of the
+        // previous advance that survives. Two partitions count in sequence.
         let mut counters = Counters::new(1);
         for (begin, want) in [(0, [4, 2, 2]), (25, [4, 2, 2])] {
             counters.count_batches(begin, 10);

@@ -1,7 +1,8 @@
-//! What routers are where an experiment leaves their keys out: delay and buffers that suit its links.
+//! Default delay and buffers of routers, derived from the links.
 //!
-//! A buffer that does not cover the credit round trip of a channel holds the channel below its bandwidth, whatever the traffic
-//! (Dally and Towles, section 13.3). So the default depths follow from the links, the packet and the delay.
+//! A buffer that does not cover the credit round trip of a channel limits the channel to less than its bandwidth,
+//! whatever the traffic (Dally and Towles, section 13.3). So the default depths follow from the links, the packet and
+//! the delay.
 
 use topology::{ChannelClass, Topology};
 use units::{Bandwidth, Bytes, Capacity, RouterId, Time};
@@ -10,59 +11,60 @@ use crate::catalogue::RouterSpec;
 use crate::depths::Sizes;
 use crate::link::LinkParameters;
 
-/// From this bandwidth of the injection channels on, links are taken for those of the present.
+/// Smallest bandwidth of injection channels for which links are taken for present-day ones.
 const FAST: Bandwidth = Bandwidth(100_000_000_000);
 
 /// Packets that each port adds to a shared memory, besides a credit round trip.
 const SHARED_A_PORT: u64 = 16;
 
-/// The least default of a shared memory, in packets.
+/// Minimum of the default of a shared memory, in packets.
 const LEAST_SHARED: u64 = 1024;
 
-/// The largest default of a buffer or a memory, in bytes: half of what a buffer may have.
+/// Maximum of the default of a buffer or a memory, in bytes: half of the largest allowed buffer.
 const LARGEST: u64 = 1 << 30;
 
-/// Size of a packet if none is given: 4 KiB from 100 Gb/s on, the largest payload of InfiniBand; below, 256 B.
+/// Returns the default packet size: 4 KiB from 100 Gb/s on, the largest payload of InfiniBand; below, 256 B.
 ///
-/// At 10 Gb/s 256 B take 205 ns and at 800 Gb/s 4 KiB take 41 ns, so that the time of a packet stays of the order of the delays.
+/// At 10 Gb/s 256 B take 205 ns and at 800 Gb/s 4 KiB take 41 ns, so that the time of a packet stays of the order of
+/// the delays.
 pub fn packet_size(injection: Bandwidth) -> Bytes {
     Bytes(if injection.0 >= FAST.0 { 4096 } else { 256 })
 }
 
-/// Delay of a router if none is given: 200 ns from 100 Gb/s on, between the 130 ns of InfiniBand switches and the 350 ns of
-/// Slingshot's (De Sensi et al., SC 2020, section II); below, 90 ns.
+/// Returns the default delay of a router: 200 ns from 100 Gb/s on, between the 130 ns of InfiniBand switches and the
+/// 350 ns of Slingshot's (De Sensi et al., SC 2020, section II); below, 90 ns.
 pub fn router_delay(injection: Bandwidth) -> Time {
     Time(if injection.0 >= FAST.0 { 200_000 } else { 90_000 })
 }
 
-/// The most ports of a router of a topology.
+/// Returns the largest number of ports of a router of a topology.
 pub(crate) fn max_ports(topology: &dyn Topology) -> u16 {
     (0..topology.routers()).map(|router| topology.ports(RouterId(router))).max().unwrap_or(0)
 }
 
-/// What the defaults of a router depend on.
+/// Parameters of a network on which the defaults of a router depend.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NetworkParameters<'a> {
-    /// The names of the classes of channels.
+    /// Names of the classes of channels.
     pub names: &'a [&'a str],
-    /// By class of channels.
+    /// Links, by class of channels.
     pub links: &'a [LinkParameters],
-    /// The largest packet.
+    /// Size of the largest packet.
     pub packet: Bytes,
-    /// The most ports of a router.
+    /// Largest number of ports of a router.
     pub max_ports: u16,
 }
 
 impl RouterSpec {
-    /// Writes the delay and the depths that are left out, as a network of a topology and of links by class gets them;
-    /// `packet` is the largest. Returns the keys.
+    /// Fills in the delay and the depths that are left out, for a network with a topology and links by class. `packet`
+    /// is the size of the largest packet. Returns the keys.
     pub fn complete(&mut self, links: &[LinkParameters], packet: Bytes, topology: &dyn Topology) -> Vec<String> {
         let names = topology.class_names();
         let sizes = self.sizes(&NetworkParameters { names: &names, links, packet, max_ports: max_ports(topology) });
         self.write_sizes(&sizes, &names)
     }
 
-    /// The delay and the depths in such a network.
+    /// Returns the delay and the depths for a network.
     pub(crate) fn sizes(&self, network: &NetworkParameters<'_>) -> Sizes {
         let keys = self.common();
         let injection = network.links.get(usize::from(ChannelClass::INJECTION.0)).map_or(FAST, |link| link.bandwidth);
@@ -84,8 +86,9 @@ impl RouterSpec {
 }
 
 impl NetworkParameters<'_> {
-    /// By class of channels, the packets that keep a channel busy during a credit round trip: over the channel, through the
-    /// router, until the tail has left by the slowest channel, and back; and one more, that packets may come at any time.
+    /// Returns, by class of channels, the packets that keep a channel busy during a credit round trip: over the
+    /// channel, through the router, until the tail has left by the slowest channel, and back; plus one, because packets
+    /// may come at any time.
     fn round_trip_packets(&self, router_delay: Time) -> Vec<u64> {
         let time = |link: &LinkParameters| link.bandwidth.serialization(self.packet).map_or(0, |(time, _)| time.0);
         let slowest = self.links.iter().map(time).max().unwrap_or(0);
@@ -100,7 +103,7 @@ impl NetworkParameters<'_> {
         self.links.iter().enumerate().map(of).collect()
     }
 
-    /// So many packets, or as many as the largest default has room for.
+    /// Returns a capacity of `count` packets, limited by the largest default.
     fn packets(&self, count: u64) -> Capacity {
         let most = (LARGEST / self.packet.0.max(1)).max(1);
         Capacity::Packets(u32::try_from(count.min(most)).unwrap_or(u32::MAX))
@@ -128,7 +131,7 @@ mod tests {
         Capacity::Packets(count)
     }
 
-    /// The depths of all classes but ejection.
+    /// Returns the depths of all classes but ejection.
     fn with_credits(found: &Sizes) -> Vec<Capacity> {
         let depths = found.buffers.iter().enumerate();
         depths.filter(|&(class, _)| class != 1).map(|(_, &depth)| depth).collect()
@@ -136,8 +139,9 @@ mod tests {
 
     #[test]
     fn depths_are_the_round_trip_of_each_class() {
-        // By hand: 800 Gb/s, 100 m at 5 ns/m, 4 KiB of 40.96 ns: (2 * 500 + 200 + 40.96) / 40.96 = 30.3, so 31 + 1; of 5 ns
-        // (10 + 200 + 40.96) / 40.96 = 6.1, so 7 + 1. Would catch one depth for all classes, and a class with another's.
+        // By hand: 800 Gb/s, 100 m at 5 ns/m, 4 KiB of 40.96 ns: (2 * 500 + 200 + 40.96) / 40.96 = 30.3, so 31 + 1;
+        // with 5 ns (10 + 200 + 40.96) / 40.96 = 6.1, so 7 + 1. Would catch one depth for all classes, and a class with
+        // another's.
         let links = [link(800, 5), link(800, 5), link(800, 500), link(100, 5)];
         let found = sizes(&RouterSpec::default(), &links[..3], 64);
         assert_eq!((found.delay, with_credits(&found)), (Time(200_000), vec![packets(8), packets(32)]));
@@ -154,7 +158,8 @@ mod tests {
 
     #[test]
     fn a_table_gives_the_depths_of_its_classes_and_no_others() {
-        // Would catch a table that is taken for all classes, or that hides the default of those which it leaves out.
+        // Would catch a table that is applied to all classes, or that hides the default of the classes that it leaves
+        // out.
         let links = [link(800, 5), link(800, 5), link(800, 500), link(800, 500)];
         let router: RouterSpec =
             toml::from_str("kind = \"shared-buffer\"\nbuffer = { local = \"3 packets\" }").unwrap();
@@ -185,8 +190,8 @@ mod tests {
 
     #[test]
     fn slow_links_keep_small_buffers() {
-        // By hand: 10 Gb/s, 20 ns, 256 B of 204.8 ns: (40 + 90 + 204.8) / 204.8 = 1.6, below the least. Would catch a default
-        // that the generation of the links does not decide.
+        // By hand: 10 Gb/s, 20 ns, 256 B of 204.8 ns: (40 + 90 + 204.8) / 204.8 = 1.6, below the minimum. Would catch a
+        // default that does not depend on the generation of the links.
         let links = [link(10, 20), link(10, 20)];
         let found = sizes(&RouterSpec::default(), &links, 8);
         assert_eq!((found.delay, with_credits(&found)), (Time(90_000), vec![packets(4)]));

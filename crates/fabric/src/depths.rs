@@ -1,4 +1,4 @@
-//! Depths of the buffers that credits stand for, as the experiment file gives them, and what follows where it does not.
+//! Depths of the buffers that credits stand for, as given in the experiment file or by default.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use units::{Capacity, Time};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Depths {
-    /// The depth of all.
+    /// One depth for all classes.
     Uniform(Capacity),
-    /// Depths by the names of classes of channels; classes that are left out have the default.
+    /// Depths by the names of classes of channels. Classes that are left out have the default.
     ByClass(BTreeMap<String, Capacity>),
 }
 
 impl Depths {
-    /// The depth of the buffers behind the channels of a class, if it is given.
+    /// Returns the depth of the buffers behind the channels of a class, if it is given.
     pub fn of_class(&self, class: &str) -> Option<Capacity> {
         match self {
             Self::Uniform(depth) => Some(*depth),
@@ -26,7 +26,7 @@ impl Depths {
         }
     }
 
-    /// The classes that have a depth of their own.
+    /// Returns the classes that have a depth in the table.
     pub fn classes(&self) -> impl Iterator<Item = &str> {
         let depths = match self {
             Self::Uniform(_) => None,
@@ -35,7 +35,7 @@ impl Depths {
         depths.into_iter().flat_map(|depths| depths.keys().map(String::as_str))
     }
 
-    /// The key of the experiment file at which a class's depth is given, under `[router]`.
+    /// Returns the key of the experiment file that gives a class's depth, under `[router]`.
     pub(crate) fn key_of(&self, class: &str) -> String {
         match self {
             Self::Uniform(_) => "buffer".to_owned(),
@@ -43,8 +43,8 @@ impl Depths {
         }
     }
 
-    /// Writes the depths of the classes for which none is given, of all classes in their order; returns the keys that were left
-    /// out. Nodes take packets without credit: ejection channels have no depth.
+    /// Fills in the depths of the classes for which none is given. `all` has all classes in their order. Returns the
+    /// keys that were left out. Nodes take packets without credit: ejection channels have no depth.
     pub(crate) fn complete<'a>(
         given: &mut Option<Self>,
         all: impl Iterator<Item = (&'a str, Capacity)>,
@@ -70,10 +70,10 @@ impl Depths {
     }
 }
 
-/// A router's delay and the depths of its buffers, given or by default.
+/// Delay of a router and depths of its buffers, given or by default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes {
-    /// From a packet's head at the input to its head ready to leave.
+    /// Pipeline delay, from a packet's head at the input to its head ready to leave.
     pub delay: Time,
     /// By class of channels, the depth of the buffer that a credit stands for.
     pub buffers: Vec<Capacity>,

@@ -1,12 +1,18 @@
-//! The state of one partition that all router architectures share: packets, ports, credits and the event wheel.
+//! State of one partition that all router architectures share: packets, ports, credits and the event wheel.
 //!
-//! Everything is a flat array indexed by port. A hop costs one arrival, one credit, and a wake-up only for an output whose
-//! queue is not empty when its link falls free: the times at which links are free are read, not waited for.
+//! The state consists of flat arrays indexed by port. A hop costs one arrival, one credit, and a wake-up only for an
+//! output whose queue is not empty when its link becomes free: the times at which links are free are read, not waited
+//! for.
 //!
-//! One thing, one place: `arrivals` is the input side of a router up to the choice of the output (`choice`), `links` is
-//! sending, and the two ends of conservation, injection and delivery; `credits` is what an output may send, and the one
-//! function that gives space and credits back; `wakes` are events that mark a port again; `sets` are the nodes that a multicast is
-//! for, `split` makes its copies, and `copies` are packets that share buffer space; `groups` are packets that go by trees.
+//! - `arrivals`: the input side of a router up to the choice of the output.
+//! - `choice`: the choice of the output.
+//! - `links`: transmission, and the two ends of conservation, injection and delivery.
+//! - `credits`: credit counters, and the one function that frees space and returns credits.
+//! - `wakes`: events that mark a port again.
+//! - `sets`: destination sets of multicast packets.
+//! - `split`: copies of multicast packets.
+//! - `copies`: packets that share buffer space.
+//! - `groups`: packets that follow trees.
 
 mod arrivals;
 mod build;
@@ -52,21 +58,21 @@ use sets::Sets;
 use split::Splitting;
 pub(crate) use wakes::notify;
 
-/// What all channels of a class have in common, in ticks.
+/// Properties common to all channels of a class. Times are in ticks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Class {
     /// Delay.
     pub delay: u64,
-    /// Serialization of the largest packet.
+    /// Serialization time of the largest packet.
     pub full: u64,
-    /// The time of the largest packet over a crossbar whose speed-up is the architecture's.
+    /// Time of the largest packet over a crossbar with the architecture's speed-up.
     pub crossing: u64,
-    /// Virtual channels of a class of them.
+    /// Virtual channels in each VC class.
     pub vcs_per_class: u8,
 }
 
-/// The time of the last packet on a class of channels that was not of the largest size: others of its size follow, and a division takes
-/// longer than all else that sending does.
+/// Time of the last packet on a class of channels that was not of the largest size. More packets of its size usually
+/// follow, and a division takes longer than all other work of sending.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OddTime {
     pub bytes: u32,
@@ -74,7 +80,7 @@ pub(crate) struct OddTime {
 }
 
 impl OddTime {
-    /// The time of a packet of a size on a class of channels, which is noted.
+    /// Returns the time of a packet of `bytes` bytes on a class of channels, in ticks, and remembers it.
     #[inline(never)]
     fn of(&mut self, bytes: u32, class: ChannelClass, plan: &Plan) -> u64 {
         if self.bytes != bytes {
@@ -84,161 +90,169 @@ impl OddTime {
     }
 }
 
-/// The classes of channels, as an array that an index of 8 bits cannot miss.
+/// Classes of channels, as an array for which an index of 8 bits is always valid.
 pub(crate) type Classes = Box<[Class; 256]>;
 
-/// What waits in routers for the channels of a class at some instant: packets count from when they have come through the pipeline
-/// of their router until their head leaves it.
+/// Queues in routers for the channels of a class at an instant. Packets count from the time at which they have left the
+/// pipeline of their router until their head leaves it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueDepths {
-    /// The channels.
+    /// Number of channels.
     pub channels: u64,
-    /// Bytes that wait for all of them.
+    /// Bytes that wait for all of the channels.
     pub bytes: u64,
-    /// Bytes that wait for the one with most.
+    /// Bytes that wait for the channel with the most.
     pub largest: u64,
 }
 
-/// A router of this partition.
+/// Router of this partition.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(crate) struct LocalRouter {
     pub id: RouterId,
-    /// The number of its first port.
+    /// Number of its first port.
     pub base: u32,
     pub ports: u16,
-    /// Inputs at which a packet has arrived in this instant, if it is visited alone and a word holds a bit for each port.
+    /// Inputs at which a packet has arrived in this instant, if the router is visited alone and a word holds a bit for
+    /// each port.
     arrived: u64,
-    /// Outputs that may be able to send in this instant, where a word holds a bit for each port.
+    /// Active outputs, which may be able to send in this instant, if a word holds a bit for each port.
     active: u64,
 }
 
-/// The shared state of a partition.
+/// State of a partition that all architectures share.
 #[derive(Debug)]
 pub struct Fabric {
     pub(crate) plan: Arc<Plan>,
-    /// The plan's, at hand.
+    /// Copy of the plan's routing, for fast access.
     routing: Arc<dyn Routing>,
-    /// The number of this partition.
+    /// Number of this partition.
     pub(crate) part: u16,
     pub(crate) pool: Pool,
     pub(crate) wheel: Wheel<{ event_kind::COUNT }>,
     pub(crate) routers: Vec<LocalRouter>,
-    /// By source, an injection channel, its node: those of a node lie together, plane by plane.
+    /// Node of each source, which is an injection channel. The sources of a node are adjacent, plane by plane.
     pub(crate) nodes: Vec<u32>,
-    /// The injection channels of a node.
+    /// Injection channels of a node.
     planes: u32,
     /// Outputs of all routers, then injection channels.
     pub(crate) outputs: Vec<OutputPort>,
     pub(crate) inputs: Vec<InputPort>,
     pub(crate) classes: Classes,
     pub(crate) odd_times: Box<[OddTime; 256]>,
-    /// By output and job, bytes sent since the job's counts were cleared; empty if there is only one job.
+    /// By output and job, bytes sent since the job's counts were cleared. Empty if there is only one job.
     sent_by_job: Vec<u64>,
-    /// By output, the job of the packet that was sent last; empty if there is only one job.
+    /// By output, the job of the packet that was sent last. Empty if there is only one job.
     last_jobs: Vec<u8>,
-    /// By output and job, ticks that the packet under way still took when the job's counts were cleared; empty if none was under way.
+    /// By output and job, remaining ticks of the packet that was being sent when the job's counts were cleared. Empty
+    /// if there was none.
     begun: Vec<u64>,
     jobs: usize,
-    /// Credits in bytes where the counters of a channel are too many for its port: by output, virtual channel, and the next
-    /// router's output if the rule counts those. Else empty.
+    /// Credits in bytes, if a channel has too many counters for its port: by output, virtual channel, and the next
+    /// router's output if the rule counts credits per crosspoint. Empty otherwise.
     far_credits: Vec<i32>,
     /// Bits of the number of a counter below the output's.
     credit_shift: u32,
     /// Bits of the number of a counter below the virtual channel's.
     ahead_shift: u32,
-    /// A stream for each router.
+    /// Random streams of the routers.
     streams: Vec<Stream>,
-    /// A stream for each node's choices ahead; only where the credit rule needs them.
+    /// Random streams for each node's choice of the next router's output. Empty unless the credit rule needs them.
     node_streams: Vec<Stream>,
     /// Words of a mask of ports.
     pub(crate) words: usize,
-    /// What `LocalRouter` has of a router's ports, `words` words for each, where one is too few; else empty.
+    /// `LocalRouter::arrived` with `words` words for each router, if one word is too few. Empty otherwise.
+    /// `wide_active` has `LocalRouter::active` in this form.
     wide_arrived: Vec<u64>,
     wide_active: Vec<u64>,
     /// Inputs at which a packet has arrived in this instant, if routers are visited together.
     arrived: Marks,
-    /// Routers that this instant concerns.
+    /// Marked routers of this instant.
     pub(crate) dirty_routers: Marks,
     /// Nodes that may be able to send in this instant.
     pub(crate) dirty_nodes: Marks,
-    /// How congested the output channels of all routers were at the last snapshot, if the routing asks for them.
+    /// Congestion of the output channels of all routers at the last snapshot, if the routing takes snapshots.
     snapshot: Arc<Vec<u64>>,
-    /// The class of packets whose credit is promised when they arrive (`Choice::Escape`), if the routing has one.
+    /// Class of packets whose credit is reserved when they arrive (`Choice::Escape`), if the routing has one.
     adaptive_class: Option<u8>,
-    /// By output: packets in this router whose credit there is promised; empty without such a class.
+    /// By output, the number of packets in this router whose credit there is reserved. Empty without such a class.
     promised: Vec<u32>,
-    /// The worker's, while this partition is being run.
+    /// Context of the worker, while this partition is being run.
     pub(crate) context: WorkerContext,
     rule: CreditRule,
-    /// Everywhere a class is one virtual channel, with one counter of credits that lies with its port, and nodes have none.
+    /// Whether every VC class is one virtual channel with one credit counter that lies with its port, and nodes have no
+    /// credits.
     has_simple_credits: bool,
-    /// Copies of the plan's, at hand: the parts of a tick in which generation times are counted, bits of a virtual channel,
-    /// the largest packet, the pipeline of a router in ticks.
+    /// Parts of a tick in which generation times are counted. This and the next three fields are copies of the plan's,
+    /// for fast access: bits of a virtual channel, size of the largest packet in bytes, and pipeline delay of a router
+    /// in ticks.
     pub(crate) units_per_tick: u64,
     pub(crate) vc_shift: u32,
     pub(crate) full_bytes: u32,
     router_delay: u64,
-    /// The routing reads on which class of virtual channels a packet came, where that takes a division.
+    /// Whether the routing reads the VC class on which a packet came, and a division is needed to find it.
     reads_class: bool,
-    /// The state is larger than a near cache, so that the memory of many packets is fetched at once.
+    /// Whether the state is larger than a near cache, so that the memory of many packets is fetched at once.
     pub(crate) exceeds_cache: bool,
-    /// By place of the pool, when the packet's tail is through the pipeline, in ticks; empty unless tails matter.
+    /// By place of the pool, the time at which the packet's tail has left the pipeline, in ticks. Empty unless tails
+    /// matter.
     tails: Vec<u64>,
-    /// By place of the pool, where credits are counted per crosspoint, the output of the next router that is chosen for the
-    /// packet while it waits, or `UNDECIDED`; else empty.
+    /// By place of the pool, the output of the next router that is chosen for the waiting packet, or `UNDECIDED`. Empty
+    /// unless credits are counted per crosspoint.
     aheads: Vec<u16>,
-    /// A packet may leave an input before its tail has come, so that the times of tails are kept.
+    /// Whether a packet may leave an input before its tail has come, so that the times of tails are kept.
     tracks_tails: bool,
-    /// A buffer always falls free as the packet's head leaves.
+    /// Whether a buffer is always freed as the packet's head leaves.
     frees_at_head: bool,
-    /// Packets may bypass queues: buffers fall free at heads, no credit is promised or counted per crosspoint, no node has any.
+    /// Whether packets may bypass queues: buffers are freed at heads, no credit is reserved or counted per crosspoint,
+    /// and nodes have no credits.
     bypasses: bool,
     /// Packets that share buffer space.
     copies: Copies,
-    /// The nodes that multicast packets are for, and what splitting these needs.
+    /// Destination sets of multicast packets. `splitting` has the buffers for splitting them.
     pub(crate) sets: Sets,
     splitting: Splitting,
     pub(crate) stations: Stations,
-    /// The combine units, if routers have any.
+    /// Combine units, if routers have any.
     pub(crate) units: Option<CombineUnits>,
-    /// By place of the pool, what a packet of a group's operation carries; empty without groups.
+    /// Tags of packets of groups' operations, by place of the pool. Empty without groups.
     tags: Vec<GroupTag>,
-    /// What splitting on a tree needs, kept for its memory.
+    /// Buffer for splitting on a tree, kept to avoid allocation.
     tree_branches: Vec<groups::Branch>,
-    /// The traffic is notified of deliveries,
+    /// Whether the traffic is notified of deliveries.
     pub(crate) notify_deliveries: bool,
-    /// with the content of the packet (`TrafficEvent::Delivered`).
+    /// Whether notifications of deliveries have the content of the packet (`TrafficEvent::Delivered`).
     pub(crate) reports_deliveries: bool,
-    /// By place of the pool, what the traffic has marked the packet with; empty unless deliveries are reported.
+    /// Marks that the traffic gave the packets, by place of the pool. Empty unless deliveries are reported.
     marks: Vec<u32>,
-    /// A log of what channels send, if a job asks for one; such a job has its deliveries reported.
+    /// Log of the transmissions of channels, if a job requests it. The deliveries of such a job are reported.
     pub(crate) transmissions: Option<Box<Transmissions>>,
 }
 
 impl Fabric {
-    /// The number of ports of this partition: the number of the first injection channel.
+    /// Returns the number of ports of this partition, which is the number of the first injection channel.
     #[inline(always)]
     pub(crate) fn ports(&self) -> usize {
         self.inputs.len()
     }
 
-    /// Whether the network has none of what most networks do without: more ports to a router than a word has bits, more credit
-    /// counters to a channel than lie with it, space that falls free late, promised credit, stations, several jobs, pacers. What an
-    /// instant does is compiled twice: for plain networks none of this is asked for (parameter `PLAIN`).
+    /// Returns whether the network is plain. A plain network has none of these: routers with more ports than a word has
+    /// bits, more credit counters for a channel than lie with it, space that is freed late, reserved credit, stations,
+    /// several jobs, pacers. The steps of an instant are compiled twice: for plain networks they test for none of these
+    /// (parameter `PLAIN`).
     pub(crate) fn is_plain(&self) -> bool {
         let has_jobs = !self.sent_by_job.is_empty() || self.reports_deliveries;
         let has_extras = !self.promised.is_empty() || !self.stations.is_empty() || has_jobs;
         self.words == 1 && self.far_credits.is_empty() && self.frees_at_head && !self.tracks_tails && !has_extras
     }
 
-    /// The number of the first port of the router that has a port.
+    /// Returns the number of the first port of the router that has `port`.
     #[inline(always)]
     pub(crate) fn base_of(&self, port: usize) -> usize {
         self.routers[self.inputs[port].router as usize].base as usize
     }
 
-    /// Where an output's channel starts.
+    /// Returns the source of an output's channel.
     pub(crate) fn source(&self, output: usize) -> ChannelSource {
         let port = &self.outputs[output];
         if port.flags & OutputPort::INJECTION != 0 {
@@ -248,7 +262,7 @@ impl Fabric {
         ChannelSource::Router(self.routers[port.owner as usize].id, PortId(port.port))
     }
 
-    /// A router's random stream.
+    /// Returns a router's random stream.
     #[inline]
     pub(crate) fn stream(&mut self, router: usize) -> &mut Stream {
         &mut self.streams[router]
@@ -259,7 +273,7 @@ impl Fabric {
         self.wheel.now()
     }
 
-    /// The time that a packet takes on a class of channels, in ticks.
+    /// Returns the time of a packet on a class of channels, in ticks.
     #[inline(always)]
     pub(crate) fn time_on(&self, class: ChannelClass, bytes: u32) -> u64 {
         if bytes == self.full_bytes {
@@ -269,7 +283,7 @@ impl Fabric {
         if odd.bytes == bytes { odd.time } else { self.plan.serialization(class, bytes) }
     }
 
-    /// Virtual channels of a class of them, on an output's channel.
+    /// Returns the number of virtual channels in each VC class on an output's channel.
     #[inline(always)]
     pub(crate) fn vcs_per_class(&self, output: usize) -> u8 {
         self.classes[self.outputs[output].class.0 as usize].vcs_per_class
@@ -293,7 +307,7 @@ impl Fabric {
         }
     }
 
-    /// Logs a packet that is sent over an output's channel and keeps it busy for a time.
+    /// Logs a packet that is sent over an output's channel and keeps it busy for `time` ticks.
     #[inline(never)]
     fn log_transmission(&mut self, output: usize, packet: u32, time: u64) {
         let (now, sent) = (self.now(), self.pool[packet]);
@@ -304,7 +318,7 @@ impl Fabric {
         }
     }
 
-    /// Use of an output's channel by a job from when the counts were cleared until a time, in ticks.
+    /// Returns the use of an output's channel by a job, from the last reset of the counts to tick `until`.
     pub(crate) fn channel_use(&self, output: usize, job: usize, until: u64) -> ChannelUse {
         let place = output * self.jobs + job;
         ChannelUse {
@@ -314,8 +328,8 @@ impl Fabric {
         }
     }
 
-    /// Ticks from a time on for which an output's channel is busy with the packet sent last, if this is of a job. A channel that waits for
-    /// the tail of a packet counts as busy for the time of a packet at most.
+    /// Returns the ticks from `at` on for which an output's channel is busy with the packet sent last, if this belongs
+    /// to `job`. A channel that waits for the tail of a packet counts as busy for at most the time of a packet.
     fn under_way(&self, output: usize, job: usize, at: u64) -> u64 {
         let port = &self.outputs[output];
         let is_of_job = self.last_jobs.get(output).is_none_or(|&last| usize::from(last) == job);
@@ -323,20 +337,20 @@ impl Fabric {
         left.min(self.classes[port.class.0 as usize].full)
     }
 
-    /// Adds, by job, the bytes that have been counted as delivered and are not at their nodes at a time, in ticks.
+    /// Adds, by job, the bytes that have been counted as delivered but have not reached their nodes at tick `at`.
     pub fn read_under_way(&self, at: u64, bytes: &mut [u64]) {
         let leaves = |output: &&OutputPort| matches!(output.far_end, FarEnd::Node | FarEnd::Station(_));
         let last = |number: usize| self.last_jobs.get(number).map_or(0, |&job| usize::from(job));
         let outputs = self.outputs[..self.ports()].iter().enumerate().filter(|(_, output)| leaves(output));
         for (number, output) in outputs {
-            // Acknowledgements are of no job.
+            // Acknowledgements belong to no job.
             let Some(own) = bytes.get_mut(last(number)) else { continue };
             let full = self.classes[output.class.0 as usize].full.max(1);
             *own += self.under_way(number, last(number), at) * u64::from(self.full_bytes) / full;
         }
     }
 
-    /// Adds, by class of channels, what waits in routers for its channels now.
+    /// Adds, by class of channels, the packets that wait in routers for its channels now.
     pub fn read_queues(&self, queues: &mut [QueueDepths]) {
         for output in &self.outputs[..self.ports()] {
             if !matches!(output.far_end, FarEnd::Unconnected | FarEnd::Unit) {
@@ -348,7 +362,7 @@ impl Fabric {
         }
     }
 
-    /// Starts the counts of a job's bytes on each channel anew, at a time in ticks.
+    /// Resets the counts of a job's bytes on each channel at tick `at`.
     pub(crate) fn clear_sent(&mut self, job: usize, at: u64) {
         for output in 0..self.outputs.len() {
             let left = self.under_way(output, job, at);
@@ -367,24 +381,24 @@ impl Fabric {
         }
     }
 
-    /// Whether buffers hold what is queued in them and nothing more.
+    /// Returns whether buffers hold only queued packets.
     #[inline(always)]
     pub(crate) fn holds_only_queued(&self) -> bool {
         self.frees_at_head && self.copies.is_empty()
     }
 
-    /// Whether a packet that arrives may be for several nodes.
+    /// Returns whether an arrival may be a multicast packet.
     #[inline(always)]
     pub(crate) fn may_split(&self) -> bool {
         self.sets.used() > 0 || !self.tags.is_empty()
     }
 
-    /// Whether an output's channel is one of the network, and not inside a router.
+    /// Returns whether an output's channel belongs to the network, and is not inside a router.
     pub(crate) fn is_channel(&self, output: usize) -> bool {
         self.outputs[output].flags & OutputPort::INTERNAL == 0
     }
 
-    /// Whether an output's channel leads to a router.
+    /// Returns whether an output's channel leads to a router.
     pub(crate) fn leads_to_router(&self, output: usize) -> bool {
         matches!(self.outputs[output].far_end, FarEnd::Router { .. })
     }

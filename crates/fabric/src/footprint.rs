@@ -1,7 +1,7 @@
-//! How much memory the state of a network takes, from its sizes alone: what a check needs before anything is built.
+//! Memory of the state of a network, computed from its sizes alone, so that it can be checked before anything is built.
 //!
-//! Each part of the state answers for its own arrays, beside where it allocates them: `Fabric::bytes` for what all
-//! architectures share, and each architecture for its queues.
+//! Each part of the state computes the bytes of its arrays beside their allocation: `Fabric::bytes` for the state that
+//! all architectures share, and each architecture for its queues.
 
 use engine::Event;
 use topology::{Endpoint, Topology};
@@ -12,46 +12,46 @@ use crate::link::LinkParameters;
 use crate::packet::Packet;
 use crate::plan::{FabricSpec, Plan};
 
-/// The sizes of a network that its state depends on.
+/// Sizes of a network that its state depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkSize {
-    /// Routers.
+    /// Number of routers.
     pub routers: u64,
-    /// Injection channels: nodes, each as often as there are planes.
+    /// Number of injection channels: nodes times planes.
     pub nodes: u64,
-    /// Ports of all routers together.
+    /// Number of ports of all routers together.
     pub ports: u64,
-    /// The most ports of a router.
+    /// Largest number of ports of a router.
     pub max_ports: u64,
     /// Virtual channels of every link.
     pub vcs: u8,
-    /// The largest packets that the channels between routers, with the pipelines behind them, hold together: of each as many as its delay and
-    /// the router's are long in times of a packet.
+    /// Number of packets of the largest size that the channels between routers, with the pipelines behind them, hold
+    /// together. Each holds as many as its delay and the router's are times of a packet.
     pub under_way: u64,
-    /// The longest delay of such a channel,
+    /// Longest delay of a channel between routers. In the unit of `shortest_packet`.
     pub longest_delay: u64,
-    /// and the least time of the largest packet on any channel, in the same unit.
+    /// Shortest time of the largest packet on any channel. In the unit of `longest_delay`.
     pub shortest_packet: u64,
 }
 
 impl NetworkSize {
-    /// The sizes of a network that may be built.
+    /// Returns the sizes of a network that may be built.
     pub fn of_spec(spec: &FabricSpec) -> Self {
-        // What takes no time or for ever is refused later.
+        // Times that are zero or infinite are refused later.
         let time =
             |link: &LinkParameters| link.bandwidth.serialization(spec.packet).map_or(1, |(time, _)| time.0.max(1));
         let links: Vec<_> = spec.links.iter().map(|link| (link.delay.0, time(link))).collect();
         Self::new(&*spec.topology, spec.vcs(), spec.sizes(max_ports(&*spec.topology)).delay.0, &links)
     }
 
-    /// The sizes of a network that is planned.
+    /// Returns the sizes of a planned network.
     pub fn of_plan(plan: &Plan) -> Self {
         let links: Vec<_> = plan.links.iter().map(|link| (link.delay, link.full.max(1))).collect();
         Self::new(plan.topology(), plan.vcs, plan.router_delay(), &links)
     }
 
-    /// The sizes of a topology whose links have so many virtual channels, and whose routers have a pipeline as long as `router_delay`; `links` has
-    /// the delay and the largest packet's time by class of channels.
+    /// Returns the sizes of a topology whose links have `vcs` virtual channels, and whose routers have a pipeline delay
+    /// of `router_delay`. `links` has the delay and the largest packet's time by class of channels.
     fn new(topology: &dyn Topology, vcs: u8, router_delay: u64, links: &[(u64, u64)]) -> Self {
         let ports = || (0..topology.routers()).map(|router| u64::from(topology.ports(RouterId(router))));
         let mut size = Self {
@@ -77,35 +77,35 @@ impl NetworkSize {
         size
     }
 
-    /// Bits of a virtual channel in a number of (port, virtual channel).
+    /// Returns the number of bits of a virtual channel in a number of (port, virtual channel).
     pub fn vc_shift(&self) -> u32 {
         u32::from(self.vcs).next_power_of_two().trailing_zeros()
     }
 
-    /// Inputs by (port, virtual channel).
+    /// Returns the number of inputs by (port, virtual channel).
     pub fn inputs(&self) -> u64 {
         self.ports << self.vc_shift()
     }
 
-    /// Words of a mask of a router's ports.
+    /// Returns the words of a mask of a router's ports.
     pub fn port_words(&self) -> u64 {
         self.max_ports.div_ceil(64).max(1)
     }
 
-    /// Words of a mask of a router's inputs by (port, virtual channel).
+    /// Returns the words of a mask of a router's inputs by (port, virtual channel).
     pub fn input_words(&self) -> u64 {
         (self.max_ports << self.vc_shift()).div_ceil(64).max(1)
     }
 
-    /// Bytes of so many packets in the network: their places in the pool, and an event or two for each.
+    /// Returns the bytes of `packets` packets in the network: their places in the pool, and an event or two for each.
     pub fn packet_bytes(packets: u64) -> u64 {
-        // A list that has grown has room for half as much again, on average.
+        // A growing list has room for half as much again, on average.
         let places = bytes_of::<Packet>(1) + bytes_of::<u32>(1);
         packets.saturating_mul(places * 3 / 2 + bytes_of::<[Event; 2]>(1))
     }
 }
 
-/// Bytes of a number of values of a type.
+/// Returns the bytes of `count` values of a type.
 pub(crate) fn bytes_of<T>(count: u64) -> u64 {
     count * size_of::<T>() as u64
 }

@@ -1,8 +1,8 @@
-//! What must hold at any time: the conservation laws, checked in debug builds and in tests.
+//! Invariants of a network: the conservation laws, checked in debug builds and in tests.
 //!
-//! For every credit counter of the network, the credits that its output has, the credits on their way back, the bytes on the
-//! link and in the pipeline, and the bytes that the buffer holds make up the buffer's depth. Every packet that has entered and
-//! is not delivered is in one pool or in the mail.
+//! For every credit counter of the network, the depth of the buffer equals the sum of the credits of its output, the
+//! credits on their way back, the bytes on the link and in the pipeline, and the bytes in the buffer. Every packet that
+//! has entered and is not delivered is in one pool or in the mail.
 
 use crate::catalogue::CreditRule;
 use crate::context::Mail;
@@ -14,19 +14,19 @@ use crate::port::NO_PARTITION;
 use crate::routers::Routers;
 use crate::traffic::Traffic;
 
-/// What all partitions of a network account for.
+/// Totals over all partitions of a network.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// By partition and credit counter, the bytes that are accounted for.
+    /// Accounted bytes, by partition and credit counter.
     credits: Vec<Vec<i64>>,
-    /// Packets in pools and mail, without those at the heads of sources.
+    /// Number of packets in pools and mail, without those at the heads of sources.
     packets: i64,
-    /// What is wrong already.
+    /// First violation found so far.
     error: Option<String>,
 }
 
 impl Ledger {
-    /// Nothing accounted for yet, of so many partitions.
+    /// Creates an empty ledger for `partitions` partitions.
     pub fn new(partitions: usize) -> Self {
         Self { credits: vec![Vec::new(); partitions], ..Self::default() }
     }
@@ -43,20 +43,20 @@ impl Ledger {
         self.error.get_or_insert_with(error);
     }
 
-    /// Packets in the network: those in routers, on links and in the mail.
+    /// Returns the number of packets in the network: in routers, on links and in the mail.
     pub fn packets(&self) -> i64 {
         self.packets
     }
 }
 
 impl Fabric {
-    /// The credit counter that a space of an input belongs to: its partition and number.
+    /// Returns the credit counter of an input's space: its partition and number.
     fn counter_of(&self, space: Space) -> (u16, u32) {
         let input = &self.inputs[(space.input >> self.vc_shift) as usize];
         (input.partition, self.slot_of(space) | input.counters)
     }
 
-    /// The space that a packet takes at an input, as its upstream output has counted it.
+    /// Returns the space that a packet takes at an input, as its upstream output has counted it.
     fn space_of(&self, input: u32, packet: &Packet) -> Space {
         let per_crosspoint = self.plan.credit_rule() == CreditRule::PerCrosspoint;
         Space { input, part: if per_crosspoint { u32::from(packet.out) } else { 0 } }
@@ -75,7 +75,7 @@ impl Fabric {
             if kind == event_kind::CREDIT {
                 ledger.add(part, event.target, i64::from(event.arg));
             } else if kind == event_kind::TRAFFIC && event.arg == notify::REPORTED {
-                // Delivered, and kept until its tail has come.
+                // Delivered packets are kept until their tail has come.
                 ledger.packets -= 1;
             } else if kind == event_kind::ARRIVAL {
                 let packet = &self.pool[event.arg];
@@ -87,7 +87,7 @@ impl Fabric {
 }
 
 impl<R: Routers, T: Traffic> Partition<R, T> {
-    /// Adds what this partition, of a number, accounts for, with the mail that it has not taken in.
+    /// Adds the totals of this partition, with the number `part`, and of the mail that it has not taken in.
     pub fn account(&self, part: u16, mail: &Mail, ledger: &mut Ledger) {
         let fabric = self.fabric();
         fabric.account(part, ledger);
@@ -116,10 +116,10 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         ledger.packets += (fabric.pool.used() + mail.packets().count() - sources) as i64;
     }
 
-    /// Checks that every counter of this partition, of a number, is accounted for in whole.
+    /// Checks that every counter of this partition, with the number `part`, adds up to the depth of its buffer.
     ///
     /// # Errors
-    /// What is missing or too much, and where.
+    /// Says what is missing or too much, and where.
     pub fn check_credits(&self, part: u16, ledger: &Ledger) -> Result<(), String> {
         if let Some(error) = &ledger.error {
             return Err(error.clone());
@@ -139,11 +139,11 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         Ok(())
     }
 
-    /// Checks a partition whose sources have ended and from which everything has been delivered: no packet is left, no
-    /// event waits, and nothing is counted as waiting.
+    /// Checks a partition whose sources have ended and whose packets have all been delivered: no packet is left, no
+    /// event is pending, and no packet is counted as waiting.
     ///
     /// # Errors
-    /// What is left, and where.
+    /// Says what is left, and where.
     pub fn check_empty(&self) -> Result<(), String> {
         let fabric = self.fabric();
         let left = fabric.pool.used();

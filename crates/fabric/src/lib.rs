@@ -1,7 +1,8 @@
-//! What happens inside: routers, links and credits.
+//! Packet-level model of the network: routers, links and credits.
 //!
-//! Switching is virtual cut-through at the granularity of packets: a packet moves only when all of it has room at the
-//! next buffer, so following its head and its serialization time is exact to the flit; where channels differ in speed, its tail too.
+//! Switching is virtual cut-through at the granularity of packets: a packet moves only when the next buffer has room
+//! for all of it, so following its head and its serialization time is exact to the flit. If channels differ in speed,
+//! its tail is followed too.
 
 mod architectures;
 pub mod catalogue;

@@ -1,12 +1,12 @@
-//! What an experiment says of a link.
+//! Link parameters of an experiment.
 
 use units::{Bandwidth, Time};
 
-/// A link's bandwidth and delay.
+/// Bandwidth and delay of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkParameters {
-    /// Bandwidth, of each direction.
+    /// Bandwidth of each direction.
     pub bandwidth: Bandwidth,
-    /// From a packet's head at one end to its head at the other; that of a credit on its way back.
+    /// Time from a packet's head at one end to its head at the other. A credit takes the same time back.
     pub delay: Time,
 }

@@ -1,38 +1,39 @@
-//! What has arrived of the messages of a job, where a run measures messages.
+//! Messages of a job that have arrived, in full or in part, if a run measures messages.
 //!
-//! Packets of a message may arrive in any order, so bytes are counted until all are there. All packets for a node leave a plane
-//! of the network by one channel, one after the other, and all planes' channels are of one partition. A destination keeps a sorted
-//! list of the messages of which it has a part, which is as long as what is on its way to it.
+//! Packets of a message may arrive in any order, so bytes are counted until all are there. All packets for a node leave
+//! a plane of the network by one channel, one at a time, and the channels of all planes belong to one partition. A
+//! destination keeps a sorted list of its partly received messages, which is as long as the number of messages in
+//! transit to it.
 
 use units::{NodeId, PlaneId};
 
-/// How the packets of a message are recognised.
+/// Rule by which the packets of a message are recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageKey {
-    /// Every message has so many bytes; its packets have its source, its plane, its destination and its generation time.
+    /// Every message has this number of bytes. Its packets share source, plane, destination and generation time.
     Size(u64),
-    /// All that a node sends to another is one message, until it is taken (`Messages::take`).
+    /// All bytes that a node sends to another are one message, until it is taken (`Messages::take`).
     Pair,
 }
 
-/// What has arrived of a message.
+/// Message that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrivedMessage {
-    /// The node that has sent it.
+    /// Source node.
     pub source: NodeId,
-    /// The plane by which all of it has come; 0 of a pair.
+    /// Plane by which the message has come. 0 for a pair.
     pub plane: PlaneId,
-    /// The node that it is for.
+    /// Destination node.
     pub dst: NodeId,
-    /// The bytes that have arrived: all, if messages are recognised by their size.
+    /// Bytes that have arrived: all, if messages are recognised by their size.
     pub bytes: u64,
-    /// When it was generated, in parts of a tick (`Plan::units_per_tick`); 0 of a pair.
+    /// Generation time, in parts of a tick (`Plan::units_per_tick`). 0 for a pair.
     pub generated_at: u64,
-    /// When the last byte that has arrived came, in ticks.
+    /// Arrival time of the last byte so far, in ticks.
     pub at: u64,
 }
 
-/// A message of which a part has arrived.
+/// Partly received message.
 #[derive(Clone, Copy, Debug)]
 struct Partial {
     source: u32,
@@ -42,7 +43,7 @@ struct Partial {
     at: u64,
 }
 
-/// The messages of a job that arrive at some nodes.
+/// Messages of a job that arrive at the nodes of a partition.
 #[derive(Clone, Debug)]
 pub struct Messages {
     key: MessageKey,
@@ -52,12 +53,12 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// None yet, at so many nodes.
+    /// Creates an empty record for `nodes` nodes.
     pub fn new(key: MessageKey, nodes: u32) -> Self {
         Self { key, partial: vec![Vec::new(); nodes as usize], arrived: Vec::new() }
     }
 
-    /// The last byte of a packet arrives at a time, in ticks; `source` has sent it by a plane.
+    /// Counts a packet whose last byte arrives at a tick. `source` has sent it by `plane`.
     pub(crate) fn count(
         &mut self,
         (source, plane, dst): (u32, PlaneId, NodeId),
@@ -87,7 +88,8 @@ impl Messages {
         }
     }
 
-    /// Takes out the messages that have arrived since the last call; of pairs, what has arrived between each.
+    /// Takes out the messages that have arrived since the last call. For pairs: the bytes that have arrived between
+    /// each pair.
     pub fn take(&mut self) -> Vec<ArrivedMessage> {
         if self.key == MessageKey::Pair {
             for (dst, partial) in (0..).map(NodeId).zip(&mut self.partial) {
@@ -114,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_message_has_arrived_with_its_last_byte_whatever_comes_between() {
-        // Would catch messages of one source or of one time taken for one another, and a short last packet that is not waited for.
+        // Would catch confusing messages of one source or of one time, and a short last packet that is not waited for.
         let mut messages = Messages::new(MessageKey::Size(600), 4);
         let dst = NodeId(3);
         messages.count((1, ONLY, dst), 256, 10, 100);
@@ -133,7 +135,7 @@ mod tests {
 
     #[test]
     fn messages_of_an_instant_by_two_planes_are_two() {
-        // Would catch packets of two messages that are counted together, so that the first has arrived too early.
+        // Would catch counting packets of two messages together, so that the first arrives too early.
         let mut messages = Messages::new(MessageKey::Size(600), 1);
         let count = |messages: &mut Messages, plane, bytes, at| {
             messages.count((0, PlaneId(plane), NodeId(0)), bytes, 10, at);
@@ -148,7 +150,7 @@ mod tests {
 
     #[test]
     fn pairs_are_taken_with_what_has_arrived_and_begin_anew() {
-        // Would catch bytes that are counted twice after a phase, or under another pair.
+        // Would catch bytes that are counted twice after a phase, or for another pair.
         let mut messages = Messages::new(MessageKey::Pair, 2);
         for (generated_at, at) in [(7, 30), (9, 50)] {
             messages.count((1, ONLY, NodeId(0)), 100, generated_at, at);

@@ -1,10 +1,11 @@
-//! Which keys of routers for packets for several outputs do not go together, or not with a topology.
+//! Combinations of routers' multicast keys that are refused, by themselves or on a topology.
 
 use crate::catalogue::{
     FanoutSplitting, FifoMulticast, MOST_PORTS_WITH_SETS, MulticastPolicy, MulticastQueueing, RouterSpec,
 };
 
-/// The key of a router that is refused where routers have so many ports at the most, and why; nothing if none is.
+/// Returns the key of a router that is refused, and why. `ports` is the largest number of ports of a router. `None`:
+/// nothing is refused.
 pub fn refused(router: &RouterSpec, ports: u16) -> Option<(&'static str, String)> {
     refused_policy(router).or_else(|| refused_sets(router, ports))
 }
@@ -26,7 +27,7 @@ fn refused_policy(router: &RouterSpec) -> Option<(&'static str, String)> {
     Some(("router.multicast.policy", message))
 }
 
-/// Refuses a queue for each set of outputs where there are too many, and keys of a matching that it does without.
+/// Refuses a queue for each set of outputs in routers with too many ports, and keys of iSLIP, which it does not use.
 fn refused_sets(router: &RouterSpec, ports: u16) -> Option<(&'static str, String)> {
     let RouterSpec::VirtualOutputQueued(spec) = router else { return None };
     if spec.multicast != MulticastQueueing::QueuePerSet {

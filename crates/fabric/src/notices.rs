@@ -1,4 +1,4 @@
-//! Notices under way to the traffic of one partition: an event holds the place of each.
+//! Notices in transit to the traffic of one partition. An event holds the place of each.
 
 use engine::Wheel;
 
@@ -6,7 +6,7 @@ use crate::event_kind;
 use crate::fabric::notify;
 use crate::traffic::Notice;
 
-/// The notices of a partition. A place that is freed is the next to be used.
+/// Notices of a partition. The place that was freed last is used next.
 #[derive(Debug, Default)]
 pub(crate) struct Notices {
     places: Vec<Notice>,
@@ -14,7 +14,7 @@ pub(crate) struct Notices {
 }
 
 impl Notices {
-    /// Keeps a notice until its time, in ticks.
+    /// Stores a notice until its time, in ticks.
     pub fn insert(&mut self, wheel: &mut Wheel<{ event_kind::COUNT }>, at: u64, notice: Notice) {
         let place = match self.free.pop() {
             Some(place) => {
@@ -29,7 +29,7 @@ impl Notices {
         wheel.insert(at, event_kind::TRAFFIC, place, notify::NOTICE);
     }
 
-    /// Takes out the notice at a place, whose time has come.
+    /// Removes and returns the notice at a place, whose time has come.
     pub fn take(&mut self, place: u32) -> Notice {
         self.free.push(place);
         self.places[place as usize]

@@ -1,4 +1,4 @@
-//! One partition of a run: its routers, its sources, and the order of things within an instant.
+//! Partition of a run: its routers, its sources, and the order of steps within an instant.
 
 mod visits;
 
@@ -20,28 +20,28 @@ use crate::target::Target;
 use crate::traffic::{Actions, Posted, Traffic, TrafficEvent};
 use crate::transmissions::Transmission;
 
-/// One partition of a run.
+/// Partition of a run.
 #[derive(Debug)]
 pub struct Partition<R, T> {
     fabric: Fabric,
     routers: R,
     traffic: T,
-    /// The packet at the head of each node's queue.
+    /// Packet at the head of each node's source queue.
     heads: Vec<Head>,
     instant: Instant<{ event_kind::COUNT }>,
-    /// The arrivals at some routers, and the copies of one that is for several nodes, kept for their memory.
+    /// Arrivals at the routers that are visited. Like the following buffers it is kept to avoid allocation.
     arrivals: Vec<Arrival>,
     copies: Vec<Arrival>,
-    /// Packets that combine units have combined in an instant, likewise.
+    /// Packets that combine units have combined in an instant.
     combined: Vec<u32>,
-    /// What happens to the traffic in an instant, and what it asks for, kept for their memory.
+    /// Events of which the traffic is notified in an instant. `actions` has its requests.
     traffic_events: Vec<TrafficEvent>,
     actions: Actions,
     notices: Notices,
 }
 
 impl<R: Routers, T: Traffic> Partition<R, T> {
-    /// A partition at time 0, its sources about to start.
+    /// Creates a partition at time 0, with its sources about to start.
     pub fn new(
         plan: &Arc<Plan>,
         map: &PartitionMap,
@@ -56,7 +56,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             fabric,
             routers,
             traffic,
-            // Combine units send too, behind the nodes, and have nothing from the traffic.
+            // Combine units send too. They are numbered after the nodes, and the traffic gives them nothing.
             heads: vec![Head::NONE; nodes + units],
             instant: Instant::default(),
             arrivals: Vec::new(),
@@ -79,16 +79,16 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         partition
     }
 
-    /// Reads the state of all channels and packets once: worth it where other partitions have evicted it.
+    /// Reads the state of all channels and packets once. This pays if other partitions have evicted it from the cache.
     pub fn before_window(&self) {
         self.fabric.before_window();
         self.routers.before_window();
     }
 
-    /// Handles everything that happens before a time, in ticks, and closes the batches that end before it or then.
+    /// Handles all events before tick `until`, and closes the batches that end by then.
     pub fn run_until(&mut self, until: u64, context: &mut WorkerContext) {
         std::mem::swap(&mut self.fabric.context, context);
-        // What the traffic has asked for at its begin, before there was anybody to send it to.
+        // Notices that the traffic sent from `begin`, when there was no context to send them with.
         if !self.actions.notices.is_empty() {
             self.send_notices();
         }
@@ -101,7 +101,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         std::mem::swap(&mut self.fabric.context, context);
     }
 
-    /// Handles every instant before a time, in ticks; compiled apart for plain networks (`Fabric::is_plain`).
+    /// Handles all instants before tick `until`. Compiled separately for plain networks (`Fabric::is_plain`).
     fn handle_until<const PLAIN: bool>(&mut self, until: u64) {
         let mut instant = std::mem::take(&mut self.instant);
         let mut now = self.fabric.wheel.now();
@@ -114,8 +114,8 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.instant = instant;
     }
 
-    /// One instant: credits, space that falls free, arrivals and wake-ups; then arbitration and departures. Each step is a function
-    /// of its own, and not compiled into this one, so that what it works with stays in registers.
+    /// Handles one instant: first credits, freed space, arrivals and wake-ups, then arbitration and departures. Each
+    /// step is a separate function that is not inlined here, so that its values stay in registers.
     #[inline]
     fn handle<const PLAIN: bool>(&mut self, instant: &Instant<{ event_kind::COUNT }>) {
         let now = instant.now;
@@ -124,7 +124,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             let space = self.routers.space(event.target);
             self.fabric.free::<PLAIN>(&mut self.routers, space, event.arg, now);
         }
-        // Nobody takes space before all of it has fallen free, so that the order of events cannot matter.
+        // Nobody takes space before all of it is freed, so that the order of events cannot matter.
         for event in &instant.kinds[event_kind::FREE] {
             let space = self.routers.space(event.target);
             self.routers.space_freed(&mut self.fabric, space, now);
@@ -139,7 +139,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.visit_nodes::<PLAIN>(now);
     }
 
-    /// Links and sides of crossbars have fallen free for which somebody waits.
+    /// Marks ports whose links or sides of crossbars are free, and for which packets wait.
     #[inline(never)]
     fn take_wakes<const PLAIN: bool>(&mut self, events: &[Vec<Event>; event_kind::COUNT]) {
         let Self { fabric, routers, .. } = self;
@@ -158,7 +158,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         }
     }
 
-    /// Collects what the traffic is to be notified of.
+    /// Collects the events of which the traffic is to be notified.
     #[inline(always)]
     fn take_notifications(&mut self, events: &[Event]) {
         let Self { fabric, traffic_events, notices, combined, .. } = self;
@@ -194,7 +194,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         }
     }
 
-    /// Notifies the traffic of what has happened in this instant, in an order that does not depend on memory.
+    /// Notifies the traffic of the events of this instant, in an order that does not depend on memory.
     #[inline(never)]
     fn notify_traffic(&mut self, now: u64) {
         self.traffic_events.sort_unstable();
@@ -204,13 +204,13 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.carry_out(now);
     }
 
-    /// Changes the traffic from outside, between windows, and does what it asks for then.
+    /// Lets `visit` change the traffic between windows, and carries out the requests that it makes.
     pub fn visit_traffic(&mut self, visit: impl FnOnce(&mut T, &mut Actions)) {
         visit(&mut self.traffic, &mut self.actions);
         self.carry_out(self.fabric.wheel.now());
     }
 
-    /// Does what the traffic has asked for.
+    /// Carries out the requests of the traffic.
     fn carry_out(&mut self, now: u64) {
         self.set_alarms();
         self.send_notices();
@@ -225,7 +225,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.actions.wakes = wakes;
     }
 
-    /// Asks a node again for its next packet, if the one that it has is not due yet and can be taken back.
+    /// Asks a node again for its next packet, if its present head is not due yet and can be taken back.
     fn replace_head(&mut self, node: usize, now: u64) {
         let Head { packet, release } = self.heads[node];
         if release <= now || !self.traffic.take_back(node) {
@@ -242,7 +242,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         }
     }
 
-    /// Sends the notices that the traffic has asked for: by mail, or to this partition itself.
+    /// Sends the notices of the traffic: by mail, or directly within this partition.
     fn send_notices(&mut self) {
         for Posted { partition, at, notice } in self.actions.notices.drain(..) {
             if partition == self.fabric.part {
@@ -253,7 +253,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         }
     }
 
-    /// Sets the alarms that the traffic has asked for.
+    /// Sets the alarms that the traffic has requested.
     fn set_alarms(&mut self) {
         for (at, target, purpose) in self.actions.alarms.drain(..) {
             self.fabric.wheel.insert(at, event_kind::TRAFFIC, target, purpose + notify::ALARM);
@@ -283,7 +283,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.next_demand(node, now);
     }
 
-    /// Sends the next packet of a combine unit, which counts as a node after all others; a node has none to send.
+    /// Sends the next packet of a combine unit, which counts as a node after all others. Does nothing for a node.
     #[inline(never)]
     fn inject_result(&mut self, node: usize, now: u64) {
         if let Some(unit) = node.checked_sub(self.fabric.nodes.len()) {
@@ -291,7 +291,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         }
     }
 
-    /// Draws what a node sends next, and wakes it when that is due.
+    /// Draws the next packet of a node, and wakes the node when the packet is due.
     fn next_demand(&mut self, node: usize, now: u64) {
         let Some(demand) = self.traffic.next(node, now, &mut self.actions) else {
             self.heads[node] = Head::NONE;
@@ -326,17 +326,17 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         }
     }
 
-    /// The node that sent a packet.
+    /// Returns the node that sent a packet.
     pub(crate) fn source_of(&self, flow_id: u32) -> NodeId {
         self.traffic.source(flow_id)
     }
 
-    /// The traffic's state.
+    /// Returns the traffic.
     pub fn traffic(&self) -> &T {
         &self.traffic
     }
 
-    /// Takes in what another partition has sent to this one.
+    /// Takes in the mail that another partition has sent to this one.
     pub fn take_in(&mut self, mail: &mut Mail) {
         for (at, notice) in mail.notices() {
             self.notices.insert(&mut self.fabric.wheel, at, notice);
@@ -344,28 +344,28 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.fabric.take_in(mail);
     }
 
-    /// The shared state.
+    /// Returns the state that all architectures share.
     pub fn fabric(&self) -> &Fabric {
         &self.fabric
     }
 
-    /// Compares paths by a snapshot of the network's congestion from now on.
+    /// Sets the snapshot of the network's congestion by which paths are compared from now on.
     pub fn take_snapshot(&mut self, snapshot: Arc<Vec<u64>>) {
         self.fabric.take_snapshot(snapshot);
     }
 
-    /// The routers' state.
+    /// Returns the state of the routers.
     pub fn routers(&self) -> &R {
         &self.routers
     }
 
-    /// By node, the packet at the head of its queue.
+    /// Returns the packet at the head of each node's queue.
     pub(crate) fn heads(&self) -> &[Head] {
         &self.heads
     }
 
-    /// By node, the generation time of the packet at the head of its queue, in ticks, rounded down; none if it never sends
-    /// again.
+    /// Iterates over the nodes with the generation time of the packet at the head of their queues, in ticks, rounded
+    /// down. `None`: the node never sends again.
     pub fn next_generation_times(&self) -> impl Iterator<Item = (NodeId, Option<u64>)> + '_ {
         let units = self.fabric.units_per_tick;
         let time =
@@ -378,31 +378,32 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.fabric.count_jobs(jobs);
     }
 
-    /// Logs what channels send of a job from now on. It has to be a job whose deliveries are reported.
+    /// Logs the transmissions of a job from now on. The deliveries of the job must be reported.
     pub fn log_transmissions(&mut self, job: usize) {
         debug_assert!(self.fabric.reports_deliveries, "packets are known by their marks");
         self.fabric.transmissions.get_or_insert_default().add_job(job);
     }
 
-    /// What has been logged of all jobs, each with where its channel starts; and how many transmissions there have been, of
-    /// which none is kept if they are too many.
+    /// Returns the log of all jobs, each entry with the source of its channel, and the number of transmissions. The log
+    /// is empty if there were too many.
     pub fn transmissions(&self) -> (Vec<(Transmission, ChannelSource)>, usize) {
         let Some(log) = &self.fabric.transmissions else { return (Vec::new(), 0) };
         let (logged, count) = log.logged(|output| self.fabric.source(output));
         (logged.collect(), count)
     }
 
-    /// Starts the counts of a job's bytes on each channel anew, at a time in ticks.
+    /// Resets the counts of a job's bytes on each channel at tick `at`.
     pub fn clear_channels(&mut self, job: usize, at: u64) {
         self.fabric.clear_sent(job, at);
     }
 
-    /// For how many ticks packets have waited at the combine unit where they have waited for longest; those that wait still are left out.
+    /// Returns the longest time for which packets have waited at any one combine unit, in ticks. Packets that still
+    /// wait are left out.
     pub fn longest_wait(&self) -> u64 {
         self.fabric().longest_wait()
     }
 
-    /// Use of each channel by a job from when the counts were cleared until a time, in ticks.
+    /// Iterates over the channels with their use by a job, from the last reset of the counts to tick `until`.
     pub fn channel_use(&self, job: usize, until: u64) -> impl Iterator<Item = (ChannelSource, ChannelUse)> + '_ {
         let channels = (0..self.fabric.outputs.len()).filter(|&output| self.fabric.is_channel(output));
         channels.map(move |output| (self.fabric.source(output), self.fabric.channel_use(output, job, until)))

@@ -1,9 +1,9 @@
-//! Which partition owns which router, which thread moves on which partitions, and how a partition numbers what it owns.
+//! Division of a network into partitions: the partition of each router, the worker of each partition, and the numbering
+//! within a partition.
 //!
-//! A thread moves on the partitions of a *worker*, one after the other, a window of lookahead each. One partition would do; more
-//! of them are small enough for a near cache to hold, and where a window holds many instants, all of them but the first
-//! find their state there. Partitions are cut where channels are slow, for the slower the channels between them, the longer
-//! the window.
+//! A thread advances the partitions of its *worker* in sequence, a window of lookahead each. One partition would do.
+//! Several are small enough for a near cache, and if a window holds many instants, all but the first find their state
+//! there. Partitions are cut where channels are slow: the slower the channels between them, the longer the window.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -17,80 +17,82 @@ use crate::event_kind;
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::plan::Plan;
 
-/// The division of a network: each router, with its nodes, belongs to one partition. Of several planes the copies of a router belong to
-/// the partition of the first, so that all that a node is attached to does.
+/// Division of a network. Each router, with its nodes, belongs to one partition. If there are several planes, the
+/// copies of a router belong to the partition of the first copy, so that all attachments of a node are in one
+/// partition.
 #[derive(Debug)]
 pub struct PartitionMap {
-    /// The routers of each partition, in ascending order of their locality.
+    /// Routers of each partition, in ascending order of locality.
     routers: Vec<Vec<u32>>,
-    /// The nodes of each partition, in the order of their routers.
+    /// Nodes of each partition, in the order of their routers.
     nodes: Vec<Vec<u32>>,
-    /// For each router: its partition, and its first port in that partition's numbering.
+    /// For each router: its partition, and the number of its first port there.
     home: Vec<(u16, u32)>,
     /// For each node: its partition, and its number there.
     node_home: Vec<(u16, u32)>,
-    /// The injection channels of a node.
+    /// Injection channels of a node.
     planes: u32,
-    /// The number of ports of each partition.
+    /// Number of ports of each partition.
     ports: Vec<u32>,
-    /// The worker of each partition, in ascending order.
+    /// Worker of each partition, in ascending order.
     worker: Vec<u64>,
-    /// The least delay of a channel between two partitions, in ticks; `u64::MAX` if there is none.
+    /// Smallest delay of a channel between two partitions, in ticks. `u64::MAX`: there is no such channel.
     window: u64,
 }
 
-/// The partition that a channel leads to, or that feeds it, and its number there.
+/// One end of a channel: its partition and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub partition: u16,
     pub index: u32,
 }
 
-/// How many partitions a worker has. Of no consequence for results.
+/// Number of partitions of a worker. It does not affect results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grain {
-    /// As many as make each fit into a near cache, where that is worth the while.
+    /// As many partitions as let each fit into a near cache, if that pays.
     #[default]
     Fine,
-    /// One.
+    /// One partition.
     Coarse,
-    /// So many, if there are as many routers.
+    /// This number of partitions, limited by the number of routers.
     Exactly(u64),
 }
 
-/// Bytes of a partition that fits into a near cache, with the packets that its links and pipelines hold if they are busy half of the time: that of
-/// today's cores has 1 to 2 MiB, and what partitions send to each other goes through it too.
+/// Bytes of a partition that fits into a near cache, including the packets that its links and pipelines hold when half
+/// busy. The near caches of today's cores have 1 to 2 MiB, which also hold the mail between partitions.
 const CACHED: u64 = 3 << 18;
 
-/// What a port takes,
+/// Bytes of a port.
 const BYTES_A_PORT: u64 = 200;
 
-/// and each of its virtual channels: in routers with FIFOs. Others have more, of which a window needs little.
+/// Bytes of a virtual channel of a port, in routers with FIFOs. Other architectures need more, of which a window
+/// touches little.
 const BYTES_A_QUEUE: u64 = 32;
 
-/// Ports of a cluster that is not torn apart for the sake of the cache: windows would become as short as its channels are.
+/// Largest number of ports of a cluster that is kept together. Tearing it apart would shorten windows to the delay of
+/// its channels.
 const CLUSTER_PORTS: u64 = 2048;
 
-/// Partitions of that size that a worker has at least, if they are fine: fewer can stay as they are, for the next cache
-/// holds them all.
+/// Smallest number of fine partitions of a worker. Fewer stay undivided, because the next cache holds them all.
 const FEWEST: u64 = 3;
 
-/// Packets' times that a window has to hold for partitions to be fine: below, changing between them costs more than it
+/// Shortest window of fine partitions, in times of a packet. Below it, switching between partitions costs more than it
 /// gains.
 const SHORTEST_WINDOW: u64 = 2;
 
-/// The most partitions.
+/// Largest number of partitions.
 const MOST: u64 = 1 << 10;
 
 impl PartitionMap {
-    /// Bytes of the map of a network divided for one worker, and of the event wheels of its partitions.
+    /// Returns the bytes of the map of a network divided for one worker, and of the event wheels of its partitions.
     pub(crate) fn bytes(size: &NetworkSize) -> u64 {
         let parts = fine_parts(size, 1).unwrap_or(1);
         bytes_of::<((u16, u32), u32)>(size.routers + size.nodes) + parts * Wheel::<{ event_kind::COUNT }>::MAX_BYTES
     }
 
-    /// Divides a network among so many workers (fewer if it has fewer routers), with nearly equal numbers of ports, keeping
-    /// together what fast channels join and what the topology says is near.
+    /// Divides a network among `workers` workers, at most one a router, with nearly equal numbers of ports. Keeps
+    /// routers together that fast channels join or that are near one another in the topology.
     pub fn new(plan: &Plan, workers: usize, grain: Grain) -> Self {
         let topology = plan.topology();
         let workers = (workers as u64).clamp(1, u64::from(topology.routers()).clamp(1, MOST));
@@ -102,7 +104,7 @@ impl PartitionMap {
                 let coarse = Self::divide(plan, workers, 1);
                 let size = NetworkSize::of_plan(plan);
                 let parts = fine_parts(&size, workers);
-                // Workers do not meet more often for the sake of the cache.
+                // The cache is no reason for workers to synchronize more often.
                 let together = if workers > 1 { coarse.window } else { 0 };
                 let least = together.max(shortest_window(&size));
                 let fine = parts.map(|parts| Self::divide(plan, workers, parts));
@@ -169,65 +171,66 @@ impl PartitionMap {
         }
     }
 
-    /// The least delay of a channel between two partitions.
+    /// Returns the smallest delay of a channel between two partitions, in ticks.
     fn least_delay(&self, plan: &Plan) -> u64 {
         let part = |router: RouterId| self.home[router.index()].0;
         let crossing = links(plan).filter(|link| part(link.from) != part(link.to));
         crossing.map(|link| link.delay).min().unwrap_or(u64::MAX)
     }
 
-    /// The number of partitions.
+    /// Returns the number of partitions.
     pub fn parts(&self) -> usize {
         self.routers.len()
     }
 
-    /// The partitions of each worker that has any.
+    /// Iterates over the partitions of each worker that has any.
     pub fn workers(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let ends = (1..=self.parts()).filter(|&end| self.worker.get(end) != Some(&self.worker[end - 1]));
         ends.scan(0, |first, end| Some(std::mem::replace(first, end)..end))
     }
 
-    /// The window of lookahead, in ticks: nothing that a partition sends reaches another one sooner. `u64::MAX` if they have
-    /// nothing to send one another.
+    /// Returns the window of lookahead, in ticks: nothing that a partition sends reaches another one sooner.
+    /// `u64::MAX`: partitions do not communicate.
     pub fn window(&self) -> u64 {
         self.window
     }
 
-    /// The routers of a partition.
+    /// Returns the routers of a partition.
     pub fn routers(&self, part: usize) -> &[u32] {
         &self.routers[part]
     }
 
-    /// The nodes of a partition.
+    /// Returns the nodes of a partition.
     pub fn nodes(&self, part: usize) -> &[u32] {
         &self.nodes[part]
     }
 
-    /// The sources of a partition, in the order of their numbers there: its nodes, each once for every plane.
+    /// Iterates over the sources of a partition in the order of their numbers: its nodes, each once for every plane.
     pub fn sources(&self, part: usize) -> impl Iterator<Item = (NodeId, PlaneId)> + '_ {
         let planes = self.planes as u8;
         self.nodes[part].iter().flat_map(move |&node| (0..planes).map(move |plane| (NodeId(node), PlaneId(plane))))
     }
 
-    /// A port: both its input and its output channel have this number in its partition.
+    /// Returns the number of a port, which its input and its output channel share.
     pub(crate) fn port(&self, router: RouterId, port: PortId) -> Place {
         let (partition, first) = self.home[router.index()];
         Place { partition, index: first + u32::from(port.0) }
     }
 
-    /// The output of the first combine unit of a partition, into its router: after all injection channels.
+    /// Returns the output of the first combine unit of a partition, into its router. Units come after all injection
+    /// channels.
     pub(crate) fn first_unit(&self, part: usize) -> u32 {
         self.ports[part] + self.nodes[part].len() as u32 * self.planes
     }
 
-    /// A node's injection channel into a plane: after all ports of its partition.
+    /// Returns a node's injection channel into a plane. Injection channels come after all ports of their partition.
     pub(crate) fn injection(&self, node: NodeId, plane: PlaneId) -> Place {
         let (partition, number) = self.node_home[node.index()];
         Place { partition, index: self.ports[partition as usize] + number * self.planes + u32::from(plane.0) }
     }
 }
 
-/// A channel from router to router, and its delay in ticks.
+/// Channel from router to router, with its delay in ticks.
 struct Link {
     from: RouterId,
     to: RouterId,
@@ -246,7 +249,8 @@ fn links_of(plan: &Plan, from: RouterId) -> impl Iterator<Item = Link> + '_ {
     })
 }
 
-/// The partitions that a worker of so many has, if they are to fit into a near cache and that is worth the while.
+/// Returns the number of partitions of each of `workers` workers that fit into a near cache. `None`: dividing does not
+/// pay.
 fn fine_parts(size: &NetworkSize, workers: u64) -> Option<u64> {
     let ports = size.ports * BYTES_A_PORT + size.inputs() * BYTES_A_QUEUE;
     let bytes = ports.saturating_add(NetworkSize::packet_bytes(size.under_way / 2));
@@ -254,13 +258,13 @@ fn fine_parts(size: &NetworkSize, workers: u64) -> Option<u64> {
     (parts >= FEWEST && size.longest_delay >= shortest_window(size)).then(|| parts.min(MOST / workers))
 }
 
-/// The shortest window that partitions are worth the while with.
+/// Returns the shortest window, in ticks, for which fine partitions pay.
 fn shortest_window(size: &NetworkSize) -> u64 {
     size.shortest_packet.saturating_mul(SHORTEST_WINDOW)
 }
 
-/// The routers of the first plane by cluster, in ascending order of the locality of a cluster's first router. Between clusters there are only
-/// channels of some delay or slower ones: the greatest for which no cluster has more than so many ports.
+/// Returns clusters of the routers of the first plane, in ascending order of the locality of a cluster's first router.
+/// Channels between clusters have at least some delay: the largest for which no cluster has more than `most` ports.
 fn clusters(plan: &Plan, most: u64) -> Vec<Vec<RouterId>> {
     let topology = plan.topology();
     let mut order: Vec<RouterId> = (0..topology.plane_routers()).map(RouterId).collect();
@@ -278,7 +282,7 @@ fn clusters(plan: &Plan, most: u64) -> Vec<Vec<RouterId>> {
     order.into_iter().map(|router| vec![router]).collect()
 }
 
-/// Clusters of routers, each joined by channels of less than a delay.
+/// Returns clusters of routers, each joined by channels with a delay below `delay`.
 fn joined_below(plan: &Plan, order: &[RouterId], delay: u64) -> Vec<Vec<RouterId>> {
     let mut cluster_of = vec![usize::MAX; order.len()];
     let mut count = 0;

@@ -1,4 +1,5 @@
-//! What is fixed before a run: the network's shape, its times in ticks, its buffers. Shared by all partitions.
+//! Plan of a run, fixed beforehand and shared by all partitions: the network's topology, its times in ticks, and its
+//! buffers.
 
 use std::sync::Arc;
 
@@ -16,50 +17,51 @@ use crate::packet::MAX_ENTRIES;
 use crate::port::{FarEnd, OutputPort};
 use crate::stations::ReceiveBuffer;
 
-/// What a fabric is built from.
+/// Specification from which a fabric is built.
 #[derive(Clone, Debug)]
 pub struct FabricSpec {
-    /// The machine's shape.
+    /// Topology of the network.
     pub topology: Arc<dyn Topology>,
-    /// The way through it.
+    /// Routing algorithm.
     pub routing: Arc<dyn Routing>,
-    /// The links, by `ChannelClass`.
+    /// Links, by `ChannelClass`.
     pub links: Vec<LinkParameters>,
-    /// The inside of the routers.
+    /// Architecture of the routers.
     pub router: RouterSpec,
-    /// The largest packet.
+    /// Size of the largest packet.
     pub packet: Bytes,
-    /// Other sizes that packets have, so that time's grain divides their times too.
+    /// Other packet sizes. The tick divides their times too.
     pub other_packets: Vec<Bytes>,
-    /// Times of the nodes, so that time's grain divides them too: none above 1,000 s.
+    /// Times of the nodes, which the tick divides too: none above 1,000 s.
     pub other_times: Vec<Time>,
-    /// Whether sources generate at any time, not only at multiples of a packet's time: then generation times are kept in
-    /// picoseconds, and the tick is at most 1/64 of the smallest packet's time, so that a release at a tick is hardly late.
+    /// Whether sources generate at any time, not only at multiples of a packet's time. Generation times are then kept
+    /// in picoseconds, and the tick is at most 1/64 of the smallest packet's time, so that a release at a tick is
+    /// hardly late.
     pub continuous: bool,
-    /// The receive buffer of every node; without one, nodes take packets as fast as they come.
+    /// Receive buffer of every node. `None`: nodes take packets as fast as they come.
     pub receive_buffer: Option<ReceiveBufferSpec>,
-    /// Whether packets are sent that are for several nodes.
+    /// Whether multicast packets are sent.
     pub multicasts: bool,
     /// Groups whose operations routers carry out, if there are any.
     pub groups: Option<GroupsSpec>,
-    /// The experiment's seed.
+    /// Seed of the experiment.
     pub seed: u64,
 }
 
-/// The receive buffer of a node's interface.
+/// Receive buffer of a node's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveBufferSpec {
-    /// Its depth.
+    /// Depth of the buffer.
     pub depth: Capacity,
-    /// The rate at which it is drained.
+    /// Rate at which the buffer is drained.
     pub drain: Bandwidth,
 }
 
-/// Why a fabric cannot be built. `key` is a dotted key of the experiment file.
+/// Reason why a fabric cannot be built. `key` is a dotted key of the experiment file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct FabricError {
-    /// The dotted key, such as `router.buffer`.
+    /// Dotted key, such as `router.buffer`.
     pub key: String,
     /// What is wrong and what is allowed.
     pub message: String,
@@ -71,16 +73,16 @@ impl FabricError {
     }
 }
 
-/// A link's times, in ticks.
+/// Bandwidth and times of a link. Times are in ticks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     pub bandwidth: Bandwidth,
     pub delay: u64,
-    /// Serialization of the largest packet.
+    /// Serialization time of the largest packet.
     pub full: u64,
 }
 
-/// The plan of a run: all that partitions share and nobody changes.
+/// Plan of a run: the immutable data that all partitions share.
 #[derive(Debug)]
 pub struct Plan {
     pub(crate) topology: Arc<dyn Topology>,
@@ -91,52 +93,53 @@ pub struct Plan {
     pub(crate) packet: u32,
     /// Virtual channels of every link.
     pub(crate) vcs: u8,
-    /// Virtual channels of a class of them, by class of channels.
+    /// Virtual channels in each VC class, by class of channels.
     pub(crate) vcs_per_class: Vec<u8>,
-    /// Bits for a virtual channel in an index of (port, virtual channel).
+    /// Bits of a virtual channel in an index of (port, virtual channel).
     pub(crate) vc_shift: u32,
-    /// The most ports that a router has.
+    /// Largest number of ports of a router.
     pub(crate) max_ports: u16,
-    /// By class of channels, the depth in bytes that a credit counter starts with.
+    /// Initial value of a credit counter in bytes, by class of channels: the depth of the buffer.
     pub(crate) depths: Vec<u32>,
-    /// Depth in bytes of the buffer behind the inputs (`RouterSpec::inner_buffer`); 0 if the architecture has none.
+    /// Depth in bytes of the buffer behind the inputs (`RouterSpec::inner_buffer`). 0 if the architecture has none.
     pub(crate) inner_depth: u32,
-    /// The router's delay, in ticks.
+    /// Router delay, in ticks.
     pub(crate) delay: u64,
     pub(crate) credit_return: CreditReturn,
     pub(crate) receive_buffer: Option<ReceiveBuffer>,
-    /// Whether packets are sent that are for several nodes.
+    /// Whether multicast packets are sent.
     pub(crate) multicasts: bool,
     pub(crate) groups: Option<GroupsSpec>,
-    /// The class of the channels between a router and its combine units: after the topology's. Without units nothing is of it.
+    /// Class of the channels between a router and its combine units, numbered after the topology's classes. Without
+    /// units no channel is of this class.
     pub(crate) internal: ChannelClass,
     pub(crate) tick: Time,
-    /// See `Plan::units_per_tick`.
+    /// Return value of `Plan::units_per_tick`.
     units_per_tick: u64,
     pub(crate) seed: u64,
 }
 
-/// Parts of the smallest packet's time into which the tick divides it at least, where sources are continuous in time.
+/// Smallest number of ticks in the smallest packet's time, if sources are continuous in time.
 const TICKS_PER_PACKET: u64 = 64;
 
-/// The most routers of a path: packets count them (`Packet::hops`).
+/// Largest number of routers of a path, as counted by packets (`Packet::hops`).
 const MOST_ROUTERS: u32 = u16::MAX as u32;
 
-/// Buffers and virtual channels larger than this are taken for mistakes: 2^32 bytes would overflow the counters.
+/// Largest time in picoseconds. Longer ones are taken for mistakes.
 const LONGEST: u64 = 1 << 50;
 
 impl FabricSpec {
-    /// The classes of virtual channels that the routing and the trees of groups need.
+    /// Returns the number of VC classes that the routing and the trees of groups need.
     fn classes(&self) -> u8 {
         self.groups.as_ref().map_or(0, |groups| groups.trees.classes()).max(self.routing.classes())
     }
 
-    /// The virtual channels of every link: as many as the file says, else one of each class.
+    /// Returns the virtual channels of every link: the number in the file, else one for each class.
     pub(crate) fn vcs(&self) -> u8 {
         self.router.common().vcs.unwrap_or(self.classes())
     }
 
-    /// The delay of routers, which have so many ports at the most, and the depths of their buffers.
+    /// Returns the delay of routers with at most `max_ports` ports, and the depths of their buffers.
     pub(crate) fn sizes(&self, max_ports: u16) -> Sizes {
         let names = self.topology.class_names();
         self.router.sizes(&NetworkParameters { names: &names, links: &self.links, packet: self.packet, max_ports })
@@ -144,11 +147,11 @@ impl FabricSpec {
 }
 
 impl Plan {
-    /// Works the plan out, or says what does not fit together.
+    /// Computes the plan, or says what does not fit together.
     ///
     /// # Errors
-    /// Paths through more routers than packets count, a buffer that does not hold a packet, fewer virtual channels than the routing needs, a link without delay or
-    /// bandwidth, times beyond 1,000 s.
+    /// Paths through more routers than packets count, a buffer that does not hold a packet, fewer virtual channels than
+    /// the routing needs, a link without delay or bandwidth, times beyond 1,000 s.
     pub fn new(spec: FabricSpec) -> Result<Self, FabricError> {
         let longest = spec.routing.max_routers();
         if longest > MOST_ROUTERS {
@@ -178,7 +181,7 @@ impl Plan {
             Some(vcs) => vcs / (spec.routing.classes_on(class) + of_trees(class)).max(1),
             None => 1,
         });
-        // Those of the channels to and from combine units come last, here and below.
+        // Channels to and from combine units come last, here and below.
         let vcs_per_class = vcs_per_class.chain([1]).collect();
         if (spec.routing.options().len() > 1 || spec.routing.adaptive_class().is_some())
             && spec.router.counts_crosspoints()
@@ -247,68 +250,69 @@ impl Plan {
         })
     }
 
-    /// The grain of time: every time of the run is a multiple of it.
+    /// Returns the tick: every time of the run is a multiple of it.
     pub fn tick(&self) -> Time {
         self.tick
     }
 
-    /// The parts of a tick in which generation times and latencies are counted: picoseconds if some source is continuous in
-    /// time, else whole ticks.
+    /// Returns the parts of a tick in which generation times and latencies are counted: picoseconds if some source is
+    /// continuous in time, else whole ticks.
     pub fn units_per_tick(&self) -> u64 {
         self.units_per_tick
     }
 
-    /// The unit in which generation times and latencies are counted.
+    /// Returns the unit in which generation times and latencies are counted.
     pub fn generation_unit(&self) -> Time {
         Time(self.tick.0 / self.units_per_tick)
     }
 
-    /// The network's shape.
+    /// Returns the network's topology.
     pub fn topology(&self) -> &dyn Topology {
         &*self.topology
     }
 
-    /// The routing.
+    /// Returns the routing.
     pub fn routing(&self) -> &Arc<dyn Routing> {
         &self.routing
     }
 
-    /// The ports of a router: the topology's, and those of its combine units.
+    /// Returns the number of ports of a router, including the ports of its combine units.
     pub(crate) fn ports(&self, router: RouterId) -> u16 {
         self.topology.ports(router) + self.units().map_or(0, |units| units.units)
     }
 
-    /// The groups whose operations routers carry out, if there are any.
+    /// Returns the groups whose operations routers carry out, if there are any.
     pub fn groups(&self) -> Option<&GroupsSpec> {
         self.groups.as_ref()
     }
 
-    /// The combine units of a router, if it has any.
+    /// Returns the combine units of a router, if it has any.
     pub(crate) fn units(&self) -> Option<CombineSpec> {
         self.groups.as_ref().and_then(|groups| groups.units)
     }
 
-    /// Whether nodes have receive buffers.
+    /// Returns whether nodes have receive buffers.
     pub fn has_receive_buffers(&self) -> bool {
         self.receive_buffer.is_some()
     }
 
-    /// The numbering of the channels.
+    /// Returns the numbering of the channels.
     pub fn channels(&self) -> &Channels {
         &self.channels
     }
 
-    /// How often the routing has the network's congestion sampled, in ticks; none if it does not.
+    /// Returns the period with which the routing samples the network's congestion, in ticks. `None`: it takes no
+    /// samples.
     pub fn snapshot_period(&self) -> Option<u64> {
         self.routing.snapshot_period().map(|period| period.0 / self.tick.0)
     }
 
-    /// The number of output channels of all routers.
+    /// Returns the number of output channels of all routers.
     pub fn output_channels(&self) -> usize {
         self.channels.ports() as usize
     }
 
-    /// The time of a packet on a class of channels, in ticks, rounded up.
+    /// Returns the time of a packet on a class of channels, in ticks, rounded up.
     #[inline]
     pub fn serialization(&self, class: ChannelClass, bytes: u32) -> u64 {
         let link = self.links[class.0 as usize];
@@ -318,65 +322,66 @@ impl Plan {
         self.odd_serialization(link, bytes)
     }
 
-    /// The time of a packet that is not of the largest size, in ticks, rounded up.
+    /// Returns the time of a packet that is not of the largest size, in ticks, rounded up.
     #[cold]
     fn odd_serialization(&self, link: Link, bytes: u32) -> u64 {
         let time = link.bandwidth.serialization(Bytes(u64::from(bytes))).map_or(0, |(time, _)| time.0);
         time.div_ceil(self.tick.0).max(1)
     }
 
-    /// Delay of a class of channels, in ticks.
+    /// Returns the delay of a class of channels, in ticks.
     pub fn link_delay(&self, class: ChannelClass) -> u64 {
         self.links[class.0 as usize].delay
     }
 
-    /// Bandwidth of a class of channels.
+    /// Returns the bandwidth of a class of channels.
     pub fn bandwidth(&self, class: ChannelClass) -> Bandwidth {
         self.links[class.0 as usize].bandwidth
     }
 
-    /// The router's delay, in ticks.
+    /// Returns the router delay, in ticks.
     pub fn router_delay(&self) -> u64 {
         self.delay
     }
 
-    /// Depth in bytes of the buffer that a credit stands for, of the channels of a class.
+    /// Returns the depth in bytes of the buffer that a credit stands for, on the channels of a class.
     pub fn buffer_bytes(&self, class: ChannelClass) -> u32 {
         self.depths[usize::from(class.0)]
     }
 
-    /// Depth in bytes of the buffer behind the inputs: of a crosspoint, an output, or the shared memory; 0 if there is none.
+    /// Returns the depth in bytes of the buffer behind the inputs: of a crosspoint, an output, or the shared memory. 0
+    /// if there is none.
     pub fn inner_buffer_bytes(&self) -> u32 {
         self.inner_depth
     }
 
-    /// Bytes of the largest packet.
+    /// Returns the size of the largest packet in bytes.
     pub fn packet(&self) -> u32 {
         self.packet
     }
 
-    /// Virtual channels that packets use on a class of channels.
+    /// Returns the number of virtual channels that packets use on a class of channels.
     pub fn vcs_on(&self, class: ChannelClass) -> u8 {
         let of_trees = self.groups.as_ref().map_or(0, |groups| groups.trees.classes_on(class));
         self.vcs_per_class[class.0 as usize] * (self.routing.classes_on(class) + of_trees)
     }
 
-    /// Classes of virtual channels, of the routing and of the trees of groups together.
+    /// Returns the number of VC classes, of the routing and of the trees of groups together.
     pub(crate) fn classes(&self) -> u8 {
         self.groups.as_ref().map_or(0, |groups| groups.trees.classes()).max(self.routing.classes())
     }
 
-    /// Virtual channels of a link, the most of all classes of channels.
+    /// Returns the virtual channels of a link: the maximum over all classes of channels.
     pub fn vcs(&self) -> u8 {
         self.vcs
     }
 
-    /// How far ahead an event lies at the most, but for sources that idle.
+    /// Returns the largest distance of an event from the present, in ticks, except for sources that idle.
     pub(crate) fn horizon(&self) -> u64 {
         self.links.iter().map(|link| link.full + link.delay + self.delay).max().unwrap_or(1)
     }
 
-    /// What a credit stands for; one counter a link but for the output-queued router's readings.
+    /// Returns what a credit stands for: one counter a link, except for some settings of the output-queued router.
     pub(crate) fn credit_rule(&self) -> CreditRule {
         match &self.router {
             RouterSpec::OutputQueued(spec) => spec.credits,
@@ -384,19 +389,21 @@ impl Plan {
         }
     }
 
-    /// Whether every buffer falls free as the head leaves: no way in is faster than a way out.
+    /// Returns whether every buffer is freed as the head leaves: no incoming channel is faster than an outgoing one.
     pub(crate) fn frees_at_head(&self) -> bool {
         self.credit_return == CreditReturn::Head && !self.has_mixed_rates()
     }
 
-    /// Whether a packet may leave an input before its tail has come: by a faster channel or over a faster crossbar.
+    /// Returns whether a packet may leave an input before its tail has come: by a faster channel or over a faster
+    /// crossbar.
     pub(crate) fn tracks_tails(&self) -> bool {
         let late = self.credit_return == CreditReturn::Tail && self.router.speedup() > 1;
         // A combine unit waits for the tail.
         self.has_mixed_rates() || late || self.units().is_some()
     }
 
-    /// The most credit that an output's channel has on a virtual channel, in bytes: the depth of the buffer at its far end.
+    /// Returns the full credit of an output's channel on a virtual channel, in bytes: the depth of the buffer at its
+    /// far end.
     pub(crate) fn depth_beyond(&self, output: &OutputPort) -> i32 {
         match (output.far_end, self.receive_buffer) {
             (FarEnd::Station(_), Some(buffer)) => buffer.depth as i32,
@@ -405,12 +412,12 @@ impl Plan {
         }
     }
 
-    /// Whether some channels are faster than others.
+    /// Returns whether some channels are faster than others.
     pub(crate) fn has_mixed_rates(&self) -> bool {
         self.links.iter().any(|link| link.bandwidth != self.links[0].bandwidth)
     }
 
-    /// The class of links of a channel; that of an unconnected port is class 0.
+    /// Returns the class of links of a channel. Class 0 for an unconnected port.
     pub fn class_of(&self, channel: ChannelId) -> ChannelClass {
         match self.channels.source(channel) {
             topology::ChannelSource::Router(router, port) => self.topology.class(router, port),
@@ -432,7 +439,7 @@ fn holds_a_packet(key: &str, buffer: Capacity, packet: Bytes) -> Result<u32, Fab
     Ok(depth)
 }
 
-/// The greatest common divisor of all times.
+/// Returns the greatest common divisor of all times.
 fn grain(spec: &FabricSpec, router_delay: Time) -> Result<Time, FabricError> {
     if router_delay.0 > LONGEST {
         return Err(FabricError::new("router.delay", format!("{router_delay} is too long: at most 1000 s")));
@@ -460,8 +467,8 @@ fn grain(spec: &FabricSpec, router_delay: Time) -> Result<Time, FabricError> {
     Ok(Time(if spec.continuous { divisor_up_to(grain, smallest / TICKS_PER_PACKET) } else { grain.max(1) }))
 }
 
-/// The largest divisor of a number that is not above a limit. It is sought among the quotients by numbers of moderate size:
-/// if none divides, it is 1.
+/// Returns the largest divisor of a number that is not above a limit. It is searched among the quotients by numbers of
+/// moderate size. If none divides, it is 1.
 fn divisor_up_to(number: u64, limit: u64) -> u64 {
     const ATTEMPTS: u64 = 1 << 12;
     let least = number.div_ceil(limit.max(1)).max(1);
@@ -484,8 +491,8 @@ fn in_ticks(link: LinkParameters, packet: Bytes, tick: Time) -> Result<Link, Fab
     Ok(Link { bandwidth: link.bandwidth, delay: link.delay.0 / tick.0, full })
 }
 
-/// The channels between a router and its combine units: as fast as the fastest link, or some times that, and a cycle long. A packet takes
-/// whole ticks there, rounded up.
+/// Returns the link between a router and its combine units: as fast as the fastest link, or a multiple of that, and a
+/// cycle long. A packet takes whole ticks there, rounded up.
 fn internal_link(
     links: &[LinkParameters],
     units: Option<CombineSpec>,
@@ -498,7 +505,7 @@ fn internal_link(
     in_ticks(LinkParameters { bandwidth, delay }, packet, tick).map(Some)
 }
 
-/// Combine units that work.
+/// Checks the parameters of combine units.
 fn check_units(units: &CombineSpec) -> Result<(), FabricError> {
     let wrong = |key: &str, message: String| Err(FabricError::new(format!("in_switch.combine.{key}"), message));
     match units {
@@ -520,14 +527,14 @@ fn check_units(units: &CombineSpec) -> Result<(), FabricError> {
     }
 }
 
-/// A receive buffer that holds a packet and is drained at a rate that the clock can hold.
+/// Returns a receive buffer. Checks that it holds a packet and is drained at a rate that the clock can represent.
 fn receive_buffer(spec: ReceiveBufferSpec, packet: Bytes, tick: Time) -> Result<ReceiveBuffer, FabricError> {
     let depth = holds_a_packet("node.receive_buffer", spec.depth, packet)?;
     drain_time(spec.drain, packet)?;
     Ok(ReceiveBuffer { depth, drain: spec.drain, tick })
 }
 
-/// The time that a packet of a size is drained for, in picoseconds.
+/// Returns the time for which a packet of a size is drained, in picoseconds.
 fn drain_time(drain: Bandwidth, size: Bytes) -> Result<u64, FabricError> {
     match drain.serialization(size) {
         Some((time, _)) if time.0 <= LONGEST && time.0 > 0 => Ok(time.0),
@@ -558,7 +565,7 @@ mod tests {
 
     #[test]
     fn a_divisor_is_the_largest_up_to_the_limit() {
-        // Would catch a tick that does not divide the other times, one above the limit, and one finer than need be.
+        // Would catch a tick that does not divide the other times, one above the limit, and one finer than needed.
         for number in 1..=600_u64 {
             for limit in 0..=number + 1 {
                 let naive = (1..=limit.max(1)).rev().find(|&divisor| number.is_multiple_of(divisor));

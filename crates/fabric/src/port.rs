@@ -1,54 +1,55 @@
-//! The two ends of a channel, as every architecture has them. What only one architecture needs of a port lies with it.
+//! The two ends of a channel, as every architecture has them. State of a port that only one architecture needs lies
+//! with that architecture.
 
 use topology::ChannelClass;
 
-/// Where a channel leads.
+/// Far end of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FarEnd {
-    /// To a router's input: its partition and the number of the port there.
+    /// Input of a router.
     Router {
-        /// The partition.
+        /// Partition of the router.
         partition: u16,
-        /// The port's number in it.
+        /// Number of the port in its partition.
         port: u32,
     },
-    /// To a node that takes packets as fast as they come.
+    /// Node that takes packets as fast as they come.
     Node,
-    /// To a station of this partition: it has a buffer and returns credits, and is no router.
+    /// Station of this partition, which has a buffer, returns credits, and is not a router.
     Station(u32),
-    /// To a combine unit of this router: it takes packets one after the other.
+    /// Combine unit of this router, which takes packets one at a time.
     Unit,
-    /// Nowhere: nothing may be sent.
+    /// Unconnected: nothing may be sent.
     Unconnected,
 }
 
-/// Credit counters of a channel that lie with its port. The counters of wider channels lie apart.
+/// Number of credit counters of a channel that lie with its port. Channels with more have all their counters elsewhere.
 pub(crate) const NEAR_CREDITS: usize = 6;
 
-/// The near end of a channel, at a router's output or at a node's injection: one cache line.
+/// Near end of a channel, at a router's output or at a node's injection: one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct OutputPort {
-    /// The link is free from this time on, in ticks.
+    /// Time from which the link is free, in ticks.
     pub free_at: u64,
     /// Bytes in this router that wait for this channel.
     pub queued: u64,
     /// Bytes sent since the counts were last cleared.
     pub sent: u64,
-    /// Credits of each virtual channel in bytes, where these are enough counters.
+    /// Credits of each virtual channel in bytes, if there are enough counters here.
     pub credits: [i32; NEAR_CREDITS],
     pub far_end: FarEnd,
-    /// The router in this partition's numbering; of an injection channel, the node.
+    /// Router in this partition's numbering, or the node of an injection channel.
     pub owner: u32,
-    /// The number of the port in its router.
+    /// Number of the port in its router.
     pub port: u16,
     pub class: ChannelClass,
-    /// What is under way or missing: `WAKING` and `BLOCKED`.
+    /// Flags: `WAKING`, `BLOCKED`, `INJECTION` and `INTERNAL`.
     pub flags: u8,
 }
 
 impl OutputPort {
-    /// An event that marks this port as the link falls free is under way.
+    /// A pending event marks this port when the link becomes free.
     pub const WAKING: u8 = 1;
     /// Packets wait and none has credit: the next credit marks the port.
     pub const BLOCKED: u8 = 2;
@@ -58,24 +59,24 @@ impl OutputPort {
     pub const INTERNAL: u8 = 8;
 }
 
-/// The far end of a channel at a router's input: a quarter of a cache line. The rest is known by its router.
+/// Far end of a channel at a router's input: a quarter of a cache line. Other facts follow from its router.
 #[derive(Clone, Debug)]
 #[repr(align(16))]
 pub(crate) struct InputPort {
-    /// The router in this partition's numbering.
+    /// Router in this partition's numbering.
     pub router: u32,
-    /// The first of the upstream output's credit counters, in its partition.
+    /// First of the upstream output's credit counters, in its partition.
     pub counters: u32,
-    /// The packet that has arrived in this instant, if the router is marked for it.
+    /// Packet that has arrived in this instant, if the router is marked for it.
     pub arrived: u32,
-    /// The partition of the upstream output.
+    /// Partition of the upstream output.
     pub partition: u16,
     pub class: ChannelClass,
-    /// The virtual channel of `arrived`.
+    /// Virtual channel of `arrived`.
     pub arrived_vc: u8,
 }
 
-/// The partition of an input port that nothing is connected to.
+/// Partition of an unconnected input port.
 pub(crate) const NO_PARTITION: u16 = u16::MAX;
 
 const _: () = assert!(size_of::<OutputPort>() == 64 && size_of::<InputPort>() == 16);

@@ -1,9 +1,9 @@
-//! Fetching memory into a near cache before it is needed. Of no consequence for results.
+//! Prefetching of memory into a near cache. It does not affect results.
 //!
-//! Two cases. A worker with several partitions reads the arrays of one from end to end before it runs it for a window, for a
-//! sequential sweep is cheaper than scattered misses after another partition evicted them. A partition that exceeds the cache
-//! (`Fabric::exceeds_cache`) takes the packets of many routers step by step, and reads before each step what it needs, so that
-//! the misses overlap.
+//! There are two cases. A worker with several partitions reads the arrays of a partition from end to end before it runs
+//! it for a window: a sequential sweep is cheaper than scattered misses after another partition has evicted them. A
+//! partition that exceeds the cache (`Fabric::exceeds_cache`) handles the packets of many routers step by step, and
+//! reads the memory of each step beforehand, so that the misses overlap.
 
 use std::hint::black_box;
 
@@ -12,17 +12,17 @@ use engine::{Bits, read_through};
 use crate::fabric::{Arrival, Fabric};
 use crate::packet::{Head, NONE};
 
-/// What an architecture reads ahead.
+/// Memory that an architecture prefetches.
 pub trait Prefetch {
     /// Reads the state of all queues once, in the order of memory.
     fn before_window(&self) {}
-    /// Reads what the enqueueing of an arrival needs of its input; its output is not known yet.
+    /// Reads the input state needed to enqueue an arrival. Its output is not known yet.
     fn before_input(&self, _fabric: &Fabric, _arrival: &Arrival) {}
-    /// Reads what the enqueueing of an arrival needs of its output.
+    /// Reads the output state needed to enqueue an arrival.
     fn before_output(&self, _fabric: &Fabric, _arrival: &Arrival) {}
-    /// Reads what a wake-up of a side of the crossbar needs.
+    /// Reads the state needed by a wake-up of a side of the crossbar.
     fn before_side(&self, _fabric: &Fabric, _port: usize) {}
-    /// Reads what serving the outputs needs that are active already, of some routers from `first` on.
+    /// Reads the state needed to serve the active outputs of some routers from `first` on.
     fn before_serve(&mut self, _fabric: &Fabric, _first: usize, _routers: u64) {}
 }
 
@@ -41,13 +41,13 @@ impl Fabric {
         black_box(self.pool[packet].bytes);
     }
 
-    /// Reads what sending over a channel reads.
+    /// Reads the state needed to send over a channel.
     #[inline(always)]
     pub(crate) fn before_sending(&self, output: usize) {
         black_box(self.outputs[output].free_at);
     }
 
-    /// Reads what the injection of some packets reads, of nodes from `first` on; `heads` are their packets by node.
+    /// Reads the state needed to inject the packets of some nodes from `first` on. `heads` are the packets by node.
     pub(crate) fn before_injections(&self, first: usize, nodes: u64, heads: &[Head]) {
         for node in Bits(nodes) {
             let Head { packet, .. } = heads[first + node];

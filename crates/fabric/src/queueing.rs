@@ -1,10 +1,10 @@
-//! What has arrived is queued: a packet for several nodes as its copies, and many packets in steps.
+//! Queueing of arrivals: copies of a multicast packet, and many packets in steps.
 
 use crate::fabric::{Arrival, Fabric};
 use crate::routers::Routers;
 
-/// Splits a packet for several nodes that has arrived, and queues its copies. What leaves as one packet is given back: it is queued as
-/// any other.
+/// Splits a multicast packet that has arrived, and queues its copies. Returns the arrival instead if it goes on as one
+/// packet, to be queued like a unicast packet.
 #[inline(never)]
 pub(crate) fn enqueue_for_many<const PLAIN: bool, R: Routers>(
     fabric: &mut Fabric,
@@ -23,8 +23,8 @@ pub(crate) fn enqueue_for_many<const PLAIN: bool, R: Routers>(
     as_one
 }
 
-/// Queues some arrivals in steps, each over all of them, so that much of the memory that a step needs is under way at once. They may try
-/// the bypass, or not.
+/// Queues arrivals in steps, each over all of them, so that the cache misses of a step overlap. The arrivals try the
+/// bypass if `tries_bypass`.
 #[inline(never)]
 pub(crate) fn enqueue_batch<const PLAIN: bool, R: Routers>(
     fabric: &mut Fabric,

@@ -1,4 +1,4 @@
-//! How long a packet holds the credit that it has taken, and what that leaves of a channel's bandwidth.
+//! Credit round trip of a packet, and the share of a channel's bandwidth that it leaves.
 
 use topology::ChannelClass;
 
@@ -6,10 +6,11 @@ use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
 use crate::plan::Plan;
 
 impl Plan {
-    /// The least time in ticks from a packet's head on a channel of a class to the return of its credit, if it meets no other
-    /// packet and leaves the router by a channel of another class: the delay there and back, and its time in the buffer.
+    /// Returns the least time in ticks from a packet's head on a channel of class `class` to the return of its credit,
+    /// if it meets no other packet and leaves the router by a channel of class `out`: the delay there and back, and the
+    /// time in the buffer.
     ///
-    /// The rules are those of docs/concepts/credits.md, of the largest packet.
+    /// The rules are those of docs/concepts/credits.md, for the largest packet.
     pub fn credit_round_trip(&self, class: ChannelClass, out: ChannelClass) -> u64 {
         let [link, next] = [class, out].map(|class| self.links[usize::from(class.0)]);
         let leaving = match &self.router {
@@ -26,8 +27,8 @@ impl Plan {
         2 * link.delay + held
     }
 
-    /// The same where packets of a channel leave by several others: of `row-minimum`, those that enter a crosspoint that is not
-    /// the fullest return their credits at once.
+    /// Returns the least credit round trip, in ticks, of a channel whose packets leave by several others. Under
+    /// `row-minimum`, packets that enter a crosspoint other than the fullest return their credits at once.
     pub fn least_credit_round_trip(&self, class: ChannelClass) -> u64 {
         let outs = (0..self.links.len() as u8).map(ChannelClass).filter(|&out| out != ChannelClass::INJECTION);
         let least = outs.map(|out| self.credit_round_trip(class, out)).min().unwrap_or(0);
@@ -39,13 +40,14 @@ impl Plan {
         }
     }
 
-    /// Whether packets of a channel that leave by several others may return their credits as they arrive.
+    /// Returns whether packets of a channel that leave by several others may return their credits as they arrive.
     pub fn returns_credits_early(&self) -> bool {
         matches!(&self.router, RouterSpec::OutputQueued(spec) if spec.credits == CreditRule::RowMinimum)
     }
 
-    /// The time in ticks from a packet's head on the channel to a node with a receive buffer to the return of its credit, the
-    /// depth of that buffer in bytes, and the time for which a packet is drained; none without receive buffers.
+    /// Returns the least time in ticks from a packet's head on the ejection channel of a node with a receive buffer to
+    /// the return of its credit, the depth of that buffer in bytes, and the time for which a packet is drained, in
+    /// ticks. `None`: no receive buffers.
     pub fn receive_round_trip(&self) -> Option<(u64, u32, u64)> {
         let buffer = self.receive_buffer.as_ref()?;
         let link = self.links[usize::from(ChannelClass::EJECTION.0)];
@@ -53,12 +55,12 @@ impl Plan {
         Some((2 * link.delay + link.full + drain, buffer.depth, drain))
     }
 
-    /// Whether each crosspoint has a credit counter of its own.
+    /// Returns whether each crosspoint has a separate credit counter.
     pub fn has_credits_by_crosspoint(&self) -> bool {
         self.credit_rule() == CreditRule::PerCrosspoint
     }
 
-    /// Virtual channels of each class of them on a class of channels.
+    /// Returns the number of virtual channels in each VC class on a class of channels.
     pub fn vcs_per_class_on(&self, class: ChannelClass) -> u8 {
         self.vcs_per_class[usize::from(class.0)]
     }

@@ -1,126 +1,131 @@
-//! The rules that keys of routers choose between.
+//! Rules that keys of routers choose between.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where the packets of an input wait, for each virtual channel.
+/// Queues in which the packets of an input wait, for each virtual channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputQueueing {
-    /// In a queue for each output.
+    /// One queue for each output.
     #[default]
     VirtualOutput,
-    /// In one FIFO, whose head blocks those behind (HOL blocking) while its crosspoint is full.
+    /// One FIFO. Its head blocks the packets behind it (HOL blocking) while its crosspoint is full.
     Fifo,
 }
 
-/// What a credit of an output-queued router stands for: three readings of section 2 of the paper.
+/// Meaning of a credit of an output-queued router: three readings of section 2 of the paper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CreditRule {
-    /// One counter a link, as deep as one crosspoint: at most so much in the whole row of the input.
+    /// One counter for each link, as deep as one crosspoint. The whole row of the input holds at most that many bytes.
     RowCounter,
     /// A packet is sent when every crosspoint of the row is sure to have room for it.
     #[default]
     RowMinimum,
-    /// A counter for each crosspoint; the upstream output looks one router ahead to know which one it needs.
+    /// One counter for each crosspoint. The upstream output looks one router ahead to know which crosspoint a packet
+    /// needs.
     PerCrosspoint,
 }
 
-/// When a packet that leaves frees its buffer.
+/// Time at which a departing packet frees its buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CreditReturn {
-    /// As its head goes: memory is freed as the packet drains, and what follows cannot catch up with its tail. (Where
-    /// the way in is faster than the way out, later by the difference.)
+    /// When its head leaves: memory is freed as the packet drains, and the next packet cannot catch up with its tail.
+    /// If the incoming channel is faster than the outgoing one, the buffer is freed later by the difference.
     #[default]
     Head,
-    /// As its tail goes.
+    /// When its tail leaves.
     Tail,
 }
 
-/// Which of the packets that wait for an output goes first.
+/// Rule by which an output chooses among the packets that wait for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arbitration {
-    /// Each input in turn, from the one after the last that was served.
+    /// Round robin over the inputs, from the one after the last that was served.
     #[default]
     RoundRobin,
-    /// The packet that was generated first; of equals, the one of the lowest input.
+    /// The packet that was generated first. A tie goes to the lowest input.
     OldestFirst,
-    /// Any, uniformly.
+    /// A uniformly random packet.
     Random,
-    /// Packets of groups, which go by trees, before all others; of each kind the first in turn, from the one after the last that was
-    /// served of either. Trees on classes of virtual channels of their own pass other packets in buffers too.
+    /// Packets of groups' operations, which follow trees, before all others. Within each kind round robin, from the
+    /// input after the last that was served for either kind. If trees have separate classes of virtual channels, their
+    /// packets pass others in buffers too.
     GroupsFirst,
 }
 
-/// How a packet for several outputs at the head of a FIFO gets them (Prabhakar, McKeown and Ahuja 1997).
+/// Rule by which a multicast packet at the head of a FIFO gets its outputs (Prabhakar, McKeown and Ahuja 1997).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FifoMulticast {
-    /// Whether it may leave by some of its outputs before the others.
+    /// Whether a packet may leave by some of its outputs before the others.
     pub fanout: FanoutSplitting,
-    /// Which of the heads that ask for an output gets it.
+    /// Rule by which an output chooses among the heads that request it.
     pub policy: MulticastPolicy,
 }
 
 impl FifoMulticast {
-    /// Whether it is what a router has without the key.
+    /// Returns whether this is the default, which a router has if the key is left out.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Whether a packet for several outputs may leave by some of them before the others.
+/// Whether a multicast packet may leave by some of its outputs before the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FanoutSplitting {
-    /// Every output that is free, has room beyond it and picks the head takes its copy in the same instant; the rest asks again when
-    /// the input is free.
+    /// Fanout splitting: every output that is free, has room beyond it and picks the head takes its copy in the same
+    /// instant. The head requests the remaining outputs again when the input is free.
     #[default]
     Splitting,
-    /// It leaves when all its outputs are free and have room beyond them at once. Inputs are served one after the other, in the order of
-    /// the policy.
+    /// No fanout splitting: the packet leaves when all its outputs are free and have room beyond them at once. Inputs
+    /// are served sequentially, in the order of the policy.
     NoSplitting,
 }
 
-/// Which of the heads that ask for an output gets it, where some are for several outputs. Packets for one output count as well.
+/// Rule by which an output chooses among the heads that request it, if some are multicast packets. Applies to unicast
+/// packets too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MulticastPolicy {
     /// Each output picks for itself, by the router's `arbitration`.
     #[default]
     Arbitration,
-    /// What cannot leave now is left to as few inputs as possible. It may starve an input. With `fanout = "splitting"` only.
+    /// The residue (copies that cannot leave now) is concentrated on as few inputs as possible. May starve an input.
+    /// Requires `fanout = "splitting"`.
     ConcentratingResidue,
-    /// As blocks fall in Tetris: outputs serve heads in the order in which these came to the front, and of those that came at once the
-    /// one first that will have left first. With `fanout = "splitting"` only.
+    /// TATRA, modelled on Tetris: outputs serve heads in the order in which these came to the front. Of heads that came
+    /// at once, the one that will have left first goes first. Requires `fanout = "splitting"`.
     Tatra,
-    /// The head with the largest weight: its time at the front, in times of the largest packet, less the copies that it has left.
+    /// Weight-based: the head with the largest weight, which is its time at the front, in transmission times of the
+    /// largest packet, less the number of copies that it has left.
     Wba,
 }
 
-/// Where packets for several outputs wait in virtual-output-queued routers.
+/// Queues in which multicast packets wait in virtual-output-queued routers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MulticastQueueing {
-    /// A copy in the queue of each output, which crosses by itself.
+    /// A copy in the queue of each output. Each copy crosses by itself.
     #[default]
     Copies,
-    /// In a queue of their own beside those of the outputs: the head leaves by all outputs that are free and have room beyond them
-    /// at once (fanout splitting), before the matching or after it in turn.
+    /// One separate multicast queue beside the queues of the outputs. Its head leaves by all outputs that are free and
+    /// have room beyond them at once (fanout splitting), alternately before and after the matching.
     Queue,
-    /// In a queue for each set of outputs, of which there are 2^K - 1 in a router of K ports, at most 8; packets for one output too. The
-    /// matching is the one of the largest weight (instead of iSLIP, so that `iterations` is refused): the ideal to measure others by.
+    /// One queue for each set of outputs, for unicast packets too: 2^K - 1 queues in a router of K ports, at most 8.
+    /// Maximum weight matching replaces iSLIP and excludes `iterations`. The ideal to compare others with.
     QueuePerSet,
 }
 
-/// The most ports of a router with a queue for each set of outputs.
+/// Largest number of ports of a router with a queue for each set of outputs.
 pub const MOST_PORTS_WITH_SETS: u16 = 8;
 
 impl MulticastQueueing {
-    /// Whether it is what a router has without the key.
+    /// Returns whether this is the default, which a router has if the key is left out.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -1,40 +1,40 @@
-//! What packets of groups' operations carry, beside what all packets do.
+//! Tags of packets of groups' operations: their content beyond that of other packets.
 
 use units::NodeId;
 
 use crate::groups::Turn;
 use crate::target::{TreePacket, TreeWork};
 
-/// What a packet of a group's operation carries.
+/// Tag of a packet of a group's operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupTag {
-    /// What it is for.
+    /// Tree, segment and operation of the packet.
     pub of: TreePacket,
-    /// The member that has sent it; of a combined packet 0.
+    /// Member that has sent the packet. 0 for a combined packet.
     pub from: NodeId,
-    /// Where it is.
+    /// Stage of the packet on its tree.
     pub stage: Stage,
-    /// While it is under way to a combine unit: which one, by its number in the partition.
+    /// Combine unit that the packet is on its way to, by its number in the partition.
     pub unit: u32,
-    /// By which port of the topology, or from which leaf unit, it goes there.
+    /// Port of the topology, or leaf unit, from which the packet goes to the combine unit.
     pub port: u16,
 }
 
-/// Where a packet is on its tree.
+/// Stage of a packet on its tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// A multicast that leaves every switch by all ports of the tree but the one it came by.
+    /// Multicast that leaves every switch by all ports of the tree but its input port.
     Spreading,
-    /// A multicast on its way to the top switch.
+    /// Multicast on its way up to the top switch.
     Rising,
-    /// On its way down to the members; what a member has sent does not come back to it.
+    /// Packet on its way down to the members. It does not return to the member that sent it.
     Falling,
-    /// On its way to the combine units of the next switch.
+    /// Packet on its way to the combine units of the next switch.
     Combining,
 }
 
 impl GroupTag {
-    /// Of no packet.
+    /// Tag of a place without such a packet.
     pub const NONE: Self = Self {
         of: TreePacket { tree: 0, segment: 0, work: TreeWork::Multicast, contributions: 0, value: 0, element: 0 },
         from: NodeId(0),
@@ -43,7 +43,7 @@ impl GroupTag {
         port: 0,
     };
 
-    /// As a member sends it.
+    /// Creates the tag of a packet that a member sends.
     pub fn new(of: TreePacket, from: NodeId, turn: Turn) -> Self {
         let stage = match (of.work, turn) {
             (TreeWork::Multicast, Turn::EverySwitch) => Stage::Spreading,

@@ -1,22 +1,22 @@
-//! What packets are for: a node, or several nodes that routers split it for.
+//! Destinations of packets: a node, or several nodes between which routers split the packet.
 
 use routing::RouteState;
 use units::NodeId;
 
-/// What a packet is for. A packet for one node is never split.
+/// Destination of a packet. A packet for one node is never split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
-    /// A node.
+    /// One node (unicast).
     Node(NodeId),
-    /// The nodes that it names in its header, `Traffic::members` of the node that sends it: a multicast. Routers split it where the
-    /// paths of its members part, each by the routing of a packet for that node alone.
+    /// Nodes that the packet names in its header, given by `Traffic::members` of the sending node: a multicast. Routers
+    /// split it where the paths of its members part, each routed like a unicast packet for its node.
     Members,
-    /// The members of a group, by a tree: `Traffic::tree_packet` of the node that sends it says what is done with it.
+    /// Members of a group, by a tree. `Traffic::tree_packet` of the sending node gives the operation.
     Tree,
 }
 
 impl Target {
-    /// The node that it is, if it is one.
+    /// Returns the destination node of a unicast packet.
     pub fn node(self) -> Option<NodeId> {
         match self {
             Self::Node(node) => Some(node),
@@ -25,39 +25,40 @@ impl Target {
     }
 }
 
-/// What a packet that goes by a tree is for ("hardware-collectives", section 2.1): its tag. Multicasts and reductions use the same tables.
+/// Tag of a packet that follows a tree ("hardware-collectives", section 2.1). Multicasts and reductions use the same
+/// tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreePacket {
-    /// The number of the tree.
+    /// Number of the tree.
     pub tree: u32,
-    /// The number of the segment in its tree: packets of one segment are combined with one another.
+    /// Number of the segment in its tree. Packets of one segment are combined with one another.
     pub segment: u32,
-    /// What is done with it.
+    /// Operation on the packet.
     pub work: TreeWork,
-    /// How many members have contributed to it: 1 as a member sends it.
+    /// Number of members that have contributed to the packet. 1 when a member sends it.
     pub contributions: u32,
-    /// Stands for its content: the sum of what the contributors have given, modulo 2^64.
+    /// Stand-in for the content: the sum of the members' contributions, modulo 2^64.
     pub value: u64,
-    /// An element of its content, where elements are carried ([`crate::Elements`]); else 0.
+    /// One element of the content, if elements are carried ([`crate::Elements`]). Otherwise 0.
     pub element: u64,
 }
 
-/// What routers do with a packet that goes by a tree.
+/// Operation of routers on a packet that follows a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TreeWork {
-    /// They copy it to all members but the one that has sent it.
+    /// Copy the packet to all members but the sender.
     Multicast,
-    /// They combine it with the packets of all other members; the result goes to all members.
+    /// Combine the packet with the packets of all other members. The result goes to all members.
     CombineForAll,
-    /// They combine it with the packets of all members but one; the result goes to that one.
+    /// Combine the packet with the packets of all members but one. The result goes to that one.
     CombineFor(NodeId),
 }
 
-/// One of the nodes that a packet is for, and what the packet carries for its routing there.
+/// Destination of a multicast packet, with the packet's routing state for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// The node.
+    /// Destination node.
     pub node: NodeId,
-    /// What a packet for this node alone would carry.
+    /// State that a unicast packet for this node would have.
     pub state: RouteState,
 }

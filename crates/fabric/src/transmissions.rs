@@ -1,42 +1,43 @@
-//! A log of the transmissions of packets, where a job asks for one: which channel has sent which packet when. It is what the
-//! path of a packet, and what it waited for on the way, are read from afterwards.
+//! Log of packet transmissions, kept if a job requests it: which channel has sent which packet when. The path of a
+//! packet and its waiting times on the way are derived from it after the run.
 
 use topology::ChannelSource;
 use units::PlaneId;
 
 use crate::packet::Packet;
 
-/// The most transmissions that are logged, over all partitions: a run with more has no log.
+/// Largest number of logged transmissions, over all partitions. A run with more has no log.
 pub const MOST_TRANSMISSIONS: usize = 1 << 23;
 
-/// A packet that leaves on a channel.
+/// Packet that leaves on a channel. A node generates no two packets of a message at one time in a plane, so that flow,
+/// mark, destination, plane and generation time identify a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Transmission {
-    /// What the packet is known by, its job's number included: this, and
+    /// Identifier of the packet, including its job's number.
     pub flow_id: u32,
-    /// what its traffic has marked it with, and
+    /// Mark that the packet's traffic gave it.
     pub mark: u32,
-    /// the node that it is for, and
+    /// Destination node.
     pub dst: u32,
-    /// the plane that it is in (0 until somebody who knows the network has filled it in), and
+    /// Plane of the packet. 0 until code that knows the network has filled it in.
     pub plane: PlaneId,
-    /// when it was generated. A node generates no two packets of a message at one time in a plane.
+    /// Generation time of the packet.
     pub generated_at: u64,
-    /// When its head leaves, in ticks.
+    /// Time at which the head leaves, in ticks.
     pub at: u64,
-    /// How long it keeps the channel busy, in ticks.
+    /// Time for which the packet keeps the channel busy, in ticks.
     pub time: u64,
-    /// The output or the injection channel, by its number in the partition.
+    /// Output or injection channel, by its number in the partition.
     output: u32,
 }
 
-/// The log of a partition.
+/// Log of a partition.
 #[derive(Debug, Default)]
 pub(crate) struct Transmissions {
     /// By job, whether its packets are logged.
     jobs: Vec<bool>,
     log: Vec<Transmission>,
-    /// How many there have been.
+    /// Number of transmissions, whether logged or not.
     count: usize,
 }
 
@@ -60,7 +61,7 @@ impl Transmissions {
         self.log.push(Transmission { output: output as u32, time, ..*of });
     }
 
-    /// What has been logged, each with where its channel starts; and how many there have been.
+    /// Returns the logged transmissions, each with the source of its channel, and the number of all transmissions.
     pub fn logged(
         &self,
         source: impl Fn(usize) -> ChannelSource,
@@ -70,7 +71,7 @@ impl Transmissions {
 }
 
 impl Transmission {
-    /// A packet that leaves at a time.
+    /// Creates the record of a packet that leaves at tick `at`.
     pub(crate) fn new(packet: &Packet, mark: u32, at: u64) -> Self {
         let Packet { flow_id, generated_at, .. } = *packet;
         Self { flow_id, mark, dst: packet.dst().0, plane: PlaneId(0), generated_at, at, time: 0, output: 0 }

@@ -1,4 +1,4 @@
-//! The deadlock watchdog: who holds what and waits for what, when nothing moves.
+//! Deadlock watchdog: reports which packets hold and wait for which buffers when nothing moves.
 
 use topology::{ChannelSource, Endpoint, Topology};
 use units::cycle::find_cycle;
@@ -8,35 +8,35 @@ use crate::partition::Partition;
 use crate::routers::Routers;
 use crate::traffic::Traffic;
 
-/// A packet at the front of a queue: the buffer that it holds, and the channel that it waits for.
+/// Packet at the front of a queue, with the buffer that it holds and the channel that it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WaitingPacket {
-    /// The router that it is in.
+    /// Router that the packet is in.
     pub router: RouterId,
-    /// The input port whose buffer it holds.
+    /// Input port whose buffer it holds.
     pub in_port: PortId,
-    /// The virtual channel of that buffer.
+    /// Virtual channel of that buffer.
     pub vc: u8,
-    /// The output port that it waits for.
+    /// Output port that it waits for.
     pub out_port: PortId,
-    /// The class of virtual channels on which it will leave.
+    /// Class of virtual channels on which it will leave.
     pub class: u8,
-    /// Virtual channels of a class on that channel.
+    /// Virtual channels in each VC class on that channel.
     pub vcs_per_class: u8,
-    /// The node that sent it.
+    /// Node that sent the packet.
     pub src: NodeId,
-    /// The node that it is for.
+    /// Destination node.
     pub dst: NodeId,
 }
 
 impl<R: Routers, T: Traffic> Partition<R, T> {
-    /// Every packet at the front of a queue of this partition, but those whose credit is promised: they wait for a link, not
-    /// for a buffer.
+    /// Returns every packet at the front of a queue of this partition, except those with reserved credit: they wait for
+    /// a link, not for a buffer.
     pub fn waiting_packets(&self) -> Vec<WaitingPacket> {
         let fabric = self.fabric();
         let vc_shift = fabric.plan.vc_shift;
         let port = |index: u32| match fabric.source(index as usize) {
-            // What waits for a combine unit waits for nothing else.
+            // Packets that wait for a combine unit wait for nothing else.
             _ if !fabric.is_channel(index as usize) => None,
             ChannelSource::Router(router, port) => Some((router, port)),
             ChannelSource::Node(..) => None,
@@ -53,7 +53,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                 class: fabric.pool[waiting.packet].class(),
                 vcs_per_class: fabric.vcs_per_class(waiting.output as usize),
                 src: self.source_of(packet.flow_id),
-                // Of several nodes the first.
+                // For a multicast packet, the first destination.
                 dst: fabric.members_of(waiting.packet).first().map_or(packet.dst(), |member| member.node),
             })
         };
@@ -62,9 +62,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     }
 }
 
-/// A cycle of packets each of which waits for a buffer that the next one holds; empty if there is none.
+/// Returns a cycle of packets, each of which waits for a buffer that the next one holds. Empty if there is none.
 ///
-/// Waits are taken as they are: a packet has chosen its output.
+/// Each packet waits for the one output that it has chosen.
 pub fn waiting_cycle(topology: &dyn Topology, mut packets: Vec<WaitingPacket>) -> Vec<WaitingPacket> {
     packets.sort_unstable();
     let holders = |packet: &WaitingPacket| {
@@ -74,7 +74,7 @@ pub fn waiting_cycle(topology: &dyn Topology, mut packets: Vec<WaitingPacket>) -
         };
         let vcs = packet.class * packet.vcs_per_class..(packet.class + 1) * packet.vcs_per_class;
         let held = |other: &WaitingPacket| Some((other.router, other.in_port)) == end && vcs.contains(&other.vc);
-        // Sorted by (router, in_port): the holders lie together.
+        // Sorted by (router, in_port): the holders are adjacent.
         let from = end.map_or(packets.len(), |end| packets.partition_point(|p| (p.router, p.in_port) < end));
         (from..packets.len())
             .take_while(|&i| end == Some((packets[i].router, packets[i].in_port)))

@@ -1,22 +1,22 @@
-//! Receives of one shape that are posted together: one entry of a queue, and a bit for each that is outstanding.
+//! Receives of one shape that are posted together: one entry of a queue, and a bit for each outstanding receive.
 
 use crate::label::ANY_SOURCE;
 use crate::order::Order;
 
-/// Where the receives of a burst take their messages from.
+/// Sources of the receives of a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sources {
-    /// The rank that the first one takes a message from, or `ANY_SOURCE`.
+    /// Source of the first receive, or `ANY_SOURCE`.
     pub first: u32,
-    /// How far the rank of each is from that of the one before, modulo the number of ranks; 0 if all take messages from one, or
-    /// from any.
+    /// Distance between the sources of neighbours, modulo the number of ranks. 0: all receives have one source, or any
+    /// source.
     pub stride: u32,
-    /// The number of ranks.
+    /// Number of ranks.
     pub ranks: u32,
 }
 
 impl Sources {
-    /// The rank that a receive takes a message from, by its number in the burst.
+    /// Returns the source of a receive, by its number in the burst.
     pub fn of(self, number: u32) -> u32 {
         match self.stride {
             0 => self.first,
@@ -24,7 +24,8 @@ impl Sources {
         }
     }
 
-    /// The inverse of the stride modulo the number of ranks, if so many receives are of different ranks and it has one; 0 of stride 0.
+    /// Returns the inverse of the stride modulo the number of ranks, if it has one and the sources of `count` receives
+    /// are distinct. 0 for stride 0.
     fn inverse(self, count: u32) -> Option<u32> {
         if self.stride == 0 {
             return Some(0);
@@ -40,26 +41,26 @@ impl Sources {
     }
 }
 
-/// A burst of receives of which some are outstanding.
+/// Burst of receives of which some are outstanding.
 #[derive(Clone, Debug)]
 pub(crate) struct PostedBurst {
     sources: Sources,
     inverse: u32,
     count: u32,
     outstanding: Order,
-    /// No receive below is outstanding.
+    /// Number below which no receive is outstanding.
     low: u32,
 }
 
 impl PostedBurst {
-    /// So many receives, all outstanding; none if a message may be for several that are not alike, or their strides lead to no
-    /// rank twice only by chance.
+    /// Creates a burst of `count` receives, all outstanding. `None`: different receives may match one message, or the
+    /// stride has no inverse.
     pub fn new(sources: Sources, count: u32) -> Option<Self> {
         let inverse = sources.inverse(count)?;
         Some(Self { sources, inverse, count, outstanding: Order::full(count), low: 0 })
     }
 
-    /// The first outstanding receive that takes a message from a source.
+    /// Returns the first outstanding receive that matches a source.
     #[inline]
     pub fn find(&mut self, source: u32) -> Option<u32> {
         let Sources { first, stride, ranks } = self.sources;
@@ -75,22 +76,22 @@ impl PostedBurst {
         (number < self.count && self.outstanding.contains(number)).then_some(number)
     }
 
-    /// Receives that are outstanding.
+    /// Returns the number of outstanding receives.
     pub fn len(&self) -> u32 {
         self.outstanding.len()
     }
 
-    /// Outstanding receives before one.
+    /// Returns the number of outstanding receives before one.
     pub fn before(&self, number: u32) -> u32 {
         self.outstanding.before(number)
     }
 
-    /// Takes out a receive.
+    /// Removes a receive.
     pub fn remove(&mut self, number: u32) {
         self.outstanding.remove(number);
     }
 
-    /// The outstanding receives and their sources, in order.
+    /// Iterates over the outstanding receives and their sources, in order.
     pub fn receives(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let next = |&number: &u32| self.outstanding.next_from(number + 1);
         let numbers = std::iter::successors(self.outstanding.next_from(0), next);
@@ -107,8 +108,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_source_finds_its_receive(ranks in 1_u32..60, first in 0_u32..60, stride in 0_u32..60, count in 1_u32..80) {
-            // Would catch an inverse that is wrong, a burst that names a rank twice and is taken all the same, and a source that finds a
-            // receive of another, or one that is not outstanding any more.
+            // Would catch an inverse that is wrong, a burst that names a rank twice and is accepted, and a source that
+            // finds a receive of another, or one that is not outstanding any more.
             let sources = Sources { first: first % ranks, stride: stride % ranks, ranks };
             let all: Vec<u32> = (0..count).map(|number| sources.of(number)).collect();
             let distinct = all.iter().collect::<std::collections::BTreeSet<_>>().len() == all.len();

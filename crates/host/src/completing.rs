@@ -2,7 +2,8 @@
 
 use crate::progressions::Progressions;
 
-/// What receives of a progression have in common: the place of their burst, and what they receive.
+/// Properties common to the receives of a progression: the place of their burst, and the tag and bytes of their
+/// messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Completing {
     pub receive: u32,
@@ -10,5 +11,5 @@ pub(crate) struct Completing {
     pub bytes: u64,
 }
 
-/// Receives that end at times that are known, by rank: when, and the sender with the number in the burst.
+/// Receives that end at known times, by rank. The numbers are the time, and the sender with the number in the burst.
 pub(crate) type Completions = Progressions<Completing, 2>;

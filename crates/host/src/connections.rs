@@ -1,39 +1,39 @@
-//! Connections of ranks, which an interface with connected transports needs before a message can go from one to the other.
+//! Connections of ranks, which an interface with connected transports needs before messages between them.
 //!
-//! A connection is of two ranks on different nodes and serves both directions; it takes memory at both ends. It is there from the
-//! start, or is set up by the rank that first sends: that takes its library a time, and messages behind it wait for it. The other end
-//! has it when the first message has come. It is never taken down, as in MPI libraries, so that the high water is what is there in the
-//! end.
+//! A connection joins two ranks on different nodes and serves both directions. It takes memory at both ends. It exists
+//! from the start, or is set up by the rank that first sends: that takes time of its library, and later messages wait
+//! for it. The other end has it when the first message has come. As in MPI libraries it is never taken down, so that
+//! the largest number of connections is the number at the end.
 //!
-//! An interface may hold the state of so many connections; a message by one that it does not hold waits until it has been fetched
-//! from memory, one after the other, and the least recently used gives way. Each rail has connections and a cache of its own. What
-//! arrives finds its state there: the cache is of what is sent.
+//! An interface may hold the state of a limited number of connections. A message on another connection waits until the
+//! state has been fetched from memory, one at a time, and the least recently used state is evicted. Each rail has
+//! separate connections and a separate cache. Arrivals always find their state: the cache is for sends.
 
 use crate::recent::Recent;
 use crate::table::{Key, Table};
 
-/// When connections are there.
+/// Time at which connections are set up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConnectionMode {
-    /// None is needed.
+    /// Connectionless: no connection is needed.
     #[default]
     Connectionless,
-    /// From the start, from every rank to every other on another node; that takes no time.
+    /// At the start, from every rank to every rank on another node, in no time.
     AtStart,
-    /// From when a rank first sends to another.
+    /// On demand, when a rank first sends to another.
     OnDemand,
 }
 
 /// Connections between ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionParams {
-    /// When they are there.
+    /// Time at which connections are set up.
     pub mode: ConnectionMode,
-    /// The time of setting one up on demand, in picoseconds.
+    /// Time of setting up a connection on demand, in picoseconds.
     pub setup: u64,
-    /// How many an interface holds the state of; none: of all.
+    /// Number of connections whose state an interface holds. `None`: all.
     pub cached: Option<u32>,
-    /// The time of fetching the state of one, in picoseconds.
+    /// Time of fetching the state of a connection, in picoseconds.
     pub miss: u64,
 }
 
@@ -43,25 +43,25 @@ impl ConnectionParams {
 }
 
 impl ConnectionParams {
-    /// Whether messages may wait for the state of their connection.
+    /// Returns whether messages may wait for the state of their connection.
     pub(crate) fn fetches(&self) -> bool {
         self.mode != ConnectionMode::Connectionless && self.cached.is_some()
     }
 }
 
-/// How many connections there are at the end of a run.
+/// Numbers of connections at the end of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionCounts {
-    /// The most of a rank,
+    /// Largest number of connections of a rank.
     pub most_of_rank: u64,
-    /// and of all ranks of a node.
+    /// Largest number of connections of all ranks of a node.
     pub most_of_node: u64,
-    /// Messages that have waited for the state of their connection.
+    /// Number of messages that have waited for the state of their connection.
     pub misses: u64,
 }
 
 impl ConnectionCounts {
-    /// Adds those of other nodes.
+    /// Adds the numbers of other nodes.
     pub fn add(&mut self, other: &Self) {
         self.most_of_rank = self.most_of_rank.max(other.most_of_rank);
         self.most_of_node = self.most_of_node.max(other.most_of_node);
@@ -69,7 +69,7 @@ impl ConnectionCounts {
     }
 }
 
-/// A rank, by its number here, and another.
+/// Pair of a local rank and another rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pair(u32, u32);
 
@@ -79,31 +79,32 @@ impl Key for Pair {
     }
 }
 
-/// What a send finds.
+/// Connection that a send finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// No connection: setting it up takes this time, and `Connections::ready` says when it is there.
+    /// No connection: setting it up takes this time, and `Connections::ready` must be called with the time at which it
+    /// is there.
     New(u64),
-    /// One that is there from a time on.
+    /// A connection that is there from this time on.
     From(u64),
 }
 
-/// The connections of an executor's ranks.
+/// Connections of an executor's ranks.
 #[derive(Debug)]
 pub(crate) struct Connections {
     params: ConnectionParams,
-    /// On demand, from when connections are there.
+    /// Times from which connections set up on demand are there.
     ready: Table<Pair, u64>,
-    /// On demand, by rank, by its number here, how many it has.
+    /// By local rank, its number of connections set up on demand.
     counts: Vec<u32>,
     cache: Option<Recent>,
-    /// By source, when what fetches the state of connections is free.
+    /// By source, the time from which the fetching of states is free.
     free_at: Vec<u64>,
     misses: u64,
 }
 
 impl Connections {
-    /// None yet, of so many ranks and interfaces.
+    /// Creates the connections of `ranks` ranks and `sources` interfaces. None is set up yet.
     pub fn new(params: ConnectionParams, ranks: usize, sources: usize) -> Self {
         let on_demand = params.mode == ConnectionMode::OnDemand;
         let cached = params.cached.filter(|_| params.fetches());
@@ -117,13 +118,13 @@ impl Connections {
         }
     }
 
-    /// Whether they are set up on demand.
+    /// Returns whether connections are set up on demand.
     #[inline]
     pub fn on_demand(&self) -> bool {
         self.params.mode == ConnectionMode::OnDemand
     }
 
-    /// A rank, by its number here, is about to send to another on another node.
+    /// Returns the connection for a send of a local rank to a rank on another node.
     pub fn find(&mut self, rank: u32, to: u32) -> Found {
         if !self.on_demand() {
             return Found::From(0);
@@ -131,7 +132,7 @@ impl Connections {
         self.ready.get(Pair(rank, to)).map_or(Found::New(self.params.setup), Found::From)
     }
 
-    /// A rank, by its number here, has a connection to another from a time on, unless it has one.
+    /// Notes that a local rank has a connection to another from tick `at` on, unless it has one.
     #[inline]
     pub fn ready(&mut self, rank: u32, to: u32, at: u64) {
         if self.on_demand() && self.ready.get(Pair(rank, to)).is_none() {
@@ -140,7 +141,8 @@ impl Connections {
         }
     }
 
-    /// A message from one rank to another is handed over to the interface of a source: when that has the state of their connection.
+    /// Returns the time at which the interface of a source has the state of the connection for a message that is handed
+    /// over now.
     #[inline]
     pub fn fetch(&mut self, source: usize, (from, to): (u32, u32), now: u64) -> u64 {
         let Some(cache) = &mut self.cache else { return now };
@@ -156,7 +158,7 @@ impl Connections {
         fetched
     }
 
-    /// How many there are, given where the ranks of each node begin, and how many ranks there are in all.
+    /// Returns the numbers of connections. `first` has the first rank of each node, `ranks` is the number of all ranks.
     pub fn counts(&self, first: &[u32], ranks: u32) -> ConnectionCounts {
         let mut counts = ConnectionCounts { misses: self.misses, ..ConnectionCounts::default() };
         for pair in first.windows(2) {

@@ -1,4 +1,4 @@
-//! What an executor knows of its network interface, and what it asks of the owner of the network.
+//! Parameters of the network interface, and the interface of an executor to the owner of the network.
 
 use crate::connections::ConnectionParams;
 use crate::inbound::Envelope;
@@ -9,41 +9,42 @@ use crate::rails::RailParams;
 use crate::registration::RegistrationParams;
 use crate::wire::Flight;
 
-/// Who moves the data of a message that has waited for its receiver.
+/// Rendezvous protocol: which side moves the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rendezvous {
-    /// The sender writes them when the receiver has answered.
+    /// The sender writes the data when the receiver has answered.
     #[default]
     Write,
-    /// The receiver reads them, and then notifies the sender that it has.
+    /// The receiver reads the data, and then notifies the sender.
     Read,
 }
 
-/// How messages go from rank to rank.
+/// Parameters of the protocols by which ranks exchange messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProtocolParams {
-    /// Who moves the data of a message that has waited for its receiver.
+    /// Rendezvous protocol.
     pub rendezvous: Rendezvous,
-    /// Eager messages that a rank may send to another on another node before that has received some of them; none: any number.
+    /// Eager credits: unreceived eager messages that a rank may have outstanding to one peer on another node. `None`:
+    /// no limit.
     pub eager_credits: Option<u32>,
-    /// Whether such a message that finds no credit asks its receiver first; otherwise it waits.
+    /// Whether an eager message that finds no credit uses the rendezvous protocol. Otherwise it waits.
     pub asks_without_credit: bool,
-    /// The memory by way of which ranks of a node exchange messages; none: it takes no time.
+    /// Memory through which ranks of a node exchange messages. `None`: it takes no time.
     pub memory: Option<MemoryParams>,
-    /// How groups combine in the switches.
+    /// Flow control of groups that combine in the switches.
     pub group: GroupParams,
-    /// What collective operations take the processors of interfaces, if these carry them out.
+    /// Cost of collective operations for the processors of interfaces, if these carry them out.
     pub forwarding: Option<ForwardingParams>,
 }
 
-/// What collective operations take the processor of a node's interface that carries them out: one piece of work after the other.
+/// Cost of collective operations for the processor of a node's interface that carries them out, one item at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForwardingParams {
-    /// The time of a message that leaves, in picoseconds,
+    /// Time of a message that leaves, in picoseconds.
     pub send: u64,
-    /// and of one that has come.
+    /// Time of a message that has arrived, in picoseconds.
     pub receive: u64,
-    /// The time of each byte that is combined with another.
+    /// Time of each byte that is combined with another, in picoseconds.
     pub combine: u64,
 }
 
@@ -59,25 +60,26 @@ impl ProtocolParams {
     };
 }
 
-/// How the members of groups send what the switches combine.
+/// Flow control of the segments that members of groups send and switches combine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupParams {
-    /// Segments (packets) of a group, at least 1, that a node has sent contributions of and that are not known to be finished, at most:
-    /// segment s is sent when all up to s - window are. No switch holds more partial results of the group.
+    /// Window: largest number of segments (packets) of a group, at least 1, that a node has sent contributions of and
+    /// that are not known to be finished. Segment s is sent when all up to s - window are finished. No switch holds
+    /// more partial results of the group.
     pub window: u32,
-    /// Operations of a group whose packets are combined, at least 1, that are under way at once, at most: a member begins one when that which
-    /// comes so many before it is known to be finished.
+    /// Largest number of outstanding operations of a group whose packets are combined, at least 1. A member begins an
+    /// operation when the one `outstanding` before it is known to be finished.
     pub outstanding: u32,
-    /// Of these the *streams*, at least 1.
+    /// Largest number of outstanding *streams*, at least 1.
     pub streams: u32,
-    /// Bytes of an operation that is no stream, at most: larger ones are.
+    /// Largest size, in bytes, of an operation that is not a stream.
     pub largest_small: u64,
-    /// Bytes of a packet that is combined of an operation that is no stream, at most; at least 1.
+    /// Largest packet, in bytes, that is combined for an operation that is not a stream. At least 1.
     pub small_packet: u32,
 }
 
 impl GroupParams {
-    /// 64 segments, of any number of operations, none of which is a stream.
+    /// 64 segments, any number of outstanding operations, and no streams.
     pub const DEFAULT: Self =
         Self { window: 64, outstanding: u32::MAX, streams: u32::MAX, largest_small: u64::MAX, small_packet: u32::MAX };
 }
@@ -88,70 +90,70 @@ impl Default for GroupParams {
     }
 }
 
-/// What searching the queues of receives and messages takes.
+/// Cost of message matching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MatchingParams {
-    /// The time of each entry that is visited, in picoseconds.
+    /// Time of each visited queue entry, in picoseconds.
     pub per_entry: u64,
-    /// Whether the interface searches, and handles requests and answers too, or the processor.
+    /// Whether the interface does the matching, and handles requests and answers too. Otherwise the processor does.
     pub on_nic: bool,
 }
 
-/// What a network interface adds.
+/// Parameters of a network interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NicParams {
-    /// From the start of a send to its message's handing over, in picoseconds.
+    /// Time from the start of a send to the handing over of its message, in picoseconds.
     pub send_overhead: u64,
-    /// From a message's arrival to its end, in picoseconds.
+    /// Time from a message's arrival to the end of its receive, in picoseconds.
     pub receive_overhead: u64,
-    /// The work of a call that only polls: a test, or a probe that does not wait, in picoseconds.
+    /// Work of a call that only polls: a test, or a probe that does not wait. In picoseconds.
     pub poll_overhead: u64,
-    /// Messages of more bytes wait for their receivers; none: no message does.
+    /// Eager limit in bytes. Larger messages use the rendezvous protocol. `None`: all messages are eager.
     pub eager_limit: Option<u64>,
-    /// Bytes of a control message.
+    /// Size of a control message in bytes.
     pub control: u32,
-    /// Bytes of the largest packet.
+    /// Size of the largest packet in bytes.
     pub packet: u32,
-    /// The time of such a packet on a node's link, in ticks.
+    /// Time of the largest packet on a node's link, in ticks.
     pub pace: u64,
     /// Picoseconds of a tick.
     pub tick: u64,
-    /// O: beyond the overheads, the time of each byte of data, at the sender and at the receiver,
+    /// O: time of each byte of data at the sender and at the receiver, beyond the overheads.
     pub overhead_per_byte: PerByte,
-    /// but, if this is set, of the first.
+    /// Whether `overhead_per_byte` leaves out the first byte.
     pub spares_first: bool,
-    /// The time of each byte that is copied of messages that do not wait for their receivers: at the sender, and at the receiver.
+    /// Time of each byte that is copied for eager messages: at the sender, and at the receiver.
     pub copy: [PerByte; 2],
-    /// What the processors of ranks are like.
+    /// Processors of the ranks.
     pub processor: ProcessorParams,
-    /// What matching takes.
+    /// Cost of matching.
     pub matching: MatchingParams,
-    /// What registration takes.
+    /// Cost of memory registration.
     pub registration: RegistrationParams,
-    /// What connections of ranks take.
+    /// Cost of connections of ranks.
     pub connections: ConnectionParams,
-    /// The parts of the interface.
+    /// Parts of the interface.
     pub parts: PartParams,
-    /// How messages go from rank to rank.
+    /// Protocols by which ranks exchange messages.
     pub protocol: ProtocolParams,
-    /// The channels of a node into the network.
+    /// Channels of a node into the network.
     pub rails: RailParams,
 }
 
 impl NicParams {
-    /// The work of sending a message's data, in picoseconds.
+    /// Returns the work of sending a message's data, in picoseconds.
     #[inline]
     pub(crate) fn sending(&self, bytes: u64) -> u64 {
         self.send_overhead + self.of_bytes(bytes) + self.copied(0, bytes)
     }
 
-    /// The work of receiving a message's data, in picoseconds.
+    /// Returns the work of receiving a message's data, in picoseconds.
     #[inline]
     pub(crate) fn receiving(&self, bytes: u64) -> u64 {
         self.receive_overhead + self.of_bytes(bytes) + self.copied(1, bytes)
     }
 
-    /// The time of copying so many bytes at an end.
+    /// Returns the time of copying `bytes` bytes at an end, in picoseconds.
     #[inline]
     fn copied(&self, end: usize, bytes: u64) -> u64 {
         match self.eager_limit {
@@ -166,12 +168,12 @@ impl NicParams {
     }
 }
 
-/// A packet that has arrived.
+/// Packet that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
-    /// The identity that its sender gave it ([`Outgoing::flow_id`]).
+    /// Identifier that its sender gave it ([`Outgoing::flow_id`]).
     pub flow_id: u32,
-    /// The mark that its sender gave it.
+    /// Mark that its sender gave it.
     pub mark: u32,
     /// Size in bytes.
     pub bytes: u32,
@@ -179,18 +181,18 @@ pub struct Arrived {
     pub rail: u32,
 }
 
-/// A packet to be sent.
+/// Packet to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// What it is known by on arrival: this,
+    /// Identifier of the packet on arrival, together with `mark`.
     pub flow_id: u32,
-    /// and this.
+    /// Mark of the packet. Identifies it on arrival, together with `flow_id`.
     pub mark: u32,
-    /// The node that it is for.
+    /// Destination node.
     pub dst: u32,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u32,
-    /// When it was released to the network, in ticks.
+    /// Time at which the packet was released to the network, in ticks.
     pub generated_at: u64,
 }
 
@@ -199,73 +201,75 @@ impl Outgoing {
     pub const GROUP: u32 = u32::MAX;
 }
 
-/// What is done with a packet of a group.
+/// Operation on a packet of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupWork {
-    /// Copied to all other members.
+    /// Copy to all other members.
     Multicast,
-    /// The same, acknowledging results to contributors (`segment` is the last acknowledged).
+    /// Copy to all other members, as an acknowledgement of results to contributors (`segment` is the last
+    /// acknowledged).
     Acknowledge,
-    /// Combined with the segment of the same number of all other members; the result goes to all.
+    /// Combine with all other members' segments of this number. The result goes to all.
     CombineForAll,
-    /// Combined with those of all members but one, which is on the node that the result goes to.
+    /// Combine with the segments of all members but one. The result goes to the node of that member.
     CombineFor {
-        /// That node.
+        /// Node of the member that gets the result.
         node: u32,
     },
 }
 
-/// What a packet for a group of nodes is for.
+/// Content of a packet for a group of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupPacket {
-    /// The number of the group.
+    /// Number of the group.
     pub group: u32,
-    /// The number of the segment in the group, modulo 2^32: the same at all members.
+    /// Number of the segment in the group, modulo 2^32. All members number segments alike.
     pub segment: u32,
-    /// What is done with it.
+    /// Operation on the packet.
     pub work: GroupWork,
-    /// A number that stands for its content: sums of them (modulo 2^64) show that each contribution has been combined exactly once.
+    /// Stand-in for its content: sums of these numbers, modulo 2^64, show that each contribution has been combined
+    /// exactly once.
     pub value: u64,
-    /// An element of its content, where elements are carried; else 0.
+    /// One element of its content, if elements are carried. Otherwise 0.
     pub element: u64,
 }
 
 impl GroupPacket {
-    /// That of a node that has sent none.
+    /// Packet of a node that has sent none.
     pub(crate) const NONE: Self =
         Self { group: u32::MAX, segment: 0, work: GroupWork::Multicast, value: 0, element: 0 };
 }
 
-/// What arrives of a group.
+/// Packet of a group that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupArrival {
-    /// The number of the group.
+    /// Number of the group.
     pub group: u32,
-    /// The number of the segment in the group.
+    /// Number of the segment in the group.
     pub segment: u32,
-    /// What has been done with it.
+    /// Operation that has been carried out on the packet.
     pub work: GroupWork,
-    /// How many members' contributions it has: 1 of what has been copied.
+    /// Number of contributions that it contains. 1 for a copy.
     pub contributions: u32,
-    /// The sum of their values.
+    /// Sum of the contributions' values.
     pub value: u64,
-    /// Their elements combined, where elements are carried.
+    /// Combined element of the contributions, if elements are carried.
     pub element: u64,
-    /// Bytes of the packet.
+    /// Size of the packet in bytes.
     pub bytes: u32,
 }
 
-/// What an executor requests from the owner of the network.
+/// Requests of an executor to the owner of the network.
 pub trait HostContext {
-    /// Requests that a source of this executor be polled for its next packet: a rail of a node. Sources are numbered node by node, by
-    /// the nodes' numbers there, rail by rail.
+    /// Requests that a source of this executor be polled for its next packet. A source is a rail of a node. Sources are
+    /// numbered node by node, in the executor's numbering, and rail by rail.
     fn wake(&mut self, source: u32);
-    /// Requests a call of `Executor::alarm` at a tick after the present one.
+    /// Requests a call of `Executor::alarm` at a later tick.
     fn alarm(&mut self, at: u64);
-    /// Has the executor of another node of the machine learn of a message, before any packet of it can arrive there.
+    /// Announces a message to the executor of another node of the machine, before any packet of it can arrive there.
     fn announce(&mut self, node: u32, envelope: Envelope);
-    /// Has the executor of another node take a message in before it arrives there (`Executor::take_in`). Asked only of what owns a
-    /// network that carries messages whole (`Executor::use_wire`).
+    /// Passes a message to the executor of another node before it arrives there (`Executor::take_in`). Called only on
+    /// networks that carry messages whole (`Executor::use_wire`).
     fn carry(&mut self, _node: u32, _flight: Flight) {
         debug_assert!(false, "a network of packets carries no whole messages");
     }

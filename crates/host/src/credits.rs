@@ -1,15 +1,16 @@
-//! Credits for eager messages: how many a rank may send to another before that has received some of them.
+//! Credits for eager messages: the number that a rank may send to another before that has received some of them.
 //!
-//! Each ordered pair of ranks on different nodes has so many credits. A message that does not wait for its receiver takes one when it
-//! is handed over; the receiver returns it when it has received the message. Sends that find none wait, in their order, and so do all
-//! sends of the pair behind them, whether they need a credit or not: messages of a pair do not overtake one another.
+//! Each ordered pair of ranks on different nodes has a fixed number of credits. An eager message takes one when it is
+//! handed over; the receiver returns it when it has received the message. Sends that find none wait, in their order. So
+//! do all later sends of the pair, whether they need a credit or not, because messages of a pair do not overtake one
+//! another.
 
 use crate::table::{Key, Table};
 
 /// No send.
 const NONE: u32 = u32::MAX;
 
-/// A rank, by its number here, and one that it sends to.
+/// Pair of a local rank and a rank that it sends to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pair(u32, u32);
 
@@ -19,41 +20,41 @@ impl Key for Pair {
     }
 }
 
-/// What a pair has.
+/// State of a pair.
 #[derive(Clone, Copy, Debug)]
 struct PairState {
     left: u32,
-    /// Sends that wait.
+    /// First waiting send. `tail` is the last one.
     head: u32,
     tail: u32,
 }
 
-/// A send that may wait: its place, and whether it takes a credit.
+/// Send that may wait: its place, and whether it takes a credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Claim {
     pub send: u32,
     pub takes: bool,
 }
 
-/// The credits of an executor's ranks.
+/// Credits of an executor's ranks.
 #[derive(Debug)]
 pub(crate) struct Credits {
-    /// Of each pair.
+    /// Number of credits of each pair.
     each: u32,
     pairs: Table<Pair, PairState>,
-    /// By place of a send that waits: the one behind it, and whether it takes a credit.
+    /// By place of a waiting send: the next one, and whether it takes a credit.
     behind: Vec<(u32, bool)>,
-    /// Sends that have waited.
+    /// Number of sends that have waited.
     waited: u64,
 }
 
 impl Credits {
-    /// So many for each pair.
+    /// Creates the credits, with `each` for each pair.
     pub fn new(each: u32) -> Self {
         Self { each, pairs: Table::default(), behind: Vec::new(), waited: 0 }
     }
 
-    /// A rank, by its number here, is about to hand a message over to another. Returns whether it may; otherwise the send waits.
+    /// Returns whether a local rank may hand over a message to another rank. Otherwise the send waits.
     pub fn claim(&mut self, (rank, to): (u32, u32), claim: Claim) -> bool {
         let own = self.pairs.get_or_insert(Pair(rank, to), PairState { left: self.each, head: NONE, tail: NONE });
         if own.head == NONE && (own.left > 0 || !claim.takes) {
@@ -74,19 +75,19 @@ impl Credits {
         false
     }
 
-    /// Whether a rank, by its number here, has no credit left for another; a send that finds none is counted.
+    /// Returns whether a local rank has no credit left for another rank, and counts a send that finds none.
     pub fn lacks(&mut self, (rank, to): (u32, u32)) -> bool {
         let lacks = self.pairs.get(Pair(rank, to)).is_some_and(|own| own.left == 0);
         self.waited += u64::from(lacks);
         lacks
     }
 
-    /// A credit has come back to a rank, by its number here, from another.
+    /// Returns a credit of another rank to a local rank.
     pub fn give(&mut self, rank: u32, to: u32) {
         self.pairs.get_or_insert(Pair(rank, to), PairState { left: 0, head: NONE, tail: NONE }).left += 1;
     }
 
-    /// The next send of a pair that has waited and need not any longer.
+    /// Removes and returns the next waiting send of a pair that need not wait any longer.
     pub fn next(&mut self, rank: u32, to: u32) -> Option<u32> {
         let own = self.pairs.get_or_insert(Pair(rank, to), PairState { left: self.each, head: NONE, tail: NONE });
         if own.head == NONE {
@@ -108,7 +109,7 @@ impl Credits {
         Some(send)
     }
 
-    /// Sends that have waited for a credit.
+    /// Returns the number of sends that have waited for a credit.
     pub fn waited(&self) -> u64 {
         self.waited
     }
@@ -120,8 +121,8 @@ mod tests {
 
     #[test]
     fn sends_wait_in_their_order_for_the_credits_of_their_pair() {
-        // Would catch credits that pairs share, a request that overtakes a message that waits, one that takes a credit, and
-        // a credit that is lost or counted twice.
+        // Would catch credits that pairs share, a request that overtakes a waiting message, one that takes a credit,
+        // and a credit that is lost or counted twice.
         let mut credits = Credits::new(2);
         let claim = |send, takes| Claim { send, takes };
         assert!(credits.claim((0, 5), claim(0, true)) && credits.claim((0, 5), claim(1, true)));

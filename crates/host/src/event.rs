@@ -1,11 +1,11 @@
-//! What an executor has to do at a time, and in which order: independent of the partition that does it.
+//! Events of an executor, and their order, which does not depend on the partition.
 
 use engine::Calendar;
 
-/// What happens, as a number of its kind: then it is in registers.
+/// Event. Its content is a number, whose meaning depends on the kind, so that an event fits in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
-    /// The first of the copies of a node, by its number here, ends: before all else of its time.
+    /// The first copy of a local node ends. Handled before all other events of its time.
     Memory(u32),
     /// A calculation ends: its number in the program.
     Calculated(u32),
@@ -13,11 +13,11 @@ pub(crate) enum Event {
     Received(u32),
     /// A send's data are handed over.
     Data(u32),
-    /// Those of the next send of a burst are.
+    /// The data of the next send of a burst are handed over.
     NextOfBurst(u32),
-    /// A send's request is handed over.
+    /// A send's rendezvous request is handed over.
     Request(u32),
-    /// The answer to a message's request is handed over.
+    /// The answer to a message's rendezvous request is handed over.
     Answer(u32),
     /// A send's data have been written to the interface.
     Sent(u32),
@@ -27,38 +27,43 @@ pub(crate) enum Event {
     Polled(u32),
     /// A probe ends.
     Probed(u32),
-    /// Of an operation that the interface carries out: a step ends, by its number in the program; the rank has been notified of the end.
+    /// A step of an operation that the interface carries out ends: its number in the program. At `Notified`, the rank
+    /// has been notified of the end of the operation.
     OnNic(u32),
     Notified(u32),
     /// A packet of a message has passed the interface of its receiver.
     Packet(u32),
-    /// The answer to a send's request has passed the interface of its receiver, or the notice that its data have been read.
+    /// The answer to a send's rendezvous request, or the notice that its data have been read, has passed the interface
+    /// of its receiver.
     Answered(u32),
-    /// Something that is carried whole has arrived.
+    /// A message that is carried whole, or a part of a protocol, has arrived.
     Arrived(u32),
-    /// The first message of a progression has arrived, or has passed the interface of its receiver.
+    /// The first message of a progression has arrived. At `Passes`, it has passed the interface of its receiver.
     Arrives(u32),
     Passes(u32),
     /// The first receive of a progression ends.
     Completes(u32),
     /// A credit has come back.
     Credit(u32),
-    /// The notice is handed over that the data of a message have been read.
+    /// The notice that the data of a message have been read is handed over.
     Finish(u32),
     /// A send ends whose data the receiver has fetched.
     Fetched(u32),
-    /// Between ranks of a node: the sender's copy ends; the message can be read; the receiver's copy begins, and ends.
+    /// The sender's copy of a message between ranks of a node ends. The next events of such a message: it can be read
+    /// (`Readable`), and the receiver's copy begins (`CopyOut`) and ends (`Copied`).
     CopiedIn(u32),
     Readable(u32),
     CopyOut(u32),
     Copied(u32),
-    /// In the switches: an operation is handed to the interface; a packet has passed the interface; the operation ends.
+    /// An operation in the switches is handed to the interface. Later events: a packet has passed the interface
+    /// (`GroupPassed`), and the operation ends (`GroupEnded`).
     GroupData(u32),
     GroupPassed(u32),
     GroupEnded(u32),
 }
 
-/// An operation: its rank, and how many operations the rank had started before it. Of equal times, events of the lower one are first.
+/// Operation: its rank, and the number of operations that the rank had started before it. Events of equal times are
+/// ordered by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct OpId {
     pub rank: u32,
@@ -66,30 +71,30 @@ pub(crate) struct OpId {
 }
 
 impl OpId {
-    /// Both in one number: its place among all operations of an instant.
+    /// Returns both in one number, which orders the operations of an instant.
     #[inline]
     pub fn packed(self) -> u64 {
         u64::from(self.rank) << 32 | u64::from(self.number)
     }
 
-    /// From that number.
+    /// Returns the operation of a packed number.
     #[inline]
     pub fn of_packed(packed: u64) -> Self {
         Self { rank: (packed >> 32) as u32, number: packed as u32 }
     }
 
-    /// What comes before all operations.
+    /// Order before all operations.
     pub const FIRST: Self = Self { rank: 0, number: 0 };
 }
 
-/// Events to come, in the order of their times in picoseconds.
+/// Pending events, in the order of their times in picoseconds.
 #[derive(Debug)]
 pub(crate) struct Pending(Calendar<Event>);
 
-/// Ranks are below 2^31, so that the first bit of an order is free.
+/// Flag of events behind arrivals. Ranks are below 2^31, so that the first bit of an order is free.
 const BEHIND_ARRIVALS: u64 = 1 << 63;
 
-/// Picoseconds from one event to the next, where nothing else is known: calculations and overheads are of this order.
+/// Expected distance of events in picoseconds: calculations and overheads are of this order.
 const DISTANCE: u64 = 1 << 20;
 
 impl Default for Pending {
@@ -105,26 +110,27 @@ impl Pending {
         self.0.push(at, op.packed() | BEHIND_ARRIVALS, event);
     }
 
-    /// Adds an arrival of a message of an operation: of equal times, arrivals are first.
+    /// Adds an arrival of an operation's message. Arrivals come before other events of their time.
     #[inline(always)]
     pub fn push_arrival(&mut self, at: u64, op: OpId, event: Event) {
         self.0.push(at, op.packed(), event);
     }
 
-    /// Takes the earliest event, of equal times that of the lowest operation, if its time is not beyond `last`.
+    /// Removes and returns the earliest event if its time is not beyond `last`. Events of equal times come in the order
+    /// of operations.
     #[inline]
     pub fn take(&mut self, last: u64) -> Option<(u64, OpId, Event)> {
         let (at, order, event) = self.0.take(last)?;
         Some((at, OpId { rank: (order >> 32) as u32 & !(1 << 31), number: order as u32 }, event))
     }
 
-    /// The time of the earliest event.
+    /// Returns the time of the earliest event.
     #[inline]
     pub fn first(&self) -> Option<u64> {
         self.0.first()
     }
 
-    /// Whether there are none.
+    /// Returns whether no event is pending.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -136,7 +142,8 @@ mod tests {
 
     #[test]
     fn events_are_taken_in_order_of_time_and_operation() {
-        // Would catch a heap the wrong way round, an event that comes early, and an order by anything but rank and number.
+        // Would catch a heap the wrong way round, an event that comes early, and an order by anything but rank and
+        // number.
         let mut pending = Pending::default();
         let id = |rank, number| OpId { rank, number };
         for (at, op, place) in

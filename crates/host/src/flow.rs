@@ -1,33 +1,34 @@
-//! What packets carry: the rank that sends them, what they are part of, and which message that is.
+//! Identifiers of packets: the sending rank, the kind of message part, and the message.
 
-/// Bits of a `flow_id` that say what a packet is part of.
+/// Bits of a `flow_id` that give the kind of message part.
 const PART_BITS: u32 = 2;
 
-/// What a packet is part of.
+/// Kind of message part that a packet belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The request or the data of a message whose place the executor of the receiver has sent: its mark.
+    /// Request or data of a message whose place the receiver's executor has sent. The mark is the place.
     Placed,
-    /// The same of a message that the receiver knows by its source and number: the mark is the number.
+    /// Request or data of a message that the receiver identifies by source and number. The mark is the number.
     Numbered,
-    /// The answer to a request, or the notice that the data have been read: the mark is the place of the message at its sender.
+    /// Answer to a rendezvous request, or notice that the data have been read. The mark is the place of the message at
+    /// its sender.
     Answer,
-    /// A credit: the mark is the rank that it is for.
+    /// Credit. The mark is the destination rank.
     Credit,
 }
 
-/// The most ranks: a packet carries its rank and what it is part of in so many bits.
+/// Returns the largest number of ranks, if packets carry the rank and the kind of message part in `flow_bits` bits.
 pub const fn most_ranks(flow_bits: u32) -> u64 {
     1 << (flow_bits - PART_BITS)
 }
 
-/// The `flow_id` of the packets that a rank sends.
+/// Returns the `flow_id` of the packets that a rank sends.
 #[inline]
 pub(crate) fn flow_of(rank: u32, part: Part) -> u32 {
     rank << PART_BITS | part as u32
 }
 
-/// The rank that has sent a packet, and what it is part of.
+/// Returns the rank that has sent a packet, and the kind of message part.
 #[inline]
 pub(crate) fn part_of(flow_id: u32) -> (u32, Part) {
     let part = match flow_id & ((1 << PART_BITS) - 1) {

@@ -1,5 +1,5 @@
-//! Messages on their way to the ranks of an executor: announced when they are handed over, before any of their packets can
-//! arrive, so that the order of each pair of ranks is known whatever the order of packets.
+//! Messages on their way to the ranks of an executor. They are announced when they are handed over, before any of their
+//! packets can arrive, so that the order of each pair of ranks is known whatever the order of packets.
 
 use workload::program::Context;
 
@@ -10,71 +10,72 @@ use crate::table::{Key, Table};
 /// No message.
 const NONE: u32 = u32::MAX;
 
-/// What is announced of a message to the node that it is for.
+/// Envelope of a message, announced to the destination node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
-    /// The rank that sends it.
+    /// Source rank.
     pub source: u32,
-    /// How many operations that rank had started before it.
+    /// Number of operations that the source had started before the send.
     pub number: u32,
-    /// Place among the messages that its executor announces to others in a tick: those of a rank come in that order, in which they are
-    /// handed over. Operations of one instant need not end in the order in which they have started.
+    /// Position among the messages that the source's executor announces to others in a tick. Messages of a rank come in
+    /// this order, in which they are handed over. Operations of one instant need not end in the order in which they
+    /// have started.
     pub turn: u32,
-    /// The rank that it is for.
+    /// Destination rank.
     pub to: u32,
-    /// Its tag.
+    /// Tag of the message.
     pub tag: u32,
-    /// Of which communicator it is.
+    /// Communicator of the message.
     pub context: Context,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Where the sender's executor keeps it.
+    /// Place of the message at the sender's executor.
     pub place: u32,
-    /// Whether it waits for its receiver: its data follow an answer.
+    /// Whether the message uses the rendezvous protocol: its data follow an answer.
     pub asks: bool,
 }
 
-/// A message on its way.
+/// Message on its way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inbound {
     pub envelope: Envelope,
-    /// The rank that it is for, by its number here.
+    /// Destination, as a local rank.
     pub rank: u32,
-    /// The receive that it has met, or `NONE`,
+    /// Matched receive, or `NONE`.
     pub receive: u32,
-    /// and its number, if that is a burst.
+    /// Number of the receive, if `receive` is a burst.
     pub number: u32,
     /// Bytes that have not arrived, in whole packets.
     pub missing: u64,
-    /// Bytes that have begun to pass the receiver's interface, where it has parts.
+    /// Bytes that have begun to pass the receiver's interface, if it has parts.
     pub passed: u64,
-    /// Whether its request has.
+    /// Whether its rendezvous request has begun to pass the receiver's interface.
     pub asked: bool,
-    /// When its request has been read, in picoseconds, if it has one.
+    /// Time at which its rendezvous request has been read, in picoseconds, if it has one.
     pub read_at: u64,
-    /// Its first packet has arrived.
+    /// Whether its first packet has arrived.
     pub is_here: bool,
-    /// The message of the same pair that comes next, and whether it is the first of its pair.
+    /// Next message of the same pair. `is_first` says whether this message is the first of its pair.
     behind: u32,
     is_first: bool,
-    /// Whether it comes in its order without being kept in it.
+    /// Whether the message comes in order without an entry in the order of its pair.
     is_in_no_table: bool,
 }
 
 impl Inbound {
-    /// The operation that sends it.
+    /// Returns the operation that sends the message.
     pub fn send(&self) -> OpId {
         OpId { rank: self.envelope.source, number: self.envelope.number }
     }
 
-    /// The receive that it has met.
+    /// Returns the matched receive.
     #[inline]
     pub fn receive(&self) -> Option<u32> {
         (self.receive != NONE).then_some(self.receive)
     }
 }
 
-/// A rank, by its number here, and one that sends to it; or a message of that one.
+/// Pair of a local rank and a rank that sends to it, or a message of that rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pair(u32, u32);
 
@@ -88,14 +89,14 @@ impl Key for Pair {
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
     messages: Slab<Inbound>,
-    /// By source and number, those that come from other executors.
+    /// Messages from other executors, by source and number.
     announced: Table<Pair, u32>,
-    /// By pair of ranks, the last message that is not here yet, or waits for one before it.
+    /// By pair of ranks, the last message that has not arrived yet, or waits for an earlier one.
     last: Table<Pair, u32>,
 }
 
 impl Arrivals {
-    /// A message is announced to a rank, by its number here, that is to arrive in its turn.
+    /// Announces a message to a local rank. It is to arrive in the order of its pair.
     pub fn announce(&mut self, rank: u32, envelope: Envelope) -> u32 {
         let pair = Pair(rank, envelope.source);
         let place = self.add(rank, envelope);
@@ -107,7 +108,7 @@ impl Arrivals {
         place
     }
 
-    /// The same, of a message that comes as a whole, and that no other of its pair overtakes.
+    /// Announces a message that comes as a whole, and that no other of its pair overtakes.
     pub fn announce_in_order(&mut self, rank: u32, envelope: Envelope) -> u32 {
         let place = self.add(rank, envelope);
         let message = &mut self.messages[place];
@@ -115,7 +116,7 @@ impl Arrivals {
         place
     }
 
-    /// A message that has come as a whole.
+    /// Adds a message that has come as a whole.
     pub fn add_whole(&mut self, rank: u32, envelope: Envelope) -> u32 {
         let place = self.announce_in_order(rank, envelope);
         let message = &mut self.messages[place];
@@ -123,20 +124,20 @@ impl Arrivals {
         place
     }
 
-    /// The same, of a message whose packets come from another executor.
+    /// Announces a message whose packets come from another executor.
     pub fn announce_remote(&mut self, rank: u32, envelope: Envelope) {
         let place = self.announce(rank, envelope);
         self.announced.get_or_insert(Pair(envelope.source, envelope.number), place);
     }
 
-    /// A message that is here at once.
+    /// Adds a message that arrives at once.
     pub fn add(&mut self, rank: u32, envelope: Envelope) -> u32 {
         self.messages.insert(Inbound {
             envelope,
             rank,
             receive: NONE,
             number: 0,
-            // A message of no bytes is a packet of one.
+            // A message without bytes is a packet of one byte.
             missing: envelope.bytes.max(1),
             passed: 0,
             asked: false,
@@ -148,18 +149,18 @@ impl Arrivals {
         })
     }
 
-    /// The place of a message of another executor.
+    /// Returns the place of a message of another executor.
     pub fn find(&self, source: u32, number: u32) -> Option<u32> {
         self.announced.get(Pair(source, number))
     }
 
-    /// The first packet of a message has arrived. Returns whether it is its turn.
+    /// Notes that the first packet of a message has arrived. Returns whether the message is the next of its pair.
     pub fn come(&mut self, place: u32) -> bool {
         self.messages[place].is_here = true;
         self.messages[place].is_first
     }
 
-    /// The message behind one whose turn it was, of the same pair, if that is here already: it is its turn.
+    /// Returns the next message of the same pair behind one that was next, if it has arrived already.
     pub fn next_of_pair(&mut self, place: u32) -> Option<u32> {
         let Inbound { rank, envelope, behind, is_in_no_table, .. } = self.messages[place];
         if is_in_no_table {
@@ -173,7 +174,7 @@ impl Arrivals {
         self.messages[behind].is_here.then_some(behind)
     }
 
-    /// Takes out a message that has been received; `remote` if it came from another executor.
+    /// Removes a message that has been received. `remote`: it came from another executor.
     pub fn remove(&mut self, place: u32, remote: bool) -> Inbound {
         let message = self.messages.remove(place);
         if remote && !message.is_in_no_table {
@@ -182,12 +183,12 @@ impl Arrivals {
         message
     }
 
-    /// The most messages that there have been.
+    /// Returns the largest number of messages so far.
     pub fn places(&self) -> usize {
         self.messages.places()
     }
 
-    /// Messages that have not been received.
+    /// Returns the number of messages that have not been received.
     pub fn len(&self) -> usize {
         self.messages.len()
     }

@@ -1,8 +1,9 @@
-//! The queues that receives and messages wait in.
+//! Matching queues of posted receives and unexpected messages.
 //!
-//! A queue of few entries is searched from its front, as an MPI library does. A longer one has a list for each source and tag, and for
-//! each with either or both of them left open, which finds the first entry without a search; how many entries a search from the
-//! front would have visited is counted exactly ([`Order`]). Both forms find the same entry and count the same.
+//! A short queue is searched from its front, as in an MPI library. A longer one has a list for each source and tag, and
+//! for each with one or both of them wildcards, which finds the first entry without a search. The number of entries
+//! that a search from the front would have visited is counted exactly ([`Order`]). Both forms find the same entry and
+//! count alike.
 
 use crate::burst::PostedBurst;
 use crate::label::Label;
@@ -12,10 +13,10 @@ use crate::table::{Key, Table};
 /// No place.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The most entries of a queue that is searched from its front: some cache lines.
+/// Largest number of entries of a queue that is searched from its front: some cache lines.
 const SHORT: u32 = 8;
 
-/// A list: a label at a rank, by its number here.
+/// Key of a list: a label at a local rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ListKey {
     rank: u32,
@@ -29,7 +30,7 @@ impl Key for ListKey {
     }
 }
 
-/// The ends of a list.
+/// Ends of a list.
 #[derive(Clone, Copy, Debug)]
 struct List {
     head: u32,
@@ -38,7 +39,7 @@ struct List {
 
 const EMPTY: List = List { head: NONE, tail: NONE };
 
-/// An entry's neighbours in a list.
+/// Neighbours of an entry in a list.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     before: u32,
@@ -47,37 +48,37 @@ struct Link {
 
 const NOWHERE: Link = Link { before: NONE, behind: NONE };
 
-/// The queue of a rank.
+/// Queue of a rank.
 #[derive(Clone, Debug)]
 struct RankQueue {
     list: List,
-    /// Entries,
+    /// Number of entries.
     entries: u32,
-    /// and what they stand for: more than entries where there are bursts.
+    /// Number of items that the entries stand for, which exceeds `entries` if there are bursts.
     len: u32,
-    /// The order of the entries, if they are in lists; then none of them is a burst.
+    /// Order of the entries, if they are in lists. None of them is then a burst.
     order: Option<Box<Order>>,
 }
 
-/// An entry of a queue.
+/// Entry of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<const LISTS: usize> {
-    /// What it stands for,
+    /// Item that the entry stands for.
     item: u32,
-    /// its number in its burst, if it was part of one,
+    /// Number of the item in its burst, if it was part of one.
     number: u32,
-    /// or the burst that it is.
+    /// Burst, if the entry is one.
     burst: u32,
     rank: u32,
     pub label: Label,
     position: u32,
-    /// In the queue of its rank,
+    /// Neighbours in the queue of its rank.
     link: Link,
-    /// and in each of its lists.
+    /// Neighbours in each of its lists.
     links: [Link; LISTS],
 }
 
-/// What a search has found: an entry, the number in its burst, and how many entries the search has visited.
+/// Result of a search: an entry, the number in its burst, and the number of entries that the search has visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     place: u32,
@@ -85,7 +86,8 @@ pub(crate) struct Found {
     pub depth: u32,
 }
 
-/// Queues of ranks, each entry of which can be in so many lists: its own, and those of the labels next in `Label::wider`.
+/// Queues of ranks, each entry of which can be in `LISTS` lists: its own, and those of the next labels in
+/// `Label::wider`.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue<const LISTS: usize> {
     ranks: Vec<RankQueue>,
@@ -94,12 +96,12 @@ pub(crate) struct Queue<const LISTS: usize> {
     free: Vec<u32>,
     bursts: Vec<Option<PostedBurst>>,
     free_bursts: Vec<u32>,
-    /// Lists that entries are in at present, of `LISTS`.
+    /// Number of lists that entries are in at present, at most `LISTS`.
     used: usize,
 }
 
 impl<const LISTS: usize> Queue<LISTS> {
-    /// Empty queues of so many ranks, whose entries are in their own lists only.
+    /// Creates empty queues of `ranks` ranks, whose entries are in their own lists only.
     pub fn new(ranks: usize) -> Self {
         Self {
             ranks: vec![RankQueue { order: None, list: EMPTY, entries: 0, len: 0 }; ranks],
@@ -112,14 +114,14 @@ impl<const LISTS: usize> Queue<LISTS> {
         }
     }
 
-    /// What the entries of a rank stand for.
+    /// Returns the number of items in a rank's queue.
     #[inline]
     pub fn len(&self, rank: u32) -> u32 {
         self.ranks[rank as usize].len
     }
 
-    /// Searches a rank's queue for an entry that has one of some labels, the first of which is a message's own, or that is a burst
-    /// with a receive for it; `meets` says whether an entry's label is one of them.
+    /// Searches a rank's queue for the first entry with one of the `labels`, the first of which is a message's own, or
+    /// a burst with a matching receive. `meets` says whether an entry's label is one of them.
     #[inline]
     pub fn search(&mut self, rank: u32, labels: &[Label], meets: impl Fn(Label) -> bool) -> Option<Found> {
         match self.ranks[rank as usize].order {
@@ -140,7 +142,7 @@ impl<const LISTS: usize> Queue<LISTS> {
                     return Some(Found { place, number, depth });
                 }
             } else if let Some(burst) = &mut self.bursts[burst as usize] {
-                // What a burst's label says of the source is of its first receive.
+                // The source in a burst's label is the source of its first receive.
                 if meets(Label { source, ..label })
                     && let Some(number) = burst.find(source)
                 {
@@ -153,7 +155,7 @@ impl<const LISTS: usize> Queue<LISTS> {
         None
     }
 
-    /// Looks the first entry of each label up.
+    /// Looks up the first entry of each label.
     fn look_up(&self, rank: u32, labels: &[Label]) -> Option<Found> {
         let first = |&label: &Label| self.lists.get(ListKey { rank, label }).map(|list| list.head);
         let place = labels.iter().filter_map(first).min_by_key(|&place| self.entries[place as usize].position)?;
@@ -162,17 +164,17 @@ impl<const LISTS: usize> Queue<LISTS> {
         Some(Found { place, number, depth: before + 1 })
     }
 
-    /// The label of what has been found.
+    /// Returns the label of a search result.
     pub fn label(&self, found: Found) -> Label {
         self.entries[found.place as usize].label
     }
 
-    /// What it stands for.
+    /// Returns the item of a search result.
     pub fn item(&self, found: Found) -> u32 {
         self.entries[found.place as usize].item
     }
 
-    /// Takes out what has been found; returns what it stands for, and its number in its burst.
+    /// Removes a search result. Returns its item, and its number in its burst.
     #[inline]
     pub fn take(&mut self, Found { place, number, .. }: Found) -> (u32, u32) {
         let Entry { item, rank, burst, .. } = self.entries[place as usize];
@@ -192,7 +194,7 @@ impl<const LISTS: usize> Queue<LISTS> {
         (item, number)
     }
 
-    /// Takes out an entry.
+    /// Removes an entry.
     #[inline]
     fn remove(&mut self, place: u32) {
         let Entry { rank, label, position, link, .. } = self.entries[place as usize];
@@ -221,7 +223,7 @@ impl<const LISTS: usize> Queue<LISTS> {
         self.free.push(place);
     }
 
-    /// Adds an entry at the end of a rank's queue, by its number in its burst.
+    /// Appends an entry to a rank's queue. `number` is its number in its burst.
     #[inline]
     pub fn push(&mut self, rank: u32, label: Label, (item, number): (u32, u32)) {
         let queue = &self.ranks[rank as usize];
@@ -241,7 +243,7 @@ impl<const LISTS: usize> Queue<LISTS> {
         });
     }
 
-    /// Adds a burst at the end of a rank's queue, with the label of its first receive.
+    /// Appends a burst to a rank's queue, with the label of its first receive.
     pub fn push_burst(&mut self, rank: u32, label: Label, item: u32, burst: PostedBurst) {
         let queue = &mut self.ranks[rank as usize];
         if queue.order.is_some() || queue.entries >= SHORT {
@@ -260,7 +262,7 @@ impl<const LISTS: usize> Queue<LISTS> {
         self.append(Entry { item, number: 0, burst: place, rank, label, position: 0, link, links });
     }
 
-    /// Puts an entry at the end of the queue of its rank.
+    /// Appends an entry to the queue of its rank.
     #[inline]
     fn append(&mut self, entry: Entry<LISTS>) {
         let rank = entry.rank;
@@ -284,7 +286,7 @@ impl<const LISTS: usize> Queue<LISTS> {
         }
     }
 
-    /// Puts the entries of a rank into lists, each receive of a burst by itself.
+    /// Puts the entries of a rank into lists, each receive of a burst separately.
     #[cold]
     fn index(&mut self, rank: u32) {
         let all: Vec<(Label, (u32, u32))> = self.of_rank(rank).collect();
@@ -303,7 +305,7 @@ impl<const LISTS: usize> Queue<LISTS> {
         all.into_iter().for_each(|(label, item)| self.push(rank, label, item));
     }
 
-    /// What waits in the queue of a rank, from the front: labels, what they stand for, and numbers in bursts.
+    /// Iterates over the queue of a rank, from the front: labels, items, and numbers in bursts.
     pub fn of_rank(&self, rank: u32) -> impl Iterator<Item = (Label, (u32, u32))> + '_ {
         let head = Some(self.ranks[rank as usize].list.head);
         let place = |place: u32| Some(place).filter(|&place| place != NONE);
@@ -318,7 +320,7 @@ impl<const LISTS: usize> Queue<LISTS> {
         })
     }
 
-    /// The position of an entry that is about to come.
+    /// Returns the position of the next entry to be appended.
     fn position(&mut self, rank: u32) -> u32 {
         let RankQueue { order: Some(order), list, .. } = &mut self.ranks[rank as usize] else { return 0 };
         if let Some(position) = order.push() {
@@ -331,11 +333,11 @@ impl<const LISTS: usize> Queue<LISTS> {
             entry.position = position;
             (place, position) = (entry.link.behind, position + 1);
         }
-        // There is room for one at least.
+        // There is room for at least one.
         order.push().unwrap_or(position)
     }
 
-    /// Puts an entry at the end of one of its lists.
+    /// Appends an entry to one of its lists.
     fn enlist(&mut self, place: u32, number: usize) {
         let Entry { rank, label, .. } = self.entries[place as usize];
         let list = self.lists.get_or_insert(ListKey { rank, label: label.wider()[number] }, EMPTY);
@@ -347,7 +349,7 @@ impl<const LISTS: usize> Queue<LISTS> {
         self.entries[place as usize].links[number] = Link { before, behind: NONE };
     }
 
-    /// Takes an entry out of one of its lists.
+    /// Removes an entry from one of its lists.
     fn delist(&mut self, place: u32, number: usize, key: ListKey) {
         let Link { before, behind } = self.entries[place as usize].links[number];
         if before == NONE && behind == NONE {

@@ -1,20 +1,20 @@
-//! The queues of receives that have been posted and of messages that nobody has expected, matched as MPI does: a message meets the
-//! first receive posted that takes its source and tag, and a receive the first message.
+//! Message matching by MPI's rules, with the queues of posted receives and unexpected messages: a message is matched
+//! with the first posted receive that accepts its source and tag, and a receive with the first such message.
 
 use crate::burst::{PostedBurst, Sources};
 use crate::label::Label;
 use crate::line::{Found, Queue};
 
-/// How often queues have been searched, and how far.
+/// Statistics of queue searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Searches {
-    /// Searches.
+    /// Number of searches.
     pub count: u64,
-    /// Entries that they have visited, all together,
+    /// Number of visited entries, over all searches.
     pub depth: u64,
-    /// and at most.
+    /// Largest number of entries visited by one search.
     pub deepest: u32,
-    /// The most entries of the queue of a rank.
+    /// Largest length of a rank's queue.
     pub longest: u32,
 }
 
@@ -26,7 +26,7 @@ impl Searches {
         self.deepest = self.deepest.max(depth);
     }
 
-    /// Adds those of other ranks.
+    /// Adds the statistics of other ranks.
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.depth += other.depth;
@@ -35,24 +35,24 @@ impl Searches {
     }
 }
 
-/// A receive that a message has met: what it stands for, and its number in its burst.
+/// Matched receive: its item, and its number in its burst.
 pub(crate) type Receive = (u32, u32);
 
-/// The queues of some ranks, by their numbers here.
+/// Queues of some ranks, by local rank.
 #[derive(Clone, Debug)]
 pub(crate) struct Matching {
     posted: Queue<1>,
     unexpected: Queue<4>,
-    /// Posted receives that leave something open.
+    /// Number of posted receives with wildcards.
     open: u64,
     /// Searches of the queues of posted receives, and of unexpected messages.
     pub searches: [Searches; 2],
-    /// Entries that the last search has visited.
+    /// Number of entries visited by the last search.
     pub looked_at: u32,
 }
 
 impl Matching {
-    /// Empty queues of so many ranks.
+    /// Creates empty queues of `ranks` ranks.
     pub fn new(ranks: usize) -> Self {
         Self {
             posted: Queue::new(ranks),
@@ -68,7 +68,8 @@ impl Matching {
         self.searches[queue].count(depth);
     }
 
-    /// A message has come to a rank: the receive that it meets, or none; then it waits, at the place that it is given.
+    /// Matches a message that has come to a rank. Returns the receive. `None`: the message waits, at the place that
+    /// `place` returns.
     #[inline]
     pub fn message(&mut self, rank: u32, label: Label, place: impl FnOnce() -> u32) -> Option<Receive> {
         let found = match self.open {
@@ -86,7 +87,7 @@ impl Matching {
         Some(self.posted.take(found))
     }
 
-    /// A rank posts a receive: the message that it meets, or none; then it waits.
+    /// Matches a receive that a rank posts. Returns the message. `None`: the receive waits.
     #[inline]
     pub fn receive(&mut self, rank: u32, label: Label, receive: Receive) -> Option<u32> {
         let message = self.expect(rank, label);
@@ -98,8 +99,8 @@ impl Matching {
         message
     }
 
-    /// A rank posts receives of one shape, the first of which has a label. Adds the messages that they meet, with the numbers of
-    /// their receives; the others wait.
+    /// Posts receives of one shape of a rank, the first of which has a label. Adds the messages that they match, with
+    /// the numbers of their receives. The other receives wait.
     pub fn receive_burst(
         &mut self,
         rank: u32,
@@ -129,7 +130,7 @@ impl Matching {
         }
     }
 
-    /// The same one by one, of receives some of which are of one rank although their sources are not.
+    /// Posts a burst as single receives, if some have the same source although their stride is not 0.
     fn receive_each(
         &mut self,
         rank: u32,
@@ -146,14 +147,14 @@ impl Matching {
         }
     }
 
-    /// Takes the first message that a receive takes, if there is one.
+    /// Removes and returns the first message that a receive matches, if there is one.
     #[inline]
     fn expect(&mut self, rank: u32, label: Label) -> Option<u32> {
         let found = self.find_unexpected(rank, label)?;
         Some(self.unexpected.take(found).0)
     }
 
-    /// Where the first message that a receive takes stands, if there is one.
+    /// Returns the position of the first message that a receive matches, if there is one.
     #[inline]
     fn find_unexpected(&mut self, rank: u32, label: Label) -> Option<Found> {
         if label.is_open() {
@@ -167,7 +168,7 @@ impl Matching {
         Some(found)
     }
 
-    /// The first message that a receive would meet, which stays; none if there is none.
+    /// Returns the first message that a receive would match, and leaves it in the queue.
     pub fn probe(&mut self, rank: u32, label: Label) -> Option<u32> {
         let found = self.find_unexpected(rank, label)?;
         Some(self.unexpected.item(found))
@@ -178,7 +179,7 @@ impl Matching {
         self.searches[0].longest = self.searches[0].longest.max(self.posted.len(rank));
     }
 
-    /// What the receives of a rank wait for, in the order in which they were posted.
+    /// Iterates over the labels of a rank's posted receives, in order.
     pub fn waiting(&self, rank: u32) -> impl Iterator<Item = Label> + '_ {
         self.posted.of_rank(rank).map(|(label, _)| label)
     }
@@ -233,7 +234,7 @@ mod tests {
         }
     }
 
-    /// A message, a receive, a burst of them or a probe: source, tag, and how many with which stride; of a probe none.
+    /// Message, receive, burst of receives or probe: source, tag, count and stride. The count of a probe is 0.
     fn call() -> impl Strategy<Value = (bool, Option<u32>, Option<u32>, u32, u32)> {
         let count = prop_oneof![4 => Just(1_u32), 1 => Just(0), 1 => 2..RANKS + 3, 1 => 60_u32..140];
         (any::<bool>(), prop::option::weighted(0.8, 0..RANKS), prop::option::weighted(0.8, 0_u32..2), count, 0..RANKS)
@@ -242,8 +243,9 @@ mod tests {
     proptest! {
         #[test]
         fn who_meets_whom_and_how_far_searches_go_is_as_in_plain_lists(calls in prop::collection::vec(call(), 1..80)) {
-            // Would catch a receive that a message passes over, on the way from a short queue to lists and back too, a burst that takes
-            // what it does not expect or that is not outstanding, and depths that are wrong by one.
+            // Would catch a receive that a message passes over, also on the way from a short queue to lists and back, a
+            // burst that takes a message that it does not expect or that is not outstanding, and depths that are wrong
+            // by one.
             let context = Context::default();
             let (mut matching, mut naive) = (Matching::new(2), Naive::default());
             for (number, (is_message, source, tag, count, stride)) in (0..).zip(calls) {

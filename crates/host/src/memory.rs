@@ -1,29 +1,30 @@
-//! The memory of a node, which copies messages between its ranks: all copies under way at a time share its bandwidth equally
-//! (processor sharing), whichever ranks make them. The time of a copy's end is rounded up to a picosecond.
+//! Memory of a node, which copies messages between its ranks. All copies in progress share its bandwidth equally
+//! (processor sharing), whichever ranks make them. The end of a copy is rounded up to a picosecond.
 //!
-//! What each copy has been served since the beginning of time, had it been under way all the time, is one number: the *share*. A copy
-//! ends when the share has grown by the time that the copy takes alone, so that nothing has to be done for the others when one
-//! begins or ends. The share has a fraction of 32 bits, rounded up: sums of fractions that are off by less than a picosecond's
-//! smallest part, 1 over the number of copies, do not move the end of a copy.
+//! One number, the *share*, is the service that a copy in progress since the beginning of time would have received. A
+//! copy ends when the share has grown by the time that the copy takes alone, so that the other copies need no update
+//! when one begins or ends. The share has a fraction of 32 bits, rounded up: sums of fractions that are off by less
+//! than a picosecond's smallest part, 1 over the number of copies, do not move the end of a copy.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::event::{Event, OpId};
 
-/// What a node's memory is like.
+/// Parameters of a node's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryParams {
-    /// Of a copy that is alone, in bits per second; above 0.
+    /// Bandwidth of a copy that is alone, in bits per second. Above 0.
     pub bandwidth: u64,
-    /// From when a rank has written something until another can read it, in picoseconds.
+    /// Time from a rank's write until another rank can read the data, in picoseconds.
     pub latency: u64,
-    /// Messages of more than the eager limit are copied once, from the sender's buffer to the receiver's, and not by way of a third.
+    /// Whether messages above the eager limit are copied once, from the sender's buffer to the receiver's, instead of
+    /// through a third buffer.
     pub single_copy: bool,
 }
 
 impl MemoryParams {
-    /// How long a copy of so many bytes takes alone, in picoseconds, rounded up.
+    /// Returns the time that a copy of `bytes` bytes takes alone, in picoseconds, rounded up.
     pub(crate) fn time(&self, bytes: u64) -> u64 {
         let time = (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(self.bandwidth.max(1)));
         u64::try_from(time).unwrap_or(u64::MAX)
@@ -33,22 +34,22 @@ impl MemoryParams {
 /// Bits of the fraction of a share.
 const FRACTION: u32 = 32;
 
-/// The memory of one node.
+/// Memory of one node.
 #[derive(Clone, Debug)]
 struct Memory {
-    /// What a copy would have been served since the beginning, in picoseconds alone; when that was so.
+    /// Share at time `at`: the service of a copy since the beginning, in picoseconds alone.
     share: u128,
     at: u64,
-    /// Copies under way: the share at which they end, and what happens then.
+    /// Copies in progress: the share at which each ends, and the event of its end.
     copies: BinaryHeap<Reverse<(u128, OpId, Event)>>,
-    /// When the first of them ends.
+    /// End of the first copy.
     next: u64,
 }
 
 impl Memory {
     const IDLE: Self = Self { share: 0, at: 0, copies: BinaryHeap::new(), next: u64::MAX };
 
-    /// Goes on to a time.
+    /// Advances to a time.
     fn come_to(&mut self, now: u64) {
         let served = u128::from(now - self.at) << FRACTION;
         self.at = now;
@@ -57,7 +58,7 @@ impl Memory {
         }
     }
 
-    /// When the first copy ends, if nothing else happens.
+    /// Returns the end of the first copy, if no other begins.
     fn plan(&mut self) -> u64 {
         self.next = self.copies.peek().map_or(u64::MAX, |Reverse((end, ..))| {
             let left = end.saturating_sub(self.share) * self.copies.len() as u128;
@@ -68,7 +69,7 @@ impl Memory {
     }
 }
 
-/// The memory of an executor's nodes, by their numbers here.
+/// Memories of an executor's nodes, by local node.
 #[derive(Debug)]
 pub(crate) struct Memories {
     nodes: Vec<Memory>,
@@ -76,12 +77,12 @@ pub(crate) struct Memories {
 }
 
 impl Memories {
-    /// Memories that copy nothing.
+    /// Creates idle memories.
     pub fn new(nodes: usize) -> Self {
         Self { nodes: vec![Memory::IDLE; nodes], copied: 0 }
     }
 
-    /// A copy of so many bytes begins, which takes a time alone; returns when the node's first copy ends.
+    /// Begins a copy of `bytes` bytes that takes `alone` if it is alone. Returns the end of the node's first copy.
     pub fn begin(&mut self, node: u32, now: u64, (bytes, alone): (u64, u64), end: (OpId, Event)) -> u64 {
         self.copied = self.copied.saturating_add(bytes);
         let memory = &mut self.nodes[node as usize];
@@ -90,8 +91,8 @@ impl Memories {
         memory.plan()
     }
 
-    /// The time has come at which a node's first copy was to end, unless another has begun since: hands on what happens at the ends
-    /// of copies that end now, and returns when the next one does.
+    /// Handles the expected end of a node's first copy, unless another has begun since: passes on the events of the
+    /// copies that end now, and returns the time of the next end.
     pub fn end(&mut self, node: u32, now: u64, mut ends: impl FnMut(OpId, Event)) -> Option<u64> {
         let memory = &mut self.nodes[node as usize];
         if memory.next != now {
@@ -104,7 +105,7 @@ impl Memories {
         Some(memory.plan()).filter(|&next| next < u64::MAX)
     }
 
-    /// Bytes that have been copied.
+    /// Returns the number of bytes copied.
     pub fn copied(&self) -> u64 {
         self.copied
     }
@@ -118,7 +119,7 @@ mod tests {
         OpId { rank: 0, number }
     }
 
-    /// Copies begin at times and take times alone; when each ends.
+    /// Returns the end of each copy. `copies` has their begins and times alone.
     fn ends(copies: &[(u64, u64)]) -> Vec<u64> {
         let (mut memories, mut all, mut next) = (Memories::new(1), vec![0; copies.len()], u64::MAX);
         let mut begun = 0;
@@ -140,12 +141,13 @@ mod tests {
 
     #[test]
     fn copies_share_the_bandwidth_equally() {
-        // Would catch a memory that serves one after the other, a share that is not divided anew, and ends that are rounded down.
+        // Would catch a memory that serves copies one at a time, a share that is not divided anew, and ends that are
+        // rounded down.
         assert_eq!(ends(&[(5, 100)]), [105]);
         assert_eq!(ends(&[(0, 100), (0, 100)]), [200, 200]);
         // The first has 50 left at 50, shares until 150 and has ended; the second has 50 left.
         assert_eq!(ends(&[(0, 100), (50, 100)]), [150, 200]);
-        // The short one takes twice its time, the long one as much longer.
+        // The short one takes twice its time, the long one is delayed by as much.
         assert_eq!(ends(&[(0, 1000), (10, 30)]), [1030, 70]);
         // Three at a time: 10 of each take 30; then one of 1 takes 2 with the other of 2, which has 1 left.
         assert_eq!(ends(&[(0, 10), (0, 11), (0, 12)]), [30, 32, 33]);

@@ -1,39 +1,40 @@
 //! Noise of operating systems: detours during which a processor does nothing for its rank.
 //!
-//! Each period has one detour. Detours that are *fixed* take a duration each, a period apart from beginning to beginning, the first
-//! one at the rank's phase: anywhere in the first period, or at its beginning if all ranks are aligned. Detours that are *drawn*
-//! take an exponentially distributed time with that mean, at most the period, anywhere in their period. What is drawn follows
-//! from (seed, rank, number of the period), so that it can be asked for in any order.
+//! Each period has one detour. *Fixed* detours take a constant duration, and begin a period apart. The first one begins
+//! at the rank's phase: anywhere in the first period, or at its beginning if all ranks are aligned. *Drawn* detours
+//! take an exponentially distributed time with `duration` as its mean, at most the period, anywhere in their period.
+//! Draws depend only on (seed, rank, number of the period), so that they can be made in any order.
 //!
-//! Work that is under way goes on when the detour has ended; work that would begin during one begins then. So a calculation of c
-//! takes c + d ceil(c / (p - d)) at the most with fixed detours of d in periods of p. What takes no time is not held up.
+//! Work in progress goes on when the detour has ended. Work that would begin during a detour begins at its end. So a
+//! calculation of c takes at most c + d ceil(c / (p - d)) with fixed detours of d in periods of p. Work without
+//! duration is not delayed.
 
 use engine::{Owner, Stream};
 use units::Draw;
 
-/// The detours of processors.
+/// Noise of processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoiseParams {
-    /// From the beginning of one period to that of the next, in picoseconds.
+    /// Length of a period, in picoseconds.
     pub period: u64,
-    /// How long a detour takes, or does on average; less than the period.
+    /// Length of a detour, or its mean, in picoseconds. Less than the period.
     pub duration: u64,
-    /// Whether times and durations are drawn, or fixed.
+    /// Whether times and durations are drawn. Otherwise they are fixed.
     pub drawn: bool,
-    /// Whether all ranks have the same detours, or each has its own.
+    /// Whether all ranks have equal detours. Otherwise each rank has separate ones.
     pub aligned: bool,
-    /// The seed of what is drawn.
+    /// Seed of the draws.
     pub seed: u64,
 }
 
-/// The stream of a rank in a period. Of the phase, which is drawn once, the period is the last there could be.
+/// Returns the stream of a rank in a period. The phase, which is drawn once, uses the last possible period.
 fn stream(noise: &NoiseParams, rank: u32, period: u64) -> Stream {
     let owner = if noise.aligned { 0 } else { rank };
     Stream::new(noise.seed ^ period.wrapping_mul(0x9e37_79b9_7f4a_7c15), Owner::Noise(owner))
 }
 
 impl NoiseParams {
-    /// When the first of a rank's fixed detours begins.
+    /// Returns the begin of a rank's first fixed detour, in picoseconds.
     pub(crate) fn phase(&self, rank: u32) -> u64 {
         match self.aligned || self.drawn {
             true => 0,
@@ -41,7 +42,7 @@ impl NoiseParams {
         }
     }
 
-    /// When work of a rank with a phase ends that begins at a time.
+    /// Returns the end of work of a rank with a phase. The work begins at `begin`.
     pub(crate) fn end(&self, (rank, phase): (u32, u64), begin: u64, work: u64) -> u64 {
         match (work, self.drawn) {
             (0, _) => begin,
@@ -89,7 +90,7 @@ impl NoiseParams {
         }
     }
 
-    /// From when to when the detour of a period takes.
+    /// Returns the begin and the end of the detour of a period.
     fn detour(&self, rank: u32, number: u64) -> (u64, u64) {
         let mut stream = stream(self, rank, number);
         let drawn = -libm::log(stream.unit()) * self.duration as f64;
@@ -99,7 +100,7 @@ impl NoiseParams {
     }
 }
 
-/// A number below a limit that is not 0. The bias of so many bits is beyond notice.
+/// Returns a number below `limit`, which is not 0. With 64 bits the bias is negligible.
 fn below(stream: &mut Stream, limit: u64) -> u64 {
     ((u128::from(stream.bits()) * u128::from(limit)) >> 64) as u64
 }
@@ -126,8 +127,8 @@ mod tests {
 
     #[test]
     fn drawn_detours_have_their_mean() {
-        // Would catch detours of another mean, outside their periods, or the same for all ranks: 10,000 of mean 100 ps, cut at 10,000,
-        // within 4 standard deviations.
+        // Would catch detours of another mean, outside their periods, or equal for all ranks: 10,000 of mean 100 ps,
+        // cut at 10,000, within 4 standard deviations.
         let noise = NoiseParams { period: 10_000, drawn: true, aligned: false, ..FIXED };
         let detours: Vec<_> = (0..10_000).map(|number| (number, noise.detour(3, number))).collect();
         assert!(detours.iter().all(|&(number, (from, to))| from >= number * 10_000 && to <= (number + 1) * 10_000));
@@ -144,7 +145,8 @@ mod tests {
             (period, drawn, aligned) in (200_u64..3000, any::<bool>(), any::<bool>()),
             (begin, one, other) in (0_u64..20_000, 1_u64..9000, 1_u64..9000),
         ) {
-            // Would catch work whose end depends on where it is cut, ends that come before the work, and detours that are beyond their share.
+            // Would catch work whose end depends on where it is cut, ends that come before the work, and detours that
+            // exceed their share.
             let noise = NoiseParams { period, drawn, aligned, ..FIXED };
             let own = (7, noise.phase(7));
             let middle = noise.end(own, begin, one);

@@ -1,24 +1,24 @@
-//! How many entries of a queue stand before one of them: a bit for each entry in the order of arrival, and a Fenwick tree over the
-//! words of bits, so that counting takes a time logarithmic in the length of the queue.
+//! Ranks of the entries of a queue: a bit for each entry in order of arrival, and a Fenwick tree over the words of
+//! bits, so that counting the entries before one takes time logarithmic in the length of the queue.
 
 /// Bits of a word.
 const WORD: u32 = 64;
 
-/// The order of a queue's entries.
+/// Order of a queue's entries.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Order {
     /// By position, whether an entry is there.
     bits: Vec<u64>,
-    /// By word, from 1, the entries of those words that a node of the tree stands for.
+    /// By word, from 1, the number of entries in the words that a node of the tree covers.
     tree: Vec<u32>,
-    /// The next position.
+    /// Next position.
     next: u32,
-    /// Entries there are.
+    /// Number of entries.
     len: u32,
 }
 
 impl Order {
-    /// So many entries, at the positions from 0.
+    /// Creates an order of `len` entries, at the positions from 0.
     pub fn full(len: u32) -> Self {
         let mut order = Self { len, next: len, ..Self::default() };
         let words = len.div_ceil(WORD);
@@ -26,19 +26,19 @@ impl Order {
         if !len.is_multiple_of(WORD) {
             order.bits[words as usize - 1] = (1 << (len % WORD)) - 1;
         }
-        // A node of the tree stands for as many words as its lowest bit.
+        // A node of the tree covers as many words as its lowest bit.
         let of = |node: u32| (len.min(node.saturating_mul(WORD))) - (node & (node - 1)) * WORD;
         order.tree = (1..=words).map(of).collect();
         order
     }
 
-    /// Whether there is an entry at a position.
+    /// Returns whether there is an entry at a position.
     #[inline]
     pub fn contains(&self, position: u32) -> bool {
         self.bits.get((position / WORD) as usize).is_some_and(|word| word >> (position % WORD) & 1 == 1)
     }
 
-    /// The position of the first entry that is not before one.
+    /// Returns the position of the first entry at `position` or behind it.
     #[inline]
     pub fn next_from(&self, position: u32) -> Option<u32> {
         let mut word = (position / WORD) as usize;
@@ -50,13 +50,13 @@ impl Order {
         Some(word as u32 * WORD + bits.trailing_zeros())
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     #[inline]
     pub fn len(&self) -> u32 {
         self.len
     }
 
-    /// Adds an entry behind all others; returns its position. None if there is no room: then entries have to be given new positions.
+    /// Appends an entry and returns its position. `None`: there is no room, and entries have to be renumbered.
     #[inline]
     pub fn push(&mut self) -> Option<u32> {
         let position = self.next;
@@ -70,7 +70,7 @@ impl Order {
         Some(position)
     }
 
-    /// Takes out an entry by its position.
+    /// Removes an entry by its position.
     #[inline]
     pub fn remove(&mut self, position: u32) {
         self.len -= 1;
@@ -78,7 +78,7 @@ impl Order {
         self.add(position, u32::MAX);
     }
 
-    /// The number of entries before a position.
+    /// Returns the number of entries before a position.
     #[inline]
     pub fn before(&self, position: u32) -> u32 {
         let word = position / WORD;
@@ -91,7 +91,7 @@ impl Order {
         count
     }
 
-    /// Gives all entries new positions, from 0, with room for as many more at least.
+    /// Gives all entries new positions, from 0, with room for at least as many more.
     pub fn renumber(&mut self) {
         let words = (2 * self.len / WORD + 1).next_power_of_two();
         self.bits.clear();
@@ -128,7 +128,7 @@ mod tests {
     proptest! {
         #[test]
         fn entries_before_one_are_counted(removals in prop::collection::vec(any::<prop::sample::Index>(), 0..600)) {
-            // Would catch a count that leaves out words of bits, keeps what has been removed, or is lost with new positions.
+            // Would catch a count that leaves out words of bits, keeps removed entries, or is lost with new positions.
             let (mut order, mut entries) = (Order::default(), Vec::<u32>::new());
             let mut removals = removals.into_iter();
             while let Some(removal) = removals.next() {

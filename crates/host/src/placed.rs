@@ -1,27 +1,29 @@
-//! Which ranks and nodes are an executor's.
+//! Ranks and nodes of an executor.
 
 use std::sync::Arc;
 
-/// The ranks and nodes of a run, and which of them are an executor's.
+/// Placement of the ranks and nodes of a run, and the ranks of one executor.
 #[derive(Clone, Debug)]
 pub struct RankPlacement {
     /// By rank, its node.
     pub node_of: Arc<[u32]>,
-    /// By node of the machine, the number of its executor,
+    /// By node of the machine, the number of its executor.
     pub executor_of: Arc<[u16]>,
-    /// and its number there.
+    /// By node of the machine, its number in its executor.
     pub number_of: Arc<[u32]>,
-    /// The number of this executor.
+    /// Number of this executor.
     pub own: u16,
-    /// By node of this executor, its ranks in ascending order: where they begin in `ranks`; one entry more.
+    /// By node of this executor, the index of its first rank in `ranks`, which has a node's ranks in ascending order.
+    /// One more entry at the end.
     first: Vec<u32>,
     ranks: Vec<u32>,
-    /// The first rank, if all are alone on their nodes and are numbered like them from it on: then numbers need no table.
+    /// First rank, if all ranks are alone on their nodes and numbered consecutively like them. Then no table of numbers
+    /// is needed.
     in_line: Option<u32>,
 }
 
 impl RankPlacement {
-    /// Those of the executor with a number, that has some nodes, of `executor_of` and `number_of`.
+    /// Creates the placement of executor `own`, of the nodes in `executor_of` and `number_of`.
     pub fn new(
         node_of: Arc<[u32]>,
         (executor_of, number_of): (Arc<[u16]>, Arc<[u32]>),
@@ -40,40 +42,40 @@ impl RankPlacement {
         Self { node_of, executor_of, number_of, own, first, ranks, in_line }
     }
 
-    /// Those of the only executor, of a machine of so many nodes.
+    /// Creates the placement of a single executor, of a machine of `nodes` nodes.
     pub fn whole(node_of: Arc<[u32]>, nodes: u32) -> Self {
         let all = (vec![0; nodes as usize].into(), (0..nodes).collect());
         Self::new(node_of, all, 0, nodes as usize)
     }
 
-    /// This executor's ranks, by their numbers here.
+    /// Returns the ranks of this executor, by local rank.
     pub fn ranks(&self) -> &[u32] {
         &self.ranks
     }
 
-    /// Where the ranks of each node begin among this executor's; one entry more.
+    /// Returns the first local rank of each node. One more entry at the end.
     pub(crate) fn first(&self) -> &[u32] {
         &self.first
     }
 
-    /// The number of nodes here.
+    /// Returns the number of nodes here.
     pub(crate) fn nodes(&self) -> usize {
         self.first.len() - 1
     }
 
-    /// A rank's node.
+    /// Returns the node of a rank.
     #[inline]
     pub(crate) fn node(&self, rank: u32) -> u32 {
         self.node_of[rank as usize]
     }
 
-    /// How many ranks of its node are before a rank of this executor.
+    /// Returns the number of ranks of its node before a rank of this executor.
     #[inline]
     pub(crate) fn place_on_node(&self, rank: u32) -> u32 {
         self.number(rank) - self.first[self.local_node(rank)]
     }
 
-    /// Whether a rank is this executor's.
+    /// Returns whether a rank belongs to this executor.
     #[inline]
     pub(crate) fn is_here(&self, rank: u32) -> bool {
         match self.in_line {
@@ -82,7 +84,7 @@ impl RankPlacement {
         }
     }
 
-    /// Whether a rank of this executor shares its node with another rank, or is that.
+    /// Returns whether a rank of this executor shares its node with another rank, or is that rank.
     #[inline]
     pub(crate) fn is_within(&self, one: u32, other: u32) -> bool {
         match self.in_line {
@@ -91,7 +93,7 @@ impl RankPlacement {
         }
     }
 
-    /// The node of a rank of this executor, by its number here.
+    /// Returns the local node of a rank of this executor.
     #[inline]
     pub(crate) fn local_node(&self, rank: u32) -> usize {
         match self.in_line {
@@ -100,7 +102,7 @@ impl RankPlacement {
         }
     }
 
-    /// A rank of this executor, by its number here.
+    /// Returns the local number of a rank of this executor.
     #[inline]
     pub(crate) fn number(&self, rank: u32) -> u32 {
         match self.in_line {
@@ -125,8 +127,8 @@ mod tests {
 
     #[test]
     fn ranks_in_line_are_numbered_as_by_tables() {
-        // Would catch numbers without tables that differ from those with them, in either half of nodes, and ranks that are taken to be
-        // in line where nodes are in another order or have several.
+        // Would catch numbers without tables that differ from those with them, in either half of nodes, and ranks that
+        // are taken to be consecutive if nodes are in another order or have several.
         let placements: [&[u32]; 5] =
             [&[0, 1, 2, 3], &[3, 2, 1, 0], &[0, 0, 1, 1, 2, 2, 3, 3], &[1, 0, 3, 2], &[2, 3, 0, 1]];
         for node_of in placements {

@@ -9,44 +9,44 @@ use crate::slab::Slab;
 /// No probe.
 const NONE: u32 = u32::MAX;
 
-/// A probe that has started and not ended.
+/// Probe that has started and not ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probing {
     pub op: OpId,
-    /// The rank, by its number here, and what its program knows the probe by.
+    /// Local rank. `id` identifies the probe in its program.
     pub rank: u32,
     pub id: u32,
     pub label: Label,
-    /// The message that it has found.
+    /// Message that it has found.
     pub found: Option<Matched>,
-    /// The next of the rank that waits.
+    /// Next waiting probe of the rank.
     behind: u32,
 }
 
 impl Probing {
-    /// A probe that has found nothing yet.
+    /// Creates a probe that has found nothing yet.
     pub fn new(op: OpId, (rank, id): (u32, u32), label: Label) -> Self {
         Self { op, rank, id, label, found: None, behind: NONE }
     }
 }
 
-/// The probes of some ranks. Those of a rank that wait are a list, in the order in which they have started.
+/// Probes of some ranks. The waiting probes of a rank form a list, in the order in which they have started.
 #[derive(Debug, Default)]
 pub(crate) struct Probes {
     all: Slab<Probing>,
-    /// By rank, its first probe that waits; empty until one does.
+    /// By rank, its first waiting probe. Empty until one waits.
     first: Vec<u32>,
-    /// How many wait.
+    /// Number of waiting probes.
     waiting: u32,
 }
 
 impl Probes {
-    /// Adds one that has found a message, and ends later.
+    /// Adds a probe that has found a message, and ends later.
     pub fn add(&mut self, probing: Probing) -> u32 {
         self.all.insert(probing)
     }
 
-    /// Has one wait for a message, of a rank of so many.
+    /// Lets a probe wait for a message. `ranks` is the number of ranks.
     pub fn wait(&mut self, probing: Probing, ranks: usize) {
         self.first.resize(ranks, NONE);
         self.waiting += 1;
@@ -61,7 +61,7 @@ impl Probes {
         }
     }
 
-    /// The next probe of a rank behind one, or the first, that waits for such a message: it waits no more.
+    /// Removes from the list and returns the first waiting probe of a rank that a message matches.
     #[inline]
     pub fn next_for(&mut self, rank: u32, message: Label) -> Option<u32> {
         if self.waiting == 0 {
@@ -83,27 +83,27 @@ impl Probes {
         None
     }
 
-    /// A probe, by its place.
+    /// Returns a probe by its place.
     pub fn get(&mut self, place: u32) -> &mut Probing {
         &mut self.all[place]
     }
 
-    /// A probe ends.
+    /// Removes a probe that ends.
     pub fn remove(&mut self, place: u32) -> Probing {
         self.all.remove(place)
     }
 
-    /// What those wait for that have found nothing, in no order.
+    /// Iterates over the probes that have found nothing, in no order.
     pub fn waiting(&self) -> impl Iterator<Item = &Probing> {
         self.all.iter().filter(|probing| probing.found.is_none())
     }
 
-    /// How many there are.
+    /// Returns the number of probes.
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// The most that there have been.
+    /// Returns the largest number of probes so far.
     pub fn places(&self) -> usize {
         self.all.places()
     }

@@ -1,30 +1,31 @@
-//! Queues of what happens at times of its own, in which neighbours mostly differ by constant steps, as the messages of a burst do: what
-//! stands in a queue is held as arithmetic progressions, so that a burst needs the memory of one entry, however long it is.
+//! Queues of timed entries in which neighbours mostly differ by constant steps, such as the messages of a burst. A
+//! queue is held as arithmetic progressions, so that a burst needs the memory of one entry, however long it is.
 //!
-//! An entry is a shape, which all entries of a progression have in common, and some numbers, the first of which is its time. A queue is
-//! in the order of its times, and only its first entry has an event: who passes an entry is notified of the next. An entry that is not
-//! later than all of its queue stands alone, with an event of its own, so that any times are allowed, and none is forgotten.
+//! An entry is a shape, which all entries of a progression have in common, and some numbers, the first of which is its
+//! time. A queue is in the order of its times, and only its first entry has an event: passing an entry returns the
+//! next. An entry that is not later than all of its queue stands alone, with a separate event, so that any times are
+//! allowed and none is lost.
 
 use crate::slab::Slab;
 
-/// No progression, and no queue.
+/// No progression, or no queue.
 const NONE: u32 = u32::MAX;
 
-/// Entries of one shape.
+/// Progression of entries of one shape.
 #[derive(Clone, Copy, Debug)]
 struct Progression<S, const N: usize> {
     shape: S,
-    /// The numbers of the first entry, and how far, modulo 2^64, those of each are from those of the one before.
+    /// Numbers of the first entry. `step` has the differences between neighbours, modulo 2^64.
     first: [u64; N],
     step: [u64; N],
     len: u32,
-    /// Its queue, if it stands in one, and the progression behind it.
+    /// Queue of the progression, if it is in one. `behind` is the next progression of the queue.
     queue: u32,
     behind: u32,
 }
 
 impl<S, const N: usize> Progression<S, N> {
-    /// The numbers of the n-th entry.
+    /// Returns the numbers of the n-th entry.
     #[inline]
     fn numbers(&self, number: u32) -> [u64; N] {
         std::array::from_fn(|lane| self.first[lane].wrapping_add(self.step[lane].wrapping_mul(u64::from(number))))
@@ -40,13 +41,13 @@ pub(crate) struct Progressions<S, const N: usize> {
 }
 
 impl<S: Copy + PartialEq, const N: usize> Progressions<S, N> {
-    /// So many empty queues.
+    /// Creates `queues` empty queues.
     pub fn new(queues: usize) -> Self {
         Self { tails: vec![NONE; queues], all: Slab::default() }
     }
 
-    /// Adds an entry to a queue. Returns the progression that it is the first of if it needs an event: as the first of its queue, or
-    /// since it stands alone.
+    /// Adds an entry to a queue. Returns its progression if it needs an event: as the first of its queue, or because it
+    /// stands alone.
     #[inline(always)]
     pub fn push(&mut self, queue: usize, shape: S, numbers: [u64; N]) -> Option<u32> {
         if self.tails[queue] != NONE {
@@ -91,15 +92,15 @@ impl<S: Copy + PartialEq, const N: usize> Progressions<S, N> {
         None
     }
 
-    /// The first entry of a progression.
+    /// Returns the first entry of a progression.
     #[inline]
     pub fn first(&self, place: u32) -> (&S, &[u64; N]) {
         let Progression { shape, first, .. } = &self.all[place];
         (shape, first)
     }
 
-    /// Forgets the first entry of a progression that `push` or `pass` has named. Returns the progression that the next entry of its queue
-    /// is the first of, if there is one.
+    /// Removes the first entry of a progression that `push` or `pass` has returned. Returns the progression of the next
+    /// entry of its queue, if there is one.
     #[inline]
     pub fn pass(&mut self, place: u32) -> Option<u32> {
         let own = &mut self.all[place];
@@ -118,12 +119,12 @@ impl<S: Copy + PartialEq, const N: usize> Progressions<S, N> {
         None
     }
 
-    /// Progressions that there are, and the most that there have been.
+    /// Returns the number of progressions.
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// The most progressions that there have been.
+    /// Returns the largest number of progressions so far.
     pub fn places(&self) -> usize {
         self.all.places()
     }
@@ -142,8 +143,8 @@ mod tests {
         fn entries_come_out_as_they_went_in(
             steps in prop::collection::vec((0_usize..3, 0_u8..2, 0_u64..4, any::<bool>(), 0_u64..3), 1..200),
         ) {
-            // Would catch an entry that is lost, repeated or changed on its way through a progression, one that comes later than its event,
-            // and one without an event.
+            // Would catch an entry that is lost, repeated or changed on its way through a progression, one that comes
+            // later than its event, and one without an event.
             let (mut queues, mut naive, mut events) = (Progressions::new(3), Vec::new(), BTreeMap::new());
             let mut last = [0_u64; 3];
             let check = |queues: &Progressions<u8, 2>, place: u32, events: &mut BTreeMap<(u64, u32), ()>| {
@@ -181,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_burst_is_one_progression() {
-        // Would catch a memory that grows with the length of a burst, also where the numbers fall.
+        // Would catch memory that grows with the length of a burst, also if the numbers fall.
         let mut queues = Progressions::new(1);
         for number in 0..1000_u64 {
             queues.push(0, (), [7 * number, 5_u64.wrapping_sub(number)]);

@@ -1,4 +1,4 @@
-//! What network interfaces still have to send: for each node a ring of messages, served packet by packet in turn.
+//! Send queues of network interfaces: for each node a ring of messages, served round robin, packet by packet.
 
 use crate::nic::{Passage, Stream};
 use crate::slab::Slab;
@@ -6,7 +6,7 @@ use crate::slab::Slab;
 /// No entry.
 const NONE: u32 = u32::MAX;
 
-/// The time that bytes of a packet take, where a whole one of so many bytes takes `pace`, rounded down.
+/// Returns the time of `bytes` bytes, if a packet of `packet` bytes takes `pace`, rounded down.
 #[inline]
 pub fn time_of(bytes: u64, packet: u32, pace: u64) -> u64 {
     match bytes == u64::from(packet) {
@@ -15,37 +15,37 @@ pub fn time_of(bytes: u64, packet: u32, pace: u64) -> u64 {
     }
 }
 
-/// A message, or a control message, that is sent.
+/// Message, or control message, to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outgoing {
-    /// What its packets carry.
+    /// Identifier of its packets. `mark` is their mark.
     pub flow_id: u32,
     pub mark: u32,
-    /// The node that it is for.
+    /// Destination node.
     pub dst: u32,
 }
 
-/// An entry of a ring.
+/// Entry of a ring.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     message: Outgoing,
     behind: u32,
     /// Bytes that are not yet in packets.
     left: u64,
-    /// When it was handed over, in ticks,
+    /// Time at which it was handed over, in ticks.
     since: u64,
-    /// and how its bytes come to the interface.
+    /// Stream in which its bytes come to the interface.
     stream: Stream,
     /// Bytes that are in packets.
     sent: u64,
-    /// How it stands in its message.
+    /// Position of the entry in its message.
     piece: Piece,
 }
 
 /// Bytes of a message that are queued together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// Whether the message begins and ends with them.
+    /// Whether the message begins with these bytes. `ends` says whether it ends with them.
     pub begins: bool,
     pub ends: bool,
     /// Whether they take room in the interface until they leave.
@@ -53,36 +53,36 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// A whole message that takes no room.
+    /// Whole message that takes no room.
     pub const WHOLE: Self = Self { begins: true, ends: true, in_room: false };
 }
 
-/// The ring of a node.
+/// Ring of a node.
 #[derive(Clone, Copy, Debug)]
 struct Ring {
     head: u32,
     tail: u32,
-    /// When the next packet may be generated: a packet's time on the link after the last, so that routers that serve the oldest
-    /// packet first do not favour a node whose packets wait here.
+    /// Time at which the next packet may be generated: a packet's time on the link after the last, so that routers that
+    /// serve the oldest packet first do not favour a node whose packets wait here.
     generated_at: u64,
 }
 
-/// A packet that is taken out.
+/// Packet that is removed from a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub message: Outgoing,
     pub bytes: u32,
     pub generated_at: u64,
-    /// When it has come to the interface.
+    /// Times at which it has come to the interface.
     pub came: Passage,
-    /// Whether it is the first and the last of its message.
+    /// Whether it is the first packet of its message. `is_last` says whether it is the last.
     pub is_first: bool,
     pub is_last: bool,
     /// Whether it takes room in the interface until it leaves.
     pub in_room: bool,
 }
 
-/// What waits to be sent.
+/// Messages that wait to be sent.
 #[derive(Debug)]
 pub(crate) struct Queues {
     rings: Vec<Ring>,
@@ -90,12 +90,12 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
-    /// Empty queues of so many nodes.
+    /// Creates empty queues of `nodes` nodes.
     pub fn new(nodes: usize) -> Self {
         Self { rings: vec![Ring { head: NONE, tail: NONE, generated_at: 0 }; nodes], entries: Slab::default() }
     }
 
-    /// Whether nothing waits.
+    /// Returns whether no message waits.
     pub fn is_empty(&self) -> bool {
         self.entries.len() == 0
     }
@@ -131,8 +131,9 @@ impl Queues {
         ring.tail = entry;
     }
 
-    /// Takes the next packet of a node, of at most so many bytes. `pace` is the time of a whole packet on the node's link.
-    /// Entries whose packet is not ready, a function of its node and its bytes, keep their place.
+    /// Removes and returns the next packet of a node, of at most `packet` bytes. `pace` is the time of a whole packet
+    /// on the node's link. `ready` decides by the destination and the bytes of the packet; entries whose packet is not
+    /// ready keep their place.
     #[inline]
     pub fn take(&mut self, node: usize, packet: u32, pace: u64, ready: impl Fn(u32, u32) -> bool) -> Option<Taken> {
         let size = |left: u64| left.min(u64::from(packet)) as u32;
@@ -167,7 +168,7 @@ impl Queues {
         Some(Taken { message, bytes, generated_at, came, is_first, is_last, in_room: piece.in_room })
     }
 
-    /// A packet that has been taken out of a node's ring is generated later, and so are those behind it.
+    /// Delays the generation of the next packet of a node, and of those behind it.
     pub fn delay(&mut self, node: usize, by: u64) {
         self.rings[node].generated_at += by;
     }
@@ -203,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_is_not_ready_is_passed_over_and_keeps_its_place() {
-        // Would catch a ring that loses what stands before, between or behind what is taken out of it.
+        // Would catch a ring that loses entries before, between or behind the removed one.
         let mut queues = Queues::new(1);
         (0..3).for_each(|number| queues.push(0, message(number), 150, (0, Stream::whole(0))));
         let mut take = |blocked: &[u32]| {

@@ -1,32 +1,33 @@
-//! Rails: the channels of a node into the planes of a network, each with an interface of its own, and by which of them a message
-//! goes.
+//! Rails: the channels of a node into the planes of a network, each with a separate interface, and the choice of a
+//! message's rail.
 //!
-//! MPI libraries send small messages by one rail each and cut large ones into a stripe for every rail (Liu, Vishnu and Panda,
-//! "Building multirail InfiniBand clusters", 2004). A stripe is a run of whole packets; of the packets of a message each rail has
-//! as many as any other, or one more, the first rails first. Control messages are small.
+//! MPI libraries send each small message by one rail and cut large ones into a stripe for every rail (Liu, Vishnu and
+//! Panda, "Building multirail InfiniBand clusters", 2004). A stripe is a run of whole packets. The packets of a message
+//! are divided evenly over the rails; the first rails have one packet more if the division leaves a rest. Control
+//! messages are small.
 
 use crate::placed::RankPlacement;
 
-/// By which rail a message goes that is not striped.
+/// Rule that chooses the rail of a message that is not striped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RailPolicy {
-    /// By the rail after that of the node's message before.
+    /// Round robin over the messages of a node.
     #[default]
     RoundRobin,
-    /// By the rail of its rank: the ranks of a node take rails in turn, in ascending order.
+    /// Rail of the rank: the ranks of a node are assigned to rails round robin, in ascending order.
     ByRank,
-    /// By the rail of the destination: nodes take rails in turn, in the order of their numbers.
+    /// Rail of the destination: nodes are assigned to rails round robin, in the order of their numbers.
     ByDestination,
 }
 
-/// The rails of every node.
+/// Rails of every node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RailParams {
-    /// How many there are, at least 1.
+    /// Number of rails, at least 1.
     pub count: u32,
-    /// By which of them a message goes.
+    /// Rule that chooses the rail of a message.
     pub policy: RailPolicy,
-    /// Messages of more bytes are striped over all; none: no message is.
+    /// Messages with more bytes are striped over all rails. `None`: no message is striped.
     pub stripe_above: Option<u64>,
 }
 
@@ -41,18 +42,19 @@ impl Default for RailParams {
     }
 }
 
-/// The part of a message that goes by one rail.
+/// Part of a message that is sent by one rail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stripe {
-    /// The rail.
+    /// Rail.
     pub rail: u32,
-    /// Bytes of the message before it.
+    /// Bytes of the message before the stripe.
     pub before: u64,
-    /// Its bytes.
+    /// Size of the stripe in bytes.
     pub bytes: u64,
 }
 
-/// The stripes of so many bytes in packets of a size, at least 1 each, over some rails; none is empty.
+/// Iterates over the stripes of `bytes` bytes in packets of `packet` bytes, over `rails` rails. All arguments are at
+/// least 1. No stripe is empty.
 pub fn stripes(bytes: u64, packet: u32, rails: u32) -> impl Iterator<Item = Stripe> {
     let (packet, count) = (u64::from(packet), u64::from(rails));
     let packets = bytes.div_ceil(packet);
@@ -65,34 +67,34 @@ pub fn stripes(bytes: u64, packet: u32, rails: u32) -> impl Iterator<Item = Stri
     (0..rails).map(of).filter(|stripe| stripe.bytes > 0)
 }
 
-/// The rails of an executor's nodes.
+/// Rails of an executor's nodes.
 #[derive(Debug)]
 pub(crate) struct Rails {
     params: RailParams,
-    /// By node, by its number here, the rail of its next message; empty unless they take turns.
+    /// By local node, the rail of its next message. Empty unless the policy is round robin.
     turns: Vec<u32>,
 }
 
 impl Rails {
-    /// Rails of so many nodes that have carried nothing.
+    /// Creates the rails of `nodes` nodes.
     pub fn new(params: RailParams, nodes: usize) -> Self {
         let takes_turns = params.count > 1 && params.policy == RailPolicy::RoundRobin;
         Self { params, turns: vec![0; if takes_turns { nodes } else { 0 }] }
     }
 
-    /// Rails of a node.
+    /// Returns the number of rails of a node.
     #[inline]
     pub fn count(&self) -> u32 {
         self.params.count
     }
 
-    /// Whether so many bytes of data are striped.
+    /// Returns whether `bytes` bytes of data are striped.
     #[inline]
     pub fn stripes(&self, bytes: u64) -> bool {
         self.params.count > 1 && self.params.stripe_above.is_some_and(|limit| bytes > limit)
     }
 
-    /// The rail of a message from a rank of this executor, on its node by its number here, to a node of the machine.
+    /// Returns the rail of a message from a local rank, on a local node, to a node of the machine.
     #[inline]
     pub fn choose(&mut self, (node, rank): (usize, u32), dst: u32, placed: &RankPlacement) -> u32 {
         let count = self.params.count;
@@ -118,7 +120,8 @@ mod tests {
 
     #[test]
     fn stripes_are_whole_packets_and_make_up_the_message() {
-        // Would catch a stripe that is cut within a packet, one that is lost, and rails that are more than a packet apart.
+        // Would catch a stripe that is cut within a packet, one that is lost, and rails that are more than a packet
+        // apart.
         for rails in 1..=5 {
             for bytes in (1..2500).step_by(7) {
                 let all: Vec<Stripe> = stripes(bytes, 100, rails).collect();

@@ -1,33 +1,33 @@
-//! Which numbers of a sequence have come, where most come in order: numbers are counted modulo 2^32, and those that are compared
-//! are less than 2^31 apart.
+//! Set of the numbers of a sequence that have come, mostly in order. Numbers are counted modulo 2^32, and numbers that
+//! are compared are less than 2^31 apart.
 
 /// All numbers before a front, and ranges beyond it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ranges {
     front: u32,
-    /// Ranges (from, to before) beyond the front, in ascending order; none touches the front or another.
+    /// Half-open ranges beyond the front, in ascending order. None touches the front or another.
     ahead: Vec<(u32, u32)>,
 }
 
-/// How far a number is ahead of another; negative if it is before it.
+/// Returns how far a number is ahead of another. Negative if it is before it.
 #[inline]
 pub(crate) fn ahead_of(number: u32, other: u32) -> i32 {
     number.wrapping_sub(other) as i32
 }
 
 impl Ranges {
-    /// All numbers before one have come.
+    /// Creates the set of all numbers before `front`.
     pub fn new(front: u32) -> Self {
         Self { front, ahead: Vec::new() }
     }
 
-    /// The first number that has not come.
+    /// Returns the first number that has not come.
     #[inline]
     pub fn front(&self) -> u32 {
         self.front
     }
 
-    /// Numbers come, from one to before another. Returns whether none of them had come before.
+    /// Adds a half-open range of numbers. Returns whether all of them are new.
     #[inline]
     pub fn add(&mut self, from: u32, to: u32) -> bool {
         if from == self.front && self.ahead.is_empty() {
@@ -57,7 +57,7 @@ impl Ranges {
         is_new
     }
 
-    /// The first number from one on that has not come.
+    /// Returns the first number from `number` on that has not come.
     pub fn end_of(&self, number: u32) -> u32 {
         if ahead_of(number, self.front) < 0 {
             return self.front;
@@ -79,8 +79,8 @@ mod tests {
             first in prop_oneof![Just(0_u32), Just(u32::MAX - 20), any::<u32>()],
             adds in prop::collection::vec((0_u32..60, 0_u32..12), 0..40),
         ) {
-            // Would catch a range that is lost, swallowed or kept twice, neighbours that are not joined, an end that is one off, a duplicate
-            // that is not seen, and an order that breaks where numbers wrap.
+            // Would catch a range that is lost, swallowed or kept twice, neighbours that are not joined, an end that is
+            // one off, a duplicate that is not seen, and an order that breaks where numbers wrap.
             let (mut ranges, mut naive) = (Ranges::new(first), std::collections::BTreeSet::new());
             for (from, count) in adds {
                 let numbers = from..from + count;

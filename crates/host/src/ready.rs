@@ -2,22 +2,22 @@
 
 use workload::program::Op;
 
-/// Operations that have been issued and have not started: programs write them to where they are read from.
+/// Operations that have been issued and have not started. Programs write them directly to this list.
 #[derive(Debug, Default)]
 pub(crate) struct Ready {
     ops: Vec<Op>,
-    /// By operation, its rank's number here.
+    /// By operation, its local rank.
     ranks: Vec<u32>,
 }
 
 impl Ready {
-    /// What a program adds to what it issues.
+    /// Returns the list to which a program adds the operations that it issues.
     #[inline]
     pub fn issue(&mut self) -> &mut Vec<Op> {
         &mut self.ops
     }
 
-    /// What has been added since the last call is a rank's, by its number here. Returns how many operations it stands for.
+    /// Assigns the operations added since the last call to a local rank. Returns their number, counting all of a burst.
     #[inline]
     pub fn assign(&mut self, rank: u32) -> u64 {
         let mut count = 0;
@@ -28,26 +28,27 @@ impl Ready {
         count
     }
 
-    /// Replaces each operation that has been added since the last call of `assign` by some; returns how many there are then.
+    /// Replaces each operation added since the last call of `assign` by the operations that `each` returns. Returns
+    /// their number.
     pub fn replace<I: Iterator<Item = Op>>(&mut self, each: impl Fn(Op) -> I) -> usize {
         let added = self.ops.split_off(self.ranks.len());
         self.ops.extend(added.into_iter().flat_map(each));
         self.ops.len() - self.ranks.len()
     }
 
-    /// Whether there is nothing to start.
+    /// Returns whether there is nothing to start.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
     }
 
-    /// The operations in their order, with their ranks' numbers here.
+    /// Iterates over the operations in order, with their local ranks.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Op)> {
         self.ranks.iter().copied().zip(&self.ops)
     }
 
-    /// Forgets all, and keeps the memory.
+    /// Removes all operations, and keeps the memory.
     #[inline]
     pub fn clear(&mut self) {
         self.ops.clear();
@@ -63,7 +64,7 @@ mod tests {
 
     #[test]
     fn operations_belong_to_the_rank_that_has_issued_them() {
-        // Would catch operations that are given to the rank before or behind, and counts without those of bursts.
+        // Would catch operations that are given to the previous or next rank, and counts that leave out bursts.
         let mut ready = Ready::default();
         let op = |id, count| Op { count, ..Op::one(id, Action::Poll) };
         ready.issue().extend([op(0, 1), op(1, 3)]);

@@ -1,11 +1,11 @@
-//! What has been used last: caches of a fixed number of entries for each owner, the least recently used of which gives way.
+//! LRU caches of a fixed number of entries for each owner.
 
 use crate::table::{Key, Table};
 
 /// No entry.
 const NONE: u32 = u32::MAX;
 
-/// An owner, and one of its keys.
+/// Key of an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Owned(u32, u64);
 
@@ -23,7 +23,7 @@ struct Entry {
     older: u32,
 }
 
-/// The entries of an owner, in the order of their last use.
+/// Entries of an owner, in the order of their last use.
 #[derive(Clone, Copy, Debug)]
 struct Uses {
     newest: u32,
@@ -31,10 +31,10 @@ struct Uses {
     count: u32,
 }
 
-/// The caches of some owners.
+/// Caches of some owners.
 #[derive(Debug)]
 pub(crate) struct Recent {
-    /// The most entries of an owner.
+    /// Largest number of entries of an owner.
     most: u32,
     places: Table<Owned, u32>,
     entries: Vec<Entry>,
@@ -42,13 +42,13 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    /// Empty caches of so many entries each.
+    /// Creates empty caches of `most` entries for each owner.
     pub fn new(owners: usize, most: u32) -> Self {
         let none = Uses { newest: NONE, oldest: NONE, count: 0 };
         Self { most, places: Table::default(), entries: Vec::new(), owners: vec![none; owners] }
     }
 
-    /// An owner uses a key, which has a value from now on; returns the value that it had if it was in the cache.
+    /// Uses a key of an owner and sets its value. Returns the previous value if the key was in the cache.
     pub fn use_key(&mut self, owner: usize, key: u64, value: u64) -> Option<u64> {
         if self.most == 0 {
             return None;
@@ -88,7 +88,7 @@ impl Recent {
         (entry.newer, entry.older) = (NONE, before);
     }
 
-    /// Takes an entry out of the order of its owner.
+    /// Removes an entry from the order of its owner.
     fn unlink(&mut self, owner: usize, place: u32) {
         let Entry { newer, older, .. } = self.entries[place as usize];
         match newer {
@@ -109,7 +109,8 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_gives_way() {
-        // Would catch an order of first use, an owner that takes another's entries, and a value that is lost. Against lists.
+        // Would catch an order of first use, an owner that takes another's entries, and a value that is lost. Against
+        // lists.
         for most in [0, 1, 3, 7] {
             let (mut recent, mut lists) = (Recent::new(2, most), [const { Vec::<(u64, u64)>::new() }; 2]);
             let mut state = 1_u64;

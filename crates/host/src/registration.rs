@@ -1,64 +1,65 @@
-//! Memory that has to be known to the interface before data go from it or to it without a copy, and the cache of what is known.
+//! Memory registration for zero-copy transfers, and the registration cache.
 //!
-//! What is registered is a buffer. A buffer that a rank has registered stays so until so many others have been (least recently
-//! used first), as in the caches of MPI libraries; a message that is longer than what was registered of its buffer registers it
-//! again. A rule says which messages are in the same one; by one of the rules programs name buffers, by tags.
+//! The unit of registration is a buffer. A buffer that a rank has registered stays registered until `cached` other
+//! buffers have been (least recently used first), as in the registration caches of MPI libraries. A message that is
+//! longer than the registered part of its buffer registers it again. `BufferRule` says which messages are in the same
+//! buffer; under one of the rules programs name buffers, by tags.
 
 use workload::program::Context;
 
 use crate::recent::Recent;
 
-/// Which messages of a rank are in the same buffer.
+/// Rule that assigns a rank's messages to buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BufferRule {
-    /// Those that it sends to a rank; those that it receives from a rank.
+    /// One buffer for the messages sent to each peer, and one for the messages received from it.
     #[default]
     ByPeer,
-    /// Those that it sends; those that it receives.
+    /// One buffer for all messages sent, and one for all messages received.
     One,
-    /// Those under a tag of a communicator, sent and received: the tag names the buffer.
+    /// One buffer for each tag of a communicator, for messages sent and received. The tag names the buffer.
     ByTag,
-    /// No two.
+    /// A fresh buffer for each message.
     Fresh,
 }
 
-/// At which end of a message memory has to be known to the interface.
+/// Ends of a message at which memory must be registered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RegisteredEnds {
-    /// At both.
+    /// Both ends.
     #[default]
     Both,
-    /// Where it is received: what sends it copies or writes the data (programmed input and output).
+    /// The receiving end. The sender copies or writes the data (programmed input and output).
     Receiver,
 }
 
-/// What it takes to have memory known to the interface, of messages that go from memory to memory (rendezvous), at both ends.
+/// Cost of memory registration, for rendezvous messages, at both ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegistrationParams {
-    /// The time of a registration, in picoseconds,
+    /// Time of a registration, in picoseconds.
     pub time: u64,
-    /// and of each page of it.
+    /// Additional time of each page of a registration, in picoseconds.
     pub per_page: u64,
-    /// Bytes of a page; 0 if nothing has to be registered.
+    /// Size of a page in bytes. 0: nothing has to be registered.
     pub page: u64,
-    /// How many buffers of a rank stay registered.
+    /// Number of buffers of a rank that stay registered.
     pub cached: u32,
-    /// Which messages are in the same buffer.
+    /// Rule that assigns messages to buffers.
     pub buffers: BufferRule,
-    /// At which end.
+    /// Ends of a message at which memory must be registered.
     pub ends: RegisteredEnds,
 }
 
 impl RegistrationParams {
-    /// Nothing has to be registered.
+    /// No registration.
     pub const NONE: Self =
         Self { time: 0, per_page: 0, page: 0, cached: 0, buffers: BufferRule::ByPeer, ends: RegisteredEnds::Both };
 }
 
-/// A message at one of its ends, as far as it determines the buffer.
+/// One end of a message, as far as it determines the buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BufferUse {
-    /// The rank at the other end.
+    /// Rank at the other end.
     pub peer: u32,
     /// Whether the message is received here.
     pub receives: bool,
@@ -67,7 +68,7 @@ pub(crate) struct BufferUse {
 }
 
 impl BufferUse {
-    /// The buffer's number among those of its rank.
+    /// Returns the number of the buffer among those of its rank.
     fn key(self, rule: BufferRule) -> u64 {
         let Self { peer, receives, tag, context } = self;
         match rule {
@@ -88,13 +89,14 @@ pub(crate) struct Registrations {
 }
 
 impl Registrations {
-    /// Nothing registered, of so many ranks.
+    /// Creates an empty cache for `ranks` ranks.
     pub fn new(params: RegistrationParams, ranks: usize) -> Self {
         let most = if params.page == 0 || params.buffers == BufferRule::Fresh { 0 } else { params.cached };
         Self { params, cache: Recent::new(ranks, most), made: 0, spared: 0 }
     }
 
-    /// A rank, by its number here, sends or receives so many bytes: the time of registering their memory.
+    /// Registers the memory of `bytes` bytes that a local rank sends or receives. Returns the time in picoseconds. 0:
+    /// the memory is registered already.
     pub fn register(&mut self, rank: u32, of: BufferUse, bytes: u64) -> u64 {
         let RegistrationParams { time, per_page, page, buffers, ends, .. } = self.params;
         if page == 0 || (ends == RegisteredEnds::Receiver && !of.receives) {
@@ -116,7 +118,7 @@ impl Registrations {
         }
     }
 
-    /// Registrations that have been made, and messages that have needed none.
+    /// Returns the number of registrations made, and of messages that needed none.
     pub fn counts(&self) -> (u64, u64) {
         (self.made, self.spared)
     }

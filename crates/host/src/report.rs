@@ -1,36 +1,36 @@
-//! What is known of the ranks of an executor while they run, and why they may not go on.
+//! Reports on the ranks of an executor during a run: errors, waits, messages and progress.
 
 use workload::collectives::Operation;
 use workload::program::{Context, ProgramError};
 
-/// Why the ranks of an executor cannot go on.
+/// Error that stops the ranks of an executor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
-    /// A rank whose program cannot go on.
+    /// The program of a rank cannot go on.
     #[error("rank {rank}: {error}")]
     Program {
-        /// The rank.
+        /// Rank.
         rank: u32,
-        /// Why.
+        /// Error of the program.
         error: ProgramError,
     },
-    /// A message that is larger than the receive that it has met.
+    /// A message is larger than the receive that it has matched.
     #[error(
         "rank {rank} receives at most {received} bytes from rank {source_rank} under tag {tag}{}, which sends {sent}",
         of(*context)
     )]
     Truncated {
-        /// The rank that receives.
+        /// Receiving rank.
         rank: u32,
-        /// The rank that sends.
+        /// Sending rank.
         source_rank: u32,
-        /// The tag.
+        /// Tag of the message.
         tag: u32,
-        /// The communicator.
+        /// Communicator of the message.
         context: Context,
-        /// Bytes sent.
+        /// Size of the message in bytes.
         sent: u64,
-        /// Bytes that there is room for.
+        /// Size of the receive in bytes.
         received: u64,
     },
     /// An operation in the switches of a group that was not known before the run.
@@ -39,37 +39,37 @@ pub enum HostError {
          before the run", operation.name()
     )]
     NoGroup {
-        /// The rank.
+        /// Rank.
         rank: u32,
-        /// What it calls.
+        /// Operation that the rank calls.
         operation: Operation,
-        /// By which it would know the group.
+        /// Context by which the rank would know the group.
         context: Context,
     },
-    /// An operation in the switches of too many packets.
+    /// An operation in the switches with too many packets.
     #[error("rank {rank} calls {} by `in-switch` of {segments} packets: at most 2^30 are allowed", operation.name())]
     Segments {
-        /// The rank.
+        /// Rank.
         rank: u32,
-        /// What it calls.
+        /// Operation that the rank calls.
         operation: Operation,
-        /// How many packets the operation has in all.
+        /// Number of packets of the operation.
         segments: u64,
     },
-    /// A rank that does not exist.
+    /// An operation names a rank that does not exist.
     #[error("rank {rank} names rank {other}: there are {ranks} ranks")]
     NoSuchRank {
-        /// The rank.
+        /// Rank that has started the operation.
         rank: u32,
-        /// The rank that it names.
+        /// Rank that the operation names.
         other: u32,
-        /// How many there are.
+        /// Number of ranks.
         ranks: u32,
     },
 }
 
 impl HostError {
-    /// The rank that cannot go on: of several errors, that of the lowest rank is reported.
+    /// Returns the rank that cannot go on. Of several errors, that of the lowest rank is reported.
     pub fn rank(&self) -> u32 {
         match self {
             Self::Program { rank, .. }
@@ -81,55 +81,55 @@ impl HostError {
     }
 }
 
-/// What a rank waits for.
+/// Event that a rank waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wait {
-    /// A message.
+    /// Message.
     Message {
-        /// From a rank, or from any.
+        /// Source rank. `None`: any source.
         from: Option<u32>,
-        /// Under a tag, or under any.
+        /// Tag. `None`: any tag.
         tag: Option<u32>,
-        /// In a communicator.
+        /// Communicator.
         context: Context,
     },
-    /// A message that it probes for, and does not receive.
+    /// Message that the rank probes for, and does not receive.
     Probe {
-        /// From a rank, or from any.
+        /// Source rank. `None`: any source.
         from: Option<u32>,
-        /// Under a tag, or under any.
+        /// Tag. `None`: any tag.
         tag: Option<u32>,
-        /// In a communicator.
+        /// Communicator.
         context: Context,
     },
-    /// The answer to a message that waits for its receiver.
+    /// Answer to a rendezvous request.
     Answer {
-        /// The rank that it is for.
+        /// Destination rank.
         to: u32,
-        /// Its tag.
+        /// Tag of the message.
         tag: u32,
-        /// Its communicator.
+        /// Communicator of the message.
         context: Context,
     },
-    /// A credit for an eager message, or for one before it.
+    /// Credit for an eager message, or for an earlier one of the pair.
     Credit {
-        /// The rank that it is for.
+        /// Destination rank.
         to: u32,
-        /// Its tag.
+        /// Tag of the message.
         tag: u32,
-        /// Its communicator.
+        /// Communicator of the message.
         context: Context,
     },
-    /// The other members of a group, in an operation in the switches.
+    /// Other members of a group, in an operation in the switches.
     Group {
-        /// The operation.
+        /// Operation.
         operation: Operation,
-        /// The number of the group.
+        /// Number of the group.
         group: u32,
     },
 }
 
-/// Which communicator a tag is of, unless it is that of all ranks.
+/// Returns the text that names a communicator, unless it is that of all ranks.
 fn of(context: Context) -> String {
     if context == Context::WORLD { String::new() } else { format!(" of {context}") }
 }
@@ -156,50 +156,50 @@ impl std::fmt::Display for Wait {
     }
 }
 
-/// A message whose data have been released to the network, as its sender knows it.
+/// Message whose data have been released to the network, as its sender knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Released {
-    /// The rank that sends it.
+    /// Source rank.
     pub source: u32,
-    /// How many operations that rank had started before it.
+    /// Number of operations that the source had started before the send.
     pub number: u32,
-    /// When, in ticks.
+    /// Release time, in ticks.
     pub at: u64,
-    /// The rank that it is for.
+    /// Destination rank.
     pub to: u32,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
-/// A message of which the last byte has arrived, as its receiver knows it.
+/// Message whose last byte has arrived, as its receiver knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Completed {
-    /// The rank that sends it.
+    /// Source rank.
     pub source: u32,
-    /// How many operations that rank had started before it.
+    /// Number of operations that the source had started before the send.
     pub number: u32,
-    /// When, in ticks.
+    /// Arrival time, in ticks.
     pub at: u64,
 }
 
-/// How far the ranks of an executor are.
+/// Progress of the ranks of an executor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Ranks that have not ended.
+    /// Number of ranks that have not ended.
     pub open: u64,
-    /// Operations that have ended.
+    /// Number of operations that have ended.
     pub ended: u64,
-    /// Packets given to the network, less those that have come from it: of all executors together, packets in the network.
+    /// Packets given to the network, less those received from it. Summed over all executors: packets in the network.
     pub packets: i64,
-    /// Contributions to results of groups given to the network, less those whose results have come from it: they are in the network, or
-    /// are held there until other members contribute.
+    /// Contributions to results of groups given to the network, less those whose results have come from it. They are in
+    /// the network, or are held there until other members contribute.
     pub combining: i64,
-    /// Whether anything happens here by itself, or waits to be sent.
+    /// Whether an event is pending here, or a message waits to be sent.
     pub is_busy: bool,
 }
 
 impl Progress {
-    /// Adds that of other ranks.
+    /// Adds the progress of other ranks.
     pub fn add(&mut self, other: &Self) {
         self.open += other.open;
         self.ended += other.ended;
@@ -208,13 +208,13 @@ impl Progress {
         self.is_busy |= other.is_busy;
     }
 
-    /// Whether ranks wait and nothing will ever come.
+    /// Returns whether ranks wait and nothing will ever arrive.
     pub fn stands_still(&self) -> bool {
         self.waits_for_members() && self.combining == 0
     }
 
-    /// Whether ranks wait, and nothing will ever come if all that is in the network is contributions that it holds until other members
-    /// contribute: these never will.
+    /// Returns whether ranks wait, and nothing will ever arrive if the network holds only contributions that wait for
+    /// other members: these will never contribute.
     pub fn waits_for_members(&self) -> bool {
         self.open > 0 && self.packets == 0 && !self.is_busy
     }

@@ -1,6 +1,6 @@
-//! What is outstanding, in places that are used again.
+//! Slab: storage of outstanding items, in reused places.
 
-/// Entries known by their places. A place that is freed is the next to be used.
+/// Entries identified by their places. The place that was freed last is used next.
 #[derive(Clone, Debug)]
 pub(crate) struct Slab<T> {
     places: Vec<T>,
@@ -14,7 +14,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T: Copy> Slab<T> {
-    /// Adds an entry; returns its place.
+    /// Adds an entry and returns its place.
     #[inline]
     pub fn insert(&mut self, entry: T) -> u32 {
         match self.free.pop() {
@@ -29,8 +29,8 @@ impl<T: Copy> Slab<T> {
         }
     }
 
-    /// A place whose entry is to be written field by field, so that no copy of the whole waits until its parts have been written. One
-    /// that is new has an entry.
+    /// Returns a place whose entry is to be written field by field, so that no copy of the whole waits until its parts
+    /// have been written. A new place has the entry that `entry` returns.
     #[inline]
     pub fn vacant(&mut self, entry: impl FnOnce() -> T) -> u32 {
         match self.free.pop() {
@@ -45,30 +45,30 @@ impl<T: Copy> Slab<T> {
         (self.places.len() - 1) as u32
     }
 
-    /// Takes out the entry at a place.
+    /// Removes and returns the entry at a place.
     #[inline]
     pub fn remove(&mut self, place: u32) -> T {
         self.free(place);
         self.places[place as usize]
     }
 
-    /// Forgets the entry at a place.
+    /// Frees a place.
     #[inline]
     pub fn free(&mut self, place: u32) {
         self.free.push(place);
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }
 
-    /// The most entries that there have been.
+    /// Returns the largest number of entries so far.
     pub fn places(&self) -> usize {
         self.places.len()
     }
 
-    /// The entries, in no order.
+    /// Iterates over the entries, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         let mut is_free = vec![false; self.places.len()];
         self.free.iter().for_each(|&place| is_free[place as usize] = true);

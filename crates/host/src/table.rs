@@ -1,11 +1,11 @@
-//! Tables from a key to a small value: flat, and never walked through, so that the order of entries in memory is of no
-//! consequence.
+//! Hash tables from a key to a small value. They are never iterated over, so that the order of entries in memory does
+//! not matter.
 
 use hashbrown::HashTable;
 
-/// What a table finds its entries by.
+/// Key of a table.
 pub(crate) trait Key: Copy + Eq {
-    /// Two words that are different for different keys.
+    /// Returns two words that are different for different keys.
     fn words(self) -> (u64, u64);
 }
 
@@ -15,7 +15,7 @@ impl Key for u64 {
     }
 }
 
-/// A table.
+/// Hash table.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<K, V>(HashTable<(K, V)>);
 
@@ -25,7 +25,7 @@ impl<K, V> Default for Table<K, V> {
     }
 }
 
-/// The upper and lower half of a product of two words, folded.
+/// Returns the folded upper and lower halves of a product of two words.
 fn hash(key: impl Key) -> u64 {
     let (one, other) = key.words();
     let product = u128::from(one ^ 0x9e37_79b9_7f4a_7c15) * u128::from(other ^ 0xd1b5_4a32_d192_ed03);
@@ -33,20 +33,20 @@ fn hash(key: impl Key) -> u64 {
 }
 
 impl<K: Key, V: Copy> Table<K, V> {
-    /// The value of a key.
+    /// Returns the value of a key.
     #[inline]
     pub fn get(&self, key: K) -> Option<V> {
         self.0.find(hash(key), |entry| entry.0 == key).map(|entry| entry.1)
     }
 
-    /// The value of a key, which it gets if it has none.
+    /// Returns the value of a key. Inserts `value` if it has none.
     #[inline]
     pub fn get_or_insert(&mut self, key: K, value: V) -> &mut V {
         let entry = self.0.entry(hash(key), |entry| entry.0 == key, |entry| hash(entry.0));
         &mut entry.or_insert((key, value)).into_mut().1
     }
 
-    /// Takes out a key that is there.
+    /// Removes a key that is there.
     #[inline]
     pub fn remove(&mut self, key: K) {
         if let Ok(entry) = self.0.find_entry(hash(key), |entry| entry.0 == key) {

@@ -1,8 +1,8 @@
-//! The memory of messages that nobody has expected: what each rank holds of them at present, and the most that one has held.
+//! Memory of unexpected messages: the bytes that each rank holds at present, and the largest number of bytes that one
+//! has held.
 //!
-//! A message whose data are sent without waiting for its receiver takes memory for all of its bytes from when it has come to its
-//! rank, with its first packet, until a receive takes it. A message that waits for its receiver (rendezvous) takes none: only its
-//! request has come.
+//! An eager message takes memory for all of its bytes from the arrival of its first packet until a receive matches it.
+//! A rendezvous message takes none: only its request has come.
 
 /// Bytes of unexpected messages, by rank.
 #[derive(Clone, Debug)]
@@ -12,12 +12,12 @@ pub(crate) struct UnexpectedBytes {
 }
 
 impl UnexpectedBytes {
-    /// No messages, of so many ranks.
+    /// Creates an empty record of `ranks` ranks.
     pub fn new(ranks: usize) -> Self {
         Self { held: vec![0; ranks], most: 0 }
     }
 
-    /// A rank, by its number here, holds a message of so many bytes.
+    /// Counts an unexpected message of `bytes` bytes that a local rank holds.
     #[inline]
     pub fn hold(&mut self, rank: u32, bytes: u64) {
         let held = &mut self.held[rank as usize];
@@ -25,14 +25,14 @@ impl UnexpectedBytes {
         self.most = self.most.max(*held);
     }
 
-    /// A receive takes a message that the rank holds.
+    /// Removes an unexpected message that a receive has matched.
     #[inline]
     pub fn take(&mut self, rank: u32, bytes: u64) {
         let held = &mut self.held[rank as usize];
         *held = held.saturating_sub(bytes);
     }
 
-    /// The most bytes that a rank has held at a time.
+    /// Returns the largest number of bytes that a rank has held at a time.
     pub fn most(&self) -> u64 {
         self.most
     }

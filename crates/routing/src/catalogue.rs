@@ -1,4 +1,4 @@
-//! The routing algorithms, as the experiment file names them.
+//! Routing algorithms and their keys in the experiment file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::algorithms::table::TableSpec;
 use crate::algorithms::up_down::UpDownSpec;
 use crate::{Routing, RoutingError};
 
-/// Which paths packets take.
+/// Routing algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[schemars(extend("x-otherwise" = "any other routing is kind = \"table\" with the ports of each destination"))]
@@ -34,7 +34,7 @@ pub enum RoutingSpec {
     /// Tori and meshes: one dimension after the other, the shorter way round; two classes of virtual channels on a
     /// torus.
     DimensionOrder(DimensionOrderSpec),
-    /// Tori and meshes: by any port that leads nearer, with dimension order as the escape; three classes of virtual
+    /// Tori and meshes: by any port that leads nearer, with dimension order as the escape. Three classes of virtual
     /// channels on a torus, two on a mesh.
     #[serde(alias = "adaptive")]
     #[schemars(extend("x-aliases" = ["adaptive"]))]
@@ -43,11 +43,11 @@ pub enum RoutingSpec {
     ShortestPath(ShortestPathSpec),
     /// Dragonflies: the direct path, over at most one global channel.
     Minimal(MinimalSpec),
-    /// Dragonflies: by way of a random group, left from the first router reached there.
+    /// Dragonflies: Valiant routing by way of a random group, left from the first router reached there.
     #[serde(alias = "valiant-restricted")]
     #[schemars(extend("x-aliases" = ["valiant-restricted"]))]
     ValiantGroup(ValiantGroupSpec),
-    /// Dragonflies: by way of a random router.
+    /// Dragonflies: Valiant routing by way of a random router.
     #[serde(alias = "valiant-any")]
     #[schemars(extend("x-aliases" = ["valiant-any"]))]
     ValiantNode(ValiantNodeSpec),
@@ -91,7 +91,7 @@ impl RoutingSpec {
         Self::default_of(topology.kind())
     }
 
-    /// The same, of a kind of topology.
+    /// Returns the default routing of a kind of topology.
     pub fn default_of(kind: &str) -> Self {
         match kind {
             "fat-tree" => Self::AdaptiveUpDown(AdaptiveUpDownSpec::default()),
@@ -102,7 +102,7 @@ impl RoutingSpec {
         }
     }
 
-    /// The algorithm's name as the experiment file writes it.
+    /// Returns the algorithm's name in the experiment file.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::AdaptiveUpDown(_) => "adaptive-up-down",
@@ -122,7 +122,7 @@ impl RoutingSpec {
         }
     }
 
-    /// The kinds of topology that the algorithm is made for; none if it fits all.
+    /// Returns the kinds of topology that the algorithm is made for. Empty: it fits all.
     pub fn families(&self) -> &'static [&'static str] {
         match self {
             Self::AdaptiveUpDown(_) | Self::RandomUpDown(_) | Self::DModK(_) => &["fat-tree"],
@@ -137,7 +137,7 @@ impl RoutingSpec {
         }
     }
 
-    /// Whether packets never cross more channels than `Topology::distance` counts.
+    /// Returns whether packets never cross more channels than `Topology::distance` counts.
     pub fn takes_shortest_paths(&self) -> bool {
         match self {
             Self::AdaptiveUpDown(_)
@@ -157,8 +157,8 @@ impl RoutingSpec {
         }
     }
 
-    /// The same paths with as few classes of virtual channels as can be: for analyses of paths and loads, which do not
-    /// depend on classes. A run needs `self`.
+    /// Returns a routing with equal paths and the fewest classes of virtual channels, for analyses of paths and loads,
+    /// which do not depend on classes. A run needs `self`.
     #[must_use]
     pub fn for_paths(self) -> Self {
         match self {
@@ -167,12 +167,12 @@ impl RoutingSpec {
         }
     }
 
-    /// Whether the algorithm is made for a topology.
+    /// Returns whether the algorithm is made for a topology.
     pub fn fits(&self, topology: &dyn Topology) -> bool {
         self.families().is_empty() || self.families().contains(&topology.kind())
     }
 
-    /// Builds the routing of a topology; paths of files start from the working directory.
+    /// Builds the routing of a topology. Paths of files are relative to the working directory.
     ///
     /// # Errors
     /// If the algorithm is not made for the topology, or if a key does not fit it.
@@ -180,7 +180,7 @@ impl RoutingSpec {
         self.build_in(topology, Path::new("."))
     }
 
-    /// The same; paths of files start from the folder `base`.
+    /// Builds the routing of a topology. Paths of files are relative to the folder `base`.
     ///
     /// # Errors
     /// If the algorithm is not made for the topology, or if a key does not fit it.
@@ -210,7 +210,7 @@ impl RoutingSpec {
         })
     }
 
-    /// What takes the same paths on any topology, or the nearest, for the end of a message.
+    /// Returns the name of the nearest algorithm for any topology, for the end of a message.
     fn instead(&self, kind: &str) -> &'static str {
         if kind != "file" {
             return "";

@@ -1,4 +1,4 @@
-//! Whether a routing can deadlock: the channel dependency graph of Dally and Seitz (IEEE Transactions on Computers 36,
+//! Deadlock check of a routing by the channel dependency graph of Dally and Seitz (IEEE Transactions on Computers 36,
 //! 1987).
 //!
 //! A vertex is a class of virtual channels of a channel between routers; there is an edge from one to the next if some
@@ -13,8 +13,8 @@
 //! channels only; the graph then has these alone, of all routers and destinations that packets can reach by any hops
 //! (Duato's condition for cut-through, IEEE TPDS 7, 1996).
 //!
-//! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach. Where packets go by
-//! way of waypoints their paths are divided there (`legs`). Destinations are followed side by side by all threads.
+//! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach. If packets go by way
+//! of waypoints their paths are divided there (`legs`). Threads follow destinations in parallel.
 //!
 //! Packets of trees (`trees::Trees`) go by tables, from entry to entry; what they wait for is read off these and added
 //! to the graph.
@@ -45,32 +45,32 @@ use follow::{add_destinations, add_representatives, check_destinations, destinat
 pub use graph::Stops;
 use graph::{DependencyGraph, NEVER};
 
-/// Up to so many pairs of routers and destinations are all followed: about a quarter of a second.
+/// Largest number of pairs of routers and destinations that are all followed: about a quarter of a second.
 const EXHAUSTIVE: u64 = 1 << 20;
 
-/// Beyond, so many pairs are followed as a sample.
+/// Number of pairs that are followed as a sample in larger networks.
 const SAMPLE: u64 = 1 << 20;
 
-/// Where packets go by way of waypoints: destinations of the sample, and sources of each.
+/// Sample sizes for routings with waypoints: destinations, and sources of each.
 const BY_WAYPOINTS: (u64, u32) = (4, 2);
 
-/// A class of virtual channels of one channel.
+/// Class of virtual channels of one channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldChannel {
-    /// The channel.
+    /// Channel.
     pub channel: ChannelId,
-    /// The class.
+    /// Class of virtual channels.
     pub vc_class: VcClass,
-    /// Where it leads from and to, with coordinates, and its class of channels, for a reader.
+    /// Description of the channel for a reader: both ends, with coordinates, and its class of channels.
     pub name: String,
-    /// The number of a tree whose packets hold it and may wait for the next channel, if packets of a tree do.
+    /// Number of a tree whose packets hold this channel and may wait for the next, if there is one.
     pub tree: Option<u32>,
 }
 
-/// Channels each of which can wait for the next, and the last for the first.
+/// Cycle of channels, each of which can wait for the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DependencyCycle {
-    /// The channels in order.
+    /// Channels in order.
     pub channels: Vec<HeldChannel>,
 }
 
@@ -86,7 +86,7 @@ impl fmt::Display for DependencyCycle {
     }
 }
 
-/// A cycle of the channel dependency graph, if it has one.
+/// Returns a cycle of the channel dependency graph, if it has one.
 ///
 /// # Errors
 /// If the routing breaks its contract.
@@ -111,10 +111,10 @@ pub fn dependency_cycle_with_trees(
     dependency_cycle_unless((topology, routing), Some(trees), NEVER)
 }
 
-/// The same, with trees or without; asks many times a second whether to stop.
+/// Returns a cycle with or without trees, and asks many times a second whether to stop.
 ///
 /// # Errors
-/// If the routing breaks its contract; `RoutingContractError::Stopped` if it was to stop.
+/// If the routing breaks its contract. `RoutingContractError::Stopped` if the check was stopped.
 pub fn dependency_cycle_unless(
     (topology, routing): (&dyn Topology, &dyn Routing),
     trees: Option<&Trees>,
@@ -124,7 +124,8 @@ pub fn dependency_cycle_unless(
     find_dependency_cycle(network, trees, (EXHAUSTIVE, stops))
 }
 
-/// The same; where more than `limit` pairs of routers and destinations would have to be followed, by representatives.
+/// Returns a cycle. If more than `limit` pairs of routers and destinations would have to be followed, uses
+/// representatives.
 fn find_dependency_cycle(
     (topology, routing): (&dyn Topology, &dyn Routing),
     trees: Option<&Trees>,
@@ -155,7 +156,7 @@ fn find_dependency_cycle(
     Ok(graph.cycle().map(|channels| name_cycle(topology, (&graph, trees), &channels)))
 }
 
-/// The channels of a cycle in words, each with a tree that closes the way to the next.
+/// Returns the channels of a cycle in words, each with a tree that depends on the next, if there is one.
 fn name_cycle(
     topology: &dyn Topology,
     (graph, trees): (&DependencyGraph<'_>, Option<&Trees>),
@@ -176,8 +177,8 @@ fn name_cycle(
     DependencyCycle { channels: channels.iter().zip(next).map(named).collect() }
 }
 
-/// The graph by representatives, if the network is large and the routing states them; checked against a sample of
-/// destinations, which the enumeration follows from every source.
+/// Returns the graph by representatives, if the network is large and the routing states them, checked against a sample
+/// of destinations, which the enumeration follows from every source.
 fn by_representatives<'a>(
     wiring: &'a Wiring,
     (topology, routing): (&dyn Topology, &dyn Routing),
@@ -201,7 +202,8 @@ fn by_representatives<'a>(
     Ok(Some(graph))
 }
 
-/// A channel in words: `up channel from router 3 (level 0, index 3) port 5 to router 9 (level 1, index 1) port 2`.
+/// Returns a channel in words: `up channel from router 3 (level 0, index 3) port 5 to router 9 (level 1, index 1) port
+/// 2`.
 pub fn channel_name(topology: &dyn Topology, channels: &Channels, channel: ChannelId) -> String {
     let (router, port) = match channels.source(channel) {
         ChannelSource::Node(node, plane) => {
@@ -222,7 +224,7 @@ pub fn channel_name(topology: &dyn Topology, channels: &Channels, channel: Chann
     }
 }
 
-/// A router in words: its number, and its coordinates if they say more.
+/// Returns a router in words: its number, and its coordinates if they add information.
 pub fn router_name(topology: &dyn Topology, router: RouterId) -> String {
     let (names, values) = (topology.coordinate_names(), topology.coordinates(router));
     if names.len() != values.len() || names.len() < 2 {

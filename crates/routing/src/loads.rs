@@ -1,15 +1,15 @@
-//! The exact expected load of every channel, without simulation.
+//! Exact expected load of every channel, without simulation.
 //!
-//! Of several planes each carries as much: at load 1 a node fills its injection link of every plane.
+//! All planes carry equal loads: at load 1 a node fills its injection link of every plane.
 //!
-//! The unit is an injection link's bandwidth, and the offered load is 1.0: a channel of load 2 and of an injection
-//! link's bandwidth carries what is offered up to load 1/2. The smallest such ratio is a bound on the throughput that
-//! no router architecture and no flow control can exceed (Dally and Towles, section 3.3).
+//! The unit is an injection link's bandwidth, and the offered load is 1.0: a channel with load 2 and an injection
+//! link's bandwidth carries all traffic up to offered load 1/2. The smallest such ratio is a bound on the throughput
+//! that no router architecture and no flow control can exceed (Dally and Towles, section 3.3).
 //!
-//! Candidates of `Choice::Random` share a flow evenly, which is exact. So do those of `Choice::LeastLoaded`. In a
-//! fat-tree this is the best that any adaptive choice can reach: the up channels out of a subtree carry together all
-//! that leaves it, whoever chooses among them, and so do the down channels into it; the largest of their loads is at
-//! least their mean, which the even split gives to each. For adaptive shortest paths on other topologies it is an
+//! Candidates of `Choice::Random` share a flow evenly, which is exact. So do the candidates of `Choice::LeastLoaded`.
+//! In a fat-tree this is the best that any adaptive choice can reach: the up channels out of a subtree together carry
+//! all traffic that leaves it, whatever the choices, and so do the down channels into it. The largest of their loads is
+//! at least their mean, which the even split gives to each. For adaptive shortest paths on other topologies it is an
 //! estimate.
 //!
 //! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach, in topological
@@ -29,13 +29,13 @@ use crate::algorithms::planes::one_plane;
 use crate::traffic::{Demand, Demands, RouterTraffic, Symmetry, Traffic, alike};
 use crate::walk::{Aim, Move, RoutingContractError, Sources, Walk, Wiring};
 
-/// A channel's bandwidth, in units of an injection link's.
+/// Bandwidth of a channel, in units of an injection link's.
 pub type RelativeCapacity<'a> = dyn Fn(ChannelId) -> f64 + 'a;
 
-/// Channels whose utilisation is this close to the largest, as a fraction of it, bind with it.
+/// Largest relative difference from the maximum at which a channel's utilisation still counts as binding.
 const BINDING: f64 = 1e-9;
 
-/// Entries of the table of flows that is held at a time: 128 MiB.
+/// Largest number of entries of the table of flows that is held at a time: 128 MiB.
 const TABLE: usize = 1 << 24;
 
 /// Pieces into which the destinations of a block are divided, and pairs of destinations and sources below which they
@@ -43,29 +43,29 @@ const TABLE: usize = 1 << 24;
 const PIECES: usize = 16;
 const ALONE: usize = 1 << 14;
 
-/// The load of every channel.
+/// Load of every channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChannelLoads {
     /// By channel, in units of an injection link's bandwidth, at offered load 1.0.
     pub load: Vec<f64>,
 }
 
-/// The loads of the channels of one class.
+/// Loads of the channels of one class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassLoad {
-    /// The class.
+    /// Class of channels.
     pub class: ChannelClass,
-    /// Its name.
+    /// Name of the class.
     pub name: String,
-    /// The number of its channels.
+    /// Number of its channels.
     pub channels: u32,
-    /// The largest load.
+    /// Largest load.
     pub max: f64,
-    /// The mean load.
+    /// Mean load.
     pub mean: f64,
 }
 
-/// The expected load of every channel under a traffic.
+/// Returns the expected load of every channel under a traffic.
 ///
 /// # Errors
 /// If the routing breaks its contract.
@@ -78,14 +78,14 @@ pub fn channel_loads(
     demand_loads(topology, routing, &demands, &|_| true)
 }
 
-/// Told of the part of an analysis that is done, by any thread; answers whether it goes on.
+/// Progress callback of an analysis, called by any thread with the completed part. Returns whether to continue.
 pub type Report<'a> = dyn Fn(f64) -> bool + Sync + 'a;
 
 /// The same of what nodes send to all others, and besides. The routing's own method is taken if it has one, its
 /// symmetry where all nodes send alike, and else the packets for each destination are followed.
 ///
 /// # Errors
-/// If the routing breaks its contract, or the report ends the analysis.
+/// If the routing breaks its contract, or the callback ends the analysis.
 pub fn demand_loads(
     topology: &dyn Topology,
     routing: &dyn Routing,
@@ -106,7 +106,7 @@ pub fn demand_loads(
     Ok(ChannelLoads { load: on_planes(topology, load) })
 }
 
-/// The loads of channels between routers where each node sends `each` to every other.
+/// Returns the loads of channels between routers if each node sends `each` to every other.
 fn symmetric_loads(
     topology: &dyn Topology,
     routing: &dyn Routing,
@@ -185,7 +185,7 @@ fn follow_demands(
     Ok(load)
 }
 
-/// What each group of sources sends to some of the targets: a row for each target.
+/// Returns the traffic of each group of sources to some of the targets: a row for each target.
 fn gather(
     topology: &dyn Topology,
     (sources, targets): (&Sources, &Targets),
@@ -210,11 +210,11 @@ fn gather(
     table
 }
 
-/// The nodes that stand for all destinations, and how many nodes each stands for.
+/// Nodes that represent all destinations, with the number of nodes that each represents.
 struct Targets {
     nodes: Vec<NodeId>,
     counts: Vec<u32>,
-    /// The place of each node's own.
+    /// By node, the index of its representative.
     of_node: Vec<u32>,
 }
 
@@ -231,7 +231,7 @@ impl Targets {
     }
 }
 
-/// What every node sends and receives: the loads of the channels from and to nodes.
+/// Traffic that every node sends and receives: the loads of the channels from and to nodes.
 struct Ends(Vec<(f64, f64)>);
 
 impl Ends {
@@ -259,7 +259,7 @@ impl Ends {
     }
 }
 
-/// The same by following every packet, whatever the routing offers.
+/// Returns the expected load of every channel by following every packet, whatever shortcuts the routing offers.
 ///
 /// # Errors
 /// If the routing breaks its contract.
@@ -275,7 +275,7 @@ pub fn follow_packets(
     Ok(ChannelLoads { load: on_planes(topology, flows.load) })
 }
 
-/// The loads of all planes, given those of one: each carries the same.
+/// Returns the loads of all planes, given the loads of one: they are equal.
 pub(crate) fn on_planes(topology: &dyn Topology, load: Vec<f64>) -> Vec<f64> {
     let planes = topology.planes() as usize;
     if planes == 1 {
@@ -285,16 +285,16 @@ pub(crate) fn on_planes(topology: &dyn Topology, load: Vec<f64>) -> Vec<f64> {
     [outputs.repeat(planes), injections.repeat(planes)].concat()
 }
 
-/// What passes from a channel to another inside a router.
+/// Load that passes from one channel to another inside a router.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransitLoad {
-    /// The channel by which packets come.
+    /// Channel by which packets come.
     pub input: ChannelId,
-    /// The class of virtual channels that they hold on it.
+    /// Class of virtual channels that they hold on it.
     pub vc_class: VcClass,
-    /// The channel by which they leave.
+    /// Channel by which they leave.
     pub output: ChannelId,
-    /// In units of an injection link's bandwidth, at offered load 1.0.
+    /// Load in units of an injection link's bandwidth, at offered load 1.0.
     pub load: f64,
 }
 
@@ -328,7 +328,7 @@ pub fn transit_loads(
     if planes == 1 {
         return Ok(of_one);
     }
-    // By the numbers that the first plane's channels have among all.
+    // The numbers of the first plane's channels among all.
     let ports = wiring.channels.ports();
     let number = |ChannelId(own)| if own < ports { ChannelId(own) } else { all.injection(NodeId(own - ports)) };
     let on = |plane: PlaneId| {
@@ -339,7 +339,7 @@ pub fn transit_loads(
     Ok((0..planes).flat_map(|plane| on(PlaneId(plane as u8))).collect())
 }
 
-/// Where packets come in, on which class of virtual channels, and by which channel they leave.
+/// Input router and port of packets, their class of virtual channels, and their output channel.
 type Transit = (RouterId, PortId, VcClass, ChannelId);
 
 struct Flows<'a> {
@@ -347,13 +347,13 @@ struct Flows<'a> {
     wiring: &'a Wiring,
     walk: Walk<'a>,
     load: Vec<f64>,
-    /// By stop: what comes to it.
+    /// By stop, the flow that has come to it.
     flow: Vec<f64>,
-    /// By stop: the moves to it that have not been made.
+    /// By stop, the number of moves to it that have not been made.
     pending: Vec<u32>,
-    /// Stops to which all has come.
+    /// Stops to which all flows have come.
     ready: Vec<u32>,
-    /// What passes from input to output, if that is asked for.
+    /// Flows from input to output, if requested.
     transits: Option<BTreeMap<Transit, f64>>,
 }
 
@@ -388,8 +388,8 @@ impl<'a> Flows<'a> {
         Ok(())
     }
 
-    /// What each group of sources sends to each of the destinations: a row for each destination. Charges the injection
-    /// channels on the way.
+    /// Returns the traffic of each group of sources to each of the destinations: a row for each destination. Charges
+    /// the injection channels on the way.
     fn gather(&mut self, sources: &Sources, traffic: &Traffic<'_>, dsts: std::ops::Range<u32>) -> Vec<f64> {
         let groups = sources.groups.len();
         let mut table = vec![0.0; groups * dsts.len()];
@@ -429,7 +429,7 @@ impl<'a> Flows<'a> {
         }
     }
 
-    /// Moves all flows on, each stop once, when all that comes to it has come.
+    /// Moves all flows on, each stop once, when all flows to it have come.
     fn push(&mut self) -> Result<(), RoutingContractError> {
         let stops = self.walk.stops.len();
         self.pending.clear();
@@ -449,7 +449,7 @@ impl<'a> Flows<'a> {
         if done == stops {
             return Ok(());
         }
-        // Whoever still waits for a flow lies on a loop, or behind one.
+        // A stop that still waits for a flow lies on a loop, or behind one.
         let stuck = self.pending.iter().position(|&pending| pending > 0).unwrap_or(0);
         Err(self.walk.wanders(self.walk.stops[stuck].router))
     }
@@ -477,7 +477,8 @@ impl<'a> Flows<'a> {
 }
 
 impl ChannelLoads {
-    /// The largest and the mean load of each class of channels, by class; classes without channels are left out.
+    /// Returns the largest and the mean load of each class of channels, by class. Classes without channels are left
+    /// out.
     pub fn class_summary(&self, topology: &dyn Topology) -> Vec<ClassLoad> {
         let empty = |(class, name): (u8, &str)| ClassLoad {
             class: ChannelClass(class),
@@ -502,26 +503,26 @@ impl ChannelLoads {
         classes
     }
 
-    /// The largest offered load, at most 1, at which no channel is asked for more than its capacity.
+    /// Returns the largest offered load, at most 1, at which no channel is loaded above its capacity.
     pub fn throughput_bound(&self, capacity: &RelativeCapacity<'_>) -> f64 {
         1.0 / self.utilisation(capacity).fold(1.0, f64::max)
     }
 
-    /// The channels that are the first to be full as the offered load grows; none if nothing is sent.
+    /// Returns the channels that saturate first as the offered load grows. Empty if nothing is sent.
     pub fn binding_channels(&self, capacity: &RelativeCapacity<'_>) -> Vec<ChannelId> {
         let most = self.utilisation(capacity).fold(0.0, f64::max);
         let binds = |&(_, utilisation): &(ChannelId, f64)| utilisation > 0.0 && utilisation >= most * (1.0 - BINDING);
         (0..).map(ChannelId).zip(self.utilisation(capacity)).filter(binds).map(|(channel, _)| channel).collect()
     }
 
-    /// Load over capacity, channel by channel.
+    /// Iterates over load over capacity, channel by channel.
     fn utilisation(&self, capacity: &RelativeCapacity<'_>) -> impl Iterator<Item = f64> {
         let ratio = move |(channel, &load): (ChannelId, &f64)| if load > 0.0 { load / capacity(channel) } else { 0.0 };
         (0..).map(ChannelId).zip(&self.load).map(ratio)
     }
 }
 
-/// The class of a channel; none if it is not connected.
+/// Returns the class of a channel. `None`: it is not connected.
 fn class_of(topology: &dyn Topology, channels: &Channels, channel: ChannelId) -> Option<ChannelClass> {
     match channels.source(channel) {
         topology::ChannelSource::Node(..) => Some(ChannelClass::INJECTION),

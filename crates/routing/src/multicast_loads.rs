@@ -1,4 +1,4 @@
-//! The exact expected load of every channel under random multicasts that routers split, without simulation.
+//! Exact expected load of every channel under random multicasts that routers split, without simulation.
 //!
 //! Units as in `channel_loads`: the offered load of a sender is 1.0, of which a multicast counts once. A channel
 //! carries a copy if any member lies behind it: with members drawn uniformly, each set of a size alike, the probability
@@ -23,20 +23,20 @@ use crate::{ChannelLoads, Choice, Hop, Route, RouteState, Routing};
 /// Random multicasts.
 #[derive(Debug)]
 pub struct MulticastTraffic<'a> {
-    /// The nodes that send, and the offered load of each.
+    /// Sending nodes, with the offered load of each.
     pub senders: &'a [(NodeId, f64)],
-    /// The nodes that a multicast may be for, in ascending order.
+    /// Candidate destinations of a multicast, in ascending order.
     pub candidates: &'a [NodeId],
-    /// Whether the node that sends is among them.
+    /// Whether the sender is among the candidates.
     pub include_self: bool,
-    /// By number of candidates from 0 on, the probability that a set has any of so many.
+    /// By number of candidates from 0 on, the probability that a set contains at least one of that many candidates.
     pub hit: &'a [f64],
     /// If a packet is not for any set: whether one that the first node sends may be for both of two nodes, which come
     /// one after the other in a set. Then a multicast is a packet for each run of such nodes.
     pub joins: Option<Joins<'a>>,
 }
 
-/// Whether a packet that the first node sends may be for both others.
+/// Function that says whether a packet of the first node may be for both other nodes.
 #[derive(Clone, Copy)]
 pub struct Joins<'a>(pub &'a dyn Fn(NodeId, NodeId, NodeId) -> bool);
 
@@ -70,22 +70,22 @@ impl MulticastTraffic<'_> {
     }
 }
 
-/// The loads of multicasts.
+/// Loads of multicasts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MulticastLoads {
-    /// By channel.
+    /// Loads by channel.
     pub loads: ChannelLoads,
-    /// Whether they are exact for drawn choices, not an upper bound.
+    /// Whether the loads are exact for drawn choices, rather than an upper bound.
     pub exact: bool,
 }
 
-/// Why the loads are not known.
+/// Reason why the loads are unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MulticastLoadsError {
     /// The routing breaks its contract.
     #[error(transparent)]
     Routing(#[from] RoutingContractError),
-    /// Members do not stay together by what they are offered.
+    /// Members do not stay together by their offered outputs.
     #[error(
         "the expected loads of multicasts are not known for `{0}`, which draws or weighs a path for each destination by itself; run it, \
          or analyze another routing"
@@ -93,7 +93,7 @@ pub enum MulticastLoadsError {
     Apart(&'static str),
 }
 
-/// The expected load of every channel under random multicasts.
+/// Returns the expected load of every channel under random multicasts.
 ///
 /// # Errors
 /// If the routing draws where members start, or weighs paths (`Choice::Ugal`, `Choice::Escape`), and if it breaks its
@@ -107,7 +107,7 @@ pub fn multicast_loads(
     let channels = Channels::new(topology);
     let load = vec![0.0; channels.count() as usize];
     let mut walk = SetWalk { topology, routing, traffic, channels, load, exact: true };
-    // Where the port of a sender does not matter, the senders of a router fare alike.
+    // If the port of a sender does not matter, the senders of a router are equivalent.
     let mut together: BTreeMap<(RouterId, Option<PortId>), Senders> = BTreeMap::new();
     for &(sender, weight) in traffic.senders.iter().filter(|&&(_, weight)| weight > 0.0) {
         let (router, port) = topology.attachment(sender);
@@ -135,10 +135,10 @@ pub fn multicast_loads(
     Ok(MulticastLoads { loads: ChannelLoads { load: on_planes(all, load) }, exact })
 }
 
-/// Nodes that send, and the offered load of each.
+/// Sending nodes, with the offered load of each.
 type Senders = Vec<(NodeId, f64)>;
 
-/// Where a set is, and how many routers it has entered.
+/// Position of a set, and the number of routers that it has entered.
 #[derive(Clone, Copy)]
 struct Place {
     router: RouterId,
@@ -156,11 +156,11 @@ struct SetWalk<'a> {
     exact: bool,
 }
 
-/// Members that are offered the same, with what they carry on.
+/// Members with equal offered outputs, with their next routing states.
 type Group = Vec<(NodeId, RouteState)>;
 
 impl SetWalk<'_> {
-    /// Follows the members that come to a router together, which they do with a probability, from some senders.
+    /// Follows the members that come to a router together, with a probability, from some senders.
     fn visit(
         &mut self,
         at: Place,
@@ -181,7 +181,7 @@ impl SetWalk<'_> {
         Ok(())
     }
 
-    /// The members by what they are offered.
+    /// Returns the members grouped by their offered outputs.
     fn groups(
         &mut self,
         at: Place,
@@ -207,12 +207,12 @@ impl SetWalk<'_> {
         Ok(groups)
     }
 
-    /// Copies that go on to a group from all senders together.
+    /// Returns the mean number of copies to a group from all senders together.
     fn copies(&self, group: &Group, senders: &[(NodeId, f64)]) -> f64 {
         senders.iter().map(|&(sender, weight)| weight * self.traffic.copies(sender, group)).sum()
     }
 
-    /// Where a port leads, for a packet that may still go on.
+    /// Returns the end of a port, for a packet that may still go on.
     fn endpoint(&self, at: Place, port: PortId, dst: NodeId) -> Result<Endpoint, RoutingContractError> {
         let max_routers = self.routing.max_routers();
         match self.topology.endpoint(at.router, port) {

@@ -16,7 +16,7 @@ use crate::walk::{Aim, Move, RoutingContractError, Walk, Wiring};
 /// Channels in ascending order, each with the share of a flow that takes it.
 pub type Shares = [(ChannelId, f64)];
 
-/// The paths of a topology under a routing. Candidates share a flow evenly, as in `channel_loads`.
+/// Paths of a topology under a routing. Candidates share a flow evenly, as in `channel_loads`.
 pub struct PairPaths<'a> {
     topology: &'a dyn Topology,
     routing: &'a dyn Routing,
@@ -24,12 +24,12 @@ pub struct PairPaths<'a> {
 }
 
 impl<'a> PairPaths<'a> {
-    /// The paths of a topology under a routing.
+    /// Creates the paths of a topology under a routing.
     pub fn new(topology: &'a dyn Topology, routing: &'a dyn Routing) -> Self {
         Self { topology, routing, wiring: Wiring::new(topology) }
     }
 
-    /// A follower of packets, with arrays of its own: one for each thread.
+    /// Returns a follower of packets with separate arrays: one for each thread.
     pub fn follower(&self) -> PathFollower<'_> {
         PathFollower {
             paths: self,
@@ -43,17 +43,17 @@ impl<'a> PairPaths<'a> {
     }
 }
 
-/// Follows packets from several sources to one destination after the other.
+/// Follower of packets from several sources to one destination at a time.
 pub struct PathFollower<'a> {
     paths: &'a PairPaths<'a>,
     walk: Walk<'a>,
-    /// Where packets start: the source, the stop and the share of the source's packets.
+    /// Starts of packets: the source, the stop and the share of the source's packets.
     starts: Vec<(usize, u32, f64)>,
-    /// By stop, its place in topological order.
+    /// By stop, its position in topological order.
     rank: Vec<u32>,
-    /// By stop, what has come to it.
+    /// By stop, the flow that has come to it.
     flow: Vec<f64>,
-    /// Stops that something has come to, by rank.
+    /// Stops with flow, by rank.
     next: BinaryHeap<Reverse<(u32, u32)>>,
     row: Vec<(ChannelId, f64)>,
 }
@@ -122,7 +122,7 @@ impl PathFollower<'_> {
         Err(self.walk.wanders(self.walk.stops[stuck].router))
     }
 
-    /// Moves the packets of one source on to their destination, each stop once, when all that comes to it has come.
+    /// Moves the packets of one source on to their destination, each stop once, when all flows to it have come.
     fn spread(&mut self, starts: std::ops::Range<usize>) {
         self.row.clear();
         for at in starts {
@@ -139,7 +139,7 @@ impl PathFollower<'_> {
                 }
             }
         }
-        // Packets in different states may take the same channel.
+        // Packets in different states may take one channel.
         self.row.sort_by_key(|&(channel, _)| channel);
         self.row.dedup_by(|next, kept| {
             let same = next.0 == kept.0;

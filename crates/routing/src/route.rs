@@ -1,4 +1,4 @@
-//! The questions that every routing algorithm answers.
+//! Interface of routing algorithms.
 
 use std::fmt::Debug;
 
@@ -9,29 +9,29 @@ use units::{ChannelId, Draw, NodeId, PortId, RouterId, Time, VcClass};
 
 use crate::traffic::{OutputLoads, Symmetry};
 
-/// What a packet carries for its routing: drawn at the source, or written on the way. Its meaning is the algorithm's.
+/// Routing state of a packet: drawn at the source, or written on the way. Its meaning depends on the algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RouteState(pub u32);
 
-/// A packet at a router, as a routing algorithm sees it.
+/// Packet at a router, as a routing algorithm sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// The node that the packet is for.
+    /// Destination node.
     pub dst: NodeId,
-    /// What the packet carries; the algorithm may write it.
+    /// Routing state, which the algorithm may write.
     pub state: RouteState,
-    /// The port by which the packet came in (that of its node for a packet just injected).
+    /// Input port. For a packet just injected: the port of its node.
     pub in_port: PortId,
-    /// The class of virtual channels on which it came in (0 for a packet just injected).
+    /// Class of virtual channels on which the packet came in. 0 for a packet just injected.
     pub vc_class: VcClass,
 }
 
-/// How one of a route's ports is chosen.
+/// Rule by which one of a route's ports is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Choice {
     /// Uniformly at random, from the router's stream: oblivious.
     Random,
-    /// The least congested, ties at random: adaptive.
+    /// The least congested port, ties at random: adaptive.
     LeastLoaded,
     /// One of the two of `Routing::candidates`, by their cost; ports and class are those of the path that is chosen,
     /// and what stands in the route is of no consequence.
@@ -41,85 +41,87 @@ pub enum Choice {
     Escape,
 }
 
-/// One of the two paths between which a router chooses where a route says `Choice::Ugal`.
+/// One of the two paths between which a router chooses if a route says `Choice::Ugal`.
 ///
-/// Its cost is the congestion that it meets, in bytes, times its length, and a bias. The first of two paths is taken
-/// unless the second costs less.
+/// Its cost is the congestion that it meets, in bytes, times its length, plus its bias. The first path is taken unless
+/// the second costs less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathOption {
-    /// What a packet that takes it carries: with it `Routing::route` says where it leads, and does not ask again.
+    /// Routing state of a packet that takes the path: `Routing::route` then returns the path's next hop and offers no
+    /// further choice of paths.
     pub state: RouteState,
-    /// Channels from this router to the destination's.
+    /// Number of channels from this router to the destination's.
     pub channels: u32,
-    /// Added to the cost: so many packets of the largest size.
+    /// Bias that is added to the cost, in packets of the largest size.
     pub bias: u32,
-    /// The channel whose congestion counts, as the last snapshot has it; without it, that of the path's first port now.
+    /// Channel whose congestion counts, as of the last snapshot. `None`: the path's first port counts, as of now.
     pub probe: Option<ChannelId>,
 }
 
 /// The ports by which a packet may leave, all on class `vc_class`: `count` consecutive ones, or, where the candidates
 /// are not consecutive, `count` entries of `Routing::port_lists`.
 ///
-/// A class of virtual channels is what deadlock freedom needs; where a link has more virtual channels than the
-/// algorithm has classes, a class has several virtual channels, and the router picks one.
+/// Classes of virtual channels serve deadlock freedom. If a link has more virtual channels than the algorithm has
+/// classes, a class has several virtual channels, and the router picks one.
 ///
 /// Eight bytes, which are returned in a register: read back from the stack, fields that have been written apart are
 /// waited for until they have left the store buffer, longer than the whole route takes to be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Route {
-    /// The first port, or `LISTED` and where the ports begin in `Routing::port_lists`.
+    /// First port, or `LISTED` and the begin of the ports in `Routing::port_lists`.
     place: u32,
-    /// The number of ports, at least 1.
+    /// Number of ports, at least 1.
     pub count: u16,
-    /// The class of virtual channels, below `Routing::classes`.
+    /// Class of virtual channels, below `Routing::classes`.
     pub vc_class: VcClass,
-    /// How one of several ports is chosen; if `count` is 1, it matters for `Choice::Escape` only.
+    /// Rule by which one of several ports is chosen. If `count` is 1, it matters for `Choice::Escape` only.
     pub choice: Choice,
 }
 
-/// The ports of a route are listed.
+/// Flag of a route with listed ports.
 const LISTED: u32 = 1 << 31;
 
 const _: () = assert!(size_of::<Route>() == 8);
 
 impl Route {
-    /// The most entries that `Routing::port_lists` may have.
+    /// Largest number of entries of `Routing::port_lists`.
     pub const MAX_LISTED: usize = LISTED as usize;
 
-    /// A route by one port.
+    /// Returns a route by one port.
     #[inline]
     pub const fn only(port: PortId, vc_class: VcClass) -> Self {
         Self::range(port, 1, vc_class, Choice::Random)
     }
 
-    /// A route by one of `count` consecutive ports.
+    /// Returns a route by one of `count` consecutive ports.
     #[inline]
     pub const fn range(first: PortId, count: u16, vc_class: VcClass, choice: Choice) -> Self {
         Self { place: first.0 as u32, count, vc_class, choice }
     }
 
-    /// A route by one of `count` ports that are listed from a place on in `Routing::port_lists`, below `MAX_LISTED`.
+    /// Returns a route by one of `count` ports that are listed from `place` on in `Routing::port_lists`. `place` is
+    /// below `MAX_LISTED`.
     #[inline]
     pub const fn listed(place: u32, count: u16, vc_class: VcClass, choice: Choice) -> Self {
         Self { place: place | LISTED, count, vc_class, choice }
     }
 
-    /// A route by one of the two of `Routing::candidates`.
+    /// Route by one of the two paths of `Routing::candidates`.
     pub const UGAL: Self = Self::range(PortId(0), 2, VcClass(0), Choice::Ugal);
 
-    /// The first of consecutive ports; it means nothing if they are listed.
+    /// Returns the first of consecutive ports. Meaningless for listed ports.
     #[inline]
     pub const fn first(&self) -> PortId {
         PortId(self.place as u16)
     }
 
-    /// Whether the ports are listed.
+    /// Returns whether the ports are listed.
     #[inline]
     pub const fn is_listed(&self) -> bool {
         self.place & LISTED != 0
     }
 
-    /// Candidate `i`, below `count`; `lists` are those of the routing that gave the route.
+    /// Returns candidate `i`, below `count`. `lists` are the port lists of the routing that returned the route.
     #[inline]
     pub fn port(&self, i: u16, lists: &[PortId]) -> PortId {
         if self.is_listed() {
@@ -129,59 +131,59 @@ impl Route {
         }
     }
 
-    /// All candidates.
+    /// Iterates over all candidates.
     pub fn ports(self, lists: &[PortId]) -> impl Iterator<Item = PortId> {
         (0..self.count).map(move |i| self.port(i, lists))
     }
 }
 
-/// A packet at a router that stands for others there: see `Routing::representatives`.
+/// Packet at a router that represents others there: see `Routing::representatives`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Representative {
-    /// Its destination.
+    /// Destination of the packet.
     pub dst: NodeId,
-    /// What it carries.
+    /// Routing state of the packet.
     pub state: RouteState,
-    /// The next router at which it stands for others, if it may go by several and does so at one only.
+    /// Next router at which it represents others, if it may go to several and represents others at one only.
     pub next: Option<RouterId>,
 }
 
 impl Representative {
-    /// A packet that stands for others wherever it goes next.
+    /// Returns a packet that represents others wherever it goes next.
     pub fn new(dst: NodeId, state: RouteState) -> Self {
         Self { dst, state, next: None }
     }
 }
 
-/// A routing algorithm bound to a topology. Pure: it holds tables, no state that changes during a run.
+/// Routing algorithm bound to a topology. Pure: it holds tables, and no state that changes during a run.
 pub trait Routing: Debug + Send + Sync {
-    /// The algorithm's name as the experiment file writes it.
+    /// Returns the algorithm's name in the experiment file.
     fn kind(&self) -> &'static str;
-    /// The number of classes of virtual channels that the algorithm needs: the most of any class of channels.
+    /// Returns the number of VC classes that the algorithm needs: the maximum over all classes of channels.
     fn classes(&self) -> u8;
-    /// The number that it needs on a class of channels: classes of virtual channels are counted for each class of
-    /// channels on its own. Packets are injected on class 0.
+    /// Returns the number of VC classes that the algorithm needs on a class of channels. They are counted separately
+    /// for each class of channels. Packets are injected on class 0.
     fn classes_on(&self, _class: ChannelClass) -> u8 {
         self.classes()
     }
-    /// Whether its choices depend on congestion (any choice but `Choice::Random` occurs).
+    /// Returns whether choices depend on congestion (any choice but `Choice::Random` occurs).
     fn adaptive(&self) -> bool;
-    /// What a packet carries from its source, drawn from the source's stream.
+    /// Returns the initial routing state of a packet, drawn from the source's stream.
     fn start(&self, _src: NodeId, _dst: NodeId, _draw: &mut dyn Draw) -> RouteState {
         RouteState::default()
     }
-    /// The exact distribution of `start`: each state and its probability, which sum to 1. It is the same for all nodes
-    /// of one router.
+    /// Returns the exact distribution of `start`: each state with its probability. Probabilities sum to 1. The
+    /// distribution is equal for all nodes of one router.
     fn initial_distribution(&self, _src: NodeId, _dst: NodeId) -> Vec<(RouteState, f64)> {
         vec![(RouteState::default(), 1.0)]
     }
-    /// The next hop from a router. At the destination's router it is the destination's port.
+    /// Returns the next hop from a router. At the destination's router it is the destination's port.
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route;
-    /// The two candidate paths of a packet whose route says `Choice::Ugal`.
+    /// Returns the two candidate paths of a packet whose route says `Choice::Ugal`.
     fn candidates(&self, _at: RouterId, hop: &Hop) -> [PathOption; 2] {
         [PathOption { state: hop.state, channels: 0, bias: 0, probe: None }; 2]
     }
-    /// The states alone of `candidates`, which analyses ask for: they need no lengths.
+    /// Returns the states of `candidates`, for analyses, which need no lengths.
     fn candidate_states(&self, at: RouterId, hop: &Hop) -> [RouteState; 2] {
         self.candidates(at, hop).map(|option| option.state)
     }
@@ -190,7 +192,8 @@ pub trait Routing: Debug + Send + Sync {
     fn escape(&self, _at: RouterId, hop: &Hop) -> (PortId, VcClass) {
         (hop.in_port, VcClass(0))
     }
-    /// The class of the routes that say `Choice::Escape`: packets take it only where they need not wait for credit.
+    /// Returns the class of the routes that say `Choice::Escape`: packets take it only if they need not wait for credit
+    /// there.
     fn adaptive_class(&self) -> Option<VcClass> {
         None
     }
@@ -199,7 +202,7 @@ pub trait Routing: Debug + Send + Sync {
     fn snapshot_period(&self) -> Option<Time> {
         None
     }
-    /// The ports of the routes that are not consecutive.
+    /// Returns the lists of ports for routes whose ports are not consecutive.
     fn port_lists(&self) -> &[PortId] {
         &[]
     }
@@ -208,40 +211,40 @@ pub trait Routing: Debug + Send + Sync {
     fn uses_input_port(&self) -> bool {
         true
     }
-    /// Whether packets for the nodes of one router fare alike until their last channel. Then the analyses follow one
-    /// node for all of them.
+    /// Returns whether the nodes of one router have equal routes to them up to the last channel. The analyses then
+    /// follow one node for all of them.
     fn same_for_router(&self) -> bool {
         false
     }
 
     // --- waypoints ------------------------------------------------------------------------------------------------
-    // Where packets first go to one of many waypoints, the deadlock check does not follow every source by way of every
-    // waypoint to every destination, but first all packets for a waypoint, whatever their destination, and then all
-    // for a destination, wherever they come from.
+    // If packets first go to one of many waypoints, the deadlock check does not follow every source by way of every
+    // waypoint to every destination. It follows first all packets for a waypoint, whatever their destination, and then
+    // all packets for a destination, whatever their source.
 
-    /// The number of waypoints by which a packet may be sent; 0 if there are none.
+    /// Returns the number of waypoints by which a packet may be sent. 0: there are none.
     fn waypoints(&self) -> u32 {
         0
     }
-    /// The waypoint that a packet at a router is on its way to, while its next hops do not depend on its destination.
+    /// Returns the waypoint of a packet at a router, while its next hops do not depend on its destination.
     fn current_waypoint(&self, _at: RouterId, _state: RouteState) -> Option<u32> {
         None
     }
-    /// A state with another waypoint in the place of its own.
+    /// Returns a state with its waypoint replaced.
     fn with_waypoint(&self, state: RouteState, _waypoint: u32) -> RouteState {
         state
     }
-    /// The states in which packets start, waypoints apart.
+    /// Returns the states in which packets start, apart from waypoints.
     fn initial_states(&self) -> Vec<RouteState> {
         vec![RouteState::default()]
     }
 
     // --- representatives -------------------------------------------------------------------------------------------
     // Large networks have too many pairs of routers and destinations to follow them all. A routing may state which
-    // packets stand for all others at a router; the deadlock check is then linear in routers. What a routing states
-    // is not trusted: see `dependency_cycle`.
+    // packets represent all others at a router; the deadlock check is then linear in routers. The statement is not
+    // trusted: see `dependency_cycle`.
 
-    /// Packets at a router that stand for all in what they do next; none if the routing does not know.
+    /// Returns packets at a router that represent all others in their next hops. `None`: the routing does not know.
     ///
     /// The promise: whatever packet can be at the router, one of these goes on by the same ports and class (or more),
     /// and from each router that it comes to next by the same ports and class again. More may be listed, even packets
@@ -252,7 +255,7 @@ pub trait Routing: Debug + Send + Sync {
 
     // --- analysis -------------------------------------------------------------------------------------------------
 
-    /// The algorithm's own method for its exact channel loads, if it has one.
+    /// Returns the algorithm's own method for its exact channel loads, if it has one.
     fn output_loads(&self) -> Option<&dyn OutputLoads> {
         None
     }
@@ -261,42 +264,43 @@ pub trait Routing: Debug + Send + Sync {
     fn symmetry(&self) -> Option<Symmetry<'_>> {
         None
     }
-    /// The oblivious routings between which an adaptive one chooses for each packet, if it does.
+    /// Returns the oblivious routings between which an adaptive one chooses for each packet, if it does.
     fn options(&self) -> Vec<Arc<dyn Routing>> {
         Vec::new()
     }
 
-    /// The channels that a packet crosses between two routers, where that may be more than `Topology::distance`; the
-    /// fewest, where there are paths of several lengths. Answered by routings that may be a topology's default.
+    /// Returns the number of channels that a packet crosses between two routers, if that may exceed
+    /// `Topology::distance`. If there are paths of several lengths it is the fewest. Implemented by routings that may
+    /// be a topology's default.
     fn path_channels(&self, _from: RouterId, _to: RouterId) -> Option<u32> {
         None
     }
-    /// Of several planes the routing of one; none if there is one.
+    /// Returns the routing of one plane, if there are several planes.
     fn plane(&self) -> Option<&Arc<dyn Routing>> {
         None
     }
-    /// The bytes of its own tables, where they are the user's and may be large.
+    /// Returns the bytes of tables that the user provides and that may be large.
     fn table_bytes(&self) -> u64 {
         0
     }
-    /// Whether every packet takes a shortest path.
+    /// Returns whether every packet takes a shortest path.
     fn minimal(&self) -> bool;
-    /// The largest number of routers that a packet can traverse.
+    /// Returns the largest number of routers that a packet can traverse.
     fn max_routers(&self) -> u32;
 }
 
-/// Why a routing cannot be built. `key` is the key under `[routing]` that is at fault.
+/// Reason why a routing cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RoutingError {
-    /// The key under `[routing]`.
+    /// Key under `[routing]` that is at fault.
     pub key: &'static str,
     /// What is wrong and what is allowed, as one sentence.
     pub message: String,
 }
 
 impl RoutingError {
-    /// An error at a key.
+    /// Creates an error at a key.
     pub fn new(key: &'static str, message: impl Into<String>) -> Self {
         Self { key, message: message.into() }
     }

@@ -1,42 +1,42 @@
-//! All that can happen to the packets for one destination: which routers they reach in which state, and by which
-//! channels they go on. The deadlock check and the channel loads both read it.
+//! Walk over everything that can happen to the packets for one destination: the routers that they reach in each state,
+//! and the channels by which they go on. The deadlock check and the channel loads both use it.
 
 use topology::{Channels, Endpoint, Topology};
 use units::{ChannelId, NodeId, PortId, RouterId, VcClass};
 
 use crate::{Choice, Hop, Route, RouteState, Routing};
 
-/// A routing that breaks its contract: a defect of the algorithm, not of its input.
+/// Violation of a routing's contract: a defect of the algorithm, not of its input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RoutingContractError {
     /// A candidate port does not exist or is not connected.
     #[error("a packet for node {dst} is sent by port {port} of router {router}, which leads nowhere")]
     DeadEnd {
-        /// The packet's destination.
+        /// Destination of the packet.
         dst: NodeId,
-        /// Where the packet is.
+        /// Router of the packet.
         router: RouterId,
-        /// The port.
+        /// Candidate port.
         port: PortId,
     },
-    /// A class that is not below `Routing::classes`.
+    /// A class is not below `Routing::classes`.
     #[error("a packet for node {dst} is sent on class {vc_class} at router {router}, of {classes} classes")]
     NoSuchClass {
-        /// The packet's destination.
+        /// Destination of the packet.
         dst: NodeId,
-        /// Where the packet is.
+        /// Router of the packet.
         router: RouterId,
-        /// The class.
+        /// Class of virtual channels.
         vc_class: VcClass,
-        /// The number of classes.
+        /// Number of classes.
         classes: u8,
     },
-    /// A packet is delivered to a node that it is not for.
+    /// A packet is delivered to a node that is not its destination.
     #[error("a packet for node {dst} is delivered to node {node}")]
     Misdelivered {
-        /// The packet's destination.
+        /// Destination of the packet.
         dst: NodeId,
-        /// Where it arrives.
+        /// Node at which it arrives.
         node: NodeId,
     },
     /// A packet takes two hops that none of `Routing::representatives` takes.
@@ -45,40 +45,40 @@ pub enum RoutingContractError {
          leaves out"
     )]
     Unrepresented {
-        /// The packet's destination.
+        /// Destination of the packet.
         dst: NodeId,
-        /// Where the packet waits.
+        /// Router at which the packet waits.
         router: RouterId,
-        /// The port that it waits for.
+        /// Port that it waits for.
         port: PortId,
-        /// The class on which it will leave.
+        /// Class on which it will leave.
         vc_class: VcClass,
     },
-    /// A packet can traverse more routers than `Routing::max_routers`, or circle for ever.
+    /// A packet can traverse more routers than `Routing::max_routers`, or loop for ever.
     #[error("a packet for node {dst} at router {router} can traverse more than {max_routers} routers")]
     Wanders {
-        /// The packet's destination.
+        /// Destination of the packet.
         dst: NodeId,
-        /// A router on its way.
+        /// Router on its way.
         router: RouterId,
-        /// What the routing promises.
+        /// Number of routers that the routing promises.
         max_routers: u32,
     },
-    /// No defect: whoever has asked for the check has stopped it before it was done.
+    /// No defect: the caller has stopped the check before it was done.
     #[error("the check was stopped")]
     Stopped,
 }
 
-/// A hop from a stop.
+/// Hop from a stop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Move {
     pub channel: ChannelId,
     pub vc_class: VcClass,
-    /// The stop at the channel's end; `Move::DELIVERED` if that is the destination.
+    /// Stop at the channel's end. `Move::DELIVERED` if that is the destination.
     pub to: u32,
-    /// The part of the packets that take it, if choices are even; 0 of an escape.
+    /// Share of the packets that take it, if choices are even. 0 for an escape.
     pub share: f64,
-    /// Whether packets wait for it: not for the adaptive ports of `Choice::Escape`.
+    /// Whether packets wait for it. Not for the adaptive ports of `Choice::Escape`.
     pub waited: bool,
 }
 
@@ -86,7 +86,7 @@ impl Move {
     pub const DELIVERED: u32 = u32::MAX;
 }
 
-/// Packets at a router that will fare alike.
+/// Packets at a router that are equivalent from there on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop {
     pub router: RouterId,
@@ -94,7 +94,7 @@ pub(crate) struct Stop {
     in_port: PortId,
     vc_class: VcClass,
     routers: u32,
-    /// The next stop in the same list, or `NONE`.
+    /// Next stop in the list, or `NONE`.
     next: u32,
     moves: (u32, u32),
 }
@@ -102,32 +102,33 @@ pub(crate) struct Stop {
 const NONE: u32 = u32::MAX;
 
 impl Stop {
-    /// The port and the class of virtual channels by which packets came; of a merged stop, those of the first that did.
+    /// Returns the port and the class of virtual channels by which packets came. For a merged stop, those of the first
+    /// packets.
     pub fn came_by(&self) -> (PortId, VcClass) {
         (self.in_port, self.vc_class)
     }
 }
 
-/// Lists of stops, for each router.
+/// Number of lists of stops for each router.
 const LISTS_PER_ROUTER: usize = 4;
 
-/// What the packets of a walk have in common.
+/// Common aim of the packets of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Aim {
     /// Their destination, to which they are followed whatever they do.
     Node(NodeId),
-    /// Their destination, but whoever turns to a waypoint is not followed further.
+    /// Their destination. Packets that turn to a waypoint are not followed further.
     Straight(NodeId),
-    /// Their waypoint; whoever has reached it is not followed further.
+    /// Their waypoint. Packets that have reached it are not followed further.
     Waypoint,
 }
 
-/// The channels of a topology and what they lead to, in flat arrays: what all walks read.
+/// Channels of a topology and their ends, in flat arrays that all walks read.
 pub(crate) struct Wiring {
     pub channels: Channels,
-    /// By output channel.
+    /// Ends, by output channel.
     ends: Vec<Endpoint>,
-    /// By router.
+    /// Number of ports, by router.
     pub ports: Vec<u16>,
 }
 
@@ -141,7 +142,7 @@ impl Wiring {
         Self { channels: Channels::new(topology), ends: ends.collect(), ports }
     }
 
-    /// The connected output channels between routers, with their routers and ports.
+    /// Iterates over the connected output channels between routers, with their routers and ports.
     pub fn between_routers(&self) -> impl Iterator<Item = (RouterId, PortId, ChannelId)> {
         let of = move |(router, &ports): (u32, &u16)| {
             (0..ports)
@@ -150,7 +151,7 @@ impl Wiring {
         (0..).zip(&self.ports).flat_map(of).filter(|&(.., channel)| matches!(self.end(channel), Endpoint::Router(..)))
     }
 
-    /// What an output channel leads to.
+    /// Returns the end of an output channel.
     pub fn end(&self, channel: ChannelId) -> Endpoint {
         self.ends[channel.index()]
     }
@@ -175,7 +176,7 @@ impl Wiring {
     }
 }
 
-/// The walk of the packets for one destination or waypoint. Its arrays are reused from one destination to the next.
+/// Walk of the packets for one destination or waypoint. Its arrays are reused from one destination to the next.
 pub(crate) struct Walk<'a> {
     routing: &'a dyn Routing,
     wiring: &'a Wiring,
@@ -186,7 +187,7 @@ pub(crate) struct Walk<'a> {
     moves: Vec<Move>,
     /// Stops at which packets may turn to a waypoint, and the states in which they do.
     pub turns: Vec<(u32, RouteState)>,
-    /// By a number made of router and state, the last stop of such packets.
+    /// By a hash of router and state, the last stop of such packets.
     first_stop: Vec<u32>,
 }
 
@@ -205,33 +206,33 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Makes a stop of its own for each input by which packets come to a router, and class on which they do.
+    /// Makes separate stops for each input and class by which packets come to a router.
     pub fn keep_inputs_apart(&mut self) {
         self.merge = false;
     }
 
-    /// Whether it does.
+    /// Returns whether stops are separate for each input and class.
     pub fn keeps_inputs_apart(&self) -> bool {
         !self.merge
     }
 
-    /// The moves from a stop.
+    /// Returns the moves from a stop.
     pub fn moves(&self, stop: usize) -> &[Move] {
         let (first, end) = self.stops[stop].moves;
         &self.moves[first as usize..end as usize]
     }
 
-    /// All moves, from whatever stop.
+    /// Returns all moves, from all stops.
     pub fn all_moves(&self) -> &[Move] {
         &self.moves
     }
 
-    /// The destination of the packets; of no consequence for a waypoint.
+    /// Returns the destination of the packets. Meaningless for a waypoint.
     pub fn destination(&self) -> NodeId {
         self.dst
     }
 
-    /// Forgets everything and turns to other packets.
+    /// Resets the walk and sets the aim of the next packets.
     pub fn begin(&mut self, aim: Aim) {
         for stop in &self.stops {
             let list = self.list(stop.router, stop.state);
@@ -247,17 +248,17 @@ impl<'a> Walk<'a> {
         };
     }
 
-    /// Whether packets at a stop are not followed further.
+    /// Returns whether packets at a stop are not followed further.
     pub fn ends_at(&self, stop: &Stop) -> bool {
         self.aim == Aim::Waypoint && self.routing.current_waypoint(stop.router, stop.state).is_none()
     }
 
-    /// The stop of packets that enter a router from its node at a port.
+    /// Returns the stop of packets that enter a router from its node at a port.
     pub fn enter(&mut self, router: RouterId, port: PortId, state: RouteState) -> u32 {
         self.stop(router, Hop { dst: self.dst, state, in_port: port, vc_class: VcClass(0) }, 1)
     }
 
-    /// Follows all that has entered to its destination.
+    /// Follows all packets that have entered to their destination.
     pub fn explore(&mut self) -> Result<(), RoutingContractError> {
         let mut stop = 0;
         while stop < self.stops.len() {
@@ -308,7 +309,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Follows all candidates of a route; `hop` is what the packet carries on it.
+    /// Follows all candidates of a route. `hop` has the routing state of the packet on it.
     fn follow(&mut self, stop: usize, route: &Route, hop: &Hop, part: f64) -> Result<(), RoutingContractError> {
         let Stop { router, routers, .. } = self.stops[stop];
         if route.vc_class.0 >= self.routing.classes() {
@@ -337,7 +338,7 @@ impl<'a> Walk<'a> {
         RoutingContractError::Wanders { dst: self.dst, router, max_routers: self.routing.max_routers() }
     }
 
-    /// The stop of these packets: the one that exists, or a new one.
+    /// Returns the stop of these packets: the existing one, or a new one.
     fn stop(&mut self, router: RouterId, hop: Hop, routers: u32) -> u32 {
         let list = self.list(router, hop.state);
         let head = self.first_stop[list];
@@ -357,8 +358,8 @@ impl<'a> Walk<'a> {
         new
     }
 
-    /// The list that the stop of such packets is in. A router may have a stop for each of thousands of waypoints, which
-    /// are spread over all lists; where packets carry nothing, routers in order have lists in order.
+    /// Returns the list that contains the stop of such packets. A router may have a stop for each of thousands of
+    /// waypoints, which are spread over all lists. If packets carry no state, routers in order have lists in order.
     fn list(&self, router: RouterId, state: RouteState) -> usize {
         // Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4).
         let spread = u64::from(state.0).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
@@ -366,19 +367,19 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The nodes that stand for all nodes in an analysis, and whom they stand for.
+/// Nodes that represent all nodes in an analysis, and their groups.
 ///
-/// If routes do not depend on the port of arrival, the packets of all nodes of a router fare alike, and one node stands
-/// for them.
+/// If routes do not depend on the input port, the packets of all nodes of a router are equivalent, and one node
+/// represents them.
 pub(crate) struct Sources {
     /// A node of each group, with its router and port.
     pub groups: Vec<(NodeId, RouterId, PortId)>,
-    /// The group of each node.
+    /// Group of each node.
     pub of_node: Vec<u32>,
 }
 
 impl Sources {
-    /// Groups of nodes that fare alike; `apart` if nodes of different ports do not.
+    /// Creates groups of equivalent nodes. `apart`: nodes at different ports are not equivalent.
     pub fn new(topology: &dyn Topology, apart: bool) -> Self {
         let mut groups = Vec::new();
         let mut of_router = vec![NONE; topology.routers() as usize];
@@ -395,7 +396,7 @@ impl Sources {
         Self { groups, of_node }
     }
 
-    /// The number of nodes of each group.
+    /// Returns the number of nodes of each group.
     pub fn counts(&self) -> Vec<u32> {
         let mut counts = vec![0; self.groups.len()];
         self.of_node.iter().for_each(|&group| counts[group as usize] += 1);

@@ -1,6 +1,6 @@
-//! What an instant concerns: packets that are through the pipeline of a router, and outputs that may be able to send.
+//! Work lists of one tick: packets that have left a router's pipeline, and outputs that may be able to send.
 //!
-//! Events only mark; then every marked router is visited once, its arrivals in the order of its ports.
+//! Events only mark. Then every marked router is visited once, its arrivals in the order of its ports.
 
 use std::ops::Range;
 
@@ -13,22 +13,24 @@ use crate::port::{InputPort, OutputPort};
 /// Packets of a pool that fits into the nearest cache: 16 KB.
 const NEAR_PACKETS: usize = 512;
 
-/// Packets that arrive in one instant whose routers are all visited together (choices, measured on dragonflies),
+/// Largest number of arrivals in an instant at which all their routers are visited together. Chosen by measurement on
+/// dragonflies.
 const FEW_ARRIVALS: usize = 128;
-/// and packets whose routers are visited together if more arrive.
+/// Number of arrivals whose routers are visited together if more than `FEW_ARRIVALS` arrive. Chosen by measurement on
+/// dragonflies.
 const TOGETHER: usize = 48;
 
-/// What has arrived in an instant, somewhere: it is taken out once, in the order of ports.
+/// Arrivals of an instant at one or more ports. They are taken out once, in the order of ports.
 pub(crate) trait Arrived {
     /// Takes out the packets.
     fn take<const PLAIN: bool>(&self, fabric: &mut Fabric, visit: impl FnMut(&mut Fabric, Arrival));
 }
 
-/// At a router.
+/// Arrivals at one router.
 pub(crate) struct AtRouter(pub usize);
 
-/// At some ports, whose routers are visited together. One loop over all: how many packets have come to a router is as random as the packets,
-/// and the end of a loop over them is mispredicted.
+/// Arrivals at a range of ports, whose routers are visited together. One loop takes them all: the number of packets at
+/// one router is random, so that the end of a loop over them would be mispredicted.
 pub(crate) struct AtPorts(Range<usize>);
 
 impl Arrived for AtRouter {
@@ -69,37 +71,38 @@ impl Arrived for AtPorts {
     }
 }
 
-/// A packet that is through a router's pipeline.
+/// Packet that has left a router's pipeline.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// The router, in this partition's numbering.
+    /// Router, in this partition's numbering.
     pub router: u32,
-    /// The router.
+    /// Router, in the machine's numbering.
     pub id: RouterId,
-    /// The number of its first port.
+    /// Number of the router's first port.
     pub base: u32,
-    /// The port by which it came in.
+    /// Input port of the packet.
     pub port: u16,
-    /// The virtual channel on which it came in.
+    /// Virtual channel on which the packet came in.
     pub vc: u8,
-    /// The class of virtual channels on which it will leave, once that is decided.
+    /// Class of virtual channels on which the packet will leave, once that is decided.
     pub class: u8,
-    /// The output by which it will leave, likewise.
+    /// Output by which the packet will leave, once that is decided.
     pub out: u16,
-    /// The packet.
+    /// Place of the packet in the pool.
     pub packet: u32,
-    /// Its size.
+    /// Size of the packet in bytes.
     pub bytes: u32,
 }
 
 impl Fabric {
-    /// Notes the arrivals of an instant; their routers take them out when they are visited. (Queueing them at once where their
-    /// order cannot matter saves some instructions and misses the cache half as often again: a visit goes through the state of
-    /// routers in the order of memory.)
+    /// Notes the arrivals of an instant. Their routers take them out when they are visited. (Queueing them at once, if
+    /// their order cannot matter, saves some instructions but causes half as many cache misses again: visits walk the
+    /// state of routers in the order of memory.)
     #[inline(never)]
     pub(crate) fn mark_arrivals<const PLAIN: bool>(&mut self, visited_together: bool, events: &[Event]) {
         if self.exceeds_cache || self.pool.places().len() > NEAR_PACKETS {
-            // What is under way for long has grown cold: many at once are fetched sooner than one after the other.
+            // Packets that have been in transit for long are cold in the cache. Fetching many at once is faster than
+            // one at a time.
             events.iter().for_each(|event| self.before_arrival(event.arg));
         }
         let (shift, visited_together) = (self.vc_shift, visited_together || self.exceeds_cache);
@@ -124,8 +127,8 @@ impl Fabric {
         }
     }
 
-    /// How many routers are visited together in an instant in which so many packets arrive: few packets are taken in all in one go; of many
-    /// only as many as stay in the nearest cache until their routers are served.
+    /// Returns the number of routers that are visited together in an instant with `arrivals` arrivals: all if there are
+    /// few arrivals, else as many as stay in the nearest cache until they are served.
     #[inline(always)]
     pub(crate) fn routers_together(&self, arrivals: usize) -> u32 {
         if arrivals <= FEW_ARRIVALS || self.exceeds_cache {
@@ -135,26 +138,26 @@ impl Fabric {
         1 << routers.clamp(1, u64::BITS).ilog2()
     }
 
-    /// The ports of so many routers from one on, of which there may be fewer.
+    /// Returns the ports of up to `routers` routers from `first` on.
     #[inline(always)]
     pub(crate) fn ports_of(&self, first: usize, routers: u32) -> AtPorts {
         let base = |router: usize| self.routers.get(router).map_or(self.ports(), |router| router.base as usize);
         AtPorts(base(first)..base(first + routers as usize))
     }
 
-    /// Everything that has arrived in this instant has been taken out.
+    /// Notes that all arrivals of this instant have been taken out.
     #[inline(always)]
     pub(crate) fn all_arrivals_taken(&mut self) {
         self.arrived.forget_words();
     }
 
-    /// Marks a router: it is visited in this instant.
+    /// Marks a router, so that it is visited in this instant.
     #[inline(always)]
     pub(crate) fn mark_router(&mut self, router: usize) {
         self.dirty_routers.mark(router);
     }
 
-    /// Marks the owner of an output: it may be able to send.
+    /// Marks the owner of an output that may be able to send.
     #[inline(always)]
     pub(crate) fn mark_owner<const PLAIN: bool>(&mut self, output: usize) {
         let OutputPort { owner, port, flags, .. } = self.outputs[output];
@@ -165,14 +168,14 @@ impl Fabric {
         }
     }
 
-    /// Marks a router: an output of it may be able to send.
+    /// Marks a router with an output that may be able to send.
     #[inline(always)]
     pub(crate) fn mark_output<const PLAIN: bool>(&mut self, router: usize, port: usize) {
         self.activate::<PLAIN>(router, port);
         self.dirty_routers.mark(router);
     }
 
-    /// Notes that an output of a router that is visited in this instant may be able to send.
+    /// Activates an output of a router that is visited in this instant: it may be able to send.
     #[inline(always)]
     pub(crate) fn activate<const PLAIN: bool>(&mut self, router: usize, port: usize) {
         if PLAIN || self.words == 1 {
@@ -182,7 +185,7 @@ impl Fabric {
         }
     }
 
-    /// A word of the mask of a router's outputs that may be able to send.
+    /// Returns a word of the mask of a router's active outputs.
     #[inline(always)]
     pub(crate) fn active<const PLAIN: bool>(&self, router: usize, word: usize) -> u64 {
         if PLAIN || self.words == 1 {
@@ -192,7 +195,7 @@ impl Fabric {
         }
     }
 
-    /// Clears and returns a word of the mask of a router's outputs that may be able to send.
+    /// Clears and returns a word of the mask of a router's active outputs.
     #[inline(always)]
     pub(crate) fn take_active<const PLAIN: bool>(&mut self, router: usize, word: usize) -> u64 {
         std::mem::take(match self.words {

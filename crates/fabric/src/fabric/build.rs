@@ -1,4 +1,4 @@
-//! The tables of a partition, made from the plan.
+//! Construction of a partition's tables from the plan.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::stations::Stations;
 use crate::stations::combine::CombineUnits;
 
 impl Fabric {
-    /// The shared state of one part of a network.
+    /// Creates the shared state of one partition of a network.
     pub fn new(plan: Arc<Plan>, map: &PartitionMap, part: usize) -> Self {
         let planes = plan.topology.planes();
         let nodes: Vec<u32> = map.sources(part).map(|(node, _)| node.0).collect();
@@ -111,7 +111,7 @@ impl Fabric {
     }
 }
 
-/// Outputs whose state fits into a near cache.
+/// Number of outputs whose state fits into a near cache.
 const CACHED_OUTPUTS: usize = 1 << 13;
 
 fn classes(plan: &Plan) -> Classes {
@@ -224,7 +224,8 @@ fn inputs(
 }
 
 impl Fabric {
-    /// Bytes of what all architectures share, of all partitions together, without packets and events.
+    /// Returns the bytes of the state that all architectures share, for all partitions together, without packets and
+    /// events.
     pub(crate) fn bytes(size: &NetworkSize, router: &RouterSpec) -> u64 {
         let outputs = size.ports + size.nodes;
         let ahead = router.counts_crosspoints();

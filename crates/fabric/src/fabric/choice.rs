@@ -1,4 +1,4 @@
-//! The output of a packet that has arrived: what the routing offers, and which of it is taken.
+//! Choice of the output of an arrival, among those that the routing offers.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::catalogue::CreditRule;
 use crate::port::OutputPort;
 
 impl Fabric {
-    /// Decides by which output a packet that has arrived will leave, and counts it as waiting for it.
+    /// Decides the output of an arrival, and counts it as waiting for that output.
     #[inline(always)]
     pub(crate) fn decide<const PLAIN: bool>(&mut self, arrival: &mut Arrival) {
         let Arrival { id, base, port, vc, packet, .. } = *arrival;
@@ -23,7 +23,7 @@ impl Fabric {
         place.hops += 1;
         place.state = hop.state;
         let per_crosspoint = !PLAIN && self.rule == CreditRule::PerCrosspoint;
-        // Where credits are counted per crosspoint, the upstream router has chosen.
+        // If credits are counted per crosspoint, the upstream router has chosen.
         let mut out = if per_crosspoint { place.out } else { route.first().0 };
         let (mut class, bytes) = (route.vc_class.0, place.bytes);
         place.leave_by(out, class);
@@ -36,14 +36,15 @@ impl Fabric {
         self.outputs[base as usize + usize::from(out)].queued += u64::from(bytes);
     }
 
-    /// The class of virtual channels on which a packet has come by a port of a router whose first port is `base`.
+    /// Returns the class of virtual channels on which a packet has come by a port of a router whose first port is
+    /// `base`.
     #[inline(never)]
     pub(super) fn class_of(&self, base: u32, port: u16, vc: u8) -> u8 {
         let input = &self.inputs[base as usize + usize::from(port)];
         vc / self.classes[input.class.0 as usize].vcs_per_class
     }
 
-    /// Takes one of several outputs; returns it and the class of virtual channels.
+    /// Chooses one of several outputs. Returns it and the class of virtual channels.
     #[inline(never)]
     fn choose_output<const PLAIN: bool>(&mut self, mut arrival: Arrival, route: &Route, hop: Hop) -> (u16, u8) {
         let arrival = &mut arrival;
@@ -58,21 +59,21 @@ impl Fabric {
         (arrival.out, arrival.class)
     }
 
-    /// Takes the path of the lower cost, and notes it in the packet.
+    /// Chooses the path with the lower cost, and stores it in the packet.
     fn weigh(&mut self, arrival: &mut Arrival, hop: Hop) {
         let best = self.best_path(arrival, hop);
         self.pool[arrival.packet].state = best.hop.state;
         (arrival.out, arrival.class) = (best.out, best.class.0);
     }
 
-    /// The path of the lower cost.
+    /// Returns the path with the lower cost.
     pub(super) fn best_path(&mut self, arrival: &Arrival, hop: Hop) -> Weighed {
         let [first, second] = self.routing.candidates(arrival.id, &hop);
         let (first, second) = (self.cost(arrival, hop, first), self.cost(arrival, hop, second));
         if second.cost < first.cost { second } else { first }
     }
 
-    /// What a path costs: the congestion that it meets, in bytes, times its length, and its bias.
+    /// Returns a path with its cost: its congestion in bytes, times its length, plus its bias.
     fn cost(&mut self, arrival: &Arrival, hop: Hop, option: PathOption) -> Weighed {
         let mut hop = Hop { state: option.state, ..hop };
         let route = self.routing.route(arrival.id, &mut hop);
@@ -88,14 +89,14 @@ impl Fabric {
         Weighed { cost, hop, out, class: route.vc_class }
     }
 
-    /// How congested a channel to a router is: bytes that wait in its router for it, and those that its far end has no
-    /// room for any more, on all virtual channels.
+    /// Returns the congestion of a channel to a router, in bytes: the bytes in its router that wait for it, and the
+    /// bytes for which its far end has no room any more, on all virtual channels.
     fn occupancy(&self, output: usize) -> u64 {
         let port = &self.outputs[output];
         port.queued + self.credits_taken(output, self.plan.vcs_on(port.class))
     }
 
-    /// Writes down how congested the output channels of this partition are, by channel of the whole network.
+    /// Writes the congestion of the output channels of this partition, by channel of the whole network.
     pub fn read_congestion(&self, snapshot: &mut [u64]) {
         for output in (0..self.ports()).filter(|&output| self.leads_to_router(output)) {
             if let ChannelSource::Router(router, port) = self.source(output) {
@@ -104,7 +105,7 @@ impl Fabric {
         }
     }
 
-    /// From now on paths are weighed by this snapshot.
+    /// Sets the snapshot by which paths are weighed from now on.
     pub fn take_snapshot(&mut self, snapshot: Arc<Vec<u64>>) {
         self.snapshot = snapshot;
     }
@@ -134,7 +135,7 @@ impl Fabric {
         route.first().0 + best.trailing_zeros() as u16
     }
 
-    /// The least loaded of any ports, ties at random.
+    /// Returns the least loaded of any ports. Ties are broken at random.
     #[cold]
     fn choose_any(&mut self, router: usize, base: usize, route: &Route) -> u16 {
         let least = self.loads(base, route).map(|(_, load)| load).min().unwrap_or(0);
@@ -144,7 +145,7 @@ impl Fabric {
         best.nth(pick as usize).map_or(route.first().0, |(out, _)| out)
     }
 
-    /// The outputs of a route, and how congested they are.
+    /// Iterates over the outputs of a route and their congestion.
     fn loads<'a>(&'a self, base: usize, route: &Route) -> impl Iterator<Item = (u16, u64)> + 'a {
         let (now, full) = (self.now(), u64::from(self.full_bytes));
         let ports = route.ports(self.routing.port_lists());
@@ -152,7 +153,7 @@ impl Fabric {
     }
 }
 
-/// A path that a packet may take: its cost, and how it begins.
+/// Possible path of a packet, with its cost and its first hop.
 pub(super) struct Weighed {
     cost: u64,
     pub hop: Hop,
@@ -161,7 +162,8 @@ pub(super) struct Weighed {
 }
 
 impl OutputPort {
-    /// How congested the channel is, for adaptive choices: bytes that wait for it, and one packet more while it sends.
+    /// Returns the congestion of the channel for adaptive choices, in bytes: the bytes that wait for it, plus one
+    /// packet while it sends.
     #[inline]
     pub(super) fn congestion(&self, now: u64, packet: u64) -> u64 {
         self.queued + if self.free_at > now { packet } else { 0 }

@@ -1,35 +1,35 @@
-//! Packets that share buffer space: the copies of one packet for several outputs hold the space of the original until the
-//! last of them has left. A table by place of the pool, which stays empty without copies.
+//! Packets that share buffer space: the copies of a multicast packet hold the space of the original until the last of
+//! them has left. The table is indexed by place of the pool, and stays empty without copies.
 
 use super::Fabric;
 use crate::packet::NONE;
 
-/// Which packets share space, and how many of them are left.
+/// Table of the packets that share space, with the number of packets that have not left.
 #[derive(Debug, Default)]
 pub struct Copies {
-    /// By place of the pool, the share that the packet has in a space, or `NONE`.
+    /// By place of the pool, the share of the packet, or `NONE`.
     share_of: Vec<u32>,
     shares: Vec<Share>,
     free: Vec<u32>,
 }
 
-/// What the packets of one space have in common.
+/// State that the packets of one shared space have in common.
 #[derive(Clone, Copy, Debug)]
 struct Share {
-    /// The packets that have not left.
+    /// Number of packets that have not left.
     left: u32,
-    /// When the space of those that have left falls free, in ticks: the latest.
+    /// Latest time at which the space of the departed packets is freed, in ticks.
     free_at: u64,
 }
 
 impl Copies {
-    /// Whether no packet shares space.
+    /// Returns whether no packet shares space.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.shares.len() == self.free.len()
     }
 
-    /// Packets share one space from now on.
+    /// Makes packets share one space from now on.
     pub fn share(&mut self, packets: impl Iterator<Item = u32>) {
         let share = self.free.pop().unwrap_or(self.shares.len() as u32);
         if share as usize == self.shares.len() {
@@ -48,14 +48,14 @@ impl Copies {
         self.shares[share as usize] = Share { left, free_at: 0 };
     }
 
-    /// The number of the space that a packet shares, or `NONE`.
+    /// Returns the number of the space that a packet shares, or `NONE`.
     #[inline]
     fn share_of(&self, packet: u32) -> u32 {
         self.share_of.get(packet as usize).copied().unwrap_or(NONE)
     }
 
-    /// A packet leaves its space, which falls free at a time for its part. Returns when the space falls free as a whole, if the
-    /// packet was the last one there.
+    /// Removes a packet from its space. `free_at` is the time, in ticks, at which its part is freed. Returns the time
+    /// at which the whole space is freed, if the packet was the last one there.
     #[inline(never)]
     pub fn leave(&mut self, packet: u32, free_at: u64) -> Option<u64> {
         let Some(number) = self.share_of.get_mut(packet as usize) else { return Some(free_at) };
@@ -72,8 +72,8 @@ impl Copies {
 }
 
 impl Fabric {
-    /// Copies a packet that has come in at an input, and returns the copy's place. The copy is a packet of its own: it waits in a
-    /// queue of its own and leaves by itself.
+    /// Copies a packet that has come in at an input, and returns the copy's place. The copy waits in a separate queue
+    /// and leaves independently.
     pub(super) fn copy(&mut self, packet: u32) -> u32 {
         let tail = self.tails.get(packet as usize).copied().unwrap_or(0);
         let copy = self.admit(self.pool[packet], tail);
@@ -86,8 +86,8 @@ impl Fabric {
         copy
     }
 
-    /// The first packet of a queue, and those behind it that share its space: what is left of the copies of one packet, which are
-    /// queued one behind the other. Of an empty queue `NONE`.
+    /// Iterates over a run: the first packet of a queue, and the packets behind it that share its space. These are the
+    /// remaining copies of one packet, which are adjacent in the queue. An empty queue gives `NONE`.
     pub(crate) fn run(&self, head: u32) -> impl Iterator<Item = u32> + '_ {
         let share = self.copies.share_of(head);
         std::iter::successors(Some(head), move |&packet| {
@@ -96,7 +96,7 @@ impl Fabric {
         })
     }
 
-    /// Has the copies of a packet share the space of the input that the packet came by: it falls free with the last of them.
+    /// Makes the copies of a packet share the space of its input, which is freed with the last of them.
     pub(crate) fn share_space(&mut self, copies: impl Iterator<Item = u32>) {
         self.copies.share(copies);
     }
@@ -108,8 +108,8 @@ mod tests {
 
     #[test]
     fn space_falls_free_with_the_last_copy_and_not_before_any_of_them_allows_it() {
-        // Would catch space given back with the first copy or never, or before the tail of one that left first but takes longer, and
-        // a share that lives on in a place that is used again.
+        // Would catch space given back with the first copy or never, or before the tail of a copy that left first but
+        // takes longer, and a share that survives in a reused place.
         let mut copies = Copies::default();
         assert!(copies.is_empty());
         assert_eq!(copies.leave(3, 7), Some(7), "who shares nothing leaves alone");

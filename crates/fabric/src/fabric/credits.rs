@@ -1,4 +1,4 @@
-//! Credits: what an output may send, and the one place where buffer space falls free and its credit goes back.
+//! Credit counters of outputs, and the one place where buffer space is freed and its credit is returned.
 
 use engine::{Event, Stream};
 use routing::{Choice, Hop, Route};
@@ -15,30 +15,30 @@ use crate::port::{FarEnd, OutputPort};
 /// Buffer space that a packet holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// The input that the packet came by, (port, virtual channel) in one number.
+    /// Input by which the packet came, (port, virtual channel) in one number.
     pub input: u32,
-    /// Which of the buffers that packets of the input may be in, as the architecture numbers them; 0 where there is one.
+    /// Buffer of the input, in the architecture's numbering. 0 if the input has one buffer.
     pub part: u32,
 }
 
-/// What an architecture knows of its input buffers. The fabric decides when space falls free and returns the credit.
+/// Input buffers of an architecture. The fabric decides when space is freed, and returns the credit.
 pub trait Buffers {
-    /// The number of a space, for an event.
+    /// Returns the number of a space, for an event.
     fn number(&self, space: Space) -> u32 {
         space.input
     }
-    /// The space of a number.
+    /// Returns the space of a number.
     fn space(&self, number: u32) -> Space {
         Space { input: number, part: 0 }
     }
-    /// So many bytes of a space fall free. Returns the credit in bytes that the upstream output gets for it.
+    /// Frees `bytes` bytes of a space. Returns the credit in bytes that the upstream output gets for them.
     fn shrink(&mut self, space: Space, bytes: u32) -> u32;
-    /// A packet of so many bytes leaves a space that others share, which stay.
+    /// Notes that a packet of `bytes` bytes leaves a space that other packets still share.
     fn left_by_one(&mut self, _space: Space, _bytes: u32) {}
 }
 
-/// A packet that leaves its buffer: its place and size, how long it takes to leave, and how long until its tail has come in,
-/// in ticks.
+/// Packet that leaves its buffer: its place in the pool, its size in bytes, the time for which it leaves, and the time
+/// until its tail has come in, both in ticks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaving {
     pub packet: u32,
@@ -50,14 +50,14 @@ pub(crate) struct Leaving {
 impl Fabric {
     // --- the counters ---------------------------------------------------------------------------------------------
 
-    /// The number of an output's counter of credits; `slot` is a virtual channel, and the next router's output if the rule
-    /// counts those.
+    /// Returns the number of an output's credit counter. `slot` is a virtual channel, together with the next router's
+    /// output if the rule counts credits per crosspoint.
     #[inline(always)]
     pub(super) fn counter(&self, output: usize, slot: u32) -> u32 {
         (output as u32) << self.credit_shift | slot
     }
 
-    /// Credits of an output in bytes.
+    /// Returns the credits of an output, in bytes.
     #[inline(always)]
     pub(super) fn credit(&self, output: usize, slot: u32) -> i32 {
         if self.far_credits.is_empty() {
@@ -67,7 +67,7 @@ impl Fabric {
         }
     }
 
-    /// Adds to the credits of an output, or takes away; returns what it has then.
+    /// Adds `bytes`, which may be negative, to the credits of an output. Returns the new value.
     #[inline(always)]
     pub(super) fn add_credit(&mut self, output: usize, slot: u32, bytes: i32) -> i32 {
         let counter = self.counter(output, slot);
@@ -80,8 +80,8 @@ impl Fabric {
         *credit
     }
 
-    /// The counters of an output and what is in them, in bytes: by virtual channel, and the next router's output if the rule
-    /// counts those; one of a station.
+    /// Iterates over the counters of an output with their credits in bytes: one for each virtual channel, and for each
+    /// of the next router's outputs if the rule counts credits per crosspoint. A station has one.
     pub(crate) fn counters_of(&self, output: usize) -> impl Iterator<Item = (u32, i32)> + '_ {
         let vcs = u32::from(self.plan.vcs);
         let (vcs, aheads) = match (self.outputs[output].far_end, self.rule) {
@@ -93,12 +93,12 @@ impl Fabric {
         slots.map(move |slot| (self.counter(output, slot), self.credit(output, slot)))
     }
 
-    /// The number of ports of the router that an output leads to.
+    /// Returns the number of ports of the router that an output leads to.
     fn ports_beyond(&self, output: usize) -> u16 {
         self.far_end(output).map_or(0, |(router, _)| self.plan.topology.ports(router))
     }
 
-    /// Gives every output as much credit as there is room at its far end; nodes have room without end.
+    /// Gives every output the credits of the buffer at its far end. Nodes have unlimited room.
     pub(super) fn fill_credits(&mut self) {
         for output in 0..self.outputs.len() {
             let depth = self.plan.depth_beyond(&self.outputs[output]);
@@ -110,12 +110,12 @@ impl Fabric {
         }
     }
 
-    /// Whether an output spends credits: its channel leads to a router or a station.
+    /// Returns whether an output spends credits: its channel leads to a router or a station.
     pub(crate) fn has_credits(&self, output: usize) -> bool {
         matches!(self.outputs[output].far_end, FarEnd::Router { .. } | FarEnd::Station(_))
     }
 
-    /// Takes what a packet needs from the credits of its output, where those are apart.
+    /// Spends the credit for a packet, if the counters lie apart from the ports (`Fabric::far_credits`).
     #[inline(never)]
     pub(super) fn spend_far_credit(&mut self, output: usize, outgoing: Outgoing) {
         let vc = u32::from(outgoing.vc);
@@ -131,7 +131,7 @@ impl Fabric {
         debug_assert!(left >= 0, "sent without credit");
     }
 
-    /// Takes in the credits of an instant; outputs that waited for one are marked.
+    /// Takes in the credits of an instant, and marks the outputs that waited for one.
     #[inline(never)]
     pub(crate) fn take_credits<const PLAIN: bool>(&mut self, events: &[Event]) {
         let shift = self.credit_shift;
@@ -152,13 +152,13 @@ impl Fabric {
         }
     }
 
-    /// Notes that an output has packets but no credit for any: the next credit marks it.
+    /// Notes that an output has packets but no credit for any of them. The next credit marks it.
     #[inline(always)]
     pub(crate) fn block(&mut self, output: usize) {
         self.outputs[output].flags |= OutputPort::BLOCKED;
     }
 
-    /// The time that a credit takes back over the channel of an output.
+    /// Returns the delay of a credit over the channel of an output, in ticks.
     #[inline(always)]
     pub(super) fn time_of_credit(&self, output: usize) -> u64 {
         self.classes[self.outputs[output].class.0 as usize].delay
@@ -166,8 +166,8 @@ impl Fabric {
 
     // --- space that falls free ------------------------------------------------------------------------------------
 
-    /// A packet leaves the space that it holds, for every architecture, credit rule and channel: the space falls free now or
-    /// when the packet's tail allows it, and with the last of the packets that share it.
+    /// Frees the space of a packet that leaves, for every architecture, credit rule and channel: now, or when the
+    /// packet's tail allows it. Shared space is freed with the last packet that shares it.
     #[inline(always)]
     pub(crate) fn vacate<const PLAIN: bool>(
         &mut self,
@@ -199,7 +199,7 @@ impl Fabric {
         }
     }
 
-    /// Space falls free now: gives the credit back that this is worth.
+    /// Frees space now, and returns the credit for it.
     #[inline(always)]
     pub(crate) fn free<const PLAIN: bool>(&mut self, buffers: &mut impl Buffers, space: Space, bytes: u32, now: u64) {
         let credit = buffers.shrink(space, bytes);
@@ -208,7 +208,7 @@ impl Fabric {
         }
     }
 
-    /// The upstream output's counter for a space, from the first of them.
+    /// Returns the upstream output's counter of a space, relative to the output's first counter.
     #[inline(always)]
     pub(crate) fn slot_of(&self, space: Space) -> u32 {
         let vc = space.input & ((1 << self.vc_shift) - 1);
@@ -219,12 +219,13 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn return_credit<const PLAIN: bool>(&mut self, space: Space, bytes: u32, now: u64) {
         let port = (space.input >> self.vc_shift) as usize;
-        // Where counters lie with their ports, they are those of the virtual channels.
+        // Counters that lie with their ports are numbered by virtual channel.
         let slot = if PLAIN { space.input & ((1 << self.vc_shift) - 1) } else { self.slot_of(space) };
         self.return_credit_of(port, slot, bytes, now);
     }
 
-    /// The same by an input's port and the upstream output's counter, from the first of them.
+    /// Returns credit by the port of an input and the upstream output's counter, relative to that output's first
+    /// counter.
     #[inline(always)]
     pub(crate) fn return_credit_of(&mut self, port: usize, slot: u32, bytes: u32, now: u64) {
         let input = &self.inputs[port];
@@ -239,8 +240,9 @@ impl Fabric {
 
     // --- what may be sent -----------------------------------------------------------------------------------------
 
-    /// The virtual channel on which a packet of a class and a size can leave by an output now, if there is one: of its class's
-    /// virtual channels the one with the most credit, the lowest of equals.
+    /// Returns the virtual channel on which a packet of a class and a size can leave by an output now. It is the
+    /// virtual channel of the class with the most credit, the lowest in a tie. `None`: no virtual channel has enough
+    /// credit.
     #[inline(always)]
     pub(crate) fn ready_vc(&mut self, output: usize, packet: u32, (class, bytes): (u8, u32)) -> Option<u8> {
         if !self.has_simple_credits {
@@ -249,7 +251,7 @@ impl Fabric {
         (self.outputs[output].credits[usize::from(class)] >= bytes as i32).then_some(class)
     }
 
-    /// The same where a class has several virtual channels, credits are counted for each crosspoint, or nodes have credits.
+    /// `ready_vc` if a class has several virtual channels, credits are counted per crosspoint, or nodes have credits.
     #[inline(never)]
     fn ready_vc_of_class(&mut self, output: usize, packet: u32, (class, bytes): (u8, u32)) -> Option<u8> {
         match self.outputs[output].far_end {
@@ -263,8 +265,8 @@ impl Fabric {
         }
     }
 
-    /// Of a class's virtual channels with room for so many bytes the one with the most credit, the lowest of equals, where the
-    /// credits lie with their port.
+    /// Returns the virtual channel of a class with the most credit, the lowest in a tie, if it has room for `bytes`
+    /// bytes. Requires counters that lie with their port.
     #[inline(always)]
     fn best_near(&self, output: usize, class: u8, bytes: u32) -> Option<u8> {
         let port = &self.outputs[output];
@@ -279,7 +281,7 @@ impl Fabric {
         best
     }
 
-    /// Whether a virtual channel has credit for so many bytes.
+    /// Returns whether a virtual channel has credit for `bytes` bytes.
     #[inline(always)]
     pub(crate) fn has_credit<const PLAIN: bool>(&self, output: usize, vc: u8, bytes: u32) -> bool {
         let slot = if PLAIN || self.stations.is_empty() { vc } else { self.slot_beyond(output, vc) };
@@ -289,20 +291,21 @@ impl Fabric {
         self.credit(output, u32::from(slot)) >= bytes as i32
     }
 
-    /// The counter of a virtual channel of an output where some lead to stations, whose buffer is one for all.
+    /// Returns the counter of a virtual channel of an output that may lead to a station, whose buffer serves all
+    /// virtual channels.
     #[inline(never)]
     fn slot_beyond(&self, output: usize, vc: u8) -> u8 {
         if matches!(self.outputs[output].far_end, FarEnd::Station(_)) { 0 } else { vc }
     }
 
-    /// Whether an output's link is free and a virtual channel has credit for so many bytes.
+    /// Returns whether an output's link is free and a virtual channel has credit for `bytes` bytes.
     #[inline(always)]
     pub(crate) fn can_send<const PLAIN: bool>(&self, output: usize, (vc, bytes): (u8, u32), now: u64) -> bool {
         self.outputs[output].free_at <= now && self.has_credit::<PLAIN>(output, vc, bytes)
     }
 
-    /// Of a class's virtual channels with room for so many bytes the one with the most credit, the lowest of equals, and its
-    /// credit.
+    /// Returns the virtual channel of a class with the most credit, the lowest in a tie, and its credit, if it has room
+    /// for `bytes` bytes.
     #[inline(always)]
     fn best_of(&self, output: usize, class: u8, bytes: u32, credit: impl Fn(&Self, u8) -> i32) -> Option<(u8, i32)> {
         let vcs_per_class = self.vcs_per_class(output);
@@ -316,8 +319,8 @@ impl Fabric {
         best.1
     }
 
-    /// The same where credits are counted for each crosspoint: chooses the next router's output too, and keeps that
-    /// choice once it does not depend on credits any more.
+    /// `ready_vc` if credits are counted per crosspoint. Chooses the next router's output too, and keeps that choice
+    /// once it no longer depends on credits.
     fn ready_ahead(&mut self, output: usize, packet: u32, (class, bytes): (u8, u32)) -> Option<u8> {
         let (router, in_port) = self.far_end(output)?;
         let waiting = &self.pool[packet];
@@ -339,13 +342,13 @@ impl Fabric {
         Some(vc)
     }
 
-    /// The counter of a virtual channel and the next router's output, from the first of an output.
+    /// Returns the counter of a virtual channel and the next router's output, relative to an output's first counter.
     #[inline]
     fn slot_ahead(&self, vc: u8, out: u16) -> u32 {
         u32::from(vc) << self.ahead_shift | u32::from(out)
     }
 
-    /// Of the outputs of a route through the next router one of those whose crosspoints have so much credit, at random.
+    /// Returns a random one of a route's outputs at the next router whose crosspoints have `most` bytes of credit.
     fn out_of_credit(&mut self, output: usize, (vc, most): (u8, i32), route: &Route) -> Option<u16> {
         let ties = self.credits_ahead(output, vc, route).filter(|&(_, credit)| credit == most).count() as u32;
         let pick = if ties > 1 { self.stream_of(output).below(ties) } else { 0 };
@@ -353,13 +356,14 @@ impl Fabric {
         best.nth(pick as usize).map(|(out, _)| out)
     }
 
-    /// The outputs of a route through the next router, and the credits of their crosspoints on a virtual channel.
+    /// Iterates over a route's outputs at the next router, with the credits of their crosspoints on a virtual channel.
     fn credits_ahead<'a>(&'a self, output: usize, vc: u8, route: &Route) -> impl Iterator<Item = (u16, i32)> + 'a {
         let ports = route.ports(self.routing.port_lists());
         ports.map(move |out| (out.0, self.credit(output, self.slot_ahead(vc, out.0))))
     }
 
-    /// An oblivious choice ahead: drawn once for a packet and kept while it waits.
+    /// Returns the output that an oblivious routing takes at the next router. It is drawn once for a packet and kept
+    /// while the packet waits.
     fn fixed_ahead(&mut self, output: usize, route: &Route, packet: u32) -> u16 {
         let kept = self.aheads[packet as usize];
         let out = if kept != UNDECIDED {
@@ -374,7 +378,7 @@ impl Fabric {
         out
     }
 
-    /// The stream that the owner of an output draws from.
+    /// Returns the random stream of the owner of an output.
     fn stream_of(&mut self, output: usize) -> &mut Stream {
         let OutputPort { owner, flags, .. } = self.outputs[output];
         if flags & OutputPort::INJECTION != 0 {
@@ -384,7 +388,7 @@ impl Fabric {
         }
     }
 
-    /// The router and port that an output's channel leads to.
+    /// Returns the router and the port that an output's channel leads to.
     fn far_end(&self, output: usize) -> Option<(RouterId, PortId)> {
         let end = match self.source(output) {
             ChannelSource::Router(router, port) => self.plan.topology.endpoint(router, port),
@@ -399,7 +403,8 @@ impl Fabric {
         }
     }
 
-    /// Bytes of an output's credits on its first virtual channels that are taken: by packets on the link and at its far end.
+    /// Returns the credits, in bytes, that packets on the link and at its far end hold on the first `vcs` virtual
+    /// channels of an output.
     pub(super) fn credits_taken(&self, output: usize, vcs: u8) -> u64 {
         let depth = i64::from(self.plan.buffer_bytes(self.outputs[output].class));
         (0..u32::from(vcs)).map(|vc| (depth - i64::from(self.credit(output, vc))) as u64).sum()

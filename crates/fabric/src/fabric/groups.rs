@@ -1,8 +1,9 @@
-//! Packets that go by the tree of a group: what they carry, where routers copy them, and what becomes of them in combine units.
+//! Packets that follow the tree of a group: their tags, their copying in routers, and their combining in combine units.
 //!
-//! A packet is looked up in the tables of trees by its entry, which the table of the switch before it has given it. What it carries of its
-//! operation lies beside the pool, by place, and is empty without groups. Model choice: on its way down from the top switch a multicast
-//! leaves out the port of the member that has sent it, as on the way by every switch.
+//! A packet is looked up in the tables of trees by its entry, which comes from the table of the previous switch. Its
+//! tag, which describes its operation, lies beside the pool; the tags are empty without groups. Model choice: on its
+//! way down from the top switch a multicast leaves out the port of the member that has sent it. The way by every switch
+//! leaves it out too.
 
 use routing::RouteState;
 use routing::trees::{Exit, Trees};
@@ -19,24 +20,24 @@ use crate::tag::{GroupTag, Stage};
 use crate::target::{TreePacket, TreeWork};
 use crate::traffic::TrafficEvent;
 
-/// A way out that a packet on a tree takes, and what it is there.
+/// Output that a packet on a tree takes, with its entry and stage beyond it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Branch {
     out: u16,
     class: u8,
-    /// The entry at the far end; `Exit::NODE` if that is a member.
+    /// Entry at the far end. `Exit::NODE` if the far end is a member.
     next: u32,
     stage: Stage,
 }
 
 impl Fabric {
-    /// Whether the network has groups.
+    /// Returns the trees of the network's groups, if it has any.
     #[inline]
     fn trees(&self) -> Option<&Trees> {
         self.plan.groups.as_ref().map(|groups| &*groups.trees)
     }
 
-    /// Has a packet that a node sends go by a tree. A packet by a tree that does not pass the node's switch is for nobody.
+    /// Makes a packet that a node sends follow a tree. A tree that does not pass the node's switch leads to nobody.
     pub(crate) fn send_by_tree(&mut self, place: u32, from: NodeId, of: TreePacket) {
         let (router, _) = self.plan.topology.attachment(from);
         let Some(groups) = &self.plan.groups else { return };
@@ -49,7 +50,7 @@ impl Fabric {
         }
     }
 
-    /// Keeps what a packet carries of its operation.
+    /// Stores the tag of a packet of a group's operation.
     pub(super) fn tag(&mut self, place: u32, tag: GroupTag) {
         if self.tags.len() <= place as usize {
             self.tags.resize(place as usize + 1, GroupTag::NONE);
@@ -57,13 +58,14 @@ impl Fabric {
         self.tags[place as usize] = tag;
     }
 
-    /// What a packet carries of a group's operation, if it is of one.
+    /// Returns the tag of a packet, if it belongs to a group's operation.
     pub(super) fn tag_of(&self, place: u32) -> Option<GroupTag> {
         self.pool[place].is_of_group().then(|| self.tags[place as usize])
     }
 
-    /// Copies a packet on a tree that is through the pipeline: adds an arrival for each output by which it leaves, in the order of ports,
-    /// the first of which is the packet itself. There are none where a multicast comes down to nobody but the member that has sent it.
+    /// Copies a packet on a tree that has left the pipeline: adds an arrival for each of its outputs, in the order of
+    /// ports. The first arrival is the packet itself. There are none if a multicast reaches nobody but the member that
+    /// has sent it.
     #[inline(never)]
     pub(super) fn split_on_tree(&mut self, arrival: &Arrival, into: &mut Vec<Arrival>) {
         let packet = arrival.packet;
@@ -98,7 +100,7 @@ impl Fabric {
         self.tree_branches = branches;
     }
 
-    /// The number of the unit behind an output, of an arrival's router.
+    /// Returns the number of the unit behind an output of an arrival's router.
     fn unit_number(&self, arrival: &Arrival, out: u16) -> u32 {
         let Some(units) = &self.units else { return 0 };
         let own = out.saturating_sub(self.plan.topology.ports(arrival.id));
@@ -112,7 +114,7 @@ impl Fabric {
         }
     }
 
-    /// Decides by which outputs a packet leaves.
+    /// Decides the outputs of a packet on a tree.
     fn find_tree_branches(&self, arrival: &Arrival, (entry, tag): (u32, &GroupTag), branches: &mut Vec<Branch>) {
         let Some(trees) = self.trees() else { return };
         let go = |stage| move |exit: &Exit| Branch { out: exit.port.0, class: exit.vc_class.0, next: exit.next, stage };
@@ -147,15 +149,16 @@ impl Fabric {
         }
     }
 
-    /// Combine units have combined some packets in this instant.
+    /// Handles the packets that combine units have combined in this instant.
     #[inline(never)]
     pub(crate) fn combine(&mut self, packets: &mut Vec<u32>) {
-        // Of a router, in the order of its units, whatever the order of events.
+        // In the order of units, whatever the order of events.
         packets.sort_unstable_by_key(|&packet| self.tags[packet as usize].unit);
         packets.drain(..).for_each(|packet| self.combined(packet));
     }
 
-    /// A combine unit has received a packet whole and combined it: it ends here, and what it completes is to be sent.
+    /// Handles a packet that a combine unit has received whole and combined: the packet ends here, and a completed
+    /// result is queued for sending.
     #[inline(never)]
     fn combined(&mut self, packet: u32) {
         let now = self.now();
@@ -188,7 +191,8 @@ impl Fabric {
         self.dirty_nodes.mark(self.nodes.len() + tag.unit as usize);
     }
 
-    /// How long a packet whose tail comes in after some ticks keeps the combine unit behind an output busy; none of other outputs.
+    /// Returns the time, in ticks, for which a packet whose tail comes in after `tail_in` ticks keeps the combine unit
+    /// behind an output busy. `None` for other outputs.
     #[inline(always)]
     pub(crate) fn time_in_unit(&self, output: usize, bytes: u32, tail_in: u64) -> Option<u64> {
         match (&self.units, self.outputs[output].far_end) {
@@ -197,7 +201,7 @@ impl Fabric {
         }
     }
 
-    /// Sends what a combine unit has made, if it can be sent; `unit` counts in the partition.
+    /// Sends the next result of a combine unit, if it can be sent. `unit` is numbered in the partition.
     #[inline(never)]
     pub(crate) fn send_result(&mut self, unit: usize, now: u64) {
         let Some(packet) = self.units.as_ref().map(|units| units.results[unit].head()).filter(|&head| head != NONE)
@@ -221,7 +225,7 @@ impl Fabric {
         }
     }
 
-    /// The tail of a packet at the end of a tree has reached its node: what is reported of it.
+    /// Returns the delivery event of a packet whose tail has reached its node at the end of a tree.
     pub(super) fn collected(&mut self, packet: u32, tag: &GroupTag) -> TrafficEvent {
         let TreePacket { tree, segment, work, contributions, value, element } = tag.of;
         let Packet { flow_id, bytes, .. } = self.pool[packet];
@@ -231,7 +235,7 @@ impl Fabric {
         TrafficEvent::Collected { flow_id, node, tree, segment, work, bytes, contributions, value, element, mark }
     }
 
-    /// A packet ends at a router, because nobody behind it is to have it: its space falls free.
+    /// Ends a packet at a router because nobody behind it is to receive it, and frees its space.
     #[inline(never)]
     pub(crate) fn end_here(&mut self, arrival: &Arrival, now: u64) {
         let Arrival { base, port, vc, packet, .. } = *arrival;
@@ -242,7 +246,7 @@ impl Fabric {
         self.return_credit::<false>(super::Space { input, part: 0 }, bytes, now);
     }
 
-    /// A combine unit begins to receive a packet.
+    /// Notes that a combine unit begins to receive a packet.
     pub(super) fn enter_unit(&mut self, packet: u32) {
         let (unit, now) = (self.tags[packet as usize].unit, self.now());
         if let Some(units) = &mut self.units {
@@ -250,17 +254,17 @@ impl Fabric {
         }
     }
 
-    /// For how many ticks packets have waited at the combine unit where they have waited for longest.
+    /// Returns the longest time for which packets have waited at any one combine unit, in ticks.
     pub(crate) fn longest_wait(&self) -> u64 {
         self.units.as_ref().map_or(0, crate::stations::combine::CombineUnits::longest_wait)
     }
 
-    /// Whether no combine unit holds anything.
+    /// Returns whether no combine unit holds anything.
     pub(crate) fn has_idle_units(&self) -> bool {
         self.units.as_ref().is_none_or(crate::stations::combine::CombineUnits::is_empty)
     }
 
-    /// The number of combine units of this partition.
+    /// Returns the number of combine units of this partition.
     pub(crate) fn unit_count(&self) -> usize {
         self.units.as_ref().map_or(0, |units| units.results.len())
     }

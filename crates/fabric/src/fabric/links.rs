@@ -1,4 +1,4 @@
-//! Links: what leaves on a channel, and the two ends of conservation, injection and delivery.
+//! Links: transmission on a channel, and the two ends of conservation, injection and delivery.
 
 use super::{Arrival, Fabric, Space};
 use crate::catalogue::CreditRule;
@@ -10,7 +10,7 @@ use crate::port::{FarEnd, OutputPort};
 use crate::traffic::TrafficEvent;
 use units::PlaneId;
 
-/// A packet that is sent: its place, its size, and the virtual channel that it leaves on.
+/// Packet to send: its place, its size in bytes, and its virtual channel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing {
     pub packet: u32,
@@ -18,33 +18,34 @@ pub(crate) struct Outgoing {
     pub vc: u8,
 }
 
-/// A packet that has been sent.
+/// Packet that has been sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    /// How long it keeps the link busy, in ticks: until its tail has left, which may have to come in first.
+    /// Time for which the packet keeps the link busy, in ticks: until its tail has left, which may have to come in
+    /// first.
     pub time: u64,
     /// Whether other packets wait for the output.
     pub more: bool,
 }
 
-/// What a packet of the largest size finds at an output whose link and buffers are idle.
+/// State of an output with an idle link and idle buffers, for a packet of the largest size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IdleLink {
-    /// The virtual channel that it takes: the first of its class.
+    /// Virtual channel that the packet takes: the first of its class.
     pub vc: u8,
-    /// The credit of that.
+    /// Credit of that virtual channel, in bytes.
     pub credit: i32,
-    /// How long it takes over the crossbar, in ticks.
+    /// Time of the packet over the crossbar, in ticks.
     pub crossing: u64,
 }
 
-/// A packet that is sent has been counted as waiting for its output,
+/// Parameter of `transmit`: the packet has been counted as waiting for its output.
 pub(crate) const QUEUED: bool = true;
-/// or comes from a source.
+/// Parameter of `transmit`: the packet comes from a source.
 const FROM_SOURCE: bool = false;
 
 impl Fabric {
-    /// Sends a packet on a virtual channel: the link must be free and the credit there.
+    /// Sends a packet on a virtual channel. The link must be free, and the credit must suffice.
     #[inline(always)]
     pub(crate) fn transmit<const WAITED: bool, const PLAIN: bool>(
         &mut self,
@@ -115,7 +116,8 @@ impl Fabric {
         Sent { time, more }
     }
 
-    /// The time that a packet keeps the channel of an output busy, which is `time` if its tail has come in; logged, if a job asks for it.
+    /// Returns the time for which a packet keeps the channel of an output busy: `time`, if its tail has come in. Logs
+    /// it if a job requests that.
     #[inline(always)]
     fn time_until_tail(&mut self, output: usize, packet: u32, (time, bytes): (u64, u32), now: u64) -> u64 {
         let mut busy = time;
@@ -129,15 +131,16 @@ impl Fabric {
         busy
     }
 
-    /// Whether a packet that has been decided for an output is the only one of its router that waits for the channel, the link is
-    /// free, and the packet's buffer would fall free as its head leaves.
+    /// Returns whether a packet that has been decided for an output is the only one of its router that waits for the
+    /// channel, the link is free, and the packet's buffer would be freed as its head leaves.
     #[inline(always)]
     pub(crate) fn may_bypass<const PLAIN: bool>(&self, output: usize, bytes: u32, now: u64) -> bool {
         let port = &self.outputs[output];
         port.queued == u64::from(bytes) && port.free_at <= now && (PLAIN || self.bypasses)
     }
 
-    /// What a packet of a class finds at an output whose link and buffers are idle, where credits lie with their port.
+    /// Returns the state of an output with an idle link and idle buffers, for a packet of a class. Requires credits
+    /// that lie with their port.
     #[inline(always)]
     pub(crate) fn idle_link(&self, output: usize, class: u8) -> IdleLink {
         let port = &self.outputs[output];
@@ -146,13 +149,13 @@ impl Fabric {
         IdleLink { vc, credit: port.credits[usize::from(vc)], crossing: of_class.crossing }
     }
 
-    /// Whether every packet has a space of its own.
+    /// Returns whether no packets share space.
     #[inline(always)]
     pub(crate) fn shares_no_space(&self) -> bool {
         self.copies.is_empty()
     }
 
-    /// Sends a packet on that has just come through the pipeline, and returns the credit for the buffer that it does not take.
+    /// Sends a new arrival on without queueing it, and returns the credit for the buffer that it does not take.
     #[inline(always)]
     pub(crate) fn send_on<const PLAIN: bool>(&mut self, arrival: &Arrival, vc: u8, now: u64) {
         let Arrival { base, port, packet, out, bytes, .. } = *arrival;
@@ -165,7 +168,7 @@ impl Fabric {
         self.return_credit::<PLAIN>(space, bytes, now);
     }
 
-    /// A packet is sent over a channel that does not lead to a router: its tail will be there at a time.
+    /// Handles a packet sent over a channel that does not lead to a router. Its tail arrives at tick `at`.
     #[inline(never)]
     fn leave_network(&mut self, output: usize, Outgoing { packet, bytes, .. }: Outgoing, at: u64) {
         match self.outputs[output].far_end {
@@ -184,8 +187,8 @@ impl Fabric {
         self.deliver(output, packet, at);
     }
 
-    /// The head of a packet reaches an input, given as (port, virtual channel) in one number, and the tail some ticks later.
-    /// The packet goes through the router's pipeline.
+    /// Lets a packet go through the pipeline of a router: its head reaches an input, given as (port, virtual channel)
+    /// in one number, at tick `head`, and its tail `time` ticks later.
     #[inline(always)]
     fn enter_router<const PLAIN: bool>(&mut self, input: u32, packet: u32, (head, time): (u64, u64)) {
         let at = head + self.router_delay;
@@ -195,7 +198,7 @@ impl Fabric {
         self.wheel.insert(at, event_kind::ARRIVAL, input, packet);
     }
 
-    /// Takes in what another partition has sent.
+    /// Takes in the mail of another partition.
     pub(crate) fn take_in(&mut self, mail: &mut Mail) {
         let (mut sets, mut tags) = (mail.sets(), mail.tags());
         for (number, (packet, input, times)) in mail.packets().enumerate() {
@@ -218,7 +221,7 @@ impl Fabric {
         mail.clear();
     }
 
-    /// Takes a packet into the pool, whose tail is there at a time, and returns its place.
+    /// Stores a packet in the pool, with the arrival time `tail` of its tail, and returns its place.
     #[inline(always)]
     pub(crate) fn admit(&mut self, packet: Packet, tail: u64) -> u32 {
         let place = self.pool.put(packet);
@@ -228,7 +231,7 @@ impl Fabric {
         place
     }
 
-    /// The same for what is kept beside the pool.
+    /// `admit` for the arrays beside the pool.
     #[inline(never)]
     fn admit_aside(&mut self, place: usize, tail: u64) {
         if self.tracks_tails {
@@ -241,13 +244,13 @@ impl Fabric {
         }
     }
 
-    /// The time until a packet's tail has come in, in ticks: 0 where it cannot matter.
+    /// Returns the time until a packet's tail has come in, in ticks. 0 if it cannot matter.
     #[inline(always)]
     pub(crate) fn tail_in<const PLAIN: bool>(&self, packet: u32, now: u64) -> u64 {
         if !PLAIN && self.tracks_tails { self.tails[packet as usize].saturating_sub(now) } else { 0 }
     }
 
-    /// A node's packet enters the network.
+    /// Lets a node's packet enter the network.
     #[inline(always)]
     pub(crate) fn inject<const PLAIN: bool>(&mut self, output: usize, outgoing: Outgoing, now: u64) {
         debug_assert!(self.outputs[output].flags & OutputPort::INJECTION != 0, "not an injection channel");
@@ -255,7 +258,8 @@ impl Fabric {
         self.transmit::<FROM_SOURCE, PLAIN>(output, outgoing, now);
     }
 
-    /// What a combine unit has made goes back into its router: it is at the crossbar a cycle later, for the unit has looked up where it goes.
+    /// Sends a combine unit's result into its router. It is at the crossbar a cycle later, because the unit has already
+    /// looked up its output.
     pub(super) fn send_from_unit(&mut self, output: usize, outgoing: Outgoing, now: u64) {
         let Outgoing { packet, bytes, vc } = outgoing;
         let port = &self.outputs[output];
@@ -271,7 +275,7 @@ impl Fabric {
         self.wheel.insert(at, event_kind::ARRIVAL, target << self.vc_shift | u32::from(vc), packet);
     }
 
-    /// A packet leaves the network: its tail will be at its node at a time.
+    /// Delivers a packet that leaves the network. Its tail reaches its node at tick `at`.
     #[inline(always)]
     fn deliver(&mut self, output: usize, packet: u32, at: u64) {
         let plane = self.plane_behind(output);
@@ -282,7 +286,7 @@ impl Fabric {
         self.pool.free(packet);
     }
 
-    /// The plane of a router's output.
+    /// Returns the plane of a router's output.
     #[inline(always)]
     fn plane_behind(&self, output: usize) -> PlaneId {
         match self.planes {
@@ -291,8 +295,8 @@ impl Fabric {
         }
     }
 
-    /// Notifies the traffic of a delivery at a time. One that is reported keeps its place until then, with the plane by which it
-    /// has come instead of the port by which it has left its last router.
+    /// Notifies the traffic of a delivery at tick `at`. A reported packet keeps its place until then, and stores its
+    /// plane instead of the port by which it left its last router.
     #[inline(never)]
     fn announce(&mut self, plane: PlaneId, packet: u32, at: u64) {
         if self.reports_deliveries {
@@ -303,7 +307,7 @@ impl Fabric {
         self.pool.free(packet);
     }
 
-    /// The tail of a packet has reached its node: what is reported of it.
+    /// Returns the delivery event of a packet whose tail has reached its node.
     pub(crate) fn reported(&mut self, packet: u32) -> TrafficEvent {
         if let Some(tag) = self.tag_of(packet) {
             return self.collected(packet, &tag);
@@ -315,7 +319,7 @@ impl Fabric {
         TrafficEvent::Delivered { flow_id, node, bytes, mark, time, plane: PlaneId(out as u8) }
     }
 
-    /// Keeps what the traffic has marked a packet with.
+    /// Stores the mark that the traffic has given a packet.
     #[inline(never)]
     pub(crate) fn mark_packet(&mut self, packet: u32, mark: u32) {
         if self.marks.len() <= packet as usize {

@@ -1,21 +1,21 @@
-//! A set of numbers that is filled and emptied in every instant.
+//! Set of numbers that is filled and emptied in every instant.
 
 use std::ops::Range;
 
-/// Numbers below a bound, as bits, and which words of bits are not empty: marking does not branch, and emptying visits
-/// the numbers in ascending order, so that what they stand for is read as memory lies.
+/// Set of numbers below a bound, as a bit mask with a summary of its non-empty words. Marking does not branch. Emptying
+/// visits the numbers in ascending order, so that the state that they stand for is read in the order of memory.
 #[derive(Debug)]
 pub(crate) struct Marks {
     words: Vec<u64>,
-    /// A bit for every 64th word, from each of the first 64 on: whether one of these may not be empty.
+    /// Summary: bit i says whether word i, i + 64, i + 128 ... may be non-empty.
     filled: u64,
 }
 
-/// The words that may have marks.
+/// Iterator over the words that may have marks.
 #[derive(Debug)]
 pub(crate) struct Words {
     filled: u64,
-    /// Those from `first` on that are left of 64.
+    /// Remaining bits of the present 64 words, from `first` on.
     left: u64,
     first: usize,
     end: usize,
@@ -35,13 +35,13 @@ impl Iterator for Words {
         }
         let word = self.first + self.left.trailing_zeros() as usize;
         self.left &= self.left - 1;
-        // Of the last 64 there may be fewer.
+        // The last 64 may be incomplete.
         (word < self.end).then_some(word)
     }
 }
 
 impl Marks {
-    /// No number below `bound` is marked.
+    /// Creates an empty set of numbers below `bound`.
     pub fn new(bound: usize) -> Self {
         Self { words: vec![0; bound.div_ceil(64)], filled: 0 }
     }
@@ -53,14 +53,15 @@ impl Marks {
         self.filled |= 1 << (number >> 6 & 63);
     }
 
-    /// Takes out which words may have marks, in ascending order, each to be taken out by its number next.
+    /// Takes the words that may have marks, in ascending order. Each must then be emptied by its number.
     #[inline(always)]
     pub fn take_words(&mut self) -> Words {
         let filled = std::mem::take(&mut self.filled);
         Words { filled, left: filled, first: 0, end: self.words.len() }
     }
 
-    /// The words that may have marks of numbers in a range, in ascending order. They stay known as such until `forget_words`.
+    /// Returns the words that may have marks of numbers in a range, in ascending order. The summary keeps them until
+    /// `forget_words`.
     #[inline(always)]
     pub fn words_of(&self, numbers: &Range<usize>) -> Words {
         let (first, end) = (numbers.start >> 6, numbers.end.div_ceil(64));
@@ -68,7 +69,7 @@ impl Marks {
         Words { filled, left: filled, first, end }
     }
 
-    /// Takes out the marks of a word that stand for numbers below an end.
+    /// Takes the marks of a word that stand for numbers below `end`.
     #[inline(always)]
     pub fn take_below(&mut self, word: usize, end: usize) -> u64 {
         let all = &mut self.words[word];
@@ -77,13 +78,13 @@ impl Marks {
         below
     }
 
-    /// All marks have been taken out.
+    /// Clears the summary after all marks have been taken.
     #[inline(always)]
     pub fn forget_words(&mut self) {
         self.filled = 0;
     }
 
-    /// Takes out the marks of a word, of 64 numbers.
+    /// Takes the marks of a word, which stands for 64 numbers.
     #[inline(always)]
     pub fn take_word(&mut self, word: usize) -> u64 {
         std::mem::take(&mut self.words[word])
@@ -118,8 +119,8 @@ mod tests {
             numbers in prop::collection::btree_set(0_usize..20_000, 0..50),
             ends in prop::collection::btree_set(1_usize..20_000, 0..20),
         ) {
-            // Would catch a mark lost or taken out twice where ranges meet within a word, and one that is not found in a range of more
-            // than 64 words or that begins at any word.
+            // Would catch a mark lost or taken twice where ranges meet within a word, and one that is not found in a
+            // range of more than 64 words or that begins at any word.
             let mut marks = Marks::new(20_000);
             for _ in 0..2 {
                 numbers.iter().for_each(|&number| marks.mark(number));

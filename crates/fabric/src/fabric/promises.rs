@@ -1,7 +1,7 @@
-//! Promised credit: adaptive routing with escape channels (`Choice::Escape`, Duato 1993).
+//! Reserved credit: adaptive routing with escape channels (`Choice::Escape`, Duato 1993).
 //!
-//! A packet may take a channel of the adaptive class only if the credit there, less what is promised already, covers it. The
-//! promise holds until the packet leaves, so that packets wait for the credit of escape channels only.
+//! A packet may take a channel of the adaptive class only if the credit there, less the reserved credit, covers it. The
+//! reservation lasts until the packet leaves, so that packets wait only for the credit of escape channels.
 
 use routing::{Hop, Route};
 use units::Draw;
@@ -9,14 +9,14 @@ use units::Draw;
 use super::{Arrival, Fabric};
 
 impl Fabric {
-    /// Takes the least congested of the adaptive ports on which a packet never waits for credit, ties at random, and promises
-    /// it the credit; or the escape channel, if there is none.
+    /// Chooses the least congested of the adaptive ports on which a packet never waits for credit, ties at random, and
+    /// reserves the credit. Chooses the escape channel if there is no such port.
     #[inline(never)]
     pub(super) fn choose_or_escape(&mut self, arrival: &mut Arrival, route: &Route, hop: &Hop) {
         (arrival.out, arrival.class, _) = self.open_port_or_escape(arrival, route, hop);
     }
 
-    /// The same: the output, the class, and whether credit has been promised.
+    /// Returns the output and the class of the packet, and whether credit has been reserved.
     pub(super) fn open_port_or_escape(&mut self, arrival: &Arrival, route: &Route, hop: &Hop) -> (u16, u8, bool) {
         let base = arrival.base as usize;
         let open = |fabric: &Self| fabric.open_ports(base, route).map(|(_, load)| load).min();
@@ -33,7 +33,7 @@ impl Fabric {
         (out, route.vc_class.0, true)
     }
 
-    /// The ports of a route on which credit is left to be promised, and how congested they are.
+    /// Iterates over the ports of a route with unreserved credit, and their congestion.
     fn open_ports<'a>(&'a self, base: usize, route: &Route) -> impl Iterator<Item = (u16, u64)> + 'a {
         let (now, full, class) = (self.now(), u64::from(self.full_bytes), route.vc_class.0);
         let ports = route.ports(self.routing.port_lists()).map(move |port| (port.0, base + usize::from(port.0)));
@@ -41,9 +41,9 @@ impl Fabric {
         open.map(move |(out, output)| (out, self.outputs[output].congestion(now, full)))
     }
 
-    /// Whether an output has credit for one more packet of the largest size on a class than it has promised. Slots of whole
-    /// packets count, virtual channel by virtual channel: a packet of any size takes at most one of them, on the virtual
-    /// channel with the most credit, so that a promise can always be kept.
+    /// Returns whether an output has unreserved credit on a class for one more packet of the largest size. Slots of
+    /// whole packets count, separately for each virtual channel: a packet of any size takes at most one of them, on the
+    /// virtual channel with the most credit, so that a reservation can always be honoured.
     fn has_unpromised_slot(&self, output: usize, class: u8) -> bool {
         let vcs_per_class = self.vcs_per_class(output);
         let vcs = class * vcs_per_class..(class + 1) * vcs_per_class;
@@ -51,7 +51,7 @@ impl Fabric {
         slots > self.promised[output]
     }
 
-    /// A packet leaves: if its credit was promised, the promise is kept now.
+    /// Releases the reservation of a packet that leaves, if it has one.
     pub(super) fn keep_promise(&mut self, output: usize, packet: u32) {
         if self.is_promised(packet) {
             debug_assert!(self.promised[output] > 0, "an adaptive channel without a promise");
@@ -59,24 +59,25 @@ impl Fabric {
         }
     }
 
-    /// Whether a packet's credit is promised, so that it waits for the link only.
+    /// Returns whether a packet's credit is reserved, so that it waits for the link only.
     pub(crate) fn is_promised(&self, packet: u32) -> bool {
         self.adaptive_class == Some(self.pool[packet].class())
     }
 
-    /// Whether no credit is promised any more.
+    /// Returns whether no credit is reserved any more.
     pub(crate) fn all_promises_kept(&self) -> bool {
         self.promised.iter().all(|&promised| promised == 0)
     }
 
-    /// Whether packets of a class leave by promise, on several virtual channels. Then a packet may go to an output's buffer
-    /// only for a virtual channel whose credit covers it after all that waits there already; there is one.
+    /// Returns whether packets of a class leave by reserved credit, on several virtual channels. A packet may then
+    /// enter an output's buffer only for a virtual channel whose credit also covers all packets that wait there
+    /// already. There always is one.
     #[inline(always)]
     pub(crate) fn promises_several_vcs(&self, output: usize, class: u8) -> bool {
         self.adaptive_class == Some(class) && self.vcs_per_class(output) > 1
     }
 
-    /// The credit of an output's virtual channel, in bytes.
+    /// Returns the credit of an output's virtual channel, in bytes.
     pub(crate) fn credit_on(&self, output: usize, vc: u8) -> u32 {
         self.credit(output, u32::from(vc)).max(0) as u32
     }

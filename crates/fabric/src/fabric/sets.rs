@@ -1,20 +1,20 @@
-//! The sets of nodes that packets carry in their headers. A table that stays empty without multicasts.
+//! Sets of destination nodes in the headers of multicast packets. The table stays empty without multicasts.
 //!
-//! Sets of all sizes lie in one array, in rooms of powers of two: a room that is freed is the next of its size to be used, so that
-//! nothing is allocated once the traffic has been as dense as it gets.
+//! Sets of all sizes lie in one array, in rooms of powers of two. The room that was freed last is the next of its size
+//! to be used, so that nothing is allocated once the traffic has reached its densest state.
 
 use routing::RouteState;
 use units::NodeId;
 
 use crate::target::Member;
 
-/// The members of the packets of a partition, by the number of their set.
+/// Members of the multicast packets of a partition, by the number of their set.
 #[derive(Debug, Default)]
 pub struct Sets {
     members: Vec<Member>,
-    /// By number, where the set's room begins, and how many members it has.
+    /// By number, the start of the set's room, and its number of members.
     spans: Vec<Span>,
-    /// Numbers that are free, by the logarithm of their room.
+    /// Free numbers, by the logarithm of their room.
     free: Vec<Vec<u32>>,
     used: usize,
 }
@@ -25,13 +25,13 @@ struct Span {
     len: u32,
 }
 
-/// The logarithm of the room of a set of so many members.
+/// Returns the logarithm of the room of a set of `len` members.
 fn room_of(len: usize) -> usize {
     len.max(1).next_power_of_two().trailing_zeros() as usize
 }
 
 impl Sets {
-    /// Takes a set in and returns its number.
+    /// Stores a set and returns its number.
     pub fn put(&mut self, members: impl ExactSizeIterator<Item = Member>) -> u32 {
         let room = room_of(members.len());
         self.used += 1;
@@ -47,24 +47,24 @@ impl Sets {
         number
     }
 
-    /// A new room for a set of so many members, and the set's number.
+    /// Adds a room for a set of `len` members, and returns the set's number.
     #[cold]
     fn add_room(&mut self, room: usize, len: u32) -> u32 {
         let first = self.members.len();
-        // What fills the room is overwritten before it is read.
+        // The initial content of the room is overwritten before it is read.
         self.members.resize(first + (1 << room), Member { node: NodeId(0), state: RouteState::default() });
         self.spans.push(Span { first: first as u32, len });
         debug_assert!(self.spans.len() <= crate::packet::MAX_SETS, "more sets than packets have numbers for");
         (self.spans.len() - 1) as u32
     }
 
-    /// The members of a set.
+    /// Returns the members of a set.
     pub fn get(&self, number: u32) -> &[Member] {
         let Span { first, len } = self.spans[number as usize];
         &self.members[first as usize..(first + len) as usize]
     }
 
-    /// The same, to be changed.
+    /// Returns the members of a set, mutably.
     pub fn get_mut(&mut self, number: u32) -> &mut [Member] {
         let Span { first, len } = self.spans[number as usize];
         &mut self.members[first as usize..(first + len) as usize]
@@ -80,7 +80,7 @@ impl Sets {
         self.used -= 1;
     }
 
-    /// The number of sets under way.
+    /// Returns the number of sets in use.
     pub fn used(&self) -> usize {
         self.used
     }
@@ -94,7 +94,7 @@ mod tests {
     proptest! {
         #[test]
         fn sets_keep_their_members_whatever_comes_and_goes(sizes in prop::collection::vec(1_usize..40, 1..60)) {
-            // Would catch a room that two sets share, one that is too small for what it is used for again, and a set that is lost.
+            // Would catch a room that two sets share, a reused room that is too small, and a set that is lost.
             let mut sets = Sets::default();
             let mut live: Vec<(u32, Vec<Member>)> = Vec::new();
             for (turn, &size) in sizes.iter().enumerate() {

@@ -1,10 +1,10 @@
-//! A packet for several nodes is split: each of its members goes where a packet for that node alone would go, and those that leave by
-//! the same output on the same class go on as one packet.
+//! Splitting of multicast packets: each member of the set takes the output that a unicast packet for it would take, and
+//! the members with the same output and class go on as one packet.
 //!
-//! So multicasts work on every topology with every routing, and what they wait for are channels that packets for one node wait for
-//! too: the proof of freedom from deadlock covers them. Model choice: members that the routing offers the same outputs share one
-//! choice among them, adaptive or drawn, which keeps them together for as long as their paths allow it; where a routing weighs two
-//! paths of a packet (`Choice::Ugal`), each member is weighed by itself.
+//! So multicasts work on every topology with every routing, and they wait only for channels that unicast packets wait
+//! for too: the proof of freedom from deadlock covers them. Model choice: members that the routing offers the same
+//! outputs share one choice among them, adaptive or drawn, which keeps them together for as long as their paths allow
+//! it. If a routing weighs two paths of a packet (`Choice::Ugal`), each member is weighed separately.
 
 use routing::{Choice, Hop, Route};
 use units::{PortId, VcClass};
@@ -12,48 +12,48 @@ use units::{PortId, VcClass};
 use super::{Arrival, Fabric};
 use crate::target::Member;
 
-/// A member and where it leaves.
+/// Member of a set, with its output and class.
 #[derive(Clone, Copy, Debug)]
 struct Branch {
     out: u16,
     class: u8,
-    /// It is the one for which credit of the adaptive class has been promised (`Choice::Escape`).
+    /// Whether credit of the adaptive class has been reserved for this member (`Choice::Escape`).
     promised: bool,
     member: Member,
 }
 
 impl Branch {
-    /// Members of one key go on as one packet.
+    /// Returns the key of the branch. Members with equal keys go on as one packet.
     #[inline(always)]
     fn key(&self) -> u32 {
         u32::from(self.out) << 8 | u32::from(self.class)
     }
 
-    /// Branches are in the order of outputs, classes and nodes.
+    /// Returns the sort key of the branch: output, class, node.
     #[inline(always)]
     fn order(&self) -> u64 {
         u64::from(self.key()) << 32 | u64::from(self.member.node.0)
     }
 }
 
-/// What splitting needs, kept for its memory.
+/// Buffers for splitting, kept to avoid allocation.
 #[derive(Debug, Default)]
 pub(crate) struct Splitting {
     branches: Vec<Branch>,
-    /// The choices that this packet has made so far: route, output.
+    /// Choices that this packet has made so far: route and output.
     choices: Vec<(Route, u16)>,
     members: Vec<Member>,
 }
 
 impl Fabric {
-    /// Whether a packet that has arrived is for several nodes, so that it has to be split.
+    /// Returns whether an arrival is a multicast packet, which has to be split.
     #[inline(always)]
     pub(crate) fn is_for_many(&self, packet: u32) -> bool {
         self.pool[packet].is_for_many()
     }
 
-    /// Splits a packet for several nodes that is through the pipeline: adds an arrival for each output by which members leave, in the
-    /// order of outputs, and counts each as waiting for its output. The first is the packet itself.
+    /// Splits a multicast packet that has left the pipeline: adds an arrival for each output of its members, in the
+    /// order of outputs, and counts each as waiting for its output. The first arrival is the packet itself.
     #[inline(never)]
     pub(crate) fn split(&mut self, arrival: &Arrival, into: &mut Vec<Arrival>) {
         let packet = arrival.packet;
@@ -65,7 +65,7 @@ impl Fabric {
         self.pool[packet].hops += 1;
         let first = into.len();
         if branches.first().map(Branch::key) == branches.last().map(Branch::key) {
-            // All go on together, mostly toward the routers at which they part: the set stays.
+            // All members go on together, mostly toward the routers at which they part: the set stays.
             self.sets.get_mut(set).iter_mut().zip(&*branches).for_each(|(member, branch)| *member = branch.member);
             into.push(self.branch_off(arrival, packet, branches));
         } else {
@@ -80,7 +80,8 @@ impl Fabric {
         self.splitting = splitting;
     }
 
-    /// A packet leaves by the output and on the class of some branches: counts it as waiting for the output.
+    /// Lets a packet leave by the output and on the class of a group of branches, and counts it as waiting for the
+    /// output.
     #[inline(always)]
     fn branch_off(&mut self, arrival: &Arrival, packet: u32, group: &[Branch]) -> Arrival {
         let Branch { out, class, .. } = group[0];
@@ -90,14 +91,15 @@ impl Fabric {
         let output = arrival.base as usize + usize::from(out);
         self.outputs[output].queued += u64::from(bytes);
         if !self.promised.is_empty() {
-            // One packet needs one promise.
+            // One packet needs one reservation.
             let promised = group.iter().filter(|branch| branch.promised).count() as u32;
             self.promised[output] -= promised.saturating_sub(1);
         }
         Arrival { packet, out, class, bytes, ..*arrival }
     }
 
-    /// Has a packet be for some nodes. Out of line: sources of packets for one node should not spill registers for it.
+    /// Sets the destination nodes of a packet. Not inlined, so that sources of unicast packets do not spill registers
+    /// for it.
     #[inline(never)]
     pub(crate) fn address(&mut self, packet: u32, mut members: impl ExactSizeIterator<Item = Member>) {
         if members.len() != 1 {
@@ -109,7 +111,7 @@ impl Fabric {
         }
     }
 
-    /// The members that a packet is for; none if it is for one node.
+    /// Returns the destinations of a multicast packet. Empty for a unicast packet.
     pub(crate) fn members_of(&self, packet: u32) -> &[Member] {
         self.pool[packet].set().map_or(&[], |set| self.sets.get(set))
     }
@@ -122,7 +124,7 @@ impl Fabric {
         self.pool.free(packet);
     }
 
-    /// Decides by which output each member of a set leaves.
+    /// Decides the output of each member of a set.
     fn find_branches(&mut self, arrival: &Arrival, set: u32, splitting: &mut Splitting) {
         let Splitting { branches, choices, members } = splitting;
         branches.clear();
@@ -144,7 +146,8 @@ impl Fabric {
         }
     }
 
-    /// Where a member leaves that a routing gives a choice; `before` is what it has come with.
+    /// Returns the output of a member for which the routing offers a choice. `before` is the hop with the state of the
+    /// member's arrival.
     fn branch(
         &mut self,
         arrival: &Arrival,

@@ -1,25 +1,26 @@
-//! Wake-ups: events that mark a port again, each at most once under way, and what the traffic is notified of.
+//! Wake-ups: events that mark a port again, at most one pending for each port, and notifications of the traffic.
 
 use super::Fabric;
 use crate::event_kind;
 use crate::port::OutputPort;
 
-/// What the traffic is notified of, as the argument of an event of kind `TRAFFIC`.
+/// Kinds of notifications of the traffic, as the argument of an event of kind `TRAFFIC`.
 pub(crate) mod notify {
-    /// The tail of a packet has reached its node: the target is what the traffic knows the packet by.
+    /// The tail of a packet has reached its node. The target is the packet's identifier in its traffic.
     pub const DELIVERED: u32 = 0;
-    /// The same, where the traffic wants deliveries: the target is the packet, whose content is kept until now.
+    /// The tail of a packet has reached its node, and the traffic wants deliveries. The target is the packet, whose
+    /// content is kept until now.
     pub const REPORTED: u32 = 1;
-    /// A notice has come: the target is its place.
+    /// A notice has arrived. The target is its place.
     pub const NOTICE: u32 = 2;
-    /// A combine unit has combined a packet: the target. The traffic is not notified of it.
+    /// A combine unit has combined a packet, the target. The traffic is not notified of it.
     pub const COMBINED: u32 = 3;
-    /// The first of the traffic's alarms: the target is the traffic's.
+    /// First of the traffic's alarms. The target is the traffic's.
     pub const ALARM: u32 = 4;
 }
 
 impl Fabric {
-    /// Marks an output at a time, in ticks, unless a wake-up is under way.
+    /// Schedules a wake-up of an output at tick `at`, unless one is pending.
     #[inline(always)]
     pub(crate) fn wake_at(&mut self, output: usize, at: u64) {
         let port = &mut self.outputs[output];
@@ -29,20 +30,20 @@ impl Fabric {
         }
     }
 
-    /// Wakes a side of the crossbar, `OUTPUT_SIDE` or `INPUT_SIDE`, at a time, in ticks; the architecture keeps account of what
-    /// is under way.
+    /// Schedules a wake-up of a side of the crossbar, `OUTPUT_SIDE` or `INPUT_SIDE`, at tick `at`. The architecture
+    /// keeps track of pending wake-ups.
     #[inline(always)]
     pub(crate) fn wake_side(&mut self, port: usize, side: usize, at: u64) {
         self.wheel.insert(at, side, port as u32, 0);
     }
 
-    /// The same if somebody waits for it, which is as random as the packets.
+    /// Schedules a wake-up of a side of the crossbar if `waits`, without a branch: whether a packet waits is random.
     #[inline(always)]
     pub(crate) fn wake_side_if(&mut self, waits: bool, port: usize, side: usize, at: u64) {
         self.wheel.insert_if(waits, at, side, port as u32);
     }
 
-    /// The wake-up of an output's link has come.
+    /// Handles the wake-up of an output's link.
     #[inline(always)]
     pub(crate) fn link_woken<const PLAIN: bool>(&mut self, output: usize) {
         self.outputs[output].flags &= !OutputPort::WAKING;

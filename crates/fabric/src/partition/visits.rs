@@ -1,4 +1,4 @@
-//! Visits of the routers that an instant concerns: what has arrived is decided, sent on or queued, and then outputs are served.
+//! Visits of the marked routers of an instant: arrivals are decided, sent on or queued, and then outputs are served.
 
 use engine::Bits;
 
@@ -9,8 +9,8 @@ use crate::routers::Routers;
 use crate::traffic::Traffic;
 
 impl<R: Routers, T: Traffic> Partition<R, T> {
-    /// Visits every marked router, in an instant in which so many packets arrive. Nothing is marked while this goes on: what it causes comes
-    /// later, as events.
+    /// Visits every marked router, in an instant with `arrivals` arriving packets. Nothing is marked during a visit:
+    /// its effects come later, as events.
     #[inline(never)]
     pub(super) fn visit_routers<const PLAIN: bool>(&mut self, arrivals: usize, now: u64) {
         let tries_bypass = self.routers.tries_bypass(arrivals);
@@ -45,8 +45,8 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.routers.serve::<PLAIN>(&mut self.fabric, router, now);
     }
 
-    /// Visits some routers together, given as bits from `first` on, which have these ports: first all that has arrived at them, then their
-    /// outputs. Each step is compiled as a function of its own, so that what it works with stays in registers.
+    /// Visits some routers together, given as bits from `first` on, whose ports are `ports`: first all their arrivals,
+    /// then their outputs. Each step is a separate function, so that its values stay in registers.
     #[inline(always)]
     fn visit_group<const PLAIN: bool>(
         &mut self,
@@ -68,14 +68,14 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.serve_routers::<PLAIN>(first, routers, now);
     }
 
-    /// Takes packets in that have arrived, where some may be for several nodes. A function of its own: what splitting needs would be spilled
-    /// to the stack where there is nothing to split.
+    /// Takes in arrivals, some of which may be multicast packets. A separate function, because the values that
+    /// splitting needs would otherwise be spilled to the stack even if there is nothing to split.
     #[inline(never)]
     fn split_arrivals<const PLAIN: bool>(&mut self, arrived: &impl Arrived, how: (bool, u64)) {
         self.take_arrivals::<PLAIN, true>(arrived, how);
     }
 
-    /// Takes packets in that have arrived, some of which may be for several nodes (`SPLITS`) or none.
+    /// Takes in arrivals. `SPLITS` says whether some may be multicast packets.
     #[inline(always)]
     fn take_arrivals<const PLAIN: bool, const SPLITS: bool>(
         &mut self,
@@ -90,7 +90,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         }
     }
 
-    /// Decides where packets go that have arrived, all of them before any may pass.
+    /// Decides the outputs of all arrivals, before any packet may take the bypass.
     #[inline(always)]
     fn decide_arrivals<const PLAIN: bool, const SPLITS: bool>(&mut self, arrived: &impl Arrived, now: u64) {
         let Self { fabric, routers, arrivals, copies, .. } = self;
@@ -106,7 +106,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.decide_arrivals::<PLAIN, false>(ports, now);
     }
 
-    /// Sends on what has nothing to wait for of the packets that have been decided, and queues the others.
+    /// Sends packets past the queues if they wait for nothing, and queues the others. Their outputs have been decided.
     #[inline(always)]
     fn pass_arrivals<const PLAIN: bool>(&mut self, now: u64) {
         let Self { fabric, routers, arrivals, .. } = self;
@@ -118,7 +118,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         arrivals.clear();
     }
 
-    /// The same; what cannot pass is queued by a function of its own, since most packets can.
+    /// `pass_arrivals` with a separate function for packets that cannot pass, since most can.
     #[inline(never)]
     fn pass_arrivals_apart<const PLAIN: bool>(&mut self, now: u64) {
         let Self { fabric, routers, arrivals, .. } = self;
@@ -130,7 +130,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         arrivals.clear();
     }
 
-    /// Queues packets that have arrived.
+    /// Queues arrivals.
     #[inline(always)]
     fn queue_arrivals<const PLAIN: bool, const SPLITS: bool>(&mut self, arrived: &impl Arrived, now: u64) {
         let Self { fabric, routers, copies, .. } = self;
@@ -146,7 +146,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.queue_arrivals::<PLAIN, false>(ports, now);
     }
 
-    /// Queues packets that have arrived, in steps.
+    /// Queues arrivals, in steps.
     #[inline(never)]
     fn collect_arrivals<const PLAIN: bool>(&mut self, ports: &AtPorts, how: (bool, u64)) {
         let Self { fabric, routers, arrivals, copies, .. } = self;
@@ -154,7 +154,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         enqueue_batch::<PLAIN, R>(fabric, routers, (arrivals, copies), how);
     }
 
-    /// Arbitration and departures of some routers, given as bits from `first` on.
+    /// Runs arbitration and departures of some routers, given as bits from `first` on.
     #[inline(never)]
     fn serve_routers<const PLAIN: bool>(&mut self, first: usize, routers: u64, now: u64) {
         for router in Bits(routers) {
@@ -163,7 +163,8 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     }
 }
 
-/// Decides where a packet goes that has arrived, and returns whether it goes on as one: one for several nodes is split and queued.
+/// Decides the output of an arrival. Returns whether it goes on as one packet: a multicast packet may be split and
+/// queued instead.
 #[inline(always)]
 fn decide<const PLAIN: bool, const SPLITS: bool, R: Routers>(
     fabric: &mut Fabric,

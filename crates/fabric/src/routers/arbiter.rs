@@ -1,4 +1,4 @@
-//! Which of several candidates goes first.
+//! Arbiter of an output: request sets and the rules that pick one of several candidates.
 
 use engine::{Bits, read_through};
 use units::Draw;
@@ -10,7 +10,7 @@ use crate::footprint::bytes_of;
 /// A set of candidates, one bit each, over one or more words.
 pub type Mask<'a> = &'a [u64];
 
-/// The candidates of a mask from one on, then those before it.
+/// Returns the candidates of a mask from `from` on, then those below it.
 pub fn in_turn(mask: Mask<'_>, from: usize) -> impl Iterator<Item = usize> + '_ {
     let split = from >> 6;
     let low = (1_u64 << (from & 63)) - 1;
@@ -27,14 +27,14 @@ pub fn in_turn(mask: Mask<'_>, from: usize) -> impl Iterator<Item = usize> + '_ 
     })
 }
 
-/// What an architecture keeps of an output beside who asks for it, and with it the candidate that was served last, so that half a cache line
-/// holds all of it.
+/// State that an architecture keeps for an output beside its requests. It includes the round-robin pointer, so that all
+/// of it fits in half a cache line.
 pub(crate) trait Side: Copy + Default {
-    /// The candidate that was served last, where that is below 128.
+    /// Returns the round-robin pointer: the candidate that was served last, if below 128.
     fn last(&mut self) -> &mut u8;
 }
 
-/// Nothing but the candidate that was served last.
+/// State that consists of the round-robin pointer alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Last(u8);
 
@@ -45,40 +45,41 @@ impl Side for Last {
     }
 }
 
-/// Who asks for each output of a partition: for each a set of candidates, and the one that was served last.
+/// Request table of a partition: for each output the set of candidates that request it, and the candidate that was
+/// served last.
 #[derive(Debug)]
 pub(crate) struct Requests<S = Last> {
     lines: Vec<Line<S>>,
     /// Words of a set. One or two lie in the line.
     words: usize,
-    /// By output, where that takes more words; else empty.
+    /// Sets by output, if they need more than two words. Empty otherwise.
     wide: Vec<u64>,
-    /// By output, the candidate that was served last; likewise.
+    /// Candidate that was served last, by output, if sets need more than two words. Empty otherwise.
     wide_last: Vec<u32>,
 }
 
-/// What is kept of an output: in one place, since it is used together.
+/// Requests and state of one output, in one place because they are used together.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Line<S> {
-    /// The set, if one or two words are enough; else whether it is not empty, in the first.
+    /// The set, if one or two words are enough. Otherwise the first word says whether the set is non-empty.
     near: [u64; 2],
-    /// The architecture's own.
+    /// State of the architecture.
     side: S,
 }
 
-/// The heads that ask for an output, as the architecture that queues them knows them. A trait, so that what is asked of each
-/// candidate is compiled into the loops over them: a closure that several loops use is called instead.
+/// Heads that request an output, as the architecture that queues them knows them. A trait rather than a closure, so
+/// that its methods are inlined into the loops over candidates: a closure that several loops use is called instead.
 pub(crate) trait Candidates {
-    /// With what a candidate could be served now (a virtual channel), if it could.
+    /// Returns the virtual channel on which a candidate could be served now, if there is one.
     fn ready(&self, fabric: &mut Fabric, candidate: usize) -> Option<u8>;
-    /// When the candidate's packet was generated.
+    /// Returns the time at which the candidate's packet was generated.
     fn generated_at(&self, fabric: &Fabric, candidate: usize) -> u64;
-    /// Whether the candidate's packet is of a group's operation.
+    /// Returns whether the candidate's packet belongs to a group's operation.
     fn is_of_group(&self, fabric: &Fabric, candidate: usize) -> bool;
 }
 
-/// How an output picks: the rule, the router whose stream is drawn from, and the output.
+/// Context of one arbitration: the rule, the router whose random stream is used, and the output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     pub rule: Arbitration,
@@ -87,7 +88,7 @@ pub(crate) struct Turn {
 }
 
 impl<S> Line<S> {
-    /// Whether anybody asks.
+    /// Returns whether any candidate requests the output.
     #[inline(always)]
     fn asks(&self) -> bool {
         self.near[0] | self.near[1] != 0
@@ -95,7 +96,7 @@ impl<S> Line<S> {
 }
 
 impl<S: Side> Requests<S> {
-    /// No requests, for so many outputs and candidates of each.
+    /// Creates an empty table for `outputs` outputs with `candidates` candidates each.
     pub fn new(outputs: usize, candidates: usize) -> Self {
         let words = candidates.div_ceil(64).max(1);
         Self {
@@ -106,7 +107,7 @@ impl<S: Side> Requests<S> {
         }
     }
 
-    /// Bytes of the requests for so many outputs and candidates of each.
+    /// Returns the bytes of a table for `outputs` outputs with `candidates` candidates each.
     pub fn bytes(outputs: u64, candidates: u64) -> u64 {
         let words = candidates.div_ceil(64).max(1);
         let wide = if words > 2 { outputs } else { 0 };
@@ -118,7 +119,7 @@ impl<S: Side> Requests<S> {
         read_through(&self.lines, |line| line.near[0]);
     }
 
-    /// Adds a candidate; returns whether it was not there yet.
+    /// Adds a candidate. Returns whether it was absent before.
     #[inline(always)]
     pub fn add(&mut self, output: usize, candidate: usize) -> bool {
         if self.words > 2 {
@@ -130,7 +131,7 @@ impl<S: Side> Requests<S> {
         before != *word
     }
 
-    /// The same where a set takes more words than lie in the line.
+    /// `add` for sets of more than two words.
     #[inline(never)]
     fn add_wide(&mut self, output: usize, candidate: usize) -> bool {
         self.lines[output].near[0] = 1;
@@ -140,7 +141,7 @@ impl<S: Side> Requests<S> {
         before != *word
     }
 
-    /// Those who ask for an output.
+    /// Returns the candidates that request an output.
     fn mask(&self, output: usize) -> Mask<'_> {
         match self.words {
             1 | 2 => &self.lines[output].near[..self.words],
@@ -148,12 +149,12 @@ impl<S: Side> Requests<S> {
         }
     }
 
-    /// Those who ask for an output, in ascending order.
+    /// Returns the candidates that request an output, in ascending order.
     pub fn candidates(&self, output: usize) -> impl Iterator<Item = usize> + '_ {
         in_turn(self.mask(output), 0)
     }
 
-    /// Whether a candidate asks for an output.
+    /// Returns whether a candidate requests an output.
     pub fn has(&self, output: usize, candidate: usize) -> bool {
         let word = match self.words {
             1 | 2 => self.lines[output].near[candidate >> 6 & 1],
@@ -162,7 +163,7 @@ impl<S: Side> Requests<S> {
         word >> (candidate & 63) & 1 == 1
     }
 
-    /// Takes a candidate out.
+    /// Removes a candidate.
     #[inline(always)]
     pub fn remove(&mut self, output: usize, candidate: usize) {
         if self.words > 2 {
@@ -171,7 +172,7 @@ impl<S: Side> Requests<S> {
         self.lines[output].near[candidate >> 6 & 1] &= !(1 << (candidate & 63));
     }
 
-    /// The same where a set takes more words than lie in the line.
+    /// `remove` for sets of more than two words.
     #[inline(never)]
     fn remove_wide(&mut self, output: usize, candidate: usize) {
         let words = &mut self.wide[output * self.words..(output + 1) * self.words];
@@ -179,7 +180,7 @@ impl<S: Side> Requests<S> {
         self.lines[output].near[0] = u64::from(words.iter().any(|&word| word != 0));
     }
 
-    /// The candidate is served: it is taken out if it has nothing more, and the others come first next time.
+    /// Serves a candidate: removes it if `is_done`, and moves the round-robin pointer to it.
     #[inline(always)]
     pub fn serve(&mut self, output: usize, candidate: usize, is_done: bool) {
         if self.words > 2 {
@@ -190,7 +191,7 @@ impl<S: Side> Requests<S> {
         *line.side.last() = candidate as u8;
     }
 
-    /// The same where a set takes more words than lie in the line.
+    /// `serve` for sets of more than two words.
     #[inline(never)]
     fn serve_wide(&mut self, output: usize, candidate: usize, is_done: bool) {
         if is_done {
@@ -199,8 +200,8 @@ impl<S: Side> Requests<S> {
         self.wide_last[output] = candidate as u32;
     }
 
-    /// A candidate is served that did not have to ask, for nobody else does: the others come first next time. Returns what the architecture
-    /// keeps of the output.
+    /// Serves a candidate that made no request, because nobody else requests the output. Moves the round-robin pointer
+    /// to it, and returns the architecture's state of the output.
     #[inline(always)]
     pub fn bypass(&mut self, output: usize, candidate: usize) -> &mut S {
         debug_assert!(!self.any(output), "a candidate is passed over");
@@ -213,8 +214,8 @@ impl<S: Side> Requests<S> {
         side
     }
 
-    /// The same as `serve` of a candidate that has nothing more for now; returns what the architecture keeps of the output, and whether
-    /// anybody else asks for it.
+    /// Serves a candidate that has nothing more for now. Returns the architecture's state of the output, and whether
+    /// any other candidate requests it.
     #[inline(always)]
     pub fn served(&mut self, output: usize, candidate: usize) -> (&mut S, bool) {
         if self.words > 2 {
@@ -230,12 +231,13 @@ impl<S: Side> Requests<S> {
         (&mut line.side, any)
     }
 
-    /// Whether masks lie in their lines.
+    /// Returns whether sets lie in their lines.
     pub fn is_near(&self) -> bool {
         self.words <= 2
     }
 
-    /// The candidate of an output whose turn it is, where masks lie in their lines; there must be one.
+    /// Returns the first requesting candidate after the round-robin pointer. Requires sets that lie in their lines, and
+    /// at least one request.
     #[inline(always)]
     pub fn first_in_turn(&self, output: usize) -> usize {
         let Line { near: [low, high], mut side } = self.lines[output];
@@ -247,40 +249,40 @@ impl<S: Side> Requests<S> {
         (turned.trailing_zeros() + first) as usize & 127
     }
 
-    /// What the architecture keeps of an output, and whether anybody asks for it.
+    /// Returns the architecture's state of an output, and whether any candidate requests it.
     #[inline(always)]
     pub fn side(&self, output: usize) -> (&S, bool) {
         let line = &self.lines[output];
         (&line.side, line.asks())
     }
 
-    /// What the architecture keeps of an output.
+    /// Returns the architecture's state of an output.
     #[inline(always)]
     pub fn side_mut(&mut self, output: usize) -> &mut S {
         &mut self.lines[output].side
     }
 
-    /// Whether anybody asks for an output.
+    /// Returns whether any candidate requests an output.
     #[inline(always)]
     pub fn any(&self, output: usize) -> bool {
         self.lines[output].asks()
     }
 
-    /// Some candidate of an output, of those in the near words; 127 without one.
+    /// Returns some candidate of an output from the set in its line, or 127 if that is empty.
     #[inline(always)]
     pub fn guess(&self, output: usize) -> usize {
         let [low, high] = self.lines[output].near;
         ((u128::from(high) << 64 | u128::from(low)).trailing_zeros() & 127) as usize
     }
 
-    /// Picks one of the candidates that are ready, and with what it is served (a virtual channel).
+    /// Picks one of the candidates that are ready, and returns it with its virtual channel.
     #[inline(always)]
     pub fn pick(&self, fabric: &mut Fabric, turn: Turn, heads: &impl Candidates) -> Option<(usize, u8)> {
         if turn.rule != Arbitration::RoundRobin || self.words > 2 {
             return self.pick_by_rule(fabric, turn, heads);
         }
         let Line { near: [low, high], mut side } = self.lines[turn.output];
-        // Turned so that the candidate behind the last one comes lowest.
+        // Rotated so that the candidate behind the round-robin pointer comes lowest.
         let first = u32::from(*side.last()) + 1;
         if self.words == 1 {
             for place in Bits(low.rotate_right(first & 63)) {
@@ -302,14 +304,14 @@ impl<S: Side> Requests<S> {
         None
     }
 
-    /// The candidate behind the one that was served last.
+    /// Returns the candidate behind the round-robin pointer.
     fn next(&self, output: usize) -> usize {
         let Line { mut side, .. } = self.lines[output];
         let last = if self.words > 2 { self.wide_last[output] } else { u32::from(*side.last()) };
         (last as usize + 1) % (self.words * 64)
     }
 
-    /// The same by any rule, over masks of any width.
+    /// `pick` for any rule and sets of any width.
     #[inline(never)]
     fn pick_by_rule(
         &self,
@@ -338,7 +340,7 @@ impl<S: Side> Requests<S> {
     }
 }
 
-/// The first candidate that is ready with a packet of a group; without one, the first that is ready.
+/// Returns the first ready candidate with a packet of a group, else the first ready candidate.
 fn groups_first(
     fabric: &mut Fabric,
     candidates: impl Iterator<Item = usize>,
@@ -359,7 +361,7 @@ fn groups_first(
     other
 }
 
-/// The candidate whose packet is the oldest of those that are ready; of equals the lowest.
+/// Returns the ready candidate with the oldest packet. A tie goes to the lowest.
 #[inline(always)]
 fn oldest(fabric: &mut Fabric, mask: Mask<'_>, heads: &impl Candidates) -> Option<(usize, u8)> {
     let mut best: Option<(u64, usize, u8)> = None;
@@ -401,7 +403,8 @@ mod tests {
             candidates in prop::collection::btree_set(0_usize..128, 1..20), room in prop::sample::select(vec![40_usize, 64, 65, 128]),
             last in 0_usize..128,
         ) {
-            // Would catch a turn that begins at the one that was served last, or that does not go round at the end of one word or two.
+            // Would catch a pointer that stays at the candidate that was served last, or that does not wrap at the end
+            // of one word or two.
             let (candidates, last): (Vec<usize>, usize) = (candidates.iter().map(|own| own % room).collect(), last % room);
             let mut requests = Requests::<Last>::new(3, room);
             requests.serve(1, last, false);

@@ -4,24 +4,24 @@ use super::arbiter::Candidates;
 use crate::fabric::Fabric;
 use crate::packet::Queue;
 
-/// The buffer of an input, a virtual channel and an output.
+/// Buffer of an input, a virtual channel and an output.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Crosspoint {
     pub(super) queue: Queue,
-    /// Bytes that it holds, as its router accounts for them.
+    /// Bytes in the crosspoint, as its router accounts for them.
     pub(super) held: u32,
 }
 
-/// The crosspoints of an output.
+/// Crosspoints of an output.
 pub(super) struct Column<'a> {
-    /// All crosspoints: by input (port, virtual channel), then output.
+    /// All crosspoints, by input (port, virtual channel), then output.
     pub(super) crosspoints: &'a [Crosspoint],
     /// Crosspoints of a row.
     pub(super) row: usize,
-    /// The router's first (port, virtual channel).
+    /// First (port, virtual channel) of the router.
     pub(super) first: usize,
     pub(super) output: usize,
-    /// The output's number in its router.
+    /// Number of the output in its router.
     pub(super) out: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The router architectures, one file each, composed from shared stages.
+//! Router architectures, one file each, composed from shared stages.
 
 pub mod arbiter;
 mod crosspoint;
@@ -14,69 +14,71 @@ use crate::prefetch::Prefetch;
 
 pub use crate::fabric::Space;
 
-/// The inside of all routers of a partition.
+/// State of all routers of a partition, whatever their architecture.
 ///
-/// Within an instant, arrivals come first (`bypass`, else `enqueue`, in the order of ports), then `serve` once for
-/// every router that is concerned: arbitration and departures.
+/// Within an instant, arrivals come first (`bypass`, else `enqueue`, in the order of ports). Then `serve` runs once for
+/// every marked router: arbitration and departures.
 pub trait Routers: Buffers + Prefetch + Send {
-    /// Whether several routers are visited together: first all that has arrived at them, then their outputs, in loops over all of them that
-    /// are functions of their own. It pays where a step needs so many values that those of the others would be spilled to the stack, and does
-    /// not where what a visit has read has left the nearest cache when the router is served. Of no consequence for results.
+    /// Whether several routers are visited together: first all their arrivals, then their outputs, in loops that are
+    /// separate functions. This pays if a step needs so much state that the values of the other steps would be spilled
+    /// to the stack. It does not pay if the state that a visit has read has left the nearest cache when the router is
+    /// served. It does not affect results.
     const VISITED_TOGETHER: bool = false;
 
-    /// Whether the routers do without what plain networks do not have (`Fabric::is_plain`).
+    /// Returns whether the routers have none of the features that plain networks lack (`Fabric::is_plain`).
     fn is_plain(&self) -> bool {
         true
     }
-    /// A packet is through the pipeline, and its output is decided: queue it.
+    /// Queues a packet that has left the pipeline and whose output is decided.
     fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64);
-    /// The copies of a packet for several nodes are through the pipeline, two at least, each for an output of its own or a class of
-    /// its own: queue them.
+    /// Queues the copies of a multicast packet that has left the pipeline: at least two, each with a different output
+    /// or class.
     fn enqueue_copies<const PLAIN: bool>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64);
-    /// Whether packets that arrive now, so many, may take the `bypass`: asked once in an instant. Of no consequence for results.
+    /// Returns whether the `arrivals` packets of this instant may take the `bypass`. Called once in an instant. It does
+    /// not affect results.
     #[inline(always)]
     fn tries_bypass(&mut self, _arrivals: usize) -> bool {
         false
     }
-    /// Sends a packet that has just come through the pipeline past the queues, if it has nothing to wait for and `enqueue` and
-    /// `serve` would do the same in this instant. Returns whether it was sent; if not, nothing has changed. The outputs of all
-    /// arrivals at the router in this instant have been decided.
+    /// Sends a packet that has just left the pipeline past the queues, if it waits for nothing and `enqueue` and
+    /// `serve` would send it in this instant too. Returns whether it was sent; if not, nothing has changed. The outputs
+    /// of all arrivals at the router in this instant must have been decided.
     #[inline(always)]
     fn bypass<const PLAIN: bool>(&mut self, _fabric: &mut Fabric, _arrival: &Arrival, _now: u64) -> bool {
         false
     }
-    /// A side of the crossbar has fallen free (`OUTPUT_SIDE` or `INPUT_SIDE`) for which the architecture asked to be woken.
+    /// Handles a requested wake-up of a side of the crossbar (`OUTPUT_SIDE` or `INPUT_SIDE`) that has become free.
     fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, side: usize);
-    /// Space has fallen free some time after its packet left.
+    /// Handles space that was freed some time after its packet left.
     fn space_freed(&mut self, _fabric: &mut Fabric, _space: Space, _now: u64) {}
-    /// Send what can be sent.
+    /// Sends all packets of a router that can be sent.
     fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64);
-    /// The packets that wait in the buffer of an input, given as (port, virtual channel) in one number: the front of every
-    /// queue, `NONE` of an empty one; where inputs share queues, all.
+    /// Iterates over the packets at the fronts of an input's queues. `input` is (port, virtual channel) in one number.
+    /// An empty queue gives `NONE`. If inputs share queues, all packets of the input are given.
     fn heads<'a>(&'a self, fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a;
-    /// Checks what the architecture keeps up to date instead of searching, at a time at which nothing is under way.
+    /// Checks the state that the architecture maintains incrementally, at a time at which no event is pending.
     ///
     /// # Errors
-    /// What is out of date, and where.
+    /// Says which state is out of date, and where.
     fn check(&self, _fabric: &Fabric) -> Result<(), String> {
         Ok(())
     }
-    /// Bytes held of each buffer of an input that a credit stands for, with its part.
+    /// Iterates over the buffers of an input that a credit stands for: their parts, with the bytes held in them.
     fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_;
 }
 
-/// A packet that waits at the front of a queue.
+/// Packet that waits at the front of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// The packet.
+    /// Packet.
     pub packet: u32,
-    /// The input, (port, virtual channel) in one number, whose buffer it holds.
+    /// Input whose buffer it holds, (port, virtual channel) in one number.
     pub input: u32,
-    /// The output that it waits for.
+    /// Output that it waits for.
     pub output: u32,
 }
 
-/// Every packet that waits at the front of a queue of a partition.
+/// Returns every packet that waits at the front of a queue of a partition.
 pub(crate) fn waiting<R: Routers>(routers: &R, fabric: &Fabric) -> Vec<Waiting> {
     let mut all = Vec::new();
     for input in 0..fabric.ports() << fabric.vc_shift {

@@ -1,17 +1,19 @@
 //! Output-queued routers with crosspoint buffers (Kumar, Kalé and Stunkel, section 2).
 //!
-//! A packet that has arrived goes straight to the buffer of its (input, virtual channel, output): the switch has the
-//! internal bandwidth for all inputs at once. Each output serves its crosspoints by itself; there is no central
-//! arbiter and no head-of-line blocking between outputs. The copies of a multicast packet go to the crosspoints of all their outputs
-//! in one pass through the crossbar, and leave each by itself.
+//! A packet that arrives goes straight to the buffer of its (input, virtual channel, output): the switch has the
+//! internal bandwidth for all inputs at once. Each output serves its crosspoints independently; there is no central
+//! arbiter and no head-of-line blocking between outputs. The copies of a multicast packet go to the crosspoints of all
+//! their outputs in one pass through the crossbar, and leave independently.
 //!
-//! Credits are read in one of three ways. `row-counter`: the upstream output counts packets in the whole row. `row-minimum`:
-//! the upstream output may have as many packets under way as the fullest crosspoint of the row has room, whatever crosspoint
-//! they turn out to need. A packet that arrives in a crosspoint that is not then the fullest returns its credit at once;
-//! one that makes the row's maximum rise returns it when the maximum falls. So one counter a link suffices, and it
-//! is exactly as generous as the guarantee allows. Of a multicast packet, too, only the fullest crosspoint decides, once, so that in
-//! an otherwise empty row its credit returns with its last copy; the row counter returns it with the last copy in any case.
-//! `per-crosspoint`: the upstream output chooses the crosspoint too.
+//! Credits have one of three meanings:
+//! - `row-counter`: the upstream output counts the packets in the whole row.
+//! - `row-minimum`: the upstream output may have as many packets outstanding as the fullest crosspoint of the row has
+//!   room, whatever crosspoint they turn out to need. A packet that arrives in a crosspoint that is not then the
+//!   fullest returns its credit at once. A packet that makes the row's maximum rise returns its credit when the maximum
+//!   falls. So one counter a link suffices, and it is exactly as generous as the guarantee allows. For a multicast
+//!   packet, too, only the fullest crosspoint decides, once, so that in an otherwise empty row its credit returns with
+//!   its last copy. The row counter returns it with the last copy in any case.
+//! - `per-crosspoint`: the upstream output chooses the crosspoint too.
 
 use std::cmp::Ordering;
 
@@ -31,29 +33,30 @@ use crate::routers::crosspoint::{Column, Crosspoint};
 pub struct OutputQueued {
     arbitration: Arbitration,
     rule: CreditRule,
-    /// Crosspoints of a row: the most ports that a router has.
+    /// Crosspoints of a row: the largest number of ports of a router.
     row: usize,
     vc_shift: u32,
-    /// The crosspoints: by input (port, virtual channel), then output. What one holds is as its upstream output accounts for it.
+    /// Crosspoints, by input (port, virtual channel), then output. Their contents are counted as the upstream output
+    /// accounts for them.
     crosspoints: Vec<Crosspoint>,
-    /// The rows of crosspoints, by input; not for `per-crosspoint`.
+    /// Rows of crosspoints, by input. Empty under `per-crosspoint`.
     rows: Vec<Row>,
-    /// For each output the inputs (port, virtual channel) that have packets for it.
+    /// For each output, the inputs (port, virtual channel) that have packets for it.
     requests: Requests,
 }
 
 /// All crosspoints of an input and virtual channel.
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
-    /// Bytes in all of them; under `row-counter` those of a multicast packet once.
+    /// Bytes in all crosspoints. Under `row-counter` the bytes of a multicast packet count once.
     held: u64,
-    /// Bytes in the fullest crosspoint, and how many hold as many; for `row-minimum` only. Without the number every packet that leaves one
-    /// of them would have to read the whole row.
+    /// Bytes in the fullest crosspoint. `as_full` is the number of crosspoints that hold as much. For `row-minimum`
+    /// only. Without that number every packet that leaves one of them would have to read the whole row.
     fullest: u32,
     as_full: u32,
 }
 
-/// What the fullest of some crosspoints hold, and how many hold as much.
+/// Bytes in the fullest of some crosspoints, and the number of crosspoints that hold as much.
 #[derive(Clone, Copy, Default)]
 struct Fullest {
     held: u32,
@@ -72,7 +75,7 @@ impl Fullest {
 }
 
 impl OutputQueued {
-    /// Empty routers.
+    /// Creates empty routers.
     pub fn new(fabric: &Fabric, spec: &OutputQueuedSpec) -> Self {
         let row = usize::from(fabric.plan.max_ports);
         let vc_shift = fabric.plan.vc_shift;
@@ -88,7 +91,7 @@ impl OutputQueued {
         }
     }
 
-    /// The input, (port, virtual channel) in one number, by which a packet came.
+    /// Returns the input of an arrival, (port, virtual channel) in one number.
     #[inline(always)]
     fn input_of(&self, arrival: &Arrival) -> usize {
         ((arrival.base + u32::from(arrival.port)) << self.vc_shift | u32::from(arrival.vc)) as usize
@@ -119,7 +122,7 @@ impl OutputQueued {
         }
     }
 
-    /// Takes the first packet out of a crosspoint and sends it off.
+    /// Removes the first packet from a crosspoint and sends it.
     #[inline(always)]
     fn depart<const PLAIN: bool>(&mut self, fabric: &mut Fabric, departure: Departure, now: u64) {
         let Departure { output, candidate, input, out, vc } = departure;
@@ -136,8 +139,8 @@ impl OutputQueued {
         fabric.vacate::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
     }
 
-    /// Puts a packet into a crosspoint; returns the bytes that the crosspoint holds then. It does not count if it is a copy of the one
-    /// before it there.
+    /// Puts a packet into a crosspoint, and returns the bytes that the crosspoint then holds. `counts` is false for a
+    /// further copy of the packet before it there.
     #[inline(always)]
     fn insert<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, counts: bool) -> u32 {
         let Arrival { router, base, port, vc, packet, out, bytes, .. } = *arrival;
@@ -158,8 +161,8 @@ impl OutputQueued {
         crosspoint.held
     }
 
-    /// A packet takes `added` bytes in a row, and of the crosspoints that it is in these are the fullest: returns the credit that it
-    /// turns out not to have needed.
+    /// Counts a packet of `bytes` bytes that takes `added` bytes in a row, and returns the credit that the packet
+    /// turns out not to have needed to the upstream output. `own` describes the fullest of the packet's crosspoints.
     #[inline(always)]
     fn occupy<const PLAIN: bool>(
         &mut self,
@@ -180,7 +183,7 @@ impl OutputQueued {
 }
 
 impl OutputQueued {
-    /// A packet leaves a space whose bytes its credits count one by one.
+    /// Frees the bytes of a space whose credits are counted exactly.
     #[inline(never)]
     fn shrink_exactly(&mut self, space: Space, bytes: u32) -> u32 {
         let (input, out) = (space.input as usize, space.part as usize);
@@ -192,7 +195,8 @@ impl OutputQueued {
     }
 }
 
-/// A packet that is to leave: the output, the candidate that it was for the arbiter, input, output port, virtual channel.
+/// Departure of a packet: the output, the candidate number for the arbiter, the input, the output port, and the virtual
+/// channel.
 #[derive(Clone, Copy)]
 struct Departure {
     output: usize,
@@ -230,7 +234,7 @@ impl Buffers for OutputQueued {
         if row.as_full > 0 {
             return 0;
         }
-        // As a rule all that is left in the row is in this crosspoint.
+        // Usually all that is left in the row is in this crosspoint.
         let left = if row.held == u64::from(before - bytes) {
             Fullest::default().and(before - bytes)
         } else {
@@ -272,7 +276,7 @@ impl Routers for OutputQueued {
             return fabric.share_space(copies.iter().map(|copy| copy.packet));
         }
         let (mut fullest, mut added) = (Fullest::default(), 0);
-        // Those for one output on several classes are in the crosspoint once.
+        // Copies for one output on several classes are in the crosspoint once.
         for alike in copies.chunk_by(|one, other| one.out == other.out) {
             let mut held = 0;
             for (number, copy) in alike.iter().enumerate() {
@@ -330,7 +334,7 @@ impl Routers for OutputQueued {
 }
 
 impl OutputQueued {
-    /// Bytes of the queues of a network, without packets.
+    /// Returns the bytes of the queues of a network, without packets.
     pub(crate) fn bytes(size: &NetworkSize) -> u64 {
         bytes_of::<Crosspoint>(size.inputs() * size.max_ports)
             + bytes_of::<Row>(size.inputs())

@@ -2,24 +2,26 @@
 //!
 //! After A. K. Choudhury and E. L. Hahne, "Dynamic queue length thresholds for shared-memory packet switches" (IEEE/ACM
 //! Transactions on Networking 6(2), 1998): the queues of all outputs share one memory, and a queue may grow while it is
-//! shorter than `alpha` times the memory that is free. They drop what comes beyond; here it waits upstream. Each input and
-//! virtual channel has a reserved buffer, which is what credits stand for. A packet that is admitted to the shared memory
-//! leaves the reserved buffer, so that its credit goes back; one that is not keeps reserved space, and is admitted when the
-//! memory allows it, or leaves the router before. So an output that is not congested takes as much of the memory as the others leave, and one
-//! that is congested pushes back by its inputs' reserved buffers alone.
+//! shorter than `alpha` times the free memory. In the paper further packets are dropped; here they wait upstream.
 //!
-//! Each output has a queue for each class of virtual channels, first in first out, and arbitrates between those. The switch has
+//! Each input and virtual channel has a reserved buffer, which credits stand for. A packet that is admitted to the
+//! shared memory leaves the reserved buffer, so that its credit is returned. Any other packet keeps its reserved space
+//! until the memory admits it or it leaves the router. So an uncongested output takes as much of the memory as the
+//! others leave, and a congested one exerts backpressure through its inputs' reserved buffers alone.
+//!
+//! Each output has a FIFO queue for each class of virtual channels, and arbitrates between these queues. The switch has
 //! the internal bandwidth for all inputs at once.
 //!
-//! Freedom from deadlock: no packet waits for shared memory. A packet waits for the channel that it leaves by, behind packets
-//! that leave by the same channel on the same class, so that the dependencies are those of the routing.
+//! Freedom from deadlock: no packet waits for shared memory. A packet waits for the channel by which it leaves, behind
+//! packets that leave by the same channel on the same class, so that the dependencies are those of the routing.
 //!
-//! A multicast packet is in the memory once, until its last copy has left, and in the queues of all its outputs. It is admitted when it
-//! arrives if the thresholds of all these queues allow it, and counts in each; else it keeps its reserved space.
+//! A multicast packet is in the memory once, until its last copy has left, and in the queues of all its outputs. It is
+//! admitted on arrival if the thresholds of all these queues allow it, and counts in each of them. Otherwise it keeps
+//! its reserved space.
 //!
-//! Model choices: the threshold is compared with what the output and class have in the shared memory, the packet to be admitted
-//! included. The packets of one output and class are admitted in the order of arrival; where memory falls free for several
-//! outputs and classes, they take turns.
+//! Model choices: the threshold is compared with the shared memory that the output and class hold, including the packet
+//! to be admitted. The packets of one output and class are admitted in order of arrival. When memory is freed for
+//! several outputs and classes, they are served round robin.
 
 use engine::Bits;
 
@@ -36,59 +38,59 @@ use crate::routers::arbiter::{Candidates, Last, Requests, Turn, in_turn};
 pub struct SharedBuffer {
     arbitration: Arbitration,
     alpha: f64,
-    /// The shared memory of a router, in bytes.
+    /// Shared memory of a router, in bytes.
     memory: u64,
-    /// By router, bytes of it in use.
+    /// By router, bytes of the shared memory in use.
     used: Vec<u64>,
     /// By output, its router.
     router_of: Vec<u32>,
     vc_shift: u32,
-    /// Bits of the number of a queue below the output's.
+    /// Number of bits of a queue's number below the output's.
     class_shift: u32,
-    /// By output, then class of virtual channels.
+    /// Queues, by output, then class of virtual channels.
     queues: Vec<SharedQueue>,
-    /// For each output the classes that have packets.
+    /// For each output, the classes that have packets.
     requests: Requests,
     /// By input (port, virtual channel), bytes of its reserved buffer in use.
     reserved: Vec<u32>,
-    /// By place of the pool, what the packet holds.
+    /// By place of the pool, the buffer space that the packet holds.
     claims: Vec<Claim>,
     /// By router, the queues that have packets in reserved space: a mask of (port, class).
     waiting: Vec<u64>,
-    /// Words of such a mask.
+    /// Words of a mask in `waiting`.
     words: usize,
-    /// By router, the queue that a packet was last admitted to from reserved space.
+    /// By router, the queue that last had a packet admitted from reserved space.
     last: Vec<u32>,
 }
 
-/// What a packet holds.
+/// Buffer space that a packet holds.
 #[derive(Clone, Copy, Debug)]
 struct Claim {
     space: Space,
-    /// The packet of the same queue that is admitted to the shared memory after it, or `NONE`.
+    /// Next packet of the queue to be admitted to the shared memory, or `NONE`.
     next: u32,
-    /// It is a copy that keeps the reserved space that it has.
+    /// Whether the packet is a copy that keeps its reserved space.
     stays: bool,
 }
 
-/// The queue of an output and class.
+/// Queue of an output and class.
 #[derive(Clone, Copy, Debug, Default)]
 struct SharedQueue {
     queue: Queue,
     /// Bytes of the shared memory that its packets hold.
     shared: u64,
-    /// The first and the last of its packets that hold reserved space: the next to be admitted.
+    /// First and last of its packets that hold reserved space: the first is the next to be admitted.
     waiting: Option<(u32, u32)>,
 }
 
-/// The part of a space that is the reserved buffer; queue q of the shared memory is part q + 1.
+/// Part of a space that is the reserved buffer. Queue q of the shared memory is part q + 1.
 const RESERVED: u32 = 0;
 
-/// In the number of a space: a queue of the shared memory, and not an input.
+/// Flag in the number of a space: a queue of the shared memory, not an input.
 const SHARED: u32 = 1 << 31;
 
 impl SharedBuffer {
-    /// Empty routers.
+    /// Creates empty routers.
     pub fn new(fabric: &Fabric, spec: &SharedBufferSpec) -> Self {
         let (ports, vc_shift) = (fabric.ports(), fabric.plan.vc_shift);
         let classes = usize::from(fabric.plan.classes());
@@ -112,26 +114,26 @@ impl SharedBuffer {
         }
     }
 
-    /// Whether a packet for a queue may take shared memory of its router now.
+    /// Returns whether a packet for a queue may take shared memory of its router now.
     fn admits(&self, router: usize, queue: usize, bytes: u32) -> bool {
         let free = self.memory - self.used[router];
         let length = self.queues[queue].shared + u64::from(bytes);
         u64::from(bytes) <= free && length as f64 <= self.alpha * free as f64
     }
 
-    /// A packet takes shared memory.
+    /// Gives a packet shared memory.
     fn admit(&mut self, router: usize, queue: usize, (packet, bytes): (u32, u32)) {
         self.used[router] += u64::from(bytes);
         self.count_in(queue, (packet, bytes));
     }
 
-    /// A packet that has shared memory counts in a queue.
+    /// Counts a packet in shared memory for a queue.
     fn count_in(&mut self, queue: usize, (packet, bytes): (u32, u32)) {
         self.queues[queue].shared += u64::from(bytes);
         self.claims[packet as usize].space.part = queue as u32 + 1;
     }
 
-    /// Puts a packet into its queue, in reserved space so far; returns the router and the queue.
+    /// Appends a packet to its queue, in reserved space so far. Returns the router and the queue.
     fn push<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, stays: bool) -> (usize, usize) {
         let Arrival { router, base, packet, out, class, .. } = *arrival;
         let (router, output) = (router as usize, base as usize + usize::from(out));
@@ -147,13 +149,13 @@ impl SharedBuffer {
         (router, queue)
     }
 
-    /// The reserved space of the input by which a packet came.
+    /// Returns the reserved space of a packet's input.
     fn reserved_of(&self, arrival: &Arrival) -> Space {
         let input = (arrival.base + u32::from(arrival.port)) << self.vc_shift | u32::from(arrival.vc);
         Space { input, part: RESERVED }
     }
 
-    /// A packet takes reserved space, behind those of its queue that have some.
+    /// Gives a packet reserved space, behind the packets of its queue that have some.
     fn reserve(&mut self, fabric: &Fabric, router: usize, queue: usize, (packet, bytes): (u32, u32)) {
         self.reserved[self.claims[packet as usize].space.input as usize] += bytes;
         let waiting = &mut self.queues[queue].waiting;
@@ -167,7 +169,7 @@ impl SharedBuffer {
         self.waiting[router * self.words + (local >> 6)] |= 1 << (local & 63);
     }
 
-    /// The first packet of a queue that has reserved space has it no more.
+    /// Removes the first packet of a queue from those in reserved space.
     fn forget_first(&mut self, fabric: &Fabric, router: usize, queue: usize) {
         let Some((first, last)) = self.queues[queue].waiting else { return };
         if first != last {
@@ -188,7 +190,7 @@ impl SharedBuffer {
         }
     }
 
-    /// The same where packets are in reserved space.
+    /// `admit_waiting` for a router with packets in reserved space.
     #[inline(never)]
     fn admit_in_turn(&mut self, fabric: &mut Fabric, router: usize, words: std::ops::Range<usize>, now: u64) {
         while let Some((local, queue, packet)) = self.next_admitted(fabric, router, words.clone()) {
@@ -202,7 +204,8 @@ impl SharedBuffer {
         }
     }
 
-    /// The next queue of a router in turn of which a packet may be admitted: its number in the router, its number, the packet.
+    /// Returns the next queue of a router, round robin, of which a packet may be admitted: its number in the router,
+    /// its number, and the packet.
     fn next_admitted(
         &self,
         fabric: &Fabric,
@@ -236,7 +239,7 @@ impl SharedBuffer {
         }
     }
 
-    /// Takes the first packet out of the queue of a class and sends it off.
+    /// Removes the first packet from the queue of a class and sends it.
     #[inline(always)]
     fn depart<const PLAIN: bool>(
         &mut self,
@@ -263,7 +266,7 @@ impl SharedBuffer {
     }
 }
 
-/// The queues of an output, by class.
+/// Queues of an output, by class.
 struct Heads<'a> {
     queues: &'a [SharedQueue],
     output: usize,
@@ -378,7 +381,7 @@ impl Routers for SharedBuffer {
         let LocalRouter { base, ports, .. } = fabric.routers[fabric.inputs[input >> self.vc_shift].router as usize];
         let (base, ports) = (base as usize, usize::from(ports));
         let queues = self.queues[base << self.class_shift..(base + ports) << self.class_shift].iter();
-        // Packets of several inputs share a queue, so that any of them may be behind its front.
+        // Packets of several inputs share a queue, so that any packet of the queue may belong to the input.
         let next = |&packet: &u32| Some(fabric.pool[packet].next).filter(|&packet| packet != NONE);
         let packets = queues.filter(|queue| !queue.queue.is_empty());
         let packets = packets.flat_map(move |queue| std::iter::successors(Some(queue.queue.head()), next));
@@ -392,7 +395,8 @@ impl Routers for SharedBuffer {
 }
 
 impl SharedBuffer {
-    /// Bytes of the queues of a network, without packets. Classes are at most as many as virtual channels.
+    /// Returns the bytes of the queues of a network, without packets. There are at most as many classes as virtual
+    /// channels.
     pub(crate) fn bytes(size: &NetworkSize) -> u64 {
         let words = (size.max_ports << size.vc_shift()).div_ceil(64).max(1);
         bytes_of::<SharedQueue>(size.inputs())

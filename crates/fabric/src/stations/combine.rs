@@ -1,22 +1,31 @@
-//! Combine units: stations on ports of their own, which receive the packets of reductions and send what they have made of them back into
-//! their switch (Kumar, Kalé and Stunkel, section 2, figures 2 and 3).
+//! Combine units: stations on dedicated ports that receive the packets of reductions and send the combined results back
+//! into their switch (Kumar, Kalé and Stunkel, section 2, figures 2 and 3).
 //!
-//! A unit is behind an output of the switch like any other, after the ports of the topology: packets wait for it in the router's queues
-//! and are served by its arbiter. It receives a packet whole, for its end says whether it is intact, takes
-//! `header_cycles` to store its header in the control register and to look up the *partial sum* of its tree and segment, and then
-//! `ceil(words / words_per_cycle)` cycles to combine both. When all that it waits for has
-//! come, the sum goes back into the switch by the unit's input, and is at the crossbar a cycle later. A switch has one
-//! unit, or a tree of them: the last is the root, and each of the others, the leaves, serves a block of consecutive ports and hands its
-//! part on to the root by wires of their own, which takes a cycle; the root takes what they give it in the order in which it comes.
+//! A unit sits behind an ordinary output of the switch, numbered after the ports of the topology: packets wait for it
+//! in the router's queues and are served by its arbiter. It receives a packet whole, because only the end of a packet
+//! says whether it is intact. It then takes `header_cycles` to store the header in the control register and to look up
+//! the *partial sum* of the packet's tree and segment, and `ceil(words / words_per_cycle)` cycles to combine both. When
+//! all contributions have come, the sum goes back into the switch by the unit's input, and is at the crossbar a cycle
+//! later.
 //!
-//! A unit takes what comes without waiting for anything: partial sums of a tree are reserved (`window` of them), what it sends waits in
-//! place of the partial sum, and members keep to the window. So a unit is a sink and a source of the channel dependency graph; no
-//! dependency leads through it, and reductions in opposite orders cannot block one another.
+//! A switch has one unit, or a tree of them. The last unit is then the root. The others, the leaves, each serve a block
+//! of consecutive ports and hand their part to the root by dedicated wires, which takes a cycle. The root takes these
+//! parts in order of arrival.
 //!
-//! Model choices. The paper does not say how long a packet takes from its port into the unit: combining reads it word by word, so no time
-//! is added for that. Headers are not pipelined with the combining of the packet before; `header_cycles = 0` stands for units that
-//! do so. A packet takes the router's delay once in each switch, as it comes in: the unit has looked up where its result goes, so that
-//! this needs no delay of its own. While the tail of a packet comes in, the unit takes no other one. A router that a tree does not pass through has units too.
+//! A unit accepts packets without waiting for anything: partial sums of a tree are reserved (`window` of them), a
+//! result waits in the place of its partial sum, and members keep to the window. So a unit is a sink and a source of
+//! the channel dependency graph. No dependency leads through it, and reductions in opposite orders cannot block one
+//! another.
+//!
+//! Model choices:
+//! - The paper does not say how long a packet takes from its port into the unit. No time is added, because combining
+//!   reads the packet word by word.
+//! - Headers are not pipelined with the combining of the previous packet. `header_cycles = 0` stands for units that do
+//!   so.
+//! - A packet takes the router's delay once in each switch, as it comes in: the unit has looked up where its result
+//!   goes, so that the result needs no further delay.
+//! - While the tail of a packet comes in, the unit takes no other packet.
+//! - A router that no tree passes through has units too.
 
 use std::sync::Arc;
 
@@ -30,73 +39,73 @@ use crate::packet::Queue;
 use crate::plan::Plan;
 use crate::target::{TreePacket, TreeWork};
 
-/// A packet that has been combined so far.
+/// Partial sum: the contributions to a segment that have been combined so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Partial {
-    /// Packets that have come for it; 0 if it is free.
+    /// Number of packets that have come for it. 0: the partial sum is free.
     arrived: u16,
     segment: u32,
     pub flow_id: u32,
     pub bytes: u32,
     pub contributions: u32,
     pub value: u64,
-    /// Their elements combined, where elements are carried.
+    /// Combined element of the contributions, if elements are carried.
     pub element: u64,
-    /// The earliest of those that it was made of.
+    /// Earliest generation time of its contributions.
     pub generated_at: u64,
 }
 
-/// A packet that comes to a unit.
+/// Packet that arrives at a unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contribution {
     pub entry: u32,
     pub of: TreePacket,
-    /// The port, or the leaf unit, that it comes from.
+    /// Port, or leaf unit, that the packet comes from.
     pub port: u16,
     pub flow_id: u32,
     pub bytes: u32,
     pub generated_at: u64,
 }
 
-/// A unit of a router, both by their numbers in the partition and in the router.
+/// Unit of a router. The router is numbered in the partition, the unit in its router.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UnitPlace {
     pub router: u32,
     pub unit: u16,
 }
 
-/// The combine units of a partition; those of a router have consecutive numbers.
+/// Combine units of a partition. The units of a router have consecutive numbers.
 #[derive(Debug)]
 pub(crate) struct CombineUnits {
     spec: CombineSpec,
-    /// Ticks of a cycle.
+    /// Length of a cycle in ticks.
     cycle: u64,
     trees: Arc<Trees>,
     topology: Arc<dyn Topology>,
-    /// By router of the partition: its number in the machine, and the number here of its first entry.
+    /// By router of the partition: its number in the machine, and the local number of its first entry.
     routers: Vec<(RouterId, u32)>,
-    /// By entry, its place among those that have partial sums.
+    /// By entry, its index among the entries that have partial sums.
     places: Vec<u32>,
-    /// The partial sums: by place, unit, and segment modulo `window`.
+    /// Partial sums, by entry index, unit, and segment modulo `window`.
     partials: Vec<Partial>,
-    /// By partial sum, the elements that have come for it with where they came from, of units that combine them in the order of ports: so many
-    /// of each; else empty.
+    /// By partial sum, the elements that have come for it with their ports, `kept_each` for each. Empty unless units
+    /// combine elements in the order of ports.
     kept: Vec<(u16, u64)>,
     kept_each: usize,
-    /// By entry of the routers here and leaf unit, the exits in the leaf's block.
+    /// By entry of the routers here and leaf unit, the number of exits in the leaf's block.
     in_block: Vec<u16>,
-    /// By router, when the root of several units has combined what it has been handed, in ticks.
+    /// By router, the time at which the root of several units has combined all parts handed to it, in ticks.
     root_free_at: Vec<u64>,
-    /// Partial sums that are not free.
+    /// Number of partial sums in use.
     used: usize,
-    /// By unit, what waits for it.
+    /// Queue statistics by unit.
     waiting: Vec<Waiting>,
-    /// By unit, what it is to send.
+    /// Results to be sent, by unit.
     pub results: Vec<Queue>,
 }
 
 impl GroupsSpec {
-    /// Bytes of the tables of all routers, and of the partial sums in their units.
+    /// Returns the bytes of the tables of all routers, and of the partial sums in their units.
     pub fn bytes(&self, topology: &dyn Topology) -> u64 {
         let Some(spec) = self.units else { return self.trees.bytes() };
         let places = (0..self.trees.entries()).filter(|&entry| self.combines(self.trees.entry(entry).tree)).count();
@@ -106,7 +115,8 @@ impl GroupsSpec {
     }
 }
 
-/// Elements that a unit of some routers keeps for a partial sum: none but where they are combined in the order of ports.
+/// Returns the number of elements that a unit keeps for a partial sum. 0 unless elements are combined in the order of
+/// ports.
 fn kept_each(spec: &CombineSpec, topology: &dyn Topology, routers: impl Iterator<Item = RouterId>) -> usize {
     if spec.elements.is_none_or(|own| own.order != CombineOrder::Ports) {
         return 0;
@@ -114,17 +124,17 @@ fn kept_each(spec: &CombineSpec, topology: &dyn Topology, routers: impl Iterator
     usize::from(routers.map(|router| topology.ports(router)).max().unwrap_or(0).max(spec.units))
 }
 
-/// The packets that wait at the port of a unit, in the queues of its router.
+/// Statistics of the packets that wait at the port of a unit, in the queues of its router. Times are in ticks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     count: u32,
-    /// Since when there are any, and for how long there have been any before that, in ticks.
+    /// Start of the present waiting period. `total` has the length of all earlier periods.
     since: u64,
     total: u64,
 }
 
 impl CombineUnits {
-    /// The units of some routers, all free; none if the plan has none.
+    /// Creates the units of some routers, with all partial sums free. `None`: the plan has no units.
     pub fn new(plan: &Plan, routers: &[u32]) -> Option<Self> {
         let groups = plan.groups.as_ref()?;
         let spec = groups.units?;
@@ -168,35 +178,35 @@ impl CombineUnits {
         usize::from(self.spec.units) - 1
     }
 
-    /// Units of a router.
+    /// Returns the number of units of a router.
     pub fn per_router(&self) -> u16 {
         self.spec.units
     }
 
-    /// Time for which a packet keeps a unit busy once its tail is there, in ticks: header and combining.
+    /// Returns the time for which a packet keeps a unit busy once its tail is there, in ticks: header and combining.
     pub fn time(&self, bytes: u32) -> u64 {
         self.spec.cycles(bytes) * self.cycle
     }
 
-    /// The leaf unit whose block of ports a port of the topology is in.
+    /// Returns the leaf unit whose block contains a port of the topology.
     fn block(&self, router: RouterId, port: PortId) -> usize {
         let size = usize::from(self.topology.ports(router)).div_ceil(self.leaves());
         port.index() / size
     }
 
-    /// The unit that a packet goes to that comes by a port of the topology.
+    /// Returns the unit that a packet from a port of the topology goes to.
     pub fn unit_for(&self, router: RouterId, port: u16) -> u16 {
         if self.spec.units == 1 { 0 } else { self.block(router, PortId(port)) as u16 }
     }
 
-    /// The root of several units that a leaf hands its parts to; none of the root.
+    /// Returns the root that a leaf hands its parts to. `None` for the root itself.
     pub fn root_of(&self, place: UnitPlace) -> Option<UnitPlace> {
         let root = self.spec.units - 1;
         (place.unit < root).then_some(UnitPlace { unit: root, ..place })
     }
 
-    /// A leaf hands a part of `bytes` bytes to the root of its router, at tick `now`; returns the tick at which the root has combined
-    /// it. A part has no header to store, and its partial sum was looked up by the leaf.
+    /// Hands a part of `bytes` bytes from a leaf to the root of its router, at tick `now`. Returns the tick at which
+    /// the root has combined it. A part has no header to store, and the leaf has already looked up its partial sum.
     pub fn hand_over(&mut self, root: UnitPlace, bytes: u32, now: u64) -> u64 {
         let time = self.spec.combining_cycles(bytes) * self.cycle;
         let free_at = &mut self.root_free_at[root.router as usize];
@@ -204,7 +214,8 @@ impl CombineUnits {
         *free_at
     }
 
-    /// The exit by which the result of a segment leaves a switch; none if it turns there, and goes to all members.
+    /// Returns the exit by which the result of a segment leaves a switch. `None`: the result turns there, and goes to
+    /// all members.
     pub fn direction(&self, entry: u32, work: TreeWork) -> Option<Exit> {
         match work {
             TreeWork::CombineFor(node) => self.trees.toward(&*self.topology, entry, node).copied(),
@@ -212,8 +223,8 @@ impl CombineUnits {
         }
     }
 
-    /// Packets that a unit combines for a segment whose result leaves by an exit: one by each other exit of its ports, or, of the root
-    /// of several units, one of each leaf that has any.
+    /// Returns the number of packets that a unit combines for a segment whose result leaves by `direction`: one for
+    /// each other exit among its ports. For the root of several units: one for each leaf that combines any.
     fn expected(&self, place: UnitPlace, entry: u32, direction: Option<Exit>) -> u16 {
         let (router, first_entry) = self.routers[place.router as usize];
         let leaves = self.leaves();
@@ -229,7 +240,7 @@ impl CombineUnits {
         }
     }
 
-    /// Combines a packet that has come to a unit; returns what goes on, once all has come.
+    /// Combines a packet that has arrived at a unit. Returns the result once all contributions have come.
     pub fn combine(&mut self, place: UnitPlace, packet: &Contribution) -> Option<Partial> {
         let (router, first_entry) = self.routers[place.router as usize];
         let Contribution { entry, of, .. } = *packet;
@@ -259,7 +270,8 @@ impl CombineUnits {
         })
     }
 
-    /// Combines the element of a packet, which may be the last one, with those of a partial sum.
+    /// Combines the element of a packet with those of a partial sum. `is_last` says whether it is the last
+    /// contribution.
     fn combine_elements(&mut self, number: usize, packet: &Contribution, is_last: bool) {
         let Some(elements) = self.spec.elements else { return };
         let partial = &mut self.partials[number];
@@ -279,7 +291,7 @@ impl CombineUnits {
         }
     }
 
-    /// A packet comes to the queue of a unit, by its number in the partition.
+    /// Counts a packet that enters the queue of a unit, numbered in the partition.
     pub fn comes(&mut self, unit: u32, now: u64) {
         let own = &mut self.waiting[unit as usize];
         if own.count == 0 {
@@ -288,7 +300,7 @@ impl CombineUnits {
         own.count += 1;
     }
 
-    /// A packet leaves the queue of a unit for it.
+    /// Counts a packet that leaves the queue of a unit.
     pub fn goes(&mut self, unit: u32, now: u64) {
         let own = &mut self.waiting[unit as usize];
         debug_assert!(own.count > 0, "a packet that has not come to the unit's queue");
@@ -298,12 +310,13 @@ impl CombineUnits {
         }
     }
 
-    /// For how many ticks packets have waited at the unit where they have waited for longest; those that wait still are left out.
+    /// Returns the longest time for which packets have waited at any one unit, in ticks. Packets that still wait are
+    /// left out.
     pub fn longest_wait(&self) -> u64 {
         self.waiting.iter().map(|own| own.total).max().unwrap_or(0)
     }
 
-    /// Whether every partial sum is free and nothing is to be sent.
+    /// Returns whether every partial sum is free and no result is to be sent.
     pub fn is_empty(&self) -> bool {
         self.used == 0 && self.results.iter().all(Queue::is_empty)
     }

@@ -1,45 +1,45 @@
-//! The receive buffer of a node's network interface: finite, and drained at a given rate, so that an incast that outruns the
-//! node pushes back into the network.
+//! Receive buffer of a node's network interface: finite, and drained at a given rate, so that an incast that exceeds
+//! the node's rate causes backpressure in the network.
 //!
-//! A packet holds its space from the time at which the router begins to send it. It is drained whole, in the order of arrival:
-//! from when its tail is there and the packet before it has been drained, at the drain's rate. Its space falls free, and its
-//! credit goes back to the router over the channel with its delay, as the draining of it ends. A packet counts as delivered as
-//! its tail reaches the buffer, as without one.
+//! A packet holds its space from the time at which the router begins to send it. Packets are drained whole, in order of
+//! arrival, at the drain's rate: each from the time at which its tail has arrived and the previous packet is drained.
+//! When its draining ends, its space is freed, and its credit goes back to the router over the channel with its delay.
+//! A packet counts as delivered when its tail reaches the buffer, as without a receive buffer.
 //!
-//! Model choice: packets are drained one after the other and not while they come in, as an interface does that checks a packet
-//! before it hands it on. So full bandwidth needs room for the packet that comes in, the one that is drained, and the credit's
-//! round trip.
+//! Model choice: packets are drained one at a time and not while they come in, like an interface that checks a packet
+//! before it passes it on. So full bandwidth needs room for the incoming packet, the packet being drained, and the
+//! credit's round trip.
 
 use units::{Bandwidth, Bytes, Time};
 
-/// A receive buffer, as the experiment gives it.
+/// Receive buffer, as the experiment gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveBuffer {
-    /// Its depth in bytes: a packet of the largest size at least, below 2 GiB.
+    /// Depth in bytes: at least a packet of the largest size, below 2 GiB.
     pub depth: u32,
-    /// The rate at which it is drained.
+    /// Rate at which the buffer is drained.
     pub drain: Bandwidth,
-    /// The grain of time.
+    /// Length of a tick.
     pub(crate) tick: Time,
 }
 
 impl ReceiveBuffer {
-    /// The time that a packet of a size is drained for, in ticks, rounded up.
+    /// Returns the time for which a packet of `bytes` bytes is drained, in ticks, rounded up.
     pub(crate) fn time(&self, bytes: u32) -> u64 {
         let time = self.drain.serialization(Bytes(u64::from(bytes))).map_or(u64::MAX, |(time, _)| time.0);
         time.div_ceil(self.tick.0)
     }
 }
 
-/// The drain of one receive buffer.
+/// Drain of one receive buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Drain {
-    /// All that has come is drained from this time on, in ticks.
+    /// Time from which all received packets are drained, in ticks.
     free_at: u64,
 }
 
 impl Drain {
-    /// Takes a packet whose tail is there at a time; returns when its space falls free.
+    /// Takes a packet whose tail arrives at tick `tail`. Returns the tick at which its space is freed.
     pub fn take(&mut self, spec: &ReceiveBuffer, bytes: u32, tail: u64) -> u64 {
         self.free_at = self.free_at.max(tail) + spec.time(bytes);
         self.free_at

@@ -12,20 +12,20 @@ use crate::matching::Receive;
 /// Sends of one shape of which some have not been handed over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendBurst {
-    /// The next one,
+    /// Next send.
     next: Sending,
-    /// its number in the burst, and how many there are.
+    /// Number of the next send in the burst. `count` is the number of sends.
     number: u32,
     count: u32,
-    /// Where the first one goes, and how far each goes from the one before.
+    /// Destination of the first send. `stride` is the distance from each destination to the next.
     first: u32,
     stride: u32,
-    /// The work of each, in picoseconds, if that occupies the processor.
+    /// Work of each send, in picoseconds, if that occupies the processor.
     work: u64,
 }
 
 impl Executor {
-    /// Receives of one shape start, so many strides apart, as one says that stands for all.
+    /// Starts receives of one shape, whose sources are a stride apart. `receiving` stands for all.
     pub(super) fn start_receive(
         &mut self,
         receiving: Receiving,
@@ -42,7 +42,7 @@ impl Executor {
         self.post_burst(place, label, (sources, receiving.left), now, around);
     }
 
-    /// A receive is posted of a rank, by its number here, as an operation.
+    /// Posts a receive of a local rank, as an operation.
     #[inline]
     fn post(
         &mut self,
@@ -60,7 +60,7 @@ impl Executor {
         }
     }
 
-    /// Operations one by one, among so many ranks.
+    /// Iterates over the single operations of a burst, among `ranks` ranks.
     pub(super) fn each_of(op: Op, ranks: u32) -> impl Iterator<Item = Op> + use<> {
         let action = move |number: u32| {
             let at = |rank: u32| stridden(rank, (op.stride, number), ranks);
@@ -73,7 +73,7 @@ impl Executor {
         (0..op.count).map(move |number| Op::one(op.id, action(number)))
     }
 
-    /// The first of some operations, and the others.
+    /// Splits a burst into the first operation and the others.
     pub(super) fn split(&self, op: Op) -> (Op, Op) {
         let ranks = self.placed.node_of.len() as u32;
         let next = |rank: u32| stridden(rank, (op.stride, 1), ranks);
@@ -85,7 +85,7 @@ impl Executor {
         (Op { count: 1, ..op }, Op { action, count: op.count - 1, ..op })
     }
 
-    /// Receives of one shape are posted, in order.
+    /// Posts receives of one shape, in order.
     pub(super) fn post_burst(
         &mut self,
         receive: u32,
@@ -96,7 +96,7 @@ impl Executor {
     ) {
         let Receiving { rank, op, .. } = self.receives[receive];
         if self.interface.matching.per_entry > 0 {
-            // Each search takes its own time.
+            // Each search takes a separate time.
             for number in 0..burst.1 {
                 let label = Label { source: burst.0.of(number), ..label };
                 let id = OpId { rank: op.rank, number: op.number.wrapping_add(number) };
@@ -113,8 +113,8 @@ impl Executor {
         self.met = met;
     }
 
-    /// Sends of one shape start, in order. The processor accepts the work of all at once, so that they are handed over one after the
-    /// other; each needs memory only then. Where they need more than that, each starts by itself.
+    /// Starts sends of one shape, in order. The processor accepts the work of all at once, so that they are handed over
+    /// sequentially; each needs memory only then. If they need more than processor time, each starts separately.
     pub(super) fn start_sends(
         &mut self,
         next: Sending,
@@ -149,7 +149,8 @@ impl Executor {
         }
     }
 
-    /// Whether a send of so many bytes needs more before it is handed over than a time on the processor that is the same for all.
+    /// Returns whether a send of `bytes` bytes needs more before it is handed over than a processor time that is equal
+    /// for all.
     fn needs_more_than_a_call(&self, bytes: u64) -> bool {
         self.waits_for_receiver(bytes)
             || self.credits.is_some()
@@ -159,8 +160,8 @@ impl Executor {
             || self.processors.are_noisy()
     }
 
-    /// The next send of a burst is handed over, and all that are handed over at the same time; `later` than it starts, so that what
-    /// its end leads to starts before the next is.
+    /// Hands over the next send of a burst, and all that are handed over at this time. `later` says whether that is
+    /// after its start, so that operations issued by its end start before the next send.
     pub(super) fn send_next(&mut self, place: u32, (now, later): (u64, bool), around: &mut impl HostContext) {
         loop {
             let SendBurst { next, number, count, first, stride, work } = self.bursts[place];

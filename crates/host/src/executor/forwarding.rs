@@ -1,10 +1,12 @@
-//! Collective operations that the processors of network interfaces carry out, and not those of ranks.
+//! Collective operations carried out by the processors of network interfaces instead of those of ranks.
 //!
-//! A rank that gives anything hands it over with the operation, which takes the send overhead of a call, and one that gets anything is notified
-//! when it is there, which takes the receive overhead of a reaction. In between its interface sends, receives and combines as the operation's algorithm says, whatever the rank's processor does: each
-//! message that leaves or has come, and each byte that is combined, takes the interface's processor a time, one after the other, and so do
-//! the requests and answers of messages that ask first. Data go from memory to the network as those of other messages that the
-//! processor does not write. Messages between ranks of one node stay with the processors of these.
+//! A rank that contributes data hands them over with the operation, which takes the send overhead of a call. A rank
+//! that receives data is notified when they are there, which takes the receive overhead of a reaction. In between its
+//! interface sends, receives and combines by the operation's algorithm, independently of the rank's processor. Each
+//! message that leaves or has come, and each byte that is combined, takes time of the interface's processor, one item
+//! at a time. So do the requests and answers of rendezvous messages. Data go from memory to the network like the data
+//! of other messages that the processor does not write. Messages between ranks of one node are handled by the
+//! processors of these ranks.
 
 use workload::program::{Action, Context, NicStep, Op};
 
@@ -15,23 +17,23 @@ use crate::inbound::Envelope;
 use crate::processor::Reaction;
 use crate::trace::Purpose;
 
-/// The end of an operation that a rank has not been notified of.
+/// End of an operation that a rank has not been notified of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Notified {
     pub op: OpId,
-    /// The rank, by its number here, and what its program knows the step by.
+    /// Local rank. `id` identifies the step in its program.
     rank: u32,
     id: u32,
 }
 
 impl Executor {
-    /// Whether interfaces handle the messages of a context that leave their node.
+    /// Returns whether interfaces handle the messages of a context that leave their node.
     #[inline]
     pub(super) fn forwards(&self, context: Context) -> bool {
         self.interface.protocol.forwarding.is_some() && context.is_collective()
     }
 
-    /// What a send takes the processor of its interface, if that handles its message.
+    /// Returns the cost of a send for the processor of its interface, if that handles its message.
     #[inline]
     pub(super) fn forwards_send(&self, send: u32) -> Option<ForwardingParams> {
         let own = self.interface.protocol.forwarding?;
@@ -39,7 +41,7 @@ impl Executor {
         (context.is_collective() && !self.is_within(op.rank, to)).then_some(own)
     }
 
-    /// What a message that has come takes the processor of its interface, if that handles it.
+    /// Returns the cost of an arrived message for the processor of its interface, if that handles it.
     #[inline]
     pub(super) fn forwards_arrival(&self, message: u32) -> Option<ForwardingParams> {
         let own = self.interface.protocol.forwarding?;
@@ -47,7 +49,7 @@ impl Executor {
         (context.is_collective() && !self.is_within(source, to)).then_some(own)
     }
 
-    /// Whether an interface handles what a library would react to.
+    /// Returns whether an interface handles a reaction instead of a library.
     #[inline]
     pub(super) fn forwards_reaction(&self, reaction: Reaction) -> bool {
         match reaction {
@@ -59,7 +61,8 @@ impl Executor {
         }
     }
 
-    /// Whether an operation that is ready starts on the interface or on an accelerator, whatever the processor of its rank does.
+    /// Returns whether a ready operation starts on the interface or on an accelerator, whatever the processor of its
+    /// rank does.
     pub(super) fn starts_beside(&self, op: &Op) -> bool {
         match op.action {
             Action::Send { context, .. } | Action::Recv { context, .. } => self.forwards(context),
@@ -69,7 +72,8 @@ impl Executor {
         }
     }
 
-    /// The processor of the interface of a rank, by its number here, works for an operation from a time on: when that ends.
+    /// Accepts work of the interface's processor for an operation of a local rank, from time `from` on. Returns the
+    /// time at which it ends.
     pub(super) fn nic_work(&mut self, rank: u32, what: (OpId, Purpose), from: u64, time: u64) -> u64 {
         let source = self.source_of(self.rank(rank), 0);
         let end = self.interfaces.work(source, from, time);
@@ -77,7 +81,7 @@ impl Executor {
         end
     }
 
-    /// A step of an operation on the interface of a rank, by its number here, starts.
+    /// Starts a step of an operation on the interface of a local rank.
     pub(super) fn start_on_nic(
         &mut self,
         rank: u32,
@@ -101,7 +105,7 @@ impl Executor {
         self.later(at, op, Event::OnNic(id), now, around);
     }
 
-    /// A rank has been notified of the end of an operation.
+    /// Ends an operation of whose end the rank has been notified.
     pub(super) fn notified(&mut self, place: u32, now: u64) {
         let Notified { op, rank, id } = self.notified.remove(place);
         self.end(rank, (op.number, id), now, None);

@@ -1,4 +1,4 @@
-//! What is known of an executor's ranks from outside.
+//! State of an executor's ranks as seen from outside.
 
 use workload::program::Interval;
 
@@ -12,46 +12,48 @@ use crate::processor::BusyTimes;
 use crate::report::{Completed, HostError, Progress, Released, Wait};
 
 impl Executor {
-    /// How far the ranks are.
+    /// Returns the progress of the ranks.
     pub fn progress(&self) -> Progress {
         let is_busy = self.progress.is_busy || !self.pending.is_empty() || !self.queues.is_empty();
         Progress { is_busy, ..self.progress }
     }
 
-    /// Until when nothing happens here unless something comes, in picoseconds: `u64::MAX` if nothing is to happen. None if something waits
-    /// to be sent, or the programs have not begun.
+    /// Returns the time until which nothing happens here unless something arrives, in picoseconds. `u64::MAX`: no event
+    /// is pending. `None`: a message waits to be sent, or the programs have not begun.
     pub fn idle_until(&self) -> Option<u64> {
         let is_idle = !self.progress.is_busy && self.queues.is_empty();
         is_idle.then(|| self.pending.first().unwrap_or(u64::MAX))
     }
 
-    /// Why the ranks cannot go on, if they cannot: the first error of the lowest rank.
+    /// Returns the first error of the lowest rank, if the ranks cannot go on.
     pub fn error(&self) -> Option<&HostError> {
         self.error.as_ref()
     }
 
-    /// When each rank of this executor has ended its last operation, in picoseconds: 0 if it does nothing, none if it has not.
+    /// Iterates over the ranks of this executor with the end of their last operation, in picoseconds. 0: the rank does
+    /// nothing. `None`: it has not ended.
     pub fn ends(&self) -> impl Iterator<Item = (u32, Option<u64>)> + '_ {
         let of = |(&rank, state): (&u32, &Rank)| (rank, (state.open == 0).then_some(state.ended_at));
         self.placed.ranks().iter().zip(&self.ranks).map(of)
     }
 
-    /// When the last operation that has ended did so, in picoseconds; 0 if none has.
+    /// Returns the end of the last ended operation, in picoseconds. 0: none has ended.
     pub fn last_end(&self) -> u64 {
         self.ranks.iter().map(|rank| rank.ended_at).max().unwrap_or(0)
     }
 
-    /// How long the processor of each rank of this executor has been busy; library work only where it occupies processors.
+    /// Iterates over the ranks of this executor with the busy times of their processors. Library work counts only if it
+    /// occupies processors.
     pub fn busy(&self) -> impl Iterator<Item = (u32, BusyTimes)> + '_ {
         (0..).zip(self.placed.ranks()).map(|(number, &rank)| (rank, self.processors.busy(number)))
     }
 
-    /// What each rank of this executor has measured.
+    /// Iterates over the ranks of this executor with the intervals that they have measured.
     pub fn intervals(&self) -> impl Iterator<Item = (u32, &[Interval])> + '_ {
         self.placed.ranks().iter().zip(&self.programs).map(|(&rank, program)| (rank, program.intervals()))
     }
 
-    /// Shows what each rank of this executor has measured, and has it forget that.
+    /// Passes the intervals that each rank of this executor has measured to `visit`, and clears them.
     pub fn take_intervals(&mut self, visit: &mut dyn FnMut(u32, &[Interval])) {
         for (&rank, program) in self.placed.ranks().iter().zip(&mut self.programs) {
             visit(rank, program.intervals());
@@ -59,42 +61,43 @@ impl Executor {
         }
     }
 
-    /// Searches of the queues of posted receives, and of unexpected messages.
+    /// Returns the searches of the queues of posted receives, and of unexpected messages.
     pub fn searches(&self) -> [Searches; 2] {
         self.matching.searches
     }
 
-    /// The most bytes of messages that nobody expected that a rank has held at a time.
+    /// Returns the largest number of bytes of unexpected messages that a rank has held at a time.
     pub fn most_unexpected_bytes(&self) -> u64 {
         self.unexpected.most()
     }
 
-    /// Bytes that have been copied in the memories of nodes.
+    /// Returns the number of bytes copied in the memories of nodes.
     pub fn copied_bytes(&self) -> u64 {
         self.memories.copied()
     }
 
-    /// Sends that have started, less receives: of all executors together, when all operations have ended, the messages that nobody has received.
+    /// Returns the sends that have started, less receives. Summed over all executors when all operations have ended:
+    /// the messages that nobody has received.
     pub fn unmatched(&self) -> i64 {
         self.unmatched
     }
 
-    /// Sends that have waited for a credit.
+    /// Returns the number of sends that have waited for a credit.
     pub fn credit_waits(&self) -> u64 {
         self.credits.as_ref().map_or(0, Credits::waited)
     }
 
-    /// Connections of this executor's ranks and nodes.
+    /// Returns the numbers of connections of this executor's ranks and nodes.
     pub fn connections(&self) -> ConnectionCounts {
         self.connections.counts(self.placed.first(), self.placed.node_of.len() as u32)
     }
 
-    /// Registrations of memory that have been made, and messages that have needed none.
+    /// Returns the number of memory registrations made, and of messages that needed none.
     pub fn registrations(&self) -> (u64, u64) {
         self.registrations.counts()
     }
 
-    /// Operations, and messages or progressions of them, that are held at present.
+    /// Returns the number of operations, and messages or progressions, held at present.
     pub fn outstanding(&self) -> usize {
         let light = self.wire.as_ref().map_or(0, |wire| wire.flying.len() + wire.passing.len());
         self.sends.len()
@@ -106,7 +109,8 @@ impl Executor {
             + self.group_operations().0
     }
 
-    /// The most operations, and messages or progressions of them, that have been held, of each kind at a time of its own.
+    /// Returns the largest number of operations, and messages or progressions, held so far. The maxima of the kinds may
+    /// be at different times.
     pub fn places(&self) -> usize {
         let light = self.wire.as_ref().map_or(0, |wire| wire.flying.places() + wire.passing.places());
         self.sends.places()
@@ -118,12 +122,12 @@ impl Executor {
             + self.group_operations().1
     }
 
-    /// Operations in the switches that are held at present, and the most that have been.
+    /// Returns the number of operations in the switches held at present, and the largest number so far.
     fn group_operations(&self) -> (usize, usize) {
         self.groups.as_ref().map_or((0, 0), |own| own.outstanding())
     }
 
-    /// What each rank of this executor waits for that waits, in ascending order.
+    /// Returns the waiting ranks of this executor with the events that they wait for, in ascending order.
     pub fn waits(&self) -> Vec<(u32, Wait)> {
         let of = |(number, &rank): (u32, &u32)| {
             let wait = |Label { source, tag, context }| Wait::Message {
@@ -148,12 +152,13 @@ impl Executor {
         all
     }
 
-    /// Notes from now on when messages cross the network.
+    /// Notes the times of messages that cross the network from now on.
     pub fn note_messages(&mut self) {
         self.notes = Some(Default::default());
     }
 
-    /// Messages that have been released to the network, and that have arrived; empty unless they are noted.
+    /// Returns the messages that have been released to the network, and those that have arrived. Empty unless messages
+    /// are noted.
     pub fn noted(&self) -> (&[Released], &[Completed]) {
         self.notes.as_ref().map_or((&[], &[]), |notes| (&notes.0, &notes.1))
     }

@@ -1,28 +1,31 @@
-//! The executor of programs: one for each partition of a run, with the ranks of its nodes.
+//! Executor of programs: one for each partition of a run, with the ranks of its nodes.
 //!
-//! An operation starts as soon as the program of its rank says so, and
-//! - a *calculation* takes its rank's processor for its time, after what the processor has accepted before;
+//! An operation starts as soon as the program of its rank issues it:
+//! - a *calculation* takes its rank's processor for its time, after the earlier work of the processor;
 //! - a *send* hands its message over to the node's network interface after the send overhead, and ends;
-//! - a *receive* ends when the message has arrived and the receive overhead has passed since both that and its start.
+//! - a *receive* ends when the message has arrived and the receive overhead has passed since both the arrival and its
+//!   start.
 //!
-//! A message meets the first receive posted at its rank that takes it, and a receive the first message that has come and that
-//! nobody has expected ([`crate::matching`]). A message comes with its first packet. Messages of one pair of ranks come in the
-//! order in which they were sent: one whose packets have overtaken another's waits for that one (MPI's rule).
+//! A message is matched with the first matching receive posted at its rank, and a receive with the first matching
+//! unexpected message ([`crate::matching`]). A message comes with its first packet. Messages of one pair of ranks come
+//! in the order in which they were sent: one whose packets have overtaken another's waits for that one (MPI's
+//! non-overtaking rule).
 //!
-//! A message of more than the eager limit waits for its receiver (rendezvous): a control message is sent, the receiver
-//! answers when it has met a receive, and only then are the data sent and does the send end. A control message takes
-//! both overheads as any other. Messages between ranks of one node, and of a rank to itself, do not enter the network and take
-//! the overheads only. Overheads are latency, or keep the processor of their rank busy ([`crate::processor`]); interfaces are made of parts
-//! that serve one packet after the other ([`crate::nic`]).
+//! A message above the eager limit uses the rendezvous protocol: a control message is sent, the receiver answers when
+//! it has matched a receive, and only then are the data sent and does the send end. A control message takes both
+//! overheads. Messages between ranks of one node, and of a rank to itself, do not enter the network and take the
+//! overheads only. Overheads are latency, or occupy the processor of their rank ([`crate::processor`]). Interfaces are
+//! made of parts that serve one packet at a time ([`crate::nic`]).
 //!
-//! Times are picoseconds. The network has time in ticks: packets arrive at ticks, and what is handed over between two is
-//! released to the network at the next. What happens between two ticks is handled at the later one, in the order of
-//! times, before what happens at that tick.
+//! Times are picoseconds. The network has time in ticks: packets arrive at ticks, and messages handed over between two
+//! ticks are released to the network at the next. Events between two ticks are handled at the later one, in the order
+//! of times, before the events of that tick.
 //!
-//! State is held of what is outstanding: of operations that have started, of messages on their way, of ranks. What happens at one
-//! instant is ordered by ranks and by the order in which they have started their operations, which no partition changes:
-//! arrivals first, in the order of nodes and rails, then the rest; what takes no time is done immediately. Operations start in the order in which programs have issued
-//! them, so that messages of a pair keep their order even where a send that takes no time lets its rank go on.
+//! State is held for outstanding operations, for messages on their way, and for ranks. Events of one instant are
+//! ordered by ranks and by the order in which these have started their operations, which does not depend on partitions:
+//! arrivals first, in the order of nodes and rails, then the rest. Work without duration is done immediately.
+//! Operations start in the order in which programs have issued them, so that messages of a pair keep their order even
+//! if a send without duration lets its rank go on.
 
 mod bursts;
 mod forwarding;
@@ -65,49 +68,50 @@ use crate::trace::Trace;
 use crate::unexpected::UnexpectedBytes;
 use crate::wire::Wire;
 
-/// A send that has started.
+/// Send that has started.
 #[derive(Clone, Copy, Debug)]
 struct Sending {
     op: OpId,
-    /// The rank, by its number here, and what its program knows the send by.
+    /// Local rank. `id` identifies the send in its program.
     rank: u32,
     id: u32,
     to: u32,
     tag: u32,
     context: Context,
     bytes: u64,
-    /// Where the receiver's executor keeps the message, if that is this one.
+    /// Place of the message at the receiver's executor, if that is this one.
     placed: u32,
-    /// It waits for its receiver before its data go.
+    /// Whether it uses the rendezvous protocol.
     asks: bool,
-    /// The receiver fetches its data, or has: what comes next from it ends the send.
+    /// Whether the receiver fetches its data, or has fetched them: its next message then ends the send.
     fetched: bool,
-    /// It waits for a credit, or behind a send that does.
+    /// Whether it waits for a credit, or behind a send that does.
     stalled: bool,
-    /// When the processor has written to the interface what it has begun to write, and the bytes of that; none if it writes nothing.
+    /// Time at which the processor has written its present data to the interface. `written` has their bytes. `None`: it
+    /// writes nothing.
     written_at: u64,
     written: Option<u64>,
-    /// The rail that it has been handed over to, if it is not striped.
+    /// Rail that it has been handed over to, if it is not striped.
     rail: u32,
 }
 
-/// A receive that has started, or a burst of them.
+/// Receive that has started, or a burst of receives.
 #[derive(Clone, Copy, Debug)]
 struct Receiving {
-    /// Of a burst, the first.
+    /// Operation. For a burst: the first one.
     op: OpId,
     rank: u32,
     id: u32,
     bytes: u64,
-    /// Receives that have not ended.
+    /// Number of receives that have not ended.
     left: u32,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl Sending {
-    /// A send of no bytes in the communicator of all ranks, of an operation that its rank and program know by numbers, to a rank under a
-    /// tag.
+    /// Creates a send without bytes in the communicator of all ranks, to rank `to` under `tag`. `id` identifies it in
+    /// its program.
     #[inline]
     fn new(op: OpId, (rank, id): (u32, u32), (to, tag): (u32, u32)) -> Self {
         let (placed, asks, fetched, stalled) = (NONE, false, false, false);
@@ -151,24 +155,25 @@ impl Sending {
     }
 }
 
-/// The operation of what is done immediately, and need not be ordered.
+/// Operation of work that is done immediately, and need not be ordered.
 const NOBODY: OpId = OpId { rank: NONE, number: NONE };
 
-/// A rank of this executor.
+/// Rank of this executor.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rank {
-    /// Operations that it has started.
+    /// Number of operations that it has started.
     started: u32,
-    /// Operations that have been issued and have not ended.
+    /// Number of operations that have been issued and have not ended.
     open: u64,
-    /// When its last operation ended.
+    /// Time at which its last operation ended, in picoseconds.
     ended_at: u64,
-    /// Whether its program is notified only when none is open, and how many have ended that it has not been notified of.
+    /// Whether its program is notified only when no operation is open. `unnotified` is the number of ended operations
+    /// that it has not been notified of.
     notify_last: bool,
     unnotified: u32,
 }
 
-/// The state of the ranks of some nodes.
+/// State of the ranks of some nodes.
 #[derive(Debug)]
 pub struct Executor {
     interface: NicParams,
@@ -186,7 +191,7 @@ pub struct Executor {
     notified: Slab<Notified>,
     /// Bursts of sends of which some have not been handed over.
     bursts: Slab<SendBurst>,
-    /// Messages that a burst of receives has met as it was posted, kept for its memory.
+    /// Messages that a burst of receives has matched as it was posted. Kept to avoid allocation.
     met: Vec<(u32, u32)>,
     arrivals: Arrivals,
     /// Receives of light messages that have not ended, by rank.
@@ -195,43 +200,43 @@ pub struct Executor {
     probes: Probes,
     unexpected: UnexpectedBytes,
     credits: Option<Credits>,
-    /// Credits that have come back and still pass the interface: the rank, by its number here, and where they come from.
+    /// Credits that have come back and still pass the interface: the local rank, and the source of the credit.
     returning: Slab<(u32, u32)>,
     memories: Memories,
     pending: Pending,
     queues: Queues,
     rails: Rails,
-    /// The links of nodes, if messages are carried whole.
+    /// Links of nodes, if messages are carried whole.
     wire: Option<Wire>,
-    /// The members of groups whose operations switches carry out, if there are any.
+    /// Members of groups whose operations switches carry out, if there are any.
     groups: Option<Box<groups::Memberships>>,
     /// Whether messages can be light (`protocol/light`).
     light: bool,
-    /// Ranks may probe: what is light is not found by probes.
+    /// Whether ranks may probe: probes do not find light messages.
     may_probe: bool,
     ready: Box<Ready>,
-    /// What starts is taken out meanwhile.
+    /// Buffer for operations that start, which is removed while in use.
     starting: Option<Box<Ready>>,
-    /// The present tick of the network, and the earliest tick for which an alarm is set.
+    /// Present tick of the network. `alarm` is the earliest tick for which an alarm is set.
     tick: u64,
     alarm: u64,
-    /// The tick of the last message that was announced to another executor, and its turn in it.
+    /// Tick of the last message that was announced to another executor, and its position in that tick.
     announced: (u64, u32),
-    /// An alarm that is set while packets are taken, until it is asked for.
+    /// Alarm set while packets are taken, until `wanted_alarm` returns it.
     wanted: Option<u64>,
     progress: Progress,
     /// Sends that have started, less receives.
     unmatched: i64,
-    /// The first error, by rank.
+    /// First error, by rank.
     error: Option<HostError>,
     /// Messages that cross the network, if they are noted.
     notes: Option<(Vec<Released>, Vec<Completed>)>,
-    /// What is recorded of the ranks, if that is asked for.
+    /// Trace of the ranks, if requested.
     trace: Option<Box<Trace>>,
 }
 
 impl Executor {
-    /// The ranks of some nodes, before they start.
+    /// Creates the ranks of some nodes, before they start.
     pub fn new(programs: &Arc<dyn Programs>, interface: NicParams, placed: RankPlacement) -> Self {
         let ranks = placed.ranks().len();
         let sources = placed.nodes() * interface.rails.count as usize;
@@ -284,7 +289,7 @@ impl Executor {
         }
     }
 
-    /// Has the processors of nodes differ: given, by node of the machine, what they are like.
+    /// Gives the processors of nodes individual parameters, by node of the machine.
     #[must_use]
     pub fn with_nodes(mut self, node: impl Fn(u32) -> NodeParams) -> Self {
         let placed = &self.placed;
@@ -292,7 +297,7 @@ impl Executor {
         self
     }
 
-    /// Begins the programs, at a tick.
+    /// Begins the programs, at tick `tick`.
     pub fn begin(&mut self, tick: u64, around: &mut impl HostContext) {
         let now = self.come_to(tick);
         self.progress.is_busy = false;
@@ -304,20 +309,20 @@ impl Executor {
         }
     }
 
-    /// The next packet of a source (`HostContext::wake`), at a tick; none if there is nothing to send.
+    /// Returns the next packet of a source (`HostContext::wake`), at tick `tick`. `None`: there is nothing to send.
     #[inline]
     pub fn next(&mut self, source: usize, tick: u64) -> Option<Outgoing> {
         self.next_of(source, tick, |_, _| true)
     }
 
-    /// The tick of an alarm that taking a packet has set, to be asked for after `next`.
+    /// Returns the tick of an alarm that taking a packet has set. Must be called after `next`.
     #[inline]
     pub fn wanted_alarm(&mut self) -> Option<u64> {
         self.wanted.take()
     }
 
-    /// The next packet of a source, of its messages in turn the first that may be sent: a function of the
-    /// destination and the bytes of the packet. None if there is none.
+    /// Returns the next packet of a source: round robin over its messages, the first that may be sent. `may_send`
+    /// decides by the destination and the bytes of the packet. `None`: there is none.
     #[inline]
     pub fn next_of(&mut self, source: usize, tick: u64, may_send: impl Fn(u32, u32) -> bool) -> Option<Outgoing> {
         let mut taken = self.queues.take(source, self.interface.packet, self.interface.pace, may_send)?;
@@ -335,18 +340,18 @@ impl Executor {
         Some(Outgoing { flow_id, mark, dst, bytes: taken.bytes, generated_at: taken.generated_at })
     }
 
-    /// The node that sends the packets of a `flow_id`.
+    /// Returns the node that sends the packets of a `flow_id`.
     pub fn source(&self, flow_id: u32) -> u32 {
         self.placed.node(part_of(flow_id).0)
     }
 
-    /// A message is announced that another executor sends.
+    /// Takes the announcement of a message that another executor sends.
     pub fn announced(&mut self, envelope: Envelope) {
         let rank = self.placed.number(envelope.to);
         self.arrivals.announce_remote(rank, envelope);
     }
 
-    /// A packet has arrived by a rail of its node, at a tick.
+    /// Handles a packet that has arrived by a rail of its node, at tick `tick`.
     pub fn arrived(&mut self, packet: Arrived, tick: u64, around: &mut impl HostContext) {
         let Arrived { flow_id, mark, bytes, rail } = packet;
         let now = self.come_to(tick);
@@ -371,7 +376,7 @@ impl Executor {
         self.start_ready(now, around);
     }
 
-    /// The tick of an alarm has come.
+    /// Handles an alarm at tick `tick`.
     pub fn alarm(&mut self, tick: u64, around: &mut impl HostContext) {
         let now = self.come_to(tick);
         self.catch_up(now, around);
@@ -383,45 +388,46 @@ impl Executor {
         }
     }
 
-    /// A rank by its number here.
+    /// Returns the rank with a local number.
     fn rank(&self, number: u32) -> u32 {
         self.placed.ranks()[number as usize]
     }
 
-    /// Keeps an error: that of the lowest rank, of each the first.
+    /// Keeps an error: the first one of the lowest rank.
     fn fail(&mut self, error: HostError) {
         if self.error.as_ref().is_none_or(|known| error.rank() < known.rank()) {
             self.error = Some(error);
         }
     }
 
-    /// Whether a message of a size that leaves its node waits for its receiver before its data go.
+    /// Returns whether a message of `bytes` bytes that leaves its node uses the rendezvous protocol.
     #[inline]
     fn waits_for_receiver(&self, bytes: u64) -> bool {
         self.interface.eager_limit.is_some_and(|limit| bytes > limit)
     }
 
-    /// Whether two ranks share a node, one of which is here.
+    /// Returns whether two ranks share a node, one of which is here.
     #[inline]
     fn is_within(&self, one: u32, other: u32) -> bool {
         self.placed.is_within(one, other)
     }
 
-    /// Whether a message of one rank to another waits for that before its data go. One of a rank to itself never does.
+    /// Returns whether a message of one rank to another uses the rendezvous protocol. A message of a rank to itself
+    /// never does.
     #[inline]
     fn asks(&self, from: u32, to: u32, bytes: u64) -> bool {
         let single_copy = || self.interface.protocol.memory.is_some_and(|memory| memory.single_copy);
         self.waits_for_receiver(bytes) && (!self.is_within(from, to) || (from != to && single_copy()))
     }
 
-    /// Goes on to a tick of the network; returns its time.
+    /// Advances to a tick of the network. Returns its time in picoseconds.
     #[inline]
     fn come_to(&mut self, tick: u64) -> u64 {
         self.tick = tick;
         tick.saturating_mul(self.interface.tick)
     }
 
-    /// Does what has not been done yet and is not later than `last`.
+    /// Handles all pending events up to `last`.
     #[inline]
     fn catch_up(&mut self, last: u64, around: &mut impl HostContext) {
         while let Some((at, op, event)) = self.pending.take(last) {
@@ -430,7 +436,7 @@ impl Executor {
         }
     }
 
-    /// Does something immediately if its time has come, and otherwise then.
+    /// Handles an event immediately if its time has come, and schedules it otherwise.
     #[inline]
     fn later(&mut self, at: u64, op: OpId, event: Event, now: u64, around: &mut impl HostContext) {
         if at <= now {
@@ -442,7 +448,7 @@ impl Executor {
         }
     }
 
-    /// Sets an alarm for a time, unless one is set that is not later. What comes until the present tick is caught up with now.
+    /// Sets an alarm for a time, unless one is set that is not later. Events up to the present tick are handled now.
     #[inline]
     fn set_alarm(&mut self, at: u64, around: &mut impl HostContext) {
         let tick = at.div_ceil(self.interface.tick);

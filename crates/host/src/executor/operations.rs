@@ -10,7 +10,7 @@ use crate::report::HostError;
 use crate::trace::Purpose;
 
 impl Executor {
-    /// Takes over what the program of a rank, by its number here, has issued.
+    /// Takes the operations that the program of a local rank has issued.
     #[inline]
     pub(super) fn take_issued(&mut self, rank: u32, issued: Result<Notify, ProgramError>) {
         if self.trace.is_some() {
@@ -22,13 +22,13 @@ impl Executor {
             self.progress.open -= 1;
         }
         match issued {
-            // A trace notes what each end leads to.
+            // A trace notes the operations to which each end leads.
             Ok(notify) => own.notify_last = notify == Notify::Last && self.trace.is_none(),
             Err(error) => self.fail(HostError::Program { rank: self.rank(rank), error }),
         }
     }
 
-    /// Starts what is ready, unless its processor has to end something before.
+    /// Starts all ready operations, unless their processors have to end something before.
     #[inline(always)]
     pub(super) fn start_ready(&mut self, now: u64, around: &mut impl HostContext) {
         if !self.ready.is_empty() {
@@ -36,12 +36,12 @@ impl Executor {
         }
     }
 
-    /// What starts may lead to more, which starts behind all that is ready.
+    /// Starts ready operations. Operations that they lead to start behind all ready ones.
     #[inline(never)]
     fn start_all_ready(&mut self, now: u64, around: &mut impl HostContext) {
         let Some(mut batch) = self.starting.take() else { return };
         while !self.ready.is_empty() {
-            // Both are behind pointers: what has just been written is not read as a whole.
+            // Both are behind pointers: operations that have just been written are not read as a whole.
             std::mem::swap(&mut batch, &mut self.ready);
             for (rank, op) in batch.iter() {
                 if self.processors.postpones(rank) && !self.starts_beside(op) {
@@ -56,10 +56,11 @@ impl Executor {
         self.starting = Some(batch);
     }
 
-    /// Starts an operation of a rank, by its number here.
+    /// Starts an operation of a local rank.
     pub(super) fn start(&mut self, rank: u32, op: &Op, now: u64, around: &mut impl HostContext) {
         if op.count > 1 && (self.processors.has_deferred(rank) || self.trace.is_some()) {
-            // The first call of a burst lets the library do what has waited; operations are recorded one by one.
+            // The first call of a burst lets the library run deferred reactions. Traced operations are recorded
+            // separately.
             let (first, rest) = self.split(*op);
             self.start(rank, &first, now, around);
             return self.start(rank, &rest, now, around);
@@ -112,7 +113,7 @@ impl Executor {
         self.react_to_deferred(rank, now, around);
     }
 
-    /// Whether there is a rank that an operation names; otherwise that is an error.
+    /// Returns whether the rank that an operation names exists. If not, it is an error.
     #[inline]
     fn is_rank(&mut self, other: u32, op: OpId) -> bool {
         let ranks = self.placed.node_of.len() as u32;
@@ -122,7 +123,7 @@ impl Executor {
         other < ranks
     }
 
-    /// The time has come at which a calculation was to end.
+    /// Handles the expected end of a calculation.
     pub(super) fn calculated(&mut self, op: OpId, id: u32, now: u64, around: &mut impl HostContext) {
         let rank = self.placed.number(op.rank);
         if let Some(end) = self.processors.calculated(rank, now) {
@@ -135,7 +136,7 @@ impl Executor {
         }
     }
 
-    /// An operation of a rank, by its number here, ends: its number, and what its program knows it by.
+    /// Ends an operation of a local rank: its number, and its identifier in its program.
     #[inline]
     pub(super) fn end(&mut self, rank: u32, (number, id): (u32, u32), now: u64, matched: Option<Matched>) {
         self.trace_ended(rank, number, now);
@@ -151,7 +152,7 @@ impl Executor {
         self.notify(rank, &Ended { id, at: now, matched, count });
     }
 
-    /// The program of a rank, by its number here, is notified of ends, and goes on.
+    /// Notifies the program of a local rank of ended operations, and takes the operations that it issues.
     #[inline(never)]
     fn notify(&mut self, rank: u32, ended: &Ended) {
         let issued = self.programs[rank as usize].ended(ended, self.ready.issue());

@@ -1,8 +1,9 @@
 //! Probes: calls that search for a message without receiving it.
 //!
-//! A probe searches the queue of messages that nobody has expected, as a receive does, and leaves what it finds there. It ends when the
-//! library has read that there is the message: at once, or when the request of a message by rendezvous has been read. What it finds
-//! costs the search; the overhead of receiving is the receive's. A call that does not wait has an overhead of its own, before the search.
+//! A probe searches the queue of unexpected messages, as a receive does, and leaves the message there. It ends when the
+//! library knows of the message: at once, or when the request of a rendezvous message has been read. A probe pays for
+//! the search; the receive overhead belongs to the receive. A call that does not wait has a separate overhead before
+//! the search.
 
 use workload::program::{Action, Matched};
 
@@ -15,7 +16,7 @@ use crate::probes::Probing;
 use crate::trace::Purpose;
 
 impl Executor {
-    /// A rank, by its number here, probes.
+    /// Starts a probe of a local rank.
     pub(super) fn probe(
         &mut self,
         rank: u32,
@@ -25,7 +26,7 @@ impl Executor {
         around: &mut impl HostContext,
     ) {
         let Action::Probe { from, tag, context, waits } = action else { return };
-        // What has waited for the library comes before it searches.
+        // Deferred reactions come before the search.
         self.react_to_deferred(rank, now, around);
         let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
         let found = self.matching.probe(rank, label);
@@ -45,7 +46,7 @@ impl Executor {
         }
     }
 
-    /// A call of a rank, by its number here, only polls: when its work ends.
+    /// Accepts the work of a polling call of a local rank. Returns the time at which it ends.
     #[inline]
     pub(super) fn poll_work(&mut self, rank: u32, op: OpId, now: u64) -> u64 {
         match self.interface.poll_overhead {
@@ -54,8 +55,8 @@ impl Executor {
         }
     }
 
-    /// A message has come that nobody has expected, as the library knows from a time on: probes of its rank that wait for such a one
-    /// find it.
+    /// Lets the waiting probes of a rank find an unexpected message. `from` has the time from which the library knows
+    /// of the message.
     #[inline]
     pub(super) fn probes_find(&mut self, message: u32, label: Label, from: (u64, u64), around: &mut impl HostContext) {
         let rank = self.arrivals[message].rank;
@@ -67,7 +68,7 @@ impl Executor {
         }
     }
 
-    /// A probe has found a message from a time on, which may be later than now.
+    /// Lets a probe find a message from time `from` on, which may be later than now.
     fn probe_finds(&mut self, place: u32, message: u32, (from, now): (u64, u64), around: &mut impl HostContext) {
         let Inbound { envelope: Envelope { source, tag, bytes, .. }, read_at, rank, .. } = self.arrivals[message];
         let probing = self.probes.get(place);
@@ -77,7 +78,7 @@ impl Executor {
         self.later(end, op, Event::Probed(place), now, around);
     }
 
-    /// A probe ends.
+    /// Ends a probe.
     pub(super) fn probed(&mut self, place: u32, now: u64) {
         let Probing { op, rank, id, found, .. } = self.probes.remove(place);
         self.end(rank, (op.number, id), now, found);

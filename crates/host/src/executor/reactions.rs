@@ -1,4 +1,4 @@
-//! What the library does about what arrives, and when the processor lets it.
+//! Reactions of the library to arrivals, and the times at which the processor allows them.
 
 use super::forwarding::Notified;
 use super::{Executor, Sending};
@@ -10,8 +10,8 @@ use crate::registration::BufferUse;
 use crate::trace::Purpose;
 
 impl Executor {
-    /// A rank's library, by its number here, has something to do from a time on, which may be later than now: then, or when the
-    /// rank is inside the library. What the interface does by itself does not wait for that.
+    /// Schedules a reaction of the library of a local rank: from time `from` on, which may be later than now, or when
+    /// the rank is inside the library. Reactions of the interface do not wait for that.
     #[inline]
     pub(super) fn react(
         &mut self,
@@ -78,7 +78,7 @@ impl Executor {
         }
     }
 
-    /// When a message's request has been answered that has met its receive at a time.
+    /// Returns the time at which the request of a message that was matched at `from` has been answered.
     fn answering(&mut self, rank: u32, message: u32, from: u64) -> u64 {
         let Inbound { envelope, read_at, .. } = self.arrivals[message];
         let what = (self.arrivals[message].send(), Purpose::Answer);
@@ -94,24 +94,25 @@ impl Executor {
         }
         let registration = self.registration_of(rank, buffer, bytes);
         let work = self.interface.send_overhead + registration;
-        // A processor that is occupied has read the request before it goes on to this.
+        // An occupied processor has read the request before it goes on to this.
         let from = if self.processors.occupied() { from } else { read_at.max(from) };
         self.reaction_work(rank, what, from, work)
     }
 
-    /// The registration of a message that has asked: none of one that has asked for want of a credit, whose data are copied.
+    /// Returns the registration time of a rendezvous message. 0 if it uses the protocol only for lack of a credit: its
+    /// data are copied.
     fn registration_of(&mut self, rank: u32, buffer: BufferUse, bytes: u64) -> u64 {
         if self.waits_for_receiver(bytes) { self.registrations.register(rank, buffer, bytes) } else { 0 }
     }
 
-    /// When the copy of a message begins that has met its receive at a time, within a node.
+    /// Returns the time at which the copy of a message within a node begins that was matched at `from`.
     fn copying(&mut self, rank: u32, message: u32, from: u64) -> u64 {
         let alone = self.alone(self.arrivals[message].envelope.bytes);
         let op = self.receive_of(message);
         self.reaction_work(rank, (op, Purpose::Copy), from, alone).saturating_sub(alone).max(from)
     }
 
-    /// When a send's data are handed over whose request has been answered at a time.
+    /// Returns the time at which the data of a send are handed over whose request was answered at `from`.
     fn sending_data(&mut self, rank: u32, send: u32, from: u64) -> u64 {
         let Sending { op, bytes, .. } = self.sends[send];
         if let Some(own) = self.forwards_send(send) {
@@ -129,7 +130,7 @@ impl Executor {
         at
     }
 
-    /// A queue of a rank has been searched for an operation: when the search has ended, in a call or as a reaction.
+    /// Charges a search of a rank's queue, in a call or as a reaction. Returns the time at which it ends.
     #[inline]
     pub(super) fn search(&mut self, rank: u32, now: u64, what: (OpId, bool)) -> u64 {
         match self.interface.matching.per_entry {
@@ -138,7 +139,7 @@ impl Executor {
         }
     }
 
-    /// The same, of a search that takes a time.
+    /// `search` for a search that takes `time`.
     fn search_for(&mut self, rank: u32, now: u64, (op, in_call): (OpId, bool), time: u64) -> u64 {
         match (time, self.interface.matching.on_nic) {
             (0, _) => now,
@@ -151,7 +152,7 @@ impl Executor {
         }
     }
 
-    /// A rank is inside the library: it does what has waited for that.
+    /// Runs the deferred reactions of a rank that is inside the library.
     #[inline]
     pub(super) fn react_to_deferred(&mut self, rank: u32, now: u64, around: &mut impl HostContext) {
         while let Some(reaction) = self.processors.next_deferred(rank) {
@@ -159,8 +160,8 @@ impl Executor {
         }
     }
 
-    /// A rank's processor has ended a calculation: what its program goes on with, then what has waited for the processor, then, since
-    /// the rank waits inside the library if it does not compute, what has arrived.
+    /// Continues a rank whose processor has ended a calculation: first the operations that its program issues, then
+    /// postponed operations, then deferred reactions, if the rank waits inside the library because it does not compute.
     pub(super) fn settle(&mut self, rank: u32, now: u64, around: &mut impl HostContext) {
         loop {
             self.start_ready(now, around);

@@ -1,4 +1,4 @@
-//! What an executor records of its ranks: one line where something happens, and nothing unless it is asked for.
+//! Recording of an executor's trace: one line for each event, and nothing unless requested.
 
 use workload::program::Action;
 
@@ -8,17 +8,17 @@ use crate::processor::Accepted;
 use crate::trace::{Carriage, Kind, Purpose, Trace, TracedFlight, TracedPart, TracedWork};
 
 impl Executor {
-    /// Records from now on what ranks do, before they begin.
+    /// Starts recording the activity of ranks. Must be called before they begin.
     pub fn trace(&mut self) {
         self.trace = Some(Box::new(Trace::new(self.ranks.len())));
     }
 
-    /// The ranks of this executor, by their numbers here, and what has been recorded of them; none unless it was asked for.
+    /// Returns the ranks of this executor, by local rank, and their trace. `None`: no trace was requested.
     pub fn traced(&self) -> Option<(&[u32], &Trace)> {
         Some((self.placed.ranks(), self.trace.as_deref()?))
     }
 
-    /// The library of a rank, by its number here, works in a call: when that ends.
+    /// Accepts library work of a local rank in a call. Returns the time at which it ends.
     #[inline]
     pub(super) fn call_work(&mut self, rank: u32, what: (OpId, Purpose), now: u64, work: u64) -> u64 {
         let end = self.processors.call(rank, now, work);
@@ -26,7 +26,7 @@ impl Executor {
         end
     }
 
-    /// The library of a rank, by its number here, works on what has arrived: when that ends.
+    /// Accepts library work of a local rank on an arrival. Returns the time at which it ends.
     #[inline]
     pub(super) fn reaction_work(&mut self, rank: u32, what: (OpId, Purpose), now: u64, work: u64) -> u64 {
         let end = self.processors.react(rank, now, work);
@@ -34,7 +34,7 @@ impl Executor {
         end
     }
 
-    /// A program has issued operations: each of a burst is recorded by itself.
+    /// Records the operations that a program has issued, each of a burst separately.
     #[cold]
     pub(super) fn trace_issued(&mut self) {
         let ranks = self.placed.node_of.len() as u32;
@@ -94,7 +94,7 @@ impl Executor {
         }
     }
 
-    /// The work that a rank's processor, by its number here, has accepted last is for an operation, and ends at a time.
+    /// Records the last accepted work of a local rank's processor, which is for an operation and ends at `end`.
     #[inline]
     pub(super) fn trace_work(&mut self, rank: u32, (op, purpose): (OpId, Purpose), end: u64) {
         let Some(trace) = &mut self.trace else { return };
@@ -103,7 +103,7 @@ impl Executor {
         trace.work(rank, TracedWork { rank: of, begin, end, purpose, op, work, beside });
     }
 
-    /// An operation takes a time beside the processor of a rank, by its number here.
+    /// Records work for an operation beside the processor of a local rank.
     #[inline]
     pub(super) fn trace_latency(&mut self, rank: u32, (op, purpose): (OpId, Purpose), (begin, end): (u64, u64)) {
         let Some(trace) = &mut self.trace else { return };
@@ -118,7 +118,7 @@ impl Executor {
         }
     }
 
-    /// A part of a message is handed over.
+    /// Records that a part of a message is handed over.
     #[inline]
     pub(super) fn trace_hand_over(&mut self, message: OpId, part: TracedPart, at: u64, by: Carriage) {
         let Some(trace) = &mut self.trace else { return };
@@ -126,7 +126,7 @@ impl Executor {
         trace.flight(TracedFlight { message, part, arrived: false, at, by: Some(by) });
     }
 
-    /// All of a part of a message has arrived and has passed the interface.
+    /// Records that a part of a message has arrived completely and has passed the interface.
     #[inline]
     pub(super) fn trace_arrival(&mut self, message: OpId, part: TracedPart, at: u64) {
         let Some(trace) = &mut self.trace else { return };

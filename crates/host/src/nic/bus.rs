@@ -1,17 +1,17 @@
-//! The host bus: packets cross it on their way from memory or processor to the interface, and from there to memory.
+//! Host bus: packets cross it on their way from memory or processor to the interface, and from there to memory.
 
 use super::server::{Fragment, Passage, PerByte, Server, Service};
 
-/// The host bus of a node.
+/// Host bus of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BusParams {
-    /// The time of a byte.
+    /// Time of a byte.
     pub per_byte: PerByte,
-    /// Time of each packet before its first byte crosses, in picoseconds: the bus is kept for it.
+    /// Time of each packet before its first byte crosses, in picoseconds. It occupies the bus.
     pub per_packet: u64,
-    /// Whether both directions share it (PCI-X), or each has it to itself (HyperTransport, PCI Express).
+    /// Whether both directions share the bus (PCI-X). Otherwise each has a separate one (HyperTransport, PCI Express).
     pub shared: bool,
-    /// Whether all rails of a node share it, or each has one.
+    /// Whether all rails of a node share the bus. Otherwise each has one.
     pub of_node: bool,
 }
 
@@ -19,18 +19,18 @@ impl BusParams {
     /// No bus.
     pub const NONE: Self = Self { per_byte: PerByte::FREE, per_packet: 0, shared: false, of_node: false };
 
-    /// Whether it takes no time.
+    /// Returns whether the bus takes no time.
     pub const fn is_free(&self) -> bool {
         self.per_byte.is_free() && self.per_packet == 0
     }
 }
 
-/// The servers of a bus: of what leaves and of what arrives; the first only if it is shared.
+/// Servers of a bus for leaving and arriving packets. Only the first is used if the bus is shared.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bus([Server; 2]);
 
 impl Bus {
-    /// A packet crosses the bus: to the interface, or from it.
+    /// Lets a packet cross the bus, to the interface or from it.
     #[inline]
     pub fn pass(&mut self, bus: &BusParams, packet: &Fragment, (arrives, at): (bool, Passage)) -> Passage {
         if bus.is_free() {

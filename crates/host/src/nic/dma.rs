@@ -1,16 +1,16 @@
-//! DMA engines: each fetches the data of a message from memory, one message after the other, into the interface, which has room for
-//! it. A message takes the engine that is free first.
+//! DMA engines: each fetches the data of one message at a time from memory into the interface, which has room for it. A
+//! message takes the engine that is free first.
 
 use super::server::{PerByte, Stream};
 
-/// The engines of an interface that fetch what is sent.
+/// DMA engines of an interface, which fetch the data to be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DmaParams {
-    /// How many there are; 0 if the interface reads memory without.
+    /// Number of engines. 0: the interface reads memory without engines.
     pub engines: u32,
-    /// From when an engine takes a message until its first byte comes, in picoseconds.
+    /// Time from the start of an engine on a message until its first byte comes, in picoseconds.
     pub setup: u64,
-    /// The time of a byte.
+    /// Time of a byte.
     pub per_byte: PerByte,
 }
 
@@ -19,17 +19,17 @@ impl DmaParams {
     pub const NONE: Self = Self { engines: 0, setup: 0, per_byte: PerByte::FREE };
 }
 
-/// When the engines of all interfaces are free, interface by interface.
+/// Times from which the engines of all interfaces are free, interface by interface.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Engines(Vec<u64>);
 
 impl Engines {
-    /// Engines of so many interfaces that have nothing to do.
+    /// Creates the idle engines of `nodes` interfaces.
     pub fn new(dma: &DmaParams, nodes: usize) -> Self {
         Self(vec![0; nodes * dma.engines as usize])
     }
 
-    /// An interface fetches a message that has been handed over: as which its bytes come.
+    /// Fetches a message that has been handed over. Returns the stream in which its bytes come.
     pub fn fetch(&mut self, dma: &DmaParams, node: usize, (bytes, handed_at): (u64, u64)) -> Stream {
         let engines = dma.engines as usize;
         let own = self.0[node * engines..(node + 1) * engines].iter_mut();
@@ -46,7 +46,8 @@ mod tests {
 
     #[test]
     fn engines_fetch_a_message_each() {
-        // Would catch a setup that is paid by all at once, an engine that serves two, and engines of another interface.
+        // Would catch a setup that is paid by all at once, an engine that serves two messages, and engines of another
+        // interface.
         let dma = DmaParams { engines: 2, setup: 1000, per_byte: PerByte::of(3) };
         let mut engines = Engines::new(&dma, 2);
         let mut from = |node| engines.fetch(&dma, node, (100, 20)).from;

@@ -1,15 +1,15 @@
-//! The gap of LogGP: the least time from one message to the next, and the time of each byte (Alexandrov, Ionescu, Schauser and
-//! Scheiman 1995), as LogGOPSim charges them (Hoefler, Schneider and Lumsdaine 2010): a message of s bytes keeps the
-//! interface for g + (s - 1) G.
+//! Gap of LogGP: the least time from one message to the next, and the time of each byte (Alexandrov, Ionescu, Schauser
+//! and Scheiman 1995), as LogGOPSim charges them (Hoefler, Schneider and Lumsdaine 2010): a message of s bytes occupies
+//! the interface for g + (s - 1) G.
 
 use super::server::{Fragment, Passage, PerByte, Server, Service};
 
-/// The gap of one direction.
+/// Gap of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GapParams {
-    /// g: picoseconds after the last byte of a message.
+    /// g: gap after the last byte of a message, in picoseconds.
     pub per_message: u64,
-    /// G: the time of a byte.
+    /// G: time of a byte.
     pub per_byte: PerByte,
     /// Whether the first byte of a message is free, as in LogGP, where the overhead includes it.
     pub spares_first: bool,
@@ -19,18 +19,18 @@ impl GapParams {
     /// No gap.
     pub const NONE: Self = Self { per_message: 0, per_byte: PerByte::FREE, spares_first: false };
 
-    /// Whether there is none.
+    /// Returns whether there is no gap.
     pub const fn is_free(&self) -> bool {
         self.per_message == 0 && self.per_byte.is_free()
     }
 }
 
-/// The server of one direction.
+/// Server of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Gap(Server);
 
 impl Gap {
-    /// A packet passes.
+    /// Lets a packet pass.
     #[inline]
     pub fn pass(&mut self, gap: &GapParams, packet: &Fragment, at: Passage) -> Passage {
         let charged = packet.bytes - u64::from(gap.spares_first && packet.is_first && packet.bytes > 0);
@@ -45,8 +45,8 @@ mod tests {
 
     #[test]
     fn a_message_keeps_the_interface_for_its_gaps() {
-        // Would catch a gap per message that is charged for each packet or before the message, and a first byte that is charged in
-        // each packet: two messages of 2 packets of 100 bytes, g 1000, G 6.
+        // Would catch a gap per message that is charged for each packet or before the message, and a first byte that is
+        // charged in each packet: two messages of 2 packets of 100 bytes, g 1000, G 6.
         let gap = GapParams { per_message: 1000, per_byte: PerByte::of(6), spares_first: true };
         let mut server = Gap::default();
         let mut pass = |is_first| {

@@ -1,7 +1,8 @@
-//! The network interface of a node: parts that serve one packet after the other.
+//! Network interface of a node: parts that serve one packet at a time.
 //!
-//! A message that a rank's processor has handed over passes the parts of the sending side and is released to the network, packet
-//! by packet; a packet that has arrived passes the parts of the receiving side before the library can see it:
+//! A message that a rank's processor has handed over passes the parts of the sending side and is released to the
+//! network, packet by packet. A packet that has arrived passes the parts of the receiving side before the library can
+//! see it:
 //!
 //! | part | serves | takes |
 //! |---|---|---|
@@ -13,20 +14,20 @@
 //! | processor | searches of queues, if the interface does them | a time an entry that is visited |
 //! | | collective operations, if it carries them out | a time a message, and a byte that is combined |
 //!
-//! What leaves comes by PIO or DMA, crosses the bus, and passes the gap; what arrives passes the gap and crosses the bus.
+//! Leaving data come by PIO or DMA, cross the bus, and pass the gap. Arriving packets pass the gap and cross the bus.
 //!
-//! A part takes the bytes of a packet as they come (cut-through). It begins when the head has come and the packets before have passed. The
-//! head leaves when the part's time for the packet is over, the tail when the bytes' time is over too, and no sooner than it has come
-//! ([`Passage`]). So times of packets add up, and of times of bytes the slowest counts. A packet is released to the network so that its
-//! head and its tail leave the link no sooner than they have passed the parts; of a packet that arrives the head has come the packet's time
-//! on the link before the tail.
+//! A part takes the bytes of a packet as they come (cut-through). It begins when the head has come and the earlier
+//! packets have passed. The head leaves when the part's time for the packet is over. The tail leaves when the bytes'
+//! time is over too, and no sooner than it has come ([`Passage`]). So times of packets add up, and of times of bytes
+//! the slowest counts. A packet is released to the network so that its head and its tail leave the link no sooner than
+//! they have passed the parts. The head of an arriving packet comes before its tail by the packet's time on the link.
 //!
-//! Where a node has several rails, each has all of these parts to itself, or they share the bus; matching and collective operations are done by the first rail's
-//! interface, for they are of ranks.
+//! If a node has several rails, each has separate parts, or they share the bus. Matching and collective operations
+//! belong to ranks and are done by the first rail's interface.
 //!
-//! Room for data that the processor writes may be limited ([`room`]). What is left out: the interface has room for all else that waits in
-//! it, on both sides; the network is pushed back by `node.receive_buffer` alone. Parts serve packets in the order in which the interface
-//! takes them in hand.
+//! Room for data that the processor writes may be limited ([`room`]). Not modelled: limits of the room for everything
+//! else that waits in the interface, on both sides; only `node.receive_buffer` exerts backpressure on the network.
+//! Parts serve packets in the order in which the interface accepts them.
 
 mod bus;
 mod dma;
@@ -45,22 +46,22 @@ use bus::Bus;
 use dma::Engines;
 use gap::Gap;
 
-/// The parts of every network interface.
+/// Parts of every network interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartParams {
-    /// The time of a byte that the processor writes to the interface; none if it writes nothing.
+    /// Time of a byte that the processor writes to the interface. `None`: it writes nothing.
     pub pio: Option<PerByte>,
-    /// Messages of more bytes are fetched by DMA engines.
+    /// Largest message, in bytes, that the processor writes. DMA engines fetch larger ones.
     pub pio_limit: u64,
-    /// Bytes that the processors of a node have written and that have not left, at most; none: any number.
+    /// Largest number of bytes that the processors of a node have written and that have not left. `None`: no limit.
     pub pio_room: Option<u64>,
-    /// Engines that fetch what the processor does not write.
+    /// DMA engines, which fetch data that the processor does not write.
     pub dma: DmaParams,
-    /// The bus between host and interface.
+    /// Bus between host and interface.
     pub bus: BusParams,
-    /// Gap per message and per byte of what leaves.
+    /// Gap per message and per byte of leaving messages.
     pub send_gap: GapParams,
-    /// The same of what arrives.
+    /// Gap per message and per byte of arriving messages.
     pub receive_gap: GapParams,
 }
 
@@ -76,38 +77,39 @@ impl PartParams {
         receive_gap: GapParams::NONE,
     };
 
-    /// The time that the processor takes to write so many bytes to the interface, if it does.
+    /// Returns the time that the processor takes to write `bytes` bytes to the interface, if it does.
     #[inline]
     pub(crate) fn written(&self, bytes: u64) -> Option<u64> {
         self.pio.filter(|_| bytes <= self.pio_limit).map(|pio| pio.time(bytes))
     }
 }
 
-/// The parts of one interface.
+/// Parts of one interface.
 #[derive(Clone, Copy, Debug, Default)]
 struct Interface {
     bus: Bus,
     send_gap: Gap,
     receive_gap: Gap,
-    /// When its processor is free, in picoseconds.
+    /// Time from which its processor is free, in picoseconds.
     processor_free_at: u64,
 }
 
-/// The interfaces of an executor's nodes, one for each rail, by their numbers as sources; none where there are no parts.
+/// Interfaces of an executor's nodes, one for each rail, by source. Empty if there are no parts.
 #[derive(Debug)]
 pub(crate) struct Interfaces {
     parts: PartParams,
     all: Vec<Interface>,
     engines: Engines,
-    /// Interfaces of a node.
+    /// Number of interfaces of a node.
     rails: usize,
-    /// Whether what leaves has parts to pass, and what arrives.
+    /// Whether leaving packets have parts to pass. `receiving` says so of arriving ones.
     pub sending: bool,
     pub receiving: bool,
 }
 
 impl Interfaces {
-    /// So many interfaces that nothing has passed, which have a processor if `processing`, and fetch the state of connections if `fetching`.
+    /// Creates the idle interfaces of `sources` sources. They have a processor if `processing`, and fetch the state of
+    /// connections if `fetching`.
     pub fn new(parts: PartParams, (processing, fetching): (bool, bool), (sources, rails): (usize, usize)) -> Self {
         let bus = !parts.bus.is_free();
         let from_memory = parts.pio.is_some() || parts.dma.engines > 0;
@@ -118,7 +120,8 @@ impl Interfaces {
         Self { parts, all: vec![Interface::default(); sources], engines, rails: rails.max(1), sending, receiving }
     }
 
-    /// The interface of a node takes over a message of so many bytes at a time, which the processor does not write: as which its bytes come.
+    /// Passes a message of `bytes` bytes, which the processor does not write, to the interface of a node. Returns the
+    /// stream in which its bytes come.
     #[inline]
     pub fn fetch(&mut self, source: usize, bytes: u64, at: u64) -> Stream {
         match self.parts.dma.engines {
@@ -127,7 +130,8 @@ impl Interfaces {
         }
     }
 
-    /// A packet leaves: when its head and its tail have passed the parts, in picoseconds.
+    /// Sends a packet through the parts. Returns the times at which its head and its tail have passed them, in
+    /// picoseconds.
     #[inline]
     pub fn send(&mut self, source: usize, packet: &Fragment, at: Passage) -> Passage {
         let bus = self.bus_of(source);
@@ -135,7 +139,7 @@ impl Interfaces {
         self.all[source].send_gap.pass(&self.parts.send_gap, packet, at)
     }
 
-    /// A packet arrives: when it has passed the parts.
+    /// Receives a packet through the parts. Returns the times at which it has passed them.
     #[inline]
     pub fn receive(&mut self, source: usize, packet: &Fragment, at: Passage) -> Passage {
         let at = self.all[source].receive_gap.pass(&self.parts.receive_gap, packet, at);
@@ -143,13 +147,14 @@ impl Interfaces {
         self.all[bus].bus.pass(&self.parts.bus, packet, (true, at))
     }
 
-    /// The source whose bus packets of one cross: its own, or that of the first rail of its node.
+    /// Returns the source whose bus the packets of `source` cross: itself, or the first rail of its node.
     #[inline]
     fn bus_of(&self, source: usize) -> usize {
         if self.parts.bus.of_node { source - source % self.rails } else { source }
     }
 
-    /// The processor of a node's interface works for a time from a time on, after what it has been given before: when it has ended.
+    /// Lets the processor of a node's interface work for `time` from `now` on, after its earlier work. Returns the time
+    /// at which it ends.
     pub fn work(&mut self, source: usize, now: u64, time: u64) -> u64 {
         let free_at = &mut self.all[source].processor_free_at;
         *free_at = (*free_at).max(now).saturating_add(time);
@@ -163,7 +168,7 @@ mod tests {
 
     #[test]
     fn rails_of_a_node_share_a_bus_or_not() {
-        // Would catch a bus of each rail where there is one, and one that nodes share.
+        // Would catch a separate bus for each rail if there is one for all, and one that nodes share.
         let run = |of_node| {
             let bus = BusParams { per_byte: PerByte::of(2), per_packet: 50, shared: false, of_node };
             let mut all = Interfaces::new(PartParams { bus, ..PartParams::NONE }, (false, false), (4, 2));

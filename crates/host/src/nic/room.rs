@@ -1,52 +1,52 @@
 //! Room of interfaces for data that processors write to them: bytes that have been written and have not left.
 //!
-//! A processor writes what fits, in whole packets, in the call; sends whose rest does not fit wait for room in their order. Room is free
-//! again when the tail of a packet leaves the link.
+//! A processor writes the data that fit, in whole packets, during the call. Sends whose rest does not fit wait for room
+//! in their order. Room is free again when the tail of a packet leaves the link.
 
 use std::collections::VecDeque;
 
 use crate::slab::Slab;
 
-/// The room of one node's interface.
+/// Room of one node's interface.
 #[derive(Clone, Debug, Default)]
 struct Room {
     used: u64,
-    /// Sends that have not been written whole.
+    /// Sends that have not been written completely.
     waiting: VecDeque<u32>,
-    /// Whether the library has been told that there is room for the first of them.
+    /// Whether the library has been notified that there is room for the first of them.
     is_told: bool,
 }
 
-/// The rooms of an executor's nodes.
+/// Rooms of an executor's nodes.
 #[derive(Debug)]
 pub(crate) struct Rooms {
-    /// Bytes of each; none: any number.
+    /// Size of each room in bytes. `None`: no limit.
     size: Option<u64>,
-    /// Bytes of the largest packet.
+    /// Size of the largest packet in bytes.
     packet: u64,
     nodes: Vec<Room>,
-    /// Packets whose tails leave: nodes and bytes.
+    /// Packets whose tails are about to leave: nodes and bytes.
     leaving: Slab<(u32, u64)>,
 }
 
 impl Rooms {
-    /// Empty rooms of `nodes` nodes.
+    /// Creates the empty rooms of `nodes` nodes.
     pub fn new(size: Option<u64>, packet: u32, nodes: usize) -> Self {
         let nodes = if size.is_some() { nodes } else { 0 };
         Self { size, packet: u64::from(packet), nodes: vec![Room::default(); nodes], leaving: Slab::default() }
     }
 
-    /// Whether room is limited.
+    /// Returns whether room is limited.
     #[inline]
     pub fn are_limited(&self) -> bool {
         self.size.is_some()
     }
 
-    /// Bytes of `left` that fit: all, or whole packets. Takes the room for them.
+    /// Takes room for the part of `left` bytes that fits: all, or whole packets. Returns its bytes.
     fn take(&mut self, node: usize, left: u64) -> u64 {
         let Some(size) = self.size else { return left };
         let room = &mut self.nodes[node];
-        // A packet that is larger than the room has it to itself.
+        // A packet that is larger than the room uses it alone.
         let size = size.max(self.packet);
         let free = size.saturating_sub(room.used);
         let fits = if left <= free { left } else { free - free % self.packet };
@@ -54,17 +54,17 @@ impl Rooms {
         fits
     }
 
-    /// Takes the room for a send of `bytes` that is about to be written: the bytes that fit. None fit where others wait.
+    /// Takes room for a send of `bytes` bytes. Returns the bytes that fit: none if others wait.
     pub fn begin(&mut self, node: usize, bytes: u64) -> u64 {
         if self.nodes.get(node).is_some_and(|room| !room.waiting.is_empty()) { 0 } else { self.take(node, bytes) }
     }
 
-    /// A send waits for room for its rest.
+    /// Lets a send wait for room for its rest.
     pub fn wait(&mut self, node: usize, send: u32) {
         self.nodes[node].waiting.push_back(send);
     }
 
-    /// The send that waits first, if there is room for a packet and its library has not been told so.
+    /// Returns the first waiting send, if there is room for a packet and its library has not been notified.
     pub fn next(&mut self, node: usize) -> Option<u32> {
         let size = self.size?.max(self.packet);
         let room = &mut self.nodes[node];
@@ -74,7 +74,8 @@ impl Rooms {
         may_write.then_some(send)
     }
 
-    /// The first send that waits goes on with `left` bytes to write: the bytes that fit. It waits no longer if that is all.
+    /// Takes room for the first waiting send, with `left` bytes to write. Returns the bytes that fit. It stops waiting
+    /// if that is all.
     pub fn go_on(&mut self, node: usize, left: u64) -> u64 {
         let fits = self.take(node, left);
         let room = &mut self.nodes[node];
@@ -92,12 +93,13 @@ impl Rooms {
         }
     }
 
-    /// A packet of a node has been released to the network: its place among those that leave.
+    /// Notes that a packet of a node has been released to the network. Returns its place among the packets about to
+    /// leave.
     pub fn release(&mut self, node: usize, bytes: u64) -> u32 {
         self.leaving.insert((node as u32, bytes))
     }
 
-    /// The tail of a packet has left: its node, whose room is free.
+    /// Frees the room of a packet whose tail has left. Returns its node.
     pub fn left(&mut self, place: u32) -> usize {
         let (node, bytes) = self.leaving.remove(place);
         self.give_back(node as usize, bytes);
@@ -111,8 +113,8 @@ mod tests {
 
     #[test]
     fn sends_take_room_in_their_order_and_in_whole_packets() {
-        // Would catch a packet that is cut, a send that overtakes one that waits, room that is told twice or lost, and rooms that
-        // nodes share. Room for 250 bytes, packets of 100.
+        // Would catch a packet that is cut, a send that overtakes a waiting one, room that is reported twice or lost,
+        // and rooms that nodes share. Room for 250 bytes, packets of 100.
         let mut rooms = Rooms::new(Some(250), 100, 2);
         assert_eq!([rooms.begin(0, 230), rooms.begin(0, 30), rooms.begin(1, 1000)], [230, 0, 200]);
         rooms.wait(0, 7);

@@ -1,11 +1,11 @@
-//! What all parts are made of: a server that takes the bytes of a packet as they come.
+//! Server: the common building block of all parts, which takes the bytes of a packet as they come.
 
-/// A time for each so many bytes.
+/// Time for a number of bytes: a rational rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PerByte {
-    /// Picoseconds,
+    /// Time in picoseconds.
     time: u64,
-    /// for so many bytes; above 0.
+    /// Number of bytes that take `time`. Above 0.
     bytes: u64,
 }
 
@@ -19,23 +19,23 @@ impl PerByte {
     /// No time.
     pub const FREE: Self = Self { time: 0, bytes: 1 };
 
-    /// A time in picoseconds for so many bytes; at least one.
+    /// Returns the rate of `time` picoseconds for `bytes` bytes. 0 bytes count as 1.
     pub fn ratio(time: u64, bytes: u64) -> Self {
         let divisor = gcd(time, bytes.max(1));
         Self { time: time / divisor, bytes: bytes.max(1) / divisor }
     }
 
-    /// A time in picoseconds for one byte.
+    /// Returns the rate of `time` picoseconds a byte.
     pub const fn of(time: u64) -> Self {
         Self { time, bytes: 1 }
     }
 
-    /// Whether it takes no time.
+    /// Returns whether the rate is zero.
     pub const fn is_free(self) -> bool {
         self.time == 0
     }
 
-    /// The time of so many bytes in picoseconds, rounded up.
+    /// Returns the time of `bytes` bytes in picoseconds, rounded up.
     #[inline]
     pub fn time(self, bytes: u64) -> u64 {
         match self.bytes {
@@ -45,12 +45,12 @@ impl PerByte {
     }
 }
 
-/// The greatest common divisor of two numbers that are not both 0.
+/// Returns the greatest common divisor of two numbers that are not both 0.
 fn gcd(one: u64, other: u64) -> u64 {
     if other == 0 { one } else { gcd(other, one % other) }
 }
 
-/// The bytes of a message as they come to the interface, from a time on, in picoseconds.
+/// Bytes of a message as they come to the interface, from a time on, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stream {
     pub from: u64,
@@ -58,12 +58,12 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// All bytes at once.
+    /// Returns a stream of which all bytes come at once.
     pub fn whole(from: u64) -> Self {
         Self { from, per_byte: PerByte::FREE }
     }
 
-    /// When bytes come that have so many before them.
+    /// Returns the passage of `bytes` bytes that have `before` bytes before them.
     #[inline]
     pub fn passage(&self, before: u64, bytes: u64) -> Passage {
         let at = |bytes| self.from.saturating_add(self.per_byte.time(bytes));
@@ -71,17 +71,17 @@ impl Stream {
     }
 }
 
-/// A packet as a part of its message.
+/// Packet as a part of its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Whether it is the first and the last of its message.
+    /// Whether it is the first packet of its message. `is_last` says whether it is the last.
     pub is_first: bool,
     pub is_last: bool,
 }
 
-/// When the head and the tail of a packet pass somewhere, in picoseconds.
+/// Times at which the head and the tail of a packet pass a point, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Passage {
     pub head: u64,
@@ -89,33 +89,33 @@ pub(crate) struct Passage {
 }
 
 impl Passage {
-    /// A packet that is there as a whole.
+    /// Returns the passage of a packet that is complete at a time.
     #[cfg(test)]
     pub fn whole(at: u64) -> Self {
         Self { head: at, tail: at }
     }
 }
 
-/// Times of a server for one packet, in picoseconds.
+/// Service times of a server for one packet, in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Service {
     /// Time before the first byte leaves.
     pub fixed: u64,
     /// Time of the bytes, which the next part may take as they come.
     pub bytes: u64,
-    /// Time after the last byte for which the server is kept.
+    /// Time after the last byte for which the server is occupied.
     pub rest: u64,
 }
 
-/// A part that serves one packet after the other.
+/// Part that serves one packet at a time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Server {
     free_at: u64,
 }
 
 impl Server {
-    /// Serves a packet: begins as soon as its head has come and the packets before it have been served. The head leaves when the fixed
-    /// time of the service is over, the tail when the bytes' time is over too and the tail has come.
+    /// Serves a packet, as soon as its head has come and the earlier packets have been served. The head leaves when the
+    /// fixed time of the service is over. The tail leaves when the bytes' time is over too and the tail has come.
     #[inline]
     pub fn pass(&mut self, at: Passage, service: Service) -> Passage {
         let head = self.free_at.max(at.head).saturating_add(service.fixed);
@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn a_server_takes_bytes_as_they_come() {
-        // Would catch a server that waits for the tail before it begins, ends before the tail, or forgets what it still does.
+        // Would catch a server that waits for the tail before it begins, ends before the tail, or forgets its remaining
+        // work.
         let mut server = Server::default();
         let at = |head, tail| Passage { head, tail };
         let of = |fixed, bytes, rest| Service { fixed, bytes, rest };
@@ -145,7 +146,7 @@ mod tests {
 
     #[test]
     fn times_of_bytes_are_rounded_up() {
-        // Would catch a time that is cut, and one that overflows on the way.
+        // Would catch a time that is rounded down, and one that overflows on the way.
         assert_eq!(PerByte { time: 8, bytes: 3 }.time(4), 11);
         assert_eq!(PerByte { time: 8_000_000_000_000, bytes: 3 }.time(3 << 40), 8_000_000_000_000 << 40);
         assert_eq!(PerByte::of(6).time(1023), 6138);

@@ -1,4 +1,4 @@
-//! Dimension-order routing on tori and meshes: one dimension after the other, each the shorter way round.
+//! Dimension-order routing on tori and meshes: one dimension at a time, each the shorter way round.
 //!
 //! A mesh needs one class of virtual channels, since the order of the dimensions orders its channels. A ring of a torus
 //! is a cycle by itself and has two classes (Dally and Seitz 1987): its *dateline* is the link between the last router
@@ -16,63 +16,63 @@ use units::{Draw, NodeId, PortId, RouterId, VcClass};
 
 use crate::{FlowSet, Hop, Representative, Route, RouteState, Routing, RoutingError, Symmetry};
 
-/// Tori and meshes, one dimension after the other.
+/// Tori and meshes: dimension-order routing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DimensionOrderSpec {
-    /// The dimensions in the order in which they are travelled, each once; without it, ascending.
+    /// Order in which the dimensions are travelled. Must name each dimension once. Default: ascending.
     pub order: Option<Vec<u32>>,
-    /// Which way round an even ring to the router just opposite.
+    /// Direction on an even ring to the router just opposite.
     pub ties: RingTies,
 }
 
-/// Which way round an even ring to the router just opposite, which is equally far both ways.
+/// Direction on an even ring to the router just opposite, which is equally far both ways.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RingTies {
-    /// Either, with the same probability, drawn at the source for each packet.
+    /// Either direction with equal probability, drawn at the source for each packet.
     #[default]
     Split,
     /// Always towards higher coordinates.
     Positive,
 }
 
-/// A dimension, as the hot path needs it.
+/// Dimension, with the data of the hot path.
 #[derive(Clone, Copy, Debug, Default)]
 struct Leg {
     size: u32,
-    /// Where its coordinate lies in a place, and the bits that this takes.
+    /// First bit of its coordinate in a place. `mask` selects the bits of the coordinate.
     shift: u32,
     mask: u32,
-    /// Its port in the direction of rising coordinates.
+    /// Port in the direction of rising coordinates.
     plus: u16,
-    /// Its number in the order of travel.
+    /// Position in the order of travel.
     number: u16,
 }
 
-/// The coordinates of a router in the order of travel, the first lowest, each in as many bits as its dimension needs.
-/// 64 bits do: a network has at most 2^32 routers, so at most 32 dimensions that need bits, and less than one each is
-/// wasted.
+/// Coordinates of a router in the order of travel, the first in the lowest bits, each in as many bits as its dimension
+/// needs. 64 bits suffice: a network has at most 2^32 routers, so at most 32 dimensions that need bits, and each wastes
+/// less than one.
 type Place = u64;
 
 #[derive(Debug)]
 pub(super) struct DimensionOrder {
     pub(super) torus: Torus,
     split: bool,
-    /// The dimensions in the order of travel.
+    /// Dimensions in the order of travel.
     order: Vec<usize>,
-    /// In the order of travel.
+    /// Legs in the order of travel.
     legs: Vec<Leg>,
-    /// The leg that each bit of a place belongs to.
+    /// Leg that each bit of a place belongs to.
     leg_of_bit: [Leg; 64],
-    /// The place of each router.
+    /// Place of each router.
     routers: Vec<Place>,
-    /// The place of each node's router.
+    /// Place of each node's router.
     nodes: Vec<Place>,
 }
 
 impl DimensionOrderSpec {
-    /// The routing on a torus or mesh.
+    /// Builds the routing on a torus or mesh.
     ///
     /// # Errors
     /// If `order` does not name each dimension once.
@@ -80,7 +80,7 @@ impl DimensionOrderSpec {
         self.bind(torus)
     }
 
-    /// The same, for the routings that build on it.
+    /// Binds to a torus or mesh, for the routings that build on this one.
     pub(super) fn bind(&self, torus: &Torus) -> Result<DimensionOrder, RoutingError> {
         let order = self.order_for(torus.dims().len() as u32)?;
         let legs = legs(torus, &order);
@@ -129,7 +129,7 @@ fn others(torus: &Torus, at: RouterId, dim: usize) -> Vec<u32> {
     all
 }
 
-/// The dimensions in the order of travel.
+/// Returns the dimensions in the order of travel.
 fn legs(torus: &Torus, order: &[u32]) -> Vec<Leg> {
     let mut shift = 0;
     let leg = |(number, &dim): (usize, &u32)| {
@@ -149,7 +149,7 @@ fn legs(torus: &Torus, order: &[u32]) -> Vec<Leg> {
 }
 
 impl DimensionOrder {
-    /// The legs on which a packet has to choose its way round, as bits.
+    /// Returns the legs on which a packet has to choose its way round, as bits.
     fn tied(&self, src: NodeId, dst: NodeId) -> u32 {
         if !self.split {
             return 0;
@@ -159,7 +159,7 @@ impl DimensionOrder {
         self.legs.iter().filter(tied).fold(0, |bits, leg| bits | 1 << leg.number)
     }
 
-    /// The states in which packets set out: all combinations of tie breaks.
+    /// Iterates over the initial states of packets: all combinations of tie breaks.
     fn tie_breaks(&self, src: NodeId, dst: NodeId) -> impl Iterator<Item = RouteState> + use<> {
         let tied = self.tied(src, dst);
         // Counts through the subsets of the bits.
@@ -167,7 +167,8 @@ impl DimensionOrder {
         std::iter::successors(Some(0), next).map(RouteState)
     }
 
-    /// The directions that lead nearer, two bits for each dimension: plus, and minus. Both where it is equally far.
+    /// Returns the directions that lead nearer, two bits for each dimension: plus, and minus. Both are set if they are
+    /// equally far.
     #[inline]
     pub fn directions(&self, at: RouterId, dst: NodeId) -> u32 {
         let (here, there) = (self.routers[at.index()], self.nodes[dst.index()]);
@@ -176,7 +177,7 @@ impl DimensionOrder {
         self.legs.iter().fold(0, |directions, leg| directions | nearer(leg))
     }
 
-    /// Whether two coordinates of a dimension are neighbours.
+    /// Returns whether two coordinates of a dimension are neighbours.
     fn is_next(&self, dim: usize, one: u32, other: u32) -> bool {
         let straight = one.abs_diff(other);
         straight == 1 || self.torus.wraps() && straight + 1 == self.torus.dims()[dim]
@@ -219,7 +220,7 @@ impl Routing for DimensionOrder {
         let leg = &self.leg_of_bit[differing.trailing_zeros() as usize & 63];
         let bit = 1 << leg.number;
         let minus_at_tie = hop.state.0 & bit != 0;
-        // What is halfway now is nearer one way after this hop.
+        // A distance of half the ring is shorter one way after this hop.
         hop.state.0 &= !bit;
         leg.step(leg.coordinate(here), leg.coordinate(there), self.torus.wraps(), minus_at_tie)
     }
@@ -295,13 +296,13 @@ impl Routing for DimensionOrder {
 }
 
 impl Leg {
-    /// The coordinate of a place in this dimension.
+    /// Returns the coordinate of a place in this dimension.
     #[inline]
     fn coordinate(&self, place: Place) -> u32 {
         (place >> self.shift) as u32 & self.mask
     }
 
-    /// The directions that lead nearer: bit 0 for plus, bit 1 for minus.
+    /// Returns the directions that lead nearer: bit 0 for plus, bit 1 for minus.
     #[inline]
     fn nearer(&self, here: u32, there: u32, wraps: bool) -> u32 {
         if here == there {
@@ -314,7 +315,7 @@ impl Leg {
         u32::from(2 * ahead <= self.size) | u32::from(2 * ahead >= self.size) << 1
     }
 
-    /// The next hop within a dimension, between two different coordinates.
+    /// Returns the next hop within a dimension, between two different coordinates.
     #[inline]
     fn step(&self, here: u32, there: u32, wraps: bool, minus_at_tie: bool) -> Route {
         let beyond = there > here;

@@ -1,4 +1,4 @@
-//! The dependencies of routings without waypoints: destination by destination, or by representatives.
+//! Dependencies of routings without waypoints: destination by destination, or by representatives.
 
 use topology::{Endpoint, Topology};
 use units::{NodeId, PortId, RouterId, VcClass};
@@ -7,7 +7,7 @@ use super::graph::DependencyGraph;
 use crate::walk::{Aim, RoutingContractError, Sources, Walk};
 use crate::{Choice, Hop, Representative, Route, Routing};
 
-/// Destinations that a thread takes at least, so that its arrays are worth their making.
+/// Smallest number of destinations of a thread, so that building its arrays pays.
 const LEAST: usize = 8;
 
 /// The step by which to take about so many of a number of things. It is odd, to keep clear of sizes that are powers of
@@ -16,7 +16,7 @@ pub(super) fn spread(all: usize, wanted: usize) -> usize {
     if wanted >= all { 1 } else { (all / wanted.max(1)) | 1 }
 }
 
-/// The nodes that stand for all destinations.
+/// Returns the nodes that represent all destinations.
 pub(super) fn destinations(topology: &dyn Topology, routing: &dyn Routing) -> Vec<NodeId> {
     let mut nodes: Vec<NodeId> = (0..topology.nodes()).map(NodeId).collect();
     if routing.same_for_router() {
@@ -38,7 +38,7 @@ pub(super) fn add_destinations(
     })
 }
 
-/// Checks that the dependencies of packets for some destinations, from about so many routers, are known.
+/// Checks that the graph has the dependencies of packets for some destinations, from about `sources` routers.
 pub(super) fn check_destinations(
     graph: &DependencyGraph<'_>,
     (topology, routing): (&dyn Topology, &dyn Routing),
@@ -94,7 +94,7 @@ fn visit_destinations(
     workers::try_each(nodes, LEAST, start, follow)
 }
 
-/// Adds the dependencies of the packets that stand for all, if the routing states them.
+/// Adds the dependencies of the representative packets, if the routing states them.
 pub(super) fn add_representatives(
     graph: &DependencyGraph<'_>,
     routing: &dyn Routing,
@@ -108,7 +108,7 @@ pub(super) fn add_representatives(
     workers::try_each(0..routers, 1, || (), add)
 }
 
-/// What a packet does at its next two hops.
+/// Next two hops of packets.
 struct TwoHops<'a> {
     graph: &'a DependencyGraph<'a>,
     routing: &'a dyn Routing,
@@ -134,7 +134,7 @@ impl TwoHops<'_> {
         })
     }
 
-    /// Adds what a packet at a router may wait for, while it holds a channel's class.
+    /// Adds the channels that a packet at a router may wait for, while it holds a channel's class.
     fn wait(&self, held: usize, at: RouterId, hop: Hop) -> Result<(), RoutingContractError> {
         self.each_route(at, hop, |route, taken| {
             for port in route.ports(self.routing.port_lists()) {

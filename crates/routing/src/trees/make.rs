@@ -1,4 +1,4 @@
-//! Makes the trees of groups, one after the other, each knowing what those before it carry.
+//! Construction of the trees of groups in sequence, with the load of the previous trees known.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl TreesSpec {
     /// no trees. Without any (an empty list), all members of all groups do.
     ///
     /// # Errors
-    /// As those of `build`.
+    /// As for `build`.
     pub fn build_for(
         &self,
         topology: &Arc<dyn Topology>,
@@ -56,7 +56,7 @@ impl TreesSpec {
         }
         let numbering = Numbering {
             classes: self.classes_for(&**topology, builder.folds(), routing.kind()),
-            // Packets of these trees go only one way over a channel, or the same order serves both ways.
+            // Packets of these trees go only one way over a channel, or one order serves both ways.
             folds: builder.folds() || (self.directed && builder.any_root()),
             levels: (0..topology.class_names().len())
                 .map(|class| builder.levels_on(ChannelClass(class as u8)))
@@ -77,7 +77,7 @@ impl TreesSpec {
     /// Without those that are not, the others get the same trees. Senders are as for `build_for`.
     ///
     /// # Errors
-    /// As those of `build`, but for tables without room.
+    /// As for `build`, except for tables without room.
     pub fn fitting(
         &self,
         topology: &Arc<dyn Topology>,
@@ -104,7 +104,7 @@ impl TreesSpec {
     }
 }
 
-/// The members in ascending order.
+/// Returns the members in ascending order.
 fn check(topology: &dyn Topology, group: u32, members: &[NodeId]) -> Result<Vec<NodeId>, TreeError> {
     let mut sorted = members.to_vec();
     sorted.sort_unstable();
@@ -128,12 +128,12 @@ struct Maker<'a> {
 }
 
 impl<'a> Maker<'a> {
-    /// Nothing made yet.
+    /// Creates a maker without trees.
     fn new(spec: &'a TreesSpec, topology: &'a dyn Topology, builder: &'a dyn Builder) -> Self {
         Self { topology, builder, spec, load: TreeLoad::new(topology), made: Vec::new() }
     }
 
-    /// The trees of a group; directed ones are of one sender each: of those that are given, else of all members.
+    /// Makes the trees of a group. Directed trees have one sender each: the given senders, or all members.
     fn make_all(&mut self, group: u32, members: &[NodeId], senders: Option<&Vec<NodeId>>) -> Result<(), TreeError> {
         if !self.spec.directed {
             return self.make(group, members, None);
@@ -142,7 +142,7 @@ impl<'a> Maker<'a> {
         senders.iter().try_for_each(|&sender| self.make(group, members, Some(sender)))
     }
 
-    /// Trees of a group that are edge-disjoint to one another.
+    /// Makes trees of a group that are edge-disjoint to one another.
     fn make(&mut self, group: u32, members: &[NodeId], sender: Option<NodeId>) -> Result<(), TreeError> {
         for number in 0..self.spec.count {
             let Some(tree) = self.builder.build(&Request { members, sender, number }, &self.load) else {
@@ -162,7 +162,7 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// The switches of all trees that have been made, in ascending order.
+    /// Returns the switches of all trees made so far, in ascending order.
     fn made_switches(&self) -> Vec<RouterId> {
         let of = |made: &Made| {
             std::iter::once(made.tree.root).chain(made.tree.steps.iter().map(|step| step.router)).collect()

@@ -1,4 +1,4 @@
-//! The trees of groups, as the experiment file will name them.
+//! Trees of groups, as specified in the experiment file.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::builders::minimal_depth::MinimalDepthSpec;
 use super::error::{TreeError, quoted};
 use super::orders::kind::OrderKind;
 
-/// How a tree is made.
+/// Construction of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum TreeSpec {
@@ -23,44 +23,44 @@ pub enum TreeSpec {
     FixedUpPort(FixedUpPortSpec),
     /// Fat-trees: up to a common ancestor by the parents with the fewest trees through them.
     LeastLoadedParent(LeastLoadedParentSpec),
-    /// Any topology: as few channels as possible from the farthest member to the root.
+    /// Any topology: the fewest channels from the farthest member to the root.
     MinimalDepth(MinimalDepthSpec),
-    /// Any topology: of what is as deep, what the fewest trees use.
+    /// Any topology: among trees of equal depth, the channels with the fewest trees.
     LoadBalanced(LoadBalancedSpec),
 }
 
-/// The classes of virtual channels of trees, beside those of the routing.
+/// Classes of virtual channels of trees, relative to the routing's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TreeClasses {
-    /// Classes of their own, behind the routing's.
+    /// Separate classes, behind the routing's.
     Own,
-    /// The same classes as the routing, from 0 on: for paths that go by the routing's own order.
+    /// Classes of the routing, from 0 on: for paths that follow the routing's own order.
     Shared,
-    /// Class 0 for everything, toward the root and from it: trees that may deadlock, for comparison.
+    /// Class 0 for everything, toward the root and from it. Such trees may deadlock; for comparison.
     Single,
 }
 
-/// The trees of groups.
+/// Trees of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TreesSpec {
-    /// How a tree is made.
+    /// Construction of a tree.
     pub build: TreeSpec,
-    /// Edge-disjoint trees of a group, over which large messages are striped.
+    /// Number of edge-disjoint trees of a group, over which large messages are striped.
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub count: u32,
-    /// Whether a group may have fewer edge-disjoint trees, if no more are found: one at least.
+    /// Whether a group may have fewer than `count` edge-disjoint trees, but at least one, if no more are found.
     #[serde(default)]
     pub or_fewer: bool,
-    /// Whether every member has a tree of its own, on which it alone sends, instead of one tree on which all do.
+    /// Whether every member has a separate tree on which it alone sends, instead of one tree on which all members send.
     #[serde(default)]
     pub directed: bool,
     /// The classes of virtual channels; without it `shared` on a fat-tree with one of its up-down routings, and else
     /// `own`.
     pub classes: Option<TreeClasses>,
-    /// Entries of a switch's table: as many trees may pass through it. Without it, as many as there are.
+    /// Number of entries of a switch's table, which limits the trees through it. Default: no limit.
     pub table_entries: Option<u32>,
 }
 
@@ -69,7 +69,7 @@ fn one() -> u32 {
 }
 
 impl TreesSpec {
-    /// One undirected tree a group, classes by default, tables without a limit.
+    /// Creates a specification of one undirected tree a group, with default classes and unlimited tables.
     pub fn new(build: TreeSpec) -> Self {
         Self { build, count: 1, or_fewer: false, directed: false, classes: None, table_entries: None }
     }
@@ -85,7 +85,7 @@ impl TreesSpec {
 }
 
 impl TreeSpec {
-    /// Every builder, with the defaults of its keys.
+    /// Returns every builder, with the defaults of its keys.
     pub fn all() -> [Self; 4] {
         [
             Self::FixedUpPort(FixedUpPortSpec::default()),
@@ -95,7 +95,7 @@ impl TreeSpec {
         ]
     }
 
-    /// The default builder of a topology: the paper's on fat-trees, trees that keep away from one another elsewhere.
+    /// Returns the default builder of a topology: the paper's on fat-trees, trees that avoid one another elsewhere.
     pub fn default_for(topology: &dyn Topology) -> Self {
         match topology.kind() {
             "fat-tree" => Self::LeastLoadedParent(LeastLoadedParentSpec::default()),
@@ -103,7 +103,7 @@ impl TreeSpec {
         }
     }
 
-    /// The builder's name as the experiment file writes it.
+    /// Returns the builder's name in the experiment file.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::FixedUpPort(_) => "fixed-up-port",
@@ -113,7 +113,7 @@ impl TreeSpec {
         }
     }
 
-    /// The kinds of topology that the builder is made for; none if it fits all.
+    /// Returns the kinds of topology that the builder is made for. Empty: it fits all.
     pub fn families(&self) -> &'static [&'static str] {
         match self {
             Self::FixedUpPort(_) | Self::LeastLoadedParent(_) => &["fat-tree"],
@@ -121,7 +121,7 @@ impl TreeSpec {
         }
     }
 
-    /// Binds the builder to a topology, for so many edge-disjoint trees a group.
+    /// Binds the builder to a topology, for `count` edge-disjoint trees a group.
     pub(super) fn bind(&self, topology: &Arc<dyn Topology>, count: u32) -> Result<Box<dyn Builder>, TreeError> {
         let tree = || topology.as_any().downcast_ref::<FatTree>().ok_or_else(|| self.misfit(&**topology));
         let order = |order: Option<OrderKind>| {

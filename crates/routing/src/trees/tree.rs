@@ -1,54 +1,55 @@
-//! The shape of a tree.
+//! Structure of a tree.
 
 use topology::{Endpoint, Topology};
 use units::{NodeId, PortId, RouterId};
 
-/// A tree of switches: a root, and the step up from each of the others.
+/// Tree of switches: a root, and the step up from each other switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tree {
-    /// The top switch.
+    /// Root switch.
     pub root: RouterId,
-    /// The steps up, one from each other switch.
+    /// Steps up, one from each other switch.
     pub steps: Vec<Step>,
-    /// Channels from the farthest member's switch to the root.
+    /// Number of channels from the farthest member's switch to the root.
     pub depth: u32,
 }
 
-/// The step from a switch to the one above it.
+/// Step from a switch to its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
-    /// The lower switch.
+    /// Lower switch.
     pub router: RouterId,
-    /// Its port up.
+    /// Port of the lower switch that leads up.
     pub port: PortId,
-    /// The class of virtual channels among those toward the root; the channel back has the same among those from it.
+    /// VC class among the classes toward the root. The channel back has the corresponding class among those from the
+    /// root.
     pub level: u8,
 }
 
 impl Step {
-    /// The upper switch, and its port down.
+    /// Returns the upper switch, and its port down.
     pub fn above(&self, topology: &dyn Topology) -> (RouterId, PortId) {
         match topology.endpoint(self.router, self.port) {
             Endpoint::Router(above, port) => (above, port),
-            // A builder takes ports that lead to routers only; the contract suite checks it.
+            // A builder takes only ports that lead to routers; the contract suite checks it.
             Endpoint::Node(_) | Endpoint::Unconnected => (self.router, self.port),
         }
     }
 }
 
-/// What a builder is asked for.
+/// Request to a builder.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request<'a> {
-    /// The members in ascending order, at least one.
+    /// Members in ascending order, at least one.
     pub members: &'a [NodeId],
-    /// The only one that sends, if the tree is directed.
+    /// Only sender, if the tree is directed.
     pub sender: Option<NodeId>,
-    /// How many trees of the same group, edge-disjoint to this one, have been made: their wires are taken.
+    /// Number of edge-disjoint trees of this group that have been made already: their wires are taken.
     pub number: u32,
 }
 
 impl Request<'_> {
-    /// The switches of the members, in ascending order.
+    /// Returns the switches of the members, in ascending order.
     pub fn switches(&self, topology: &dyn Topology) -> Vec<RouterId> {
         let mut switches: Vec<RouterId> = self.members.iter().map(|&node| topology.attachment(node).0).collect();
         switches.sort_unstable();

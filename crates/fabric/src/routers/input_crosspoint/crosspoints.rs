@@ -1,6 +1,6 @@
-//! The crosspoints, and which of their heads an output sends.
+//! Crosspoints, and the arbitration of an output among their heads.
 //!
-//! The packet on a link holds room in its crosspoint until its tail has gone: that is until the link is free.
+//! The packet on a link holds room in its crosspoint until its tail has gone, which is when the link becomes free.
 
 use super::{InputCrosspointQueued, Place};
 use crate::fabric::{Fabric, LocalRouter, Outgoing, QUEUED, Sent};
@@ -8,14 +8,14 @@ use crate::packet::NONE;
 use crate::routers::arbiter::{Side, Turn};
 use crate::routers::crosspoint::Column;
 
-/// The packet that went last by an output.
+/// Last packet sent by an output.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Leaving {
-    /// The input, (port, virtual channel) in one number, by which it came into the router.
+    /// Input, (port, virtual channel) in one number, by which the packet came into the router.
     candidate: u32,
-    /// Its bytes; 0 once an input has been notified that they are free.
+    /// Size of the packet in bytes. 0 once the input has been notified that its room is free.
     bytes: u32,
-    /// The candidate that went last (`Side`).
+    /// Candidate that was served last (`Side`).
     last: u8,
 }
 
@@ -27,7 +27,7 @@ impl Side for Leaving {
 }
 
 impl InputCrosspointQueued {
-    /// Whether the crosspoint that a packet at an input is for has room for it.
+    /// Returns whether the crosspoint of a packet at an input has room for it.
     #[inline(always)]
     pub(super) fn has_room(&self, fabric: &Fabric, (base, input): (usize, usize), packet: u32, now: u64) -> bool {
         let waiting = &fabric.pool[packet];
@@ -40,7 +40,7 @@ impl InputCrosspointQueued {
         u64::from(held) + u64::from(waiting.bytes) <= u64::from(self.depth)
     }
 
-    /// Puts a packet of an input into its crosspoint.
+    /// Moves a packet of an input into its crosspoint.
     #[inline(always)]
     pub(super) fn enter(&mut self, fabric: &mut Fabric, (base, input): (usize, usize), (packet, bytes): (u32, u32)) {
         let out = usize::from(fabric.pool[packet].out);
@@ -50,14 +50,15 @@ impl InputCrosspointQueued {
         self.columns.add(base + out, input - (base << self.vc_shift));
     }
 
-    /// Notes the packet that goes by an output now.
+    /// Notes the packet that an output sends now.
     #[inline(always)]
     pub(super) fn note_leaving(&mut self, output: usize, candidate: usize, bytes: u32) {
         let leaving = self.columns.side_mut(output);
         (leaving.candidate, leaving.bytes) = (candidate as u32, bytes);
     }
 
-    /// If an output's link has fallen free, the crosspoint of the packet that was on it has room again: its input may be able to send.
+    /// Frees the room of the last packet of an output if its link is free again: the packet's input may be able to
+    /// send.
     #[inline(always)]
     pub(super) fn clear_left(&mut self, fabric: &Fabric, Place { router, base }: Place, out: usize, now: u64) {
         let Leaving { candidate, bytes, .. } = *self.columns.side(base + out).0;
@@ -100,10 +101,10 @@ impl InputCrosspointQueued {
         }
     }
 
-    /// Checks that the crosspoints of an output hold what they are said to hold.
+    /// Checks that the counts of an output's crosspoints agree with their contents.
     ///
     /// # Errors
-    /// What is not so, and where.
+    /// Says which count is wrong, and where.
     pub(super) fn check_column(&self, fabric: &Fabric, router: &LocalRouter, out: usize) -> Result<(), String> {
         let base = router.base as usize;
         let (first, output) = (base << self.vc_shift, base + out);

@@ -1,4 +1,4 @@
-//! The queues at the inputs, and which of their heads goes to its crosspoint.
+//! Input queues, and the arbitration of an input among their heads.
 
 use super::{InputCrosspointQueued, Place};
 use crate::event_kind;
@@ -6,14 +6,14 @@ use crate::fabric::{Arrival, Fabric, Leaving as FromInput, Space};
 use crate::packet::{NONE, Packet};
 use crate::routers::arbiter::{Candidates, Side, Turn};
 
-/// The crossbar's side of an input.
+/// Input side of the crossbar.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct InputSide {
-    /// It is free from this time on, in ticks.
+    /// Time from which the side is free, in ticks.
     pub free_at: u64,
-    /// A wake-up is under way.
+    /// Whether a wake-up is pending.
     pub waking: bool,
-    /// The head that went last (`Side`).
+    /// Candidate that was served last (`Side`).
     last: u8,
 }
 
@@ -24,7 +24,7 @@ impl Side for InputSide {
     }
 }
 
-/// The queues of an input.
+/// Queues of an input.
 struct Heads<'a> {
     routers: &'a InputCrosspointQueued,
     base: usize,
@@ -33,7 +33,7 @@ struct Heads<'a> {
 }
 
 impl Candidates for Heads<'_> {
-    /// Whether a copy of the head could go to its crosspoint now.
+    /// Returns a virtual channel if a copy of the head could go to its crosspoint now.
     #[inline(always)]
     fn ready(&self, fabric: &mut Fabric, candidate: usize) -> Option<u8> {
         let vc = candidate & ((1 << self.routers.vc_shift) - 1);
@@ -53,19 +53,19 @@ impl Candidates for Heads<'_> {
 }
 
 impl InputCrosspointQueued {
-    /// The input, (port, virtual channel) in one number, by which a packet came.
+    /// Returns the input of an arrival, (port, virtual channel) in one number.
     #[inline(always)]
     pub(super) fn input_of(&self, arrival: &Arrival) -> usize {
         ((arrival.base + u32::from(arrival.port)) << self.vc_shift | u32::from(arrival.vc)) as usize
     }
 
-    /// The queue of an input port, by its number (queue of its virtual channel, virtual channel) there.
+    /// Returns the queue of an input port, by its number (queue of its virtual channel, virtual channel) there.
     #[inline(always)]
     pub(super) fn queue_of(&self, port: usize, candidate: usize) -> usize {
         ((port * self.queues_per_vc) << self.vc_shift) + candidate
     }
 
-    /// The number of the queue in which a packet waits at its input.
+    /// Returns the number of the queue in which a packet waits at its input.
     #[inline(always)]
     fn candidate_of(&self, arrival: &Arrival) -> usize {
         let queue = if self.queues_per_vc == 1 { 0 } else { usize::from(arrival.out) };
@@ -87,7 +87,7 @@ impl InputCrosspointQueued {
         fabric.activate::<PLAIN>(router as usize, usize::from(out));
     }
 
-    /// A free input sends the next of its heads to those of its crosspoints that have room.
+    /// Lets a free input send the next of its heads to its crosspoints that have room.
     #[inline(always)]
     pub(super) fn send_in<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, local: usize, now: u64) {
         let port = place.base + local;
@@ -100,7 +100,7 @@ impl InputCrosspointQueued {
         }
         let turn = Turn { rule: self.arbitration, router: place.router, output: port };
         let heads = Heads { routers: self, base: place.base, port, now };
-        // Without one it is asked again when a crosspoint has room again.
+        // If none is ready, the input is tried again when a crosspoint has room again.
         let Some((candidate, _)) = self.inputs.pick(fabric, turn, &heads) else { return };
         let time = self.cross::<PLAIN>(fabric, place, (port, candidate), now);
         let is_empty = self.queues[self.queue_of(port, candidate)].is_empty();
@@ -111,7 +111,8 @@ impl InputCrosspointQueued {
         }
     }
 
-    /// Sends what has room of the head of a queue, and returns how long the input is busy.
+    /// Sends the copies of the head of a queue that have room, and returns the time for which the input is busy, in
+    /// ticks.
     #[inline(always)]
     fn cross<const PLAIN: bool>(
         &mut self,
@@ -144,7 +145,7 @@ impl InputCrosspointQueued {
         busy
     }
 
-    /// Has an input visited when its side of the crossbar falls free.
+    /// Schedules a visit of an input when its side of the crossbar becomes free.
     fn wake_input(&mut self, fabric: &mut Fabric, port: usize) {
         let side = self.inputs.side_mut(port);
         if !side.waking {
@@ -153,7 +154,7 @@ impl InputCrosspointQueued {
         }
     }
 
-    /// Sends a packet that has just come through its input and crosspoint, if nothing is in its way; returns whether that is so.
+    /// Sends a new arrival through its input and crosspoint, if nothing blocks it. Returns whether it was sent.
     #[inline(always)]
     pub(super) fn pass<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
         let Arrival { base, port, vc, packet, out, class, bytes, .. } = *arrival;
@@ -176,10 +177,10 @@ impl InputCrosspointQueued {
         true
     }
 
-    /// Checks that an input which could send to a crosspoint does, and that the queues which have packets are known.
+    /// Checks that an input which could send to a crosspoint does, and that the mask of queues with packets is right.
     ///
     /// # Errors
-    /// What is not so, and where.
+    /// Says what is wrong, and where.
     pub(super) fn check_input(&self, fabric: &Fabric, base: usize, port: usize) -> Result<(), String> {
         let port = base + port;
         let now = fabric.wheel.now();
@@ -190,7 +191,7 @@ impl InputCrosspointQueued {
                 return Err(format!("queue {candidate} of input {port} is not known to have packets, or has none"));
             }
             let input = port << self.vc_shift | candidate & ((1 << self.vc_shift) - 1);
-            // A link that falls free at this time may not have been visited.
+            // A link that becomes free at this time may not have been visited yet.
             let before = now.saturating_sub(1);
             let could = |packet: u32| self.has_room(fabric, (base, input), packet, before);
             if is_free && head != NONE && fabric.run(head).any(could) {

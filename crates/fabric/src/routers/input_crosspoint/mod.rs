@@ -1,22 +1,25 @@
 //! Input-crosspoint-queued routers: queues at the inputs before a crossbar with small buffers at its crosspoints.
 //!
-//! The future work of Kumar, Kalé and Stunkel (section 5): where the credit round trip of a link is many packets, crosspoints as deep as
-//! the round trip take memory that grows with the square of the ports. Here the memory of an input covers the round trip and is what
-//! credits stand for, and a crosspoint, of an input, a virtual channel and an output, holds a packet or two. There is no central
-//! arbiter: each input picks one of its heads whose crosspoint has room, and each output one of the heads of its crosspoints that has
-//! credit (combined input and crosspoint queueing; Javidi, Magill and Hrabik 2001).
+//! This is the future work of Kumar, Kalé and Stunkel (section 5). If the credit round trip of a link is many packets,
+//! crosspoints as deep as the round trip need memory that grows with the square of the ports. Here the memory of an
+//! input covers the round trip, and credits stand for it. A crosspoint, of an input, a virtual channel and an output,
+//! holds a packet or two. There is no central arbiter: each input picks one of its heads whose crosspoint has room, and
+//! each output one of the heads of its crosspoints that has credit (combined input and crosspoint queueing; Javidi,
+//! Magill and Hrabik 2001).
 //!
-//! *Inputs* (`inputs`): a FIFO for each virtual channel, whose head blocks what is behind it, or a queue for each virtual channel and output.
-//! *Crosspoints* (`crosspoints`): a packet enters with its head, takes room for the whole of itself, and may go on at once.
+//! - *Inputs* (`inputs`): a FIFO for each virtual channel, with head-of-line blocking, or a queue for each virtual
+//!   channel and output.
+//! - *Crosspoints* (`crosspoints`): a packet enters with its head, takes room for its whole size, and may go on at
+//!   once.
 //!
-//! An input sends one packet at a time, and is busy for as long as the packet takes on the output's link. Any number of inputs may send to
-//! crosspoints of one output at once: the switch has the internal bandwidth of an output-queued one. What is left out: the delay of the
-//! line from a crosspoint back to its input, and a crossbar that is faster than the links.
+//! An input sends one packet at a time, and is busy as long as the packet is on the output's link. Any number of inputs
+//! may send to crosspoints of one output at once: the switch has the internal bandwidth of an output-queued one. Not
+//! modelled: the delay of the line from a crosspoint back to its input, and a crossbar that is faster than the links.
 //!
-//! The copies of a multicast packet share its place in the input's memory. At the head of a FIFO the packet goes to all crosspoints that have
-//! room in one pass, and the residue asks again when the input is free; with a queue for each output the copies cross one after the other.
-//! A packet waits for channels that it leaves by, behind packets that came by the same channel, so that the dependencies are
-//! those of the routing.
+//! The copies of a multicast packet share its space in the input's memory. At the head of a FIFO the packet goes to all
+//! crosspoints that have room in one pass, and the residue requests again when the input is free. With a queue for each
+//! output the copies cross one at a time. A packet waits for the channels by which it leaves, behind packets that came
+//! by the same channel, so that the dependencies are those of the routing.
 
 mod crosspoints;
 mod inputs;
@@ -40,29 +43,30 @@ use inputs::InputSide;
 pub struct InputCrosspointQueued {
     arbitration: Arbitration,
     vc_shift: u32,
-    /// Queues of an input and virtual channel: one, or one for each output.
+    /// Number of queues of an input and virtual channel: one, or one for each output.
     queues_per_vc: usize,
-    /// By input port, then (queue of its virtual channel, virtual channel).
+    /// Queues, by input port, then (queue of its virtual channel, virtual channel).
     queues: Vec<Queue>,
     /// By input (port, virtual channel), bytes that its queues hold, as the upstream output accounts for them.
     held: Vec<u32>,
-    /// For each input port the queues that have packets, and its side of the crossbar.
+    /// For each input port, the queues that have packets, and its side of the crossbar.
     inputs: Requests<InputSide>,
-    /// By router, the input ports that may be able to send to a crosspoint in this instant: masks.
+    /// By router, the mask of input ports that may be able to send to a crosspoint in this instant.
     marked: Vec<u64>,
     /// Words of a mask of ports.
     words: usize,
-    /// Crosspoints of an input and virtual channel: the most ports that a router has.
+    /// Crosspoints of an input and virtual channel: the largest number of ports of a router.
     row: usize,
-    /// By input (port, virtual channel), then output.
+    /// Crosspoints, by input (port, virtual channel), then output.
     crosspoints: Vec<Crosspoint>,
-    /// Bytes that a crosspoint has room for.
+    /// Depth of a crosspoint in bytes.
     depth: u32,
-    /// For each output the inputs (port, virtual channel) that have packets in its crosspoints, and the packet on its link.
+    /// For each output, the inputs (port, virtual channel) that have packets in its crosspoints, and the packet on its
+    /// link.
     columns: Requests<Leaving>,
 }
 
-/// A router: its number, and its first port.
+/// Router: its number, and its first port.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     router: usize,
@@ -70,7 +74,7 @@ struct Place {
 }
 
 impl InputCrosspointQueued {
-    /// Empty routers.
+    /// Creates empty routers.
     pub fn new(fabric: &Fabric, spec: &InputCrosspointQueuedSpec) -> Self {
         let (ports, vc_shift) = (fabric.ports(), fabric.plan.vc_shift);
         let row = usize::from(fabric.plan.max_ports);
@@ -163,7 +167,7 @@ impl Routers for InputCrosspointQueued {
     }
 
     fn heads<'a>(&'a self, fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {
-        // What is in a crosspoint holds nothing that credits stand for.
+        // Packets in a crosspoint hold nothing that credits stand for.
         let port = input >> self.vc_shift;
         let vc = input - (port << self.vc_shift);
         let queues =
@@ -186,7 +190,7 @@ impl Routers for InputCrosspointQueued {
 }
 
 impl InputCrosspointQueued {
-    /// Bytes of the queues and crosspoints of a network, without packets.
+    /// Returns the bytes of the queues and crosspoints of a network, without packets.
     pub(crate) fn bytes(size: &NetworkSize, spec: &InputCrosspointQueuedSpec) -> u64 {
         let queues_per_vc = if spec.queueing == InputQueueing::Fifo { 1 } else { size.max_ports };
         bytes_of::<Queue>(size.inputs() * queues_per_vc)

@@ -1,6 +1,6 @@
-//! Which head goes to which output: the matching of one instant.
+//! Switch allocation: the matching of heads to outputs in one instant.
 //!
-//! Each output picks one of the heads that ask for it; outputs take turns in picking first.
+//! Each output picks one of the heads that request it. The output that picks first rotates.
 
 use engine::Bits;
 
@@ -9,7 +9,7 @@ use crate::event_kind;
 use crate::fabric::{Fabric, Leaving, Outgoing, QUEUED, Space};
 use crate::routers::arbiter::{Candidates, Turn, in_turn};
 
-/// An output: its router, the router's first port, and the output.
+/// Output: its router, the router's first port, and the output.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub router: usize,
@@ -17,8 +17,8 @@ pub(super) struct Place {
     pub output: usize,
 }
 
-/// A packet that crosses: its input, (port, virtual channel) in one number, the candidate that this is for the arbiter, its output, its virtual
-/// channel there, and whether it goes on at once if no buffer has packets.
+/// Packet that crosses: its input, (port, virtual channel) in one number; its candidate number for the arbiter; its
+/// output and its virtual channel there; and whether it goes on at once if no buffer has packets.
 #[derive(Clone, Copy)]
 pub(super) struct Crossing {
     pub input: usize,
@@ -28,11 +28,11 @@ pub(super) struct Crossing {
     pub may_go: bool,
 }
 
-/// The heads that ask for an output of a router.
+/// Heads that request an output of a router.
 struct Heads<'a, const PLAIN: bool> {
     routers: &'a Switched,
     output: usize,
-    /// The router's first (port, virtual channel).
+    /// First (port, virtual channel) of the router.
     first: usize,
     now: u64,
 }
@@ -54,7 +54,7 @@ impl<const PLAIN: bool> Candidates for Heads<'_, PLAIN> {
 }
 
 impl Switched {
-    /// Visits the outputs of a router that may be able to do something, from one on.
+    /// Serves the active outputs of a router, from `first` on.
     #[inline(never)]
     pub(super) fn serve_active<const PLAIN: bool>(
         &mut self,
@@ -82,7 +82,7 @@ impl Switched {
         self.active = active;
     }
 
-    /// Takes a packet over the crossbar to an output, and sends one from its buffers, if it can.
+    /// Takes a packet over the crossbar to an output, and sends one from the output's buffers, if possible.
     #[inline(always)]
     fn serve_output<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, now: u64) {
         let (side, is_asked) = self.requests.side(place.output);
@@ -101,8 +101,9 @@ impl Switched {
         }
     }
 
-    /// An output that is free, as are its link and buffers, takes the head whose turn it is: as `ready` would find, that can go, by the first
-    /// buffer of its class. Most outputs are idle, so that this is most of what routers do: nothing is looked up twice. Returns as `grant`.
+    /// Grants an output that is free, as are its link and buffers, to the next head in round-robin order that `ready`
+    /// would accept, by the first buffer of its class. Most outputs are idle, so that this is most of the work of
+    /// routers: nothing is looked up twice. Returns as `grant`.
     #[inline(always)]
     fn grant_idle(&mut self, fabric: &mut Fabric, place: Place, now: u64) -> bool {
         let Place { base, output, .. } = place;
@@ -127,13 +128,13 @@ impl Switched {
         false
     }
 
-    /// The same as `cross`, as a function of its own.
+    /// `cross` as a separate function.
     #[inline(never)]
     fn cross_apart(&mut self, fabric: &mut Fabric, place: Place, picked: (usize, u8), now: u64) -> bool {
         self.cross::<true>(fabric, place, picked, now)
     }
 
-    /// A free output picks one of the heads that ask for it. Returns whether that waits in a buffer now.
+    /// Lets a free output pick one of the heads that request it. Returns whether the packet waits in a buffer now.
     #[inline(never)]
     fn grant<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, now: u64) -> bool {
         let Place { router, base, output } = place;
@@ -145,19 +146,20 @@ impl Switched {
         self.cross::<PLAIN>(fabric, place, picked, now)
     }
 
-    /// Nobody who asks for an output can have it: the output is visited again when that may have changed.
+    /// Handles an output that no requesting head can use now: it is visited again when that may have changed.
     #[inline(never)]
     pub(super) fn starve(&mut self, fabric: &mut Fabric, output: usize, now: u64) {
         let free_at = fabric.outputs[output].free_at;
         if self.buffers.is_empty() {
             fabric.block(output);
         } else if free_at > now {
-            // Room comes as the packet on the link leaves. If none is there, the next one to leave wakes the output.
+            // Room comes as the packet on the link leaves. If there is no such packet, the next one to leave wakes the
+            // output.
             fabric.wake_at(output, free_at);
         }
     }
 
-    /// Takes the head that is a candidate over the crossbar to an output. Returns as `grant`.
+    /// Takes the head of a candidate over the crossbar to an output. Returns as `grant`.
     #[inline(always)]
     fn cross<const PLAIN: bool>(
         &mut self,
@@ -178,7 +180,7 @@ impl Switched {
         self.go_over::<PLAIN>(fabric, crossing, Leaving { packet, bytes, time, tail_in }, now)
     }
 
-    /// Whether a packet that crosses to an output goes on at once, if no buffer has packets.
+    /// Returns whether a packet that crosses to an output goes on at once, if no buffer has packets.
     #[inline(always)]
     pub(super) fn may_go_on<const PLAIN: bool>(
         &self,
@@ -190,8 +192,8 @@ impl Switched {
         self.buffers.is_empty() || fabric.can_send::<PLAIN>(output, sent, now)
     }
 
-    /// A packet that has been taken out of its FIFO crosses to an output, on a virtual channel, and is sent or put into its buffer. Returns
-    /// as `grant`.
+    /// Lets a packet that has been removed from its FIFO cross to an output, on a virtual channel, and sends it or puts
+    /// it into its buffer. Returns as `grant`.
     #[inline(always)]
     pub(super) fn go_over<const PLAIN: bool>(
         &mut self,
@@ -221,7 +223,7 @@ impl Switched {
         !goes_on
     }
 
-    /// Has an output visited when its side of the crossbar falls free.
+    /// Schedules a visit of an output when its side of the crossbar becomes free.
     #[inline(always)]
     pub(super) fn wake_output(&mut self, fabric: &mut Fabric, output: usize) {
         let side = self.requests.side_mut(output);

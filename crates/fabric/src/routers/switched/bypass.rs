@@ -1,27 +1,27 @@
-//! Packets that have nothing to wait for: they cross and go on without being queued.
+//! Bypass: packets that wait for nothing cross the crossbar and go on without being queued.
 //!
-//! Where most packets can, that spares much of the work. Where many cannot, whether one can is a branch that is mispredicted, and
-//! what the attempt costs is lost. So attempts are given up for a while when too few succeed: by counts, not by time, and of no
-//! consequence for results.
+//! If most packets can bypass, that saves much of the work. If many cannot, the branch is mispredicted and the attempt
+//! is wasted. So attempts are suspended for a while when too few succeed. The decision depends on counts, not on time,
+//! and does not affect results.
 
 use super::Switched;
 use crate::fabric::{Arrival, Fabric, IdleLink};
 
-/// How often packets take the bypass in the routers of a partition, and whether it is worth trying.
+/// Success rate of the bypass in the routers of a partition, and whether it is tried.
 #[derive(Debug)]
 pub(super) struct Trial {
     is_on: bool,
-    /// Packets that arrive until that is decided again.
+    /// Number of arrivals until the next decision.
     left: u32,
-    /// Packets that have tried since the last decision,
+    /// Number of packets that have tried since the last decision.
     tried: u32,
-    /// and those of them that took the bypass.
+    /// Number of packets that took the bypass since the last decision.
     passed: u32,
 }
 
-/// Packets that arrive from one decision to the next while they try,
+/// Arrivals from one decision to the next while packets try.
 const TRIAL: u32 = 1 << 11;
-/// and packets that then do not, if too few pass.
+/// Arrivals for which packets do not try after too few have passed.
 const PAUSE: u32 = 1 << 15;
 
 impl Default for Trial {
@@ -31,7 +31,7 @@ impl Default for Trial {
 }
 
 impl Trial {
-    /// Whether so many packets that arrive now try the bypass.
+    /// Returns whether the `arrivals` packets of this instant try the bypass.
     #[inline(always)]
     pub fn tries(&mut self, arrivals: usize) -> bool {
         self.left = self.left.saturating_sub(arrivals as u32);
@@ -41,14 +41,14 @@ impl Trial {
         self.is_on
     }
 
-    /// Whether packets try the bypass.
+    /// Returns whether packets try the bypass.
     pub fn is_on(&self) -> bool {
         self.is_on
     }
 
     #[cold]
     fn decide(&mut self) {
-        // The share is a choice: no other has been measured.
+        // The share of three quarters is a choice: no other has been measured.
         self.is_on = !self.is_on || self.passed >= self.tried / 4 * 3;
         self.left = if self.is_on { TRIAL } else { PAUSE };
         (self.tried, self.passed) = (0, 0);
@@ -56,13 +56,13 @@ impl Trial {
 }
 
 impl Switched {
-    /// Sends a packet that has just come across the crossbar and on, if nothing is in its way; returns whether that is so.
+    /// Sends a new arrival across the crossbar and on, if nothing blocks it. Returns whether it was sent.
     #[inline(always)]
     pub(super) fn pass<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
         self.trial.tried += 1;
         let Arrival { base, port, vc, out, bytes, .. } = *arrival;
         let (input, output) = (base as usize + usize::from(port), base as usize + usize::from(out));
-        // Where the link is free and nobody waits for it, the output's side of the crossbar is free too.
+        // If the link is free and nobody waits for it, the output's side of the crossbar is free too.
         let side = &self.input_sides[input];
         let is_input_free = (side.filled == 0) & (side.free_at <= now);
         if !(is_input_free & fabric.may_bypass::<PLAIN>(output, bytes, now) & fabric.shares_no_space()) {
@@ -78,8 +78,8 @@ impl Switched {
         true
     }
 
-    /// The virtual channel on which a packet that nothing is in the way of leaves now, and its time over the crossbar, in ticks; without
-    /// credit it waits.
+    /// Returns the virtual channel on which an unblocked packet leaves now, and its time over the crossbar, in ticks.
+    /// `None`: there is no credit.
     #[inline(always)]
     fn next_vc<const PLAIN: bool>(&self, fabric: &mut Fabric, arrival: &Arrival) -> Option<(u8, u64)> {
         let Arrival { base, packet, out, class, bytes, .. } = *arrival;
@@ -89,7 +89,7 @@ impl Switched {
             let vc = fabric.ready_vc(output, packet, (class, bytes))?;
             return Some((vc, crossing(fabric)));
         }
-        // All buffers of the output are empty: the first of its class, as in `ready`.
+        // All buffers of the output are empty: the first of its class is taken, as in `ready`.
         if PLAIN && bytes == fabric.full_bytes {
             let IdleLink { vc, credit, crossing } = fabric.idle_link(output, class);
             return (credit >= bytes as i32).then_some((vc, crossing));
@@ -103,7 +103,8 @@ impl Switched {
 mod tests {
     use super::*;
 
-    /// Instants, of so many with four arrivals each, in which packets try, if of every four so many pass.
+    /// Returns the number of instants, of `instants` with four arrivals each, in which packets try, if `passing` of
+    /// every four pass.
     fn instants_with_attempts(instants: u32, passing: u32) -> u32 {
         let mut trial = Trial::default();
         (0..instants)
@@ -119,7 +120,8 @@ mod tests {
 
     #[test]
     fn attempts_go_on_while_they_succeed_and_pause_while_they_do_not() {
-        // Would catch a bypass that is given up for good, is never given up, or counts what was before the last decision.
+        // Would catch a bypass that is given up for good, is never given up, or counts attempts from before the last
+        // decision.
         let (trial, cycle) = (TRIAL / 4, (TRIAL + PAUSE) / 4);
         assert_eq!(instants_with_attempts(4 * cycle, 3), 4 * cycle);
         let tries = instants_with_attempts(4 * cycle, 2);

@@ -1,4 +1,4 @@
-//! The FIFOs at the inputs, and what their heads ask for.
+//! Input FIFOs, and the requests of their heads.
 
 use engine::Bits;
 
@@ -7,48 +7,48 @@ use crate::event_kind;
 use crate::fabric::{Arrival, Fabric};
 use crate::packet::{NONE, Queue};
 
-/// The FIFO of an input and virtual channel. While the crossbar's side of its input is busy, its head asks for nothing; an
+/// FIFO of an input and virtual channel. While the crossbar's side of its input is busy, its head requests nothing. An
 /// input that has packets wakes when it is free.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(16))]
 pub(super) struct Fifo {
     pub queue: Queue,
-    /// Bytes that it holds, as its upstream output accounts for them.
+    /// Bytes in the FIFO, as its upstream output accounts for them.
     pub held: u32,
-    /// What is to be known of its head, if it has one, so that the packet need not be read: the output that it waits for,
+    /// Output that the head waits for. This and the next two fields are copies, so that the packet need not be read.
     pub out: u16,
-    /// its class of virtual channels,
+    /// Class of virtual channels of the head.
     pub class: u8,
-    /// and whether its size is not the largest.
+    /// Whether the size of the head is not the largest.
     pub odd: bool,
 }
 
 impl Fifo {
-    /// Notes what is to be known of its head, if it has one.
+    /// Copies the output, the class and the size flag of the head, if there is one.
     pub fn note_head(&mut self, fabric: &Fabric) {
         if let Some(head) = fabric.pool.get(self.queue.head()) {
             (self.out, self.class, self.odd) = (head.out, head.class(), head.bytes != fabric.full_bytes);
         }
     }
 
-    /// The size of its head, which is read from the packet only if it is not the usual one.
+    /// Returns the size of the head in bytes. It is read from the packet only if it is not the usual one.
     #[inline(always)]
     pub fn head_size(&self, fabric: &Fabric) -> u32 {
         if self.odd { fabric.pool[self.queue.head()].bytes } else { fabric.full_bytes }
     }
 }
 
-/// The crossbar's side of an input.
+/// Input side of the crossbar.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct InputSide {
-    /// It is free from this time on, in ticks.
+    /// Time from which the side is free, in ticks.
     pub free_at: u64,
-    /// The virtual channels that have packets.
+    /// Mask of virtual channels that have packets.
     pub filled: u64,
 }
 
 impl Switched {
-    /// Queues a packet that will leave by an output; the head of a free input asks for it.
+    /// Queues a packet that will leave by an output. The head of a free input requests its output.
     #[inline(always)]
     pub(super) fn take_in<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
         let Arrival { router, base, port, vc, packet, out, class, bytes, .. } = *arrival;
@@ -80,7 +80,7 @@ impl Switched {
         }
     }
 
-    /// An input is free: its heads ask for their outputs.
+    /// Lets the heads of an input that has become free request their outputs.
     #[inline(always)]
     pub(super) fn input_freed<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize) {
         let router = fabric.inputs[port].router as usize;
@@ -95,7 +95,8 @@ impl Switched {
         }
     }
 
-    /// Takes out the head of a free input, which is then busy until a time: its other heads ask for nothing any more.
+    /// Removes the head of a free input, which is then busy until tick `until`: its other heads withdraw their
+    /// requests.
     #[inline(always)]
     pub(super) fn take_out(&mut self, fabric: &mut Fabric, base: usize, input: usize, until: u64) {
         let port = input >> self.vc_shift;
@@ -104,7 +105,7 @@ impl Switched {
         let packet = fifo.queue.pop(&fabric.pool);
         let next = fifo.queue.head();
         let is_filled = next != NONE;
-        // Without a next one any packet will do, rather than a branch that is hard to predict.
+        // If there is no next packet any packet will do, which avoids a branch that is hard to predict.
         let head = &fabric.pool[if is_filled { next } else { packet }];
         (fifo.out, fifo.class, fifo.odd) = (head.out, head.class(), head.bytes != fabric.full_bytes);
         if let Some(age) = self.ages.get_mut(input) {

@@ -1,21 +1,22 @@
-//! Routers whose inputs queue in FIFOs and whose crossbar takes one packet at a time from an input and to an output:
+//! Routers with input FIFOs and a crossbar that takes one packet at a time from each input and to each output:
 //! input-queued and input-output-queued.
 //!
-//! A packet that finds its input, its output and the link idle is not queued (`bypass`); one for several outputs asks for all of them at
-//! once (`multicast`).
+//! A packet that finds its input, its output and the link idle is not queued (`bypass`). A multicast packet requests
+//! all its outputs at once (`multicast`).
 //!
-//! *Inputs* (`inputs`): a FIFO for each (input, virtual channel), whose head blocks those behind it. *Allocation*
-//! (`allocator`): which head goes to which output now. *Outputs* (`outputs`): none, so that crossing the crossbar is
-//! being on the link, or buffers for each virtual channel behind a crossbar that is faster than the links.
+//! - *Inputs* (`inputs`): a FIFO for each (input, virtual channel), with head-of-line blocking.
+//! - *Switch allocation* (`allocator`): matching of heads to outputs.
+//! - *Outputs* (`outputs`): without buffers, so that crossing the crossbar is being on the link, or with a buffer for
+//!   each virtual channel behind a crossbar that is faster than the links.
 //!
-//! An input and an output are busy for as long as a packet takes at the crossbar's rate, which is the output link's
-//! times the speed-up. Model choice: with buffers at the outputs, the crossbar is charged for the packet's own time even if
-//! its tail is still arriving from a slower channel; without, it is busy for as long as the link is.
+//! An input and an output are busy while a packet passes at the crossbar's rate, which is the output link's times the
+//! speed-up. Model choice: with output buffers, the crossbar is charged for the packet's own time even if its tail is
+//! still arriving from a slower channel; without them, it is busy as long as the link is.
 //!
-//! Nothing is searched. Each output has a mask of the heads that ask for it: those of all virtual channels of the inputs
-//! that are free. It changes as heads come and go, and as inputs become busy and free, and an output is visited only
-//! when it may have become able to do something: a head has come to ask for it, its side of the crossbar or its link
-//! has fallen free while somebody waits, or credit has come that it lacked.
+//! Nothing is searched. Each output has a mask of the heads that request it, from all virtual channels of free inputs.
+//! The mask changes as heads come and go, and as inputs become busy and free. An output is visited only when it may
+//! have become able to act: a new head requests it, its side of the crossbar or its link has become free while a packet
+//! waits, or missing credit has come.
 
 mod allocator;
 mod bypass;
@@ -41,51 +42,53 @@ use inputs::{Fifo, InputSide};
 use multicast::Multicast;
 use outputs::{Buffer, OutputSide};
 
-/// All routers of a partition.
+/// All input-queued or input-output-queued routers of a partition.
 #[derive(Debug)]
 pub struct Switched {
     vc_shift: u32,
     arbitration: Arbitration,
-    /// By (port, virtual channel).
+    /// Input FIFOs, by (port, virtual channel).
     fifos: Vec<Fifo>,
-    /// By port.
+    /// Input sides of the crossbar, by port.
     input_sides: Vec<InputSide>,
-    /// By (port, virtual channel), when the head was generated, if that decides who goes first; else empty.
+    /// Generation times of the heads, by (port, virtual channel). Empty unless the arbitration needs them.
     ages: Vec<u64>,
-    /// For each output the heads that ask for it, and its side of the crossbar.
+    /// For each output, the heads that request it, and its side of the crossbar.
     requests: Requests<OutputSide>,
-    /// By (port, virtual channel), the buffers at the outputs; empty if the architecture has none.
+    /// Output buffers, by (port, virtual channel). Empty without output buffers.
     buffers: Vec<Buffer>,
-    /// By output, the virtual channels whose buffers have packets; likewise.
+    /// By output, the mask of virtual channels whose output buffers have packets. Empty without output buffers.
     filled: Vec<u64>,
-    /// The depth of each of them in bytes.
+    /// Depth of an output buffer in bytes.
     depth: u32,
-    /// The crossbar's bandwidth at a port over the link's.
+    /// Speed-up: bandwidth of the crossbar at a port over the link's.
     speedup: u64,
-    /// There are buffers behind the crossbar, and outputs take turns: an idle one takes the first of those who ask.
+    /// Whether there are output buffers and arbitration is round robin: an idle output then takes the first requesting
+    /// head.
     takes_first: bool,
     /// By router, the output that picks first.
     first: Vec<u16>,
-    /// The outputs of a router that are to be visited, kept for its memory.
+    /// Mask of a router's outputs to be visited. Kept to avoid allocation.
     active: Vec<u64>,
-    /// Inputs whose heads may be served, likewise.
+    /// Inputs whose heads may be served. Kept to avoid allocation.
     heads: Vec<u32>,
     trial: Trial,
     multicast: Multicast,
 }
 
 impl Switched {
-    /// Empty input-queued routers.
+    /// Creates empty input-queued routers.
     pub fn input_queued(fabric: &Fabric, spec: &InputQueuedSpec) -> Self {
         Self::new(fabric, (spec.arbitration, spec.multicast), None)
     }
 
-    /// Empty input-output-queued routers.
+    /// Creates empty input-output-queued routers.
     pub fn input_output_queued(fabric: &Fabric, spec: &InputOutputQueuedSpec) -> Self {
         Self::new(fabric, (spec.arbitration, spec.multicast), Some(spec.speedup))
     }
 
-    /// With a crossbar of a speed-up and buffers behind it, or without.
+    /// Creates routers with output buffers behind a crossbar of the given `speedup`, or without buffers if it is
+    /// `None`.
     fn new(fabric: &Fabric, (arbitration, multicast): (Arbitration, FifoMulticast), speedup: Option<u8>) -> Self {
         let (ports, vc_shift) = (fabric.ports(), fabric.plan.vc_shift);
         let queues = ports << vc_shift;
@@ -120,7 +123,7 @@ impl Buffers for Switched {
 }
 
 impl Switched {
-    /// Whether the packet at the head of an input and virtual channel is of a group's operation.
+    /// Returns whether the head of an input and virtual channel belongs to a group's operation.
     fn leads_group(&self, fabric: &Fabric, input: usize) -> bool {
         fabric.pool[self.fifos[input].queue.head()].is_of_group()
     }
@@ -164,13 +167,13 @@ impl Routers for Switched {
 
     #[inline(always)]
     fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
-        // The turn to pick first goes round; it matters only where an input has several virtual channels.
+        // The right to pick first rotates. It matters only if an input has several virtual channels.
         let first = self.first[router];
         self.first[router] = if first + 1 >= fabric.routers[router].ports { 0 } else { first + 1 };
         if !PLAIN && self.multicast.is_on() {
             return self.serve_runs(fabric, router, usize::from(first), now);
         }
-        // Where everything has taken the bypass there is nothing to serve, which is not worth a call.
+        // If every packet has taken the bypass there is nothing to serve, and the call is saved.
         if !PLAIN || fabric.active::<PLAIN>(router, 0) != 0 {
             self.serve_active::<PLAIN>(fabric, router, usize::from(first), now);
         }
@@ -204,12 +207,12 @@ impl Routers for Switched {
 }
 
 impl Switched {
-    /// Bytes of the queues of a network of input-queued routers, without packets.
+    /// Returns the bytes of the queues of a network of input-queued routers, without packets.
     pub(crate) fn input_queued_bytes(size: &NetworkSize, spec: &InputQueuedSpec) -> u64 {
         Self::bytes(size, spec.arbitration)
     }
 
-    /// The same of input-output-queued routers.
+    /// Returns the bytes of the queues of a network of input-output-queued routers, without packets.
     pub(crate) fn input_output_queued_bytes(size: &NetworkSize, spec: &InputOutputQueuedSpec) -> u64 {
         Self::bytes(size, spec.arbitration) + bytes_of::<Buffer>(size.inputs()) + bytes_of::<u64>(size.ports)
     }

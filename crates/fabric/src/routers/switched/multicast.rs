@@ -1,15 +1,18 @@
-//! Packets for several outputs: the crossbar copies them.
+//! Multicast packets at the input FIFOs: the crossbar copies them.
 //!
-//! The copies of a packet are queued one behind the other and share its place in the buffer. At the head of the FIFO such a *run* asks
-//! for all its outputs at once (`Fabric::run`); what cannot leave in an instant, the residue, asks again when the input is free. The
-//! input is busy for as long as the slowest of the copies that have crossed at once. It reads one packet at a time, so that the first
-//! copy that crosses keeps the input's other virtual channels waiting. Packets for one output are runs of one.
+//! The copies of a packet are adjacent in the queue and share its space in the buffer. At the head of the FIFO such a
+//! *run* requests all its outputs at once (`Fabric::run`). Copies that cannot leave in an instant, the residue, request
+//! again when the input is free. The input is busy as long as the slowest of the copies that have crossed at once. It
+//! reads one packet at a time, so that the first copy that crosses makes the input's other virtual channels wait.
+//! Unicast packets are runs of one.
 //!
-//! Who gets an output is decided by the router's arbitration or by a policy (Prabhakar, McKeown and Ahuja 1997), which knows only what
-//! could leave now: outputs that are free and have room beyond them. `order`: policies by which outputs pick for themselves (TATRA,
-//! WBA). `residue`: a matching that concentrates the residue. `whole`: packets that are not split.
+//! Outputs are granted by the router's arbitration or by a policy (Prabhakar, McKeown and Ahuja 1997), which considers
+//! only the copies that could leave now: their outputs are free and have room beyond them.
+//! - `order`: policies by which outputs pick independently (TATRA, WBA).
+//! - `residue`: a matching that concentrates the residue.
+//! - `whole`: packets that are not split.
 //!
-//! All of this is asked for only in networks with multicasts, or with a policy (`Multicast::is_on`), which are not plain.
+//! All of this runs only in networks with multicasts, or with a policy (`Multicast::is_on`), which are not plain.
 
 use engine::Bits;
 use units::Draw;
@@ -23,33 +26,33 @@ use crate::fabric::{Arrival, Fabric, Leaving};
 use crate::packet::NONE;
 use crate::routers::arbiter::{Candidates, Turn, in_turn};
 
-/// What serving runs takes beside what single packets take.
+/// State for serving runs, beyond that for single packets.
 #[derive(Debug)]
 pub(super) struct Multicast {
-    /// How runs are served; nothing where there are none.
+    /// Rule by which runs are served. `None`: there are no runs.
     pub spec: Option<FifoMulticast>,
-    /// By (port, virtual channel), from when on the run at the head asks, in ticks; empty without runs.
+    /// By (port, virtual channel), the time since which the run at the head requests, in ticks. Empty without runs.
     pub since: Vec<u64>,
-    /// By port, copies of the run that has begun to cross which have not; likewise.
+    /// By port, the remaining copies of the run that has begun to cross. Empty without runs.
     left: Vec<u16>,
     /// Ports of which a packet crosses in this instant.
     sending: Vec<u32>,
-    /// The blocks that heads are in Tetris; empty without that policy.
+    /// Blocks of the heads under TATRA. Empty under other policies.
     pub tetris: Tetris,
-    /// What matches the heads and the outputs of a router as a whole.
+    /// Matching of the heads and outputs of a router.
     pub matching: Matching,
 }
 
-/// The matching of one instant, where outputs do not pick for themselves.
+/// Matching of one instant, for policies under which outputs do not pick independently.
 #[derive(Debug, Default)]
 pub(super) struct Matching {
-    /// By output of the router, the candidate that gets it, or `NONE`; empty where outputs pick.
+    /// By output of the router, the candidate that gets it, or `NONE`. Empty if outputs pick independently.
     pub given: Vec<u32>,
-    /// Candidates, in the order in which they are considered: what decides, and the candidate.
+    /// Candidates in the order in which they are considered: two sort keys and the candidate.
     pub order: Vec<(u64, u64, u32)>,
-    /// What could leave now: output and candidate.
+    /// Copies that could leave now: output and candidate.
     pub ready: Vec<(u32, u32)>,
-    /// By output of the router, the copies for it that stay.
+    /// By output of the router, the number of copies for it that stay.
     pub residue: Vec<u32>,
     /// Ports of which a candidate has been chosen.
     pub ports: Vec<u32>,
@@ -58,7 +61,7 @@ pub(super) struct Matching {
 }
 
 impl Multicast {
-    /// What a partition needs.
+    /// Creates the state of a partition.
     pub fn new(fabric: &Fabric, spec: FifoMulticast) -> Self {
         let is_on = fabric.plan.multicasts || !spec.is_default();
         let ports = if is_on { fabric.ports() } else { 0 };
@@ -81,30 +84,32 @@ impl Multicast {
         }
     }
 
-    /// Whether heads may be runs of several copies, or are served by a policy.
+    /// Returns whether heads may be runs of several copies, or are served by a policy.
     #[inline(always)]
     pub fn is_on(&self) -> bool {
         self.spec.is_some()
     }
 
-    /// Whether a packet that nothing is in the way of may leave without being queued: what comes then depends on no state of a policy.
+    /// Returns whether a packet that is not blocked may leave without being queued. A policy that keeps state about
+    /// heads forbids it.
     #[inline(always)]
     pub fn allows_bypass(&self) -> bool {
         self.spec.is_none_or(|spec| spec.is_default())
     }
 
-    /// A packet comes to the head of an input, (port, virtual channel) in one number, and asks from a time on.
+    /// Notes that a packet comes to the head of an input, (port, virtual channel) in one number, and requests its
+    /// outputs from tick `since` on.
     pub fn comes_first(&mut self, input: usize, since: u64) {
         self.since[input] = since;
         self.tetris.comes_first(input);
     }
 }
 
-/// The heads that ask for an output of a router, of which each may ask for others too.
+/// Heads that request an output of a router, each of which may request others too.
 pub(super) struct Runs<'a> {
     pub routers: &'a Switched,
     pub output: usize,
-    /// The router's first (port, virtual channel).
+    /// First (port, virtual channel) of the router.
     pub first: usize,
     pub now: u64,
 }
@@ -147,7 +152,7 @@ impl Switched {
         }
     }
 
-    /// Notes that a run has come to the head of an input, which asks from a time on.
+    /// Notes that a run has come to the head of an input, and requests from tick `since` on.
     fn note_run(&mut self, fabric: &Fabric, input: usize, since: u64) {
         let fifo = &mut self.fifos[input];
         fifo.note_head(fabric);
@@ -157,7 +162,7 @@ impl Switched {
         self.multicast.comes_first(input, since);
     }
 
-    /// The heads of a free port ask for all their outputs.
+    /// Lets the heads of a free port request all their outputs.
     pub(super) fn ask_for_runs(&mut self, fabric: &mut Fabric, base: usize, port: usize) {
         fabric.mark_router(fabric.inputs[port].router as usize);
         for vc in Bits(self.input_sides[port].filled) {
@@ -165,7 +170,7 @@ impl Switched {
         }
     }
 
-    /// The head of an input asks for all its outputs.
+    /// Lets the head of an input request all its outputs.
     fn ask_for_run(&mut self, fabric: &mut Fabric, base: usize, input: usize) {
         let candidate = input - (base << self.vc_shift);
         let router = fabric.inputs[input >> self.vc_shift].router as usize;
@@ -179,7 +184,7 @@ impl Switched {
         }
     }
 
-    /// The head of an input asks for nothing any more.
+    /// Withdraws all requests of the head of an input.
     fn withdraw(&mut self, fabric: &Fabric, base: usize, input: usize) {
         let candidate = input - (base << self.vc_shift);
         for packet in fabric.run(self.fifos[input].queue.head()) {
@@ -187,8 +192,8 @@ impl Switched {
         }
     }
 
-    /// The copy at the head of an input that could go to an output now, and on which virtual channel; of several, on different
-    /// classes, the first.
+    /// Returns the copy at the head of an input that could go to an output now, and its virtual channel. If there are
+    /// copies on several classes, it is the first.
     pub(super) fn ready_copy(&self, fabric: &mut Fabric, output: usize, input: usize, now: u64) -> Option<(u32, u8)> {
         let port = fabric.outputs[output].port;
         let mut packet = self.fifos[input].queue.head();
@@ -204,7 +209,7 @@ impl Switched {
         None
     }
 
-    /// Visits the outputs of a router that may be able to do something, from one on.
+    /// Serves the active outputs of a router, from `first` on.
     #[inline(never)]
     pub(super) fn serve_runs(&mut self, fabric: &mut Fabric, router: usize, first: usize, now: u64) {
         let Some(FifoMulticast { fanout, policy }) = self.multicast.spec else { return };
@@ -226,7 +231,7 @@ impl Switched {
         self.end_instant(fabric, base);
     }
 
-    /// Takes a copy over the crossbar to an output, and sends a packet from its buffers, if it can.
+    /// Takes a copy over the crossbar to an output, and sends a packet from the output's buffers, if possible.
     fn serve_output_of_runs(&mut self, fabric: &mut Fabric, place: Place, policy: MulticastPolicy, now: u64) {
         let (side, is_asked) = self.requests.side(place.output);
         if is_asked && side.free_at > now {
@@ -242,7 +247,7 @@ impl Switched {
         }
     }
 
-    /// The candidate that a free output gets a copy from.
+    /// Picks the candidate from which a free output gets a copy.
     fn pick_run(&mut self, fabric: &mut Fabric, place: Place, policy: MulticastPolicy, now: u64) -> Option<usize> {
         let Place { router, base, output } = place;
         if let Some(given) = self.multicast.matching.given.get_mut(output - base) {
@@ -257,7 +262,7 @@ impl Switched {
         self.pick_by_order(fabric, place, &heads, policy)
     }
 
-    /// Takes the copy for an output from the head that is a candidate over the crossbar.
+    /// Takes a candidate's copy for an output over the crossbar.
     fn cross_copy(&mut self, fabric: &mut Fabric, place: Place, candidate: usize, now: u64) {
         let Place { base, output, .. } = place;
         let input = (base << self.vc_shift) + candidate;
@@ -279,7 +284,7 @@ impl Switched {
         self.go_over::<false>(fabric, crossing, Leaving { packet, bytes, time, tail_in }, now);
     }
 
-    /// The first copy of a head crosses: the port's other heads ask for nothing any more.
+    /// Begins to send the head of an input: the port's other heads withdraw their requests.
     fn begin_crossing(&mut self, fabric: &Fabric, base: usize, input: usize) {
         let port = input >> self.vc_shift;
         let first = port << self.vc_shift;
@@ -290,7 +295,7 @@ impl Switched {
         self.multicast.sending.push(input as u32);
     }
 
-    /// What has crossed in this instant keeps its ports busy; a head of which copies are left stays.
+    /// Makes the ports that have sent in this instant busy. A head with remaining copies stays.
     fn end_instant(&mut self, fabric: &mut Fabric, base: usize) {
         let mut sending = std::mem::take(&mut self.multicast.sending);
         for input in sending.drain(..).map(|input| input as usize) {
@@ -309,9 +314,9 @@ impl Switched {
         self.multicast.sending = sending;
     }
 
-    /// What decides between candidates that a policy has for equals, by the router's arbitration; the smallest comes first.
+    /// Returns the key by which the router's arbitration breaks a policy's ties. The smallest comes first.
     pub(super) fn tie(&self, fabric: &mut Fabric, (router, base): (usize, usize), candidate: usize) -> u64 {
-        // In turn, from the port at which the outputs' turn begins.
+        // Round robin, from the port at which the outputs' turn begins.
         let all = usize::from(fabric.routers[router].ports) << self.vc_shift;
         let first = usize::from(self.first[router]) << self.vc_shift;
         let in_turn = ((candidate + all - first) % all) as u64;

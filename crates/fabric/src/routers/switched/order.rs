@@ -1,14 +1,15 @@
-//! Policies by which each output picks for itself: the head that comes first in an order that all outputs share.
+//! Policies by which each output picks independently: the head that comes first in an order that all outputs share.
 //!
-//! *WBA* (weight-based algorithm): a head weighs its time at the front, in times of the largest packet, less the copies that it has
-//! left; the heaviest is picked. Both count alike, so that a head of a slotted switch with N outputs and M inputs waits for N + M - 1
-//! slots at the most.
+//! *WBA* (weight-based algorithm): the weight of a head is its time at the front, in times of the largest packet, less
+//! its remaining copies. The heaviest head is picked. Both terms have equal weight, so that a head of a slotted switch
+//! with N outputs and M inputs waits for at most N + M - 1 slots.
 //!
-//! *TATRA*: a head that comes to the front drops a block onto the column of each of its outputs, and departs as its highest block does:
-//! columns sink as outputs serve their lowest blocks. Of heads that come at once the one drops first that will depart first, which
-//! leaves the others' copies together. Every instant of a slotted switch some head leaves as a whole, and none waits for more slots than
-//! there are inputs. Model choice: an output that has no room beyond it for its lowest block serves the next that it has room for, so
-//! that classes of virtual channels do not wait for one another.
+//! *TATRA*: a head that comes to the front drops a block onto the column of each of its outputs, and departs when its
+//! highest block does: columns sink as outputs serve their lowest blocks. Of heads that come at once, the one that will
+//! depart first drops first, which concentrates the residue on the others. In every instant of a slotted switch some
+//! head leaves completely, and no head waits for more slots than there are inputs. Model choice: an output that has no
+//! room beyond it for its lowest block serves the next block that it has room for, so that classes of virtual channels
+//! do not wait for one another.
 
 use super::Switched;
 use super::allocator::Place;
@@ -17,31 +18,32 @@ use crate::catalogue::MulticastPolicy;
 use crate::fabric::Fabric;
 use crate::routers::arbiter::Candidates;
 
-/// The blocks of all heads of a partition.
+/// Blocks of all heads of a partition (TATRA).
 #[derive(Debug, Default)]
 pub(super) struct Tetris {
-    /// By (port, virtual channel), when the head has dropped its blocks, as a number, or 0 if it has not; empty without the policy.
+    /// By (port, virtual channel), the sequence number at which the head has dropped its blocks. 0: not yet. Empty
+    /// unless the policy is TATRA.
     dropped: Vec<u64>,
-    /// By output, the blocks of its column; likewise.
+    /// By output, the number of blocks in its column. Empty unless the policy is TATRA.
     heights: Vec<u32>,
     drops: u64,
 }
 
 impl Tetris {
-    /// Without blocks.
+    /// Creates the columns without blocks.
     pub fn new(fabric: &Fabric, is_used: bool) -> Self {
         let ports = if is_used { fabric.ports() } else { 0 };
         Self { dropped: vec![0; ports << fabric.plan.vc_shift], heights: vec![0; ports], drops: 0 }
     }
 
-    /// A packet comes to the head of an input.
+    /// Notes that a packet comes to the head of an input.
     pub fn comes_first(&mut self, input: usize) {
         if let Some(dropped) = self.dropped.get_mut(input) {
             *dropped = 0;
         }
     }
 
-    /// A copy of the head of an input leaves by an output.
+    /// Notes that a copy of the head of an input leaves by an output.
     pub fn leaves(&mut self, input: usize, output: usize) {
         if self.dropped.get(input).is_some_and(|&dropped| dropped > 0) {
             self.heights[output] -= 1;
@@ -50,8 +52,8 @@ impl Tetris {
 }
 
 impl Switched {
-    /// The candidate that comes first of those that could go to an output now, by the order of a policy; of equals by the router's
-    /// arbitration.
+    /// Returns the first candidate, in the order of a policy, that could go to an output now. The router's arbitration
+    /// breaks ties.
     pub(super) fn pick_by_order(
         &self,
         fabric: &mut Fabric,
@@ -75,16 +77,15 @@ impl Switched {
         best.map(|(.., candidate)| candidate)
     }
 
-    /// The smaller, the larger the weight of the head of an input is: since when it asks, and as many times of the largest packet later
-    /// as it has copies left. The weight is what is left of that until now.
+    /// Returns a sort key that is smaller for a head with a larger weight: the time since which it requests, plus its
+    /// remaining copies in times of the largest packet. The weight is the time from this key until now.
     pub(super) fn lightness(&self, fabric: &Fabric, input: usize) -> u64 {
         let copies = fabric.run(self.fifos[input].queue.head()).count() as u64;
         let class = fabric.inputs[input >> self.vc_shift].class;
         self.multicast.since[input] + copies * fabric.classes[usize::from(class.0)].crossing
     }
 
-    /// Heads that have come to ask for outputs drop their blocks, the one first that will depart first; of equals by the router's
-    /// arbitration.
+    /// Drops the blocks of new heads, in the order in which they will depart. The router's arbitration breaks ties.
     pub(super) fn drop_blocks(&mut self, fabric: &mut Fabric, (router, base): (usize, usize), active: &[u64]) {
         let first = base << self.vc_shift;
         let mut order = std::mem::take(&mut self.multicast.matching.order);
@@ -109,7 +110,7 @@ impl Switched {
         self.multicast.matching.order = order;
     }
 
-    /// The height at which the highest block of the head of an input would lie.
+    /// Returns the height at which the highest block of the head of an input would lie.
     fn departure(&self, fabric: &Fabric, base: usize, input: usize) -> u64 {
         let outs = fabric.run(self.fifos[input].queue.head()).map(|packet| usize::from(fabric.pool[packet].out));
         u64::from(outs.map(|out| self.multicast.tetris.heights[base + out] + 1).max().unwrap_or(0))

@@ -1,6 +1,6 @@
-//! The buffers at the outputs, and the links behind them.
+//! Output buffers, and the links behind them.
 //!
-//! The packet on a link holds space of its buffer until its tail has gone: that is until the link is free.
+//! The packet on a link holds space of its buffer until its tail has gone, which is when the link becomes free.
 
 use engine::Bits;
 
@@ -9,7 +9,7 @@ use crate::fabric::{Fabric, Outgoing, QUEUED};
 use crate::packet::{NONE, Queue};
 use crate::routers::arbiter::Side;
 
-/// The buffer of an output and virtual channel.
+/// Buffer of an output and virtual channel.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(16))]
 pub(super) struct Buffer {
@@ -18,20 +18,21 @@ pub(super) struct Buffer {
     pub queued: u32,
 }
 
-/// The crossbar's side of an output, and what its buffers hold. Which of them have packets lies apart (`Switched::filled`): mostly none has.
+/// Output side of the crossbar, with a summary of its buffers. The mask of buffers with packets lies apart
+/// (`Switched::filled`), since mostly none has any.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OutputSide {
-    /// It is free from this time on, in ticks.
+    /// Time from which the side is free, in ticks.
     pub free_at: u64,
-    /// Bytes of the packet that went last: it holds space of its buffer until its tail has gone.
+    /// Bytes of the last packet, which holds space of its buffer until its tail has gone.
     leaving: u32,
-    /// The virtual channel of the packet that went last.
+    /// Virtual channel of the last packet.
     last_vc: u8,
-    /// The head that went last (`Side`).
+    /// Candidate that was served last (`Side`).
     last: u8,
-    /// A wake-up is under way.
+    /// Whether a wake-up is pending.
     pub waking: bool,
-    /// Some buffer has packets.
+    /// Whether some buffer has packets.
     pub has_packets: bool,
 }
 
@@ -43,14 +44,14 @@ impl Side for OutputSide {
 }
 
 impl OutputSide {
-    /// A packet of a size that crosses goes on at once on a virtual channel.
+    /// Notes a packet that crosses and goes on at once on virtual channel `vc`.
     #[inline(always)]
     pub fn sends(&mut self, (bytes, vc): (u32, u8)) {
         debug_assert!(!self.has_packets, "a packet is passed over");
         (self.leaving, self.last_vc) = (bytes, vc);
     }
 
-    /// The same of one that keeps the crossbar's side busy until a time.
+    /// Notes a packet that crosses and goes on at once, and keeps the crossbar's side busy until tick `until`.
     #[inline(always)]
     pub fn crossed(&mut self, until: u64, sent: (u32, u8)) {
         self.free_at = until;
@@ -59,8 +60,9 @@ impl OutputSide {
 }
 
 impl Switched {
-    /// The virtual channel on which the head of an input could go to an output now, if it could: of its class the one whose
-    /// buffer has the most room, if that is enough; the lowest of equals. Without buffers that is what the link can take.
+    /// Returns the virtual channel on which the head of an input could go to an output now: with buffers, the virtual
+    /// channel of its class whose buffer has the most room, the lowest in a tie, if the packet fits. Without buffers
+    /// the link decides. `None`: there is none.
     #[inline(always)]
     pub(super) fn ready<const PLAIN: bool>(
         &self,
@@ -74,7 +76,7 @@ impl Switched {
         self.ready_for::<PLAIN>(fabric, output, (fifo.queue.head(), class, bytes), now)
     }
 
-    /// The same for a packet of a class and a size.
+    /// `ready` for a packet of a class and a size.
     #[inline(always)]
     pub(super) fn ready_for<const PLAIN: bool>(
         &self,
@@ -110,8 +112,8 @@ impl Switched {
         (u64::from(held) + u64::from(bytes) <= u64::from(self.depth)).then_some(vc)
     }
 
-    /// The virtual channel for a packet whose credit is promised: of those whose credit covers it after what is in their
-    /// buffers, the one with the most room, if that is enough.
+    /// Returns the virtual channel for a packet whose credit is reserved: the one with the most room among those whose
+    /// credit also covers the packets in their buffers, if that is enough.
     #[cold]
     fn promised_vc(&self, fabric: &Fabric, (output, first): (usize, u8), bytes: u32, now: u64) -> Option<u8> {
         let side = self.requests.side(output).0;
@@ -126,8 +128,8 @@ impl Switched {
         (held <= u64::from(self.depth)).then_some(vc)
     }
 
-    /// The time that a packet takes over the crossbar to an output, and on the link if there is no buffer between: then
-    /// until its tail has come, at the least, or until a combine unit is done with it.
+    /// Returns the time that a packet takes over the crossbar to an output, in ticks. Without buffers it is the time on
+    /// the link: at least until the tail has come, or until a combine unit is done with the packet.
     #[inline(always)]
     pub(super) fn crossing_time(&self, fabric: &Fabric, output: usize, bytes: u32, tail_in: u64) -> u64 {
         let class = fabric.outputs[output].class;
@@ -142,7 +144,7 @@ impl Switched {
         }
     }
 
-    /// Puts a packet that crosses into its buffer.
+    /// Puts a packet that crosses into its output buffer.
     #[inline(never)]
     pub(super) fn put_into_buffer(&mut self, fabric: &mut Fabric, output: usize, crossed: Outgoing) {
         let Outgoing { packet, bytes, vc } = crossed;
@@ -154,7 +156,7 @@ impl Switched {
         buffer.queued += bytes;
     }
 
-    /// Sends the next packet from an output's buffers, the virtual channels in turn, if its link can take one.
+    /// Sends the next packet from an output's buffers, round robin over the virtual channels, if its link can take one.
     #[inline(never)]
     pub(super) fn send_buffered<const PLAIN: bool>(&mut self, fabric: &mut Fabric, output: usize, now: u64) {
         let free_at = fabric.outputs[output].free_at;
@@ -163,7 +165,7 @@ impl Switched {
         }
         let (&OutputSide { last_vc, .. }, is_asked) = self.requests.side(output);
         let filled = self.filled[output];
-        // Turned so that the virtual channel whose turn it is comes lowest.
+        // Rotated so that the virtual channel after the round-robin pointer comes lowest.
         let turn = (u32::from(last_vc) + 1) & 63;
         let first = output << self.vc_shift;
         for place in Bits(filled.rotate_right(turn)) {
@@ -181,7 +183,7 @@ impl Switched {
             (side.has_packets, side.leaving, side.last_vc) = (left != 0, bytes, vc as u8);
             self.filled[output] = left;
             let sent = fabric.transmit::<QUEUED, PLAIN>(output, Outgoing { packet, bytes, vc: vc as u8 }, now);
-            // Others go on when the link falls free, or may lack the room that the packet then gives back.
+            // Other packets leave when the link becomes free, or may lack the room that this packet then gives back.
             if left != 0 || is_asked {
                 fabric.wake_at(output, now + sent.time);
             }

@@ -1,4 +1,4 @@
-//! What these routers read ahead.
+//! Prefetching for routers with FIFOs and a crossbar.
 
 use std::hint::black_box;
 
@@ -13,7 +13,7 @@ impl Prefetch for Switched {
         read_through(&self.input_sides, |side| side.filled);
         self.requests.before_window();
         read_through(&self.fifos, |fifo| u64::from(fifo.held));
-        // While most packets bypass the queues, a window needs hardly any of those at the outputs.
+        // While most packets bypass the queues, a window needs hardly any of the output buffers.
         if !self.trial.is_on() {
             read_through(&self.buffers, |buffer| u64::from(buffer.queued));
         }
@@ -49,7 +49,7 @@ impl Prefetch for Switched {
 }
 
 impl Switched {
-    /// Reads what serving a router's active outputs will read, and notes inputs whose heads they may serve.
+    /// Reads the state needed to serve a router's active outputs, and notes inputs whose heads they may serve.
     #[inline(always)]
     fn find_heads(&mut self, fabric: &Fabric, router: usize) {
         let base = fabric.routers[router].base as usize;
@@ -57,7 +57,8 @@ impl Switched {
             for bit in Bits(fabric.active::<false>(router, word)) {
                 let output = base + word * 64 + bit;
                 fabric.before_sending(output);
-                // The head of any input that asks; without one an input that is of no concern, rather than a branch.
+                // The head of any requesting input. If there is none, an irrelevant input is read instead, to avoid a
+                // branch.
                 let candidate = self.requests.guess(output);
                 let input = ((base << self.vc_shift) + candidate).min(self.fifos.len() - 1);
                 black_box(self.fifos[input].held);

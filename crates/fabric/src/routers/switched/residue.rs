@@ -1,10 +1,11 @@
-//! Concentrating the residue (Prabhakar, McKeown and Ahuja 1997, the algorithm Concentrate): what cannot leave in an instant is left to
-//! as few inputs as possible, so that the others bring new packets to the front.
+//! Concentrating the residue (Prabhakar, McKeown and Ahuja 1997, the algorithm Concentrate): copies that cannot leave
+//! in an instant are left to as few inputs as possible, so that the others bring new packets to the front.
 //!
-//! An output that n heads ask for leaves n - 1 copies. The input that has most of its copies in common with what is left keeps as many of
-//! them as it can, of equals the one whose head has come last; then the next, until nothing is left. The other copies leave. Copies
-//! that cannot leave, whoever gets what, for their output is busy or has no room beyond it, count as common from the beginning: their
-//! input keeps a residue anyway. Where several virtual channels of an input could send, the one takes part whose head has waited longest.
+//! An output that n heads request leaves n - 1 copies. The input that has the most copies in common with the residue
+//! keeps as many of them as it can; a tie goes to the input whose head has come last. Then the next input follows,
+//! until nothing is left. The other copies leave. Copies that cannot leave in any case, because their output is busy or
+//! has no room beyond it, count as common from the beginning: their input keeps a residue anyway. If several virtual
+//! channels of an input could send, the one whose head has waited longest takes part.
 
 use super::Switched;
 use super::multicast::{Matching, Runs};
@@ -12,7 +13,7 @@ use crate::fabric::Fabric;
 use crate::routers::arbiter::{Candidates, in_turn};
 
 impl Switched {
-    /// Gives each output of a router that may be able to do something one of the heads that ask for it.
+    /// Gives each active output of a router one of the heads that request it.
     pub(super) fn concentrate(&mut self, fabric: &mut Fabric, place: (usize, usize), active: &[u64], now: u64) {
         let base = place.1;
         let mut matching = std::mem::take(&mut self.multicast.matching);
@@ -50,8 +51,8 @@ impl Switched {
         self.multicast.matching = matching;
     }
 
-    /// Notes the candidates that could send, one of each port, with what decides between equals: the time since which each asks, and
-    /// then the router's arbitration.
+    /// Collects the candidates that could send, one for each port, with their tie-breaking keys: the time since which
+    /// each requests, and then the router's arbitration.
     fn take_one_of_each_port(&self, fabric: &mut Fabric, place: (usize, usize), matching: &mut Matching) {
         let Matching { ready, order, .. } = matching;
         let first = place.1 << self.vc_shift;
@@ -66,7 +67,8 @@ impl Switched {
         }
     }
 
-    /// What is smallest for the candidate that keeps its copies first: most in common with the residue, and the latest to ask.
+    /// Returns the key that is smallest for the candidate that keeps its copies first: the most in common with the
+    /// residue, and the latest to request.
     fn keeps(
         &self,
         fabric: &Fabric,

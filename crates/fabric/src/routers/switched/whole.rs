@@ -1,10 +1,9 @@
-//! Packets that leave whole, without splitting of their fanout: a head crosses when all its outputs are free and have room beyond them at
-//! once.
+//! Multicast without fanout splitting: a head crosses when all its outputs are free and have room beyond them at once.
 //!
-//! Inputs are served one after the other, each if all that its head asks for is left. They are put in order anew in each instant:
-//! `round-robin` begins behind the first input that was served last time, `random` draws an order, `oldest-first` goes by
-//! generation times, WBA by weights. Model choice: of copies for one output on several classes, which no crossbar can send at once, one
-//! leaves with the others and the rest follows.
+//! Inputs are served sequentially; each sends if all outputs that its head requests are still available. Their order is
+//! determined anew in each instant: `round-robin` begins behind the first input that was served last time, `random`
+//! draws an order, `oldest-first` sorts by generation times, WBA by weights. Model choice: if there are copies for one
+//! output on several classes, which no crossbar can send at once, one leaves with the others and the rest follow.
 
 use units::Draw;
 
@@ -16,7 +15,7 @@ use crate::packet::NONE;
 use crate::routers::arbiter::in_turn;
 
 impl Switched {
-    /// Gives heads that ask for outputs of a router which may be able to do something all their outputs, which are then among them.
+    /// Gives all their outputs to heads that request active outputs of a router, and activates these outputs.
     pub(super) fn match_whole(&mut self, fabric: &mut Fabric, place: (usize, usize), active: &mut [u64], now: u64) {
         let (router, base) = place;
         let mut matching = std::mem::take(&mut self.multicast.matching);
@@ -43,7 +42,7 @@ impl Switched {
         self.multicast.matching = matching;
     }
 
-    /// Puts candidates in the order in which they are served.
+    /// Sorts candidates into the order in which they are served.
     fn put_in_order(&self, fabric: &mut Fabric, (router, base): (usize, usize), matching: &mut Matching) {
         let policy = self.multicast.spec.map_or(MulticastPolicy::default(), |FifoMulticast { policy, .. }| policy);
         let begin = matching.first[router];
@@ -63,8 +62,8 @@ impl Switched {
         matching.order.sort_unstable();
     }
 
-    /// Whether all outputs of a candidate are free, not given to others, and have room beyond them. If not, the router acts again when
-    /// that may have changed.
+    /// Returns whether all outputs of a candidate are free, not given to others, and have room beyond them. If not, the
+    /// router is visited again when that may have changed.
     fn can_leave_whole(
         &mut self,
         fabric: &mut Fabric,
@@ -91,7 +90,7 @@ impl Switched {
         all
     }
 
-    /// Notes the candidates of some outputs of a router, each once, in ascending order.
+    /// Collects the candidates of some outputs of a router, without duplicates, in ascending order.
     pub(super) fn collect_candidates(&self, base: usize, active: &[u64], order: &mut Vec<(u64, u64, u32)>) {
         order.clear();
         for out in in_turn(active, 0) {

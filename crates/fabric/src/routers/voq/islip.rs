@@ -8,31 +8,32 @@ use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::NONE;
 use crate::routers::arbiter::in_turn;
 
-/// How inputs are matched to outputs.
+/// Matching of inputs to outputs.
 #[derive(Debug)]
 pub(super) struct Islip {
-    /// Rounds, or as many as find a maximal matching.
+    /// Number of rounds. `None`: until the matching is maximal.
     iterations: Option<u8>,
-    /// By output port, the input that was served last.
+    /// Grant pointers: by output port, the input that was served last.
     granted: Vec<u16>,
-    /// By input port, the output that was served last.
+    /// Accept pointers: by input port, the output that was served last.
     accepted: Vec<u16>,
-    /// The requests for each output of the router that is being matched: by output, a mask of inputs.
+    /// Requests at the router that is being matched: by output, a mask of inputs.
     requests: Vec<u64>,
-    /// The grants to each input of that router: by input, a mask of outputs.
+    /// Grants at the router that is being matched: by input, a mask of outputs.
     grants: Vec<u64>,
     /// Words of a mask.
     words: usize,
-    /// Outputs that are asked for, in ascending order.
+    /// Requested outputs, in ascending order.
     asked: Vec<u16>,
-    /// A list of ports, kept for its memory.
+    /// List of ports, kept to avoid allocation.
     scratch: Vec<u16>,
 }
 
 impl Islip {
-    /// Pointers at their beginnings.
+    /// Creates the state with initial pointers.
     pub fn new(fabric: &Fabric, iterations: Option<u8>) -> Self {
-        // No pointer may start where a first grant would have put it: the last port, so that port 0 comes first.
+        // No pointer may start where a first grant would have put it. It starts at the last port, so that port 0 comes
+        // first.
         let last = vec![u16::MAX; fabric.ports()];
         let (outputs, words) = (usize::from(fabric.plan.max_ports), fabric.words);
         Self {
@@ -64,7 +65,7 @@ impl Islip {
 }
 
 impl VirtualOutputQueued {
-    /// Matches what can be matched at a router, and sends it.
+    /// Matches inputs and outputs of a router, and sends the matched packets.
     pub(super) fn allocate<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let multicasts_first = self.multicasts.as_mut().map(|own| own.take_turn(router));
         if multicasts_first == Some(true) {
@@ -85,14 +86,14 @@ impl VirtualOutputQueued {
         for index in 0..self.islip.asked.len() {
             let out = usize::from(self.islip.asked[index]);
             if self.wanted[base + out] > 0 && self.output_free(fabric, base + out, now) {
-                // It could have been served, but for credit or for inputs that are busy.
+                // It could have been served, but for missing credit or busy inputs.
                 fabric.block(base + out);
             }
         }
         self.islip.clear();
     }
 
-    /// Every free input asks for the outputs that it has packets for and that could take one.
+    /// Lets every free input request the outputs for which it has packets and that could take one.
     fn request_queues(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let base = fabric.routers[router].base as usize;
         for port_word in 0..self.queues.port_words {
@@ -120,7 +121,7 @@ impl VirtualOutputQueued {
         }
     }
 
-    /// One round of grant and accept; whether it has matched anything.
+    /// Runs one round of grant and accept. Returns whether it has matched anything.
     fn round<const PLAIN: bool>(&mut self, fabric: &mut Fabric, base: usize, first: bool, now: u64) -> bool {
         self.grant(fabric, base, now);
         let mut matched = false;
@@ -135,12 +136,13 @@ impl VirtualOutputQueued {
         matched
     }
 
-    /// Every free output grants the first of the inputs that ask for it, from the one after that it served last.
+    /// Lets every free output grant the first requesting input after its pointer.
     fn grant(&mut self, fabric: &mut Fabric, base: usize, now: u64) {
         let words = self.islip.words;
         for index in 0..self.islip.asked.len() {
             let out = usize::from(self.islip.asked[index]);
-            // Matched in a round before. Whoever still waits for it has had the router visited when it falls free (`ask_again`).
+            // Matched in an earlier round. `ask_again` has scheduled a visit of the router for inputs that still wait
+            // for it.
             if fabric.outputs[base + out].free_at > now {
                 continue;
             }
@@ -156,7 +158,7 @@ impl VirtualOutputQueued {
         }
     }
 
-    /// An input accepts the first of its grants, from the output after the one that it accepted last.
+    /// Lets an input accept the first of its grants after its pointer.
     fn accept<const PLAIN: bool>(
         &mut self,
         fabric: &mut Fabric,
@@ -170,7 +172,7 @@ impl VirtualOutputQueued {
         let row = port * words..(port + 1) * words;
         let Some(out) = in_turn(&self.islip.grants[row.clone()], from).next() else { return false };
         if first {
-            // Only the first round moves the pointers: that keeps a starved input from being passed over for ever.
+            // Only the first round moves the pointers, so that no input starves.
             self.islip.granted[base + out] = port as u16;
             self.islip.accepted[base + port] = out as u16;
         }
@@ -181,7 +183,7 @@ impl VirtualOutputQueued {
         true
     }
 
-    /// After a crossing: whoever still waits for this input or output is served when it falls free.
+    /// Schedules visits after a crossing, for packets that still wait for this input or output.
     fn ask_again(&mut self, fabric: &mut Fabric, base: usize, input: usize, out: usize, now: u64) {
         if self.queues.has_packets(input >> self.vc_shift) {
             self.input_free(fabric, input >> self.vc_shift, now);
@@ -191,7 +193,7 @@ impl VirtualOutputQueued {
         }
     }
 
-    /// The next virtual channel in turn of an input that has a packet for an output that could leave now.
+    /// Returns the next virtual channel, round robin, of an input that has a packet for an output that could leave now.
     fn ready_queue(&self, fabric: &mut Fabric, base: usize, port: usize, out: usize) -> Option<(usize, u8)> {
         let first = (base + port) << self.vc_shift;
         self.queues.turns(base + port, out, fabric.plan.vcs).find_map(|turn| {
@@ -208,8 +210,8 @@ impl VirtualOutputQueued {
 }
 
 impl Islip {
-    /// Bytes of the pointers of a network, for each port the input and the output that were served last, and of the requests
-    /// and grants of the router that is being matched.
+    /// Returns the bytes of the pointers of a network, two for each port, and of the requests and grants of the router
+    /// that is being matched.
     pub fn bytes(size: &NetworkSize) -> u64 {
         bytes_of::<[u16; 2]>(size.ports) + bytes_of::<[u64; 2]>(size.max_ports * size.port_words())
     }

@@ -1,13 +1,14 @@
 //! Virtual-output-queued routers: an input keeps a queue for each output, and iSLIP matches inputs to outputs.
 //!
-//! An input and an output are busy for as long as a packet takes on the output's link, until its tail has come from a
-//! slower channel at the least: crossing the crossbar is being on the link.
+//! An input and an output are busy while a packet is on the output's link, at least until its tail has come from a
+//! slower channel: crossing the crossbar is being on the link.
 //!
-//! The virtual channels of an input that have packets for the same output take turns: the first one behind the one that the
-//! input has served last for that output, of those that could leave now.
+//! The virtual channels of an input that have packets for the same output are served round robin: the first one that
+//! could leave now, behind the one that the input has served last for that output.
 //!
-//! A packet for several outputs has one place in the buffer, and a copy in the queue of each of its outputs: the copies cross one after
-//! the other, as the matching has it. Or it waits in a queue for such packets (`multicast`), or each set of outputs has a queue (`sets`).
+//! A multicast packet takes the space of one packet in the buffer, and has a copy in the queue of each of its outputs.
+//! The copies cross one at a time, as the matching decides. Alternatively it waits in a multicast queue (`multicast`),
+//! or each set of outputs has a queue (`sets`).
 
 mod islip;
 mod multicast;
@@ -31,41 +32,41 @@ use sets::SetQueues;
 pub struct VirtualOutputQueued {
     vc_shift: u32,
     queues: Queues,
-    /// Packets for several outputs, where they have a queue of their own.
+    /// Queues of multicast packets, if these wait in separate queues.
     multicasts: Option<MulticastQueues>,
-    /// All packets, where each set of outputs has a queue.
+    /// Queues of all packets, if each set of outputs has a queue.
     sets: Option<SetQueues>,
     islip: Islip,
-    /// By port.
+    /// Input sides of the crossbar, by port.
     input_sides: Vec<InputSide>,
-    /// Packets at the inputs that wait for each output, by port.
+    /// By output port, the number of packets at the inputs that wait for it.
     wanted: Vec<u32>,
 }
 
-/// The crossbar's side of an input.
+/// Input side of the crossbar.
 #[derive(Clone, Copy, Debug, Default)]
 struct InputSide {
-    /// It is free from this time on, in ticks.
+    /// Time from which the side is free, in ticks.
     free_at: u64,
-    /// A wake-up is under way.
+    /// Whether a wake-up is pending.
     waking: bool,
 }
 
-/// A packet that may cross the crossbar.
+/// Packet that may cross the crossbar.
 #[derive(Clone, Copy, Debug)]
 struct Crossing {
-    /// The router's first port.
+    /// First port of the router.
     base: usize,
-    /// The input, (port, virtual channel) in one number.
+    /// Input, (port, virtual channel) in one number.
     input: usize,
-    /// The output, as a port of the router.
+    /// Output, as a port of the router.
     out: usize,
-    /// The virtual channel on which it leaves.
+    /// Virtual channel on which the packet leaves.
     vc: u8,
 }
 
 impl VirtualOutputQueued {
-    /// Empty routers.
+    /// Creates empty routers.
     pub fn new(fabric: &Fabric, spec: &VirtualOutputQueuedSpec) -> Self {
         let ports = fabric.ports();
         Self {
@@ -79,7 +80,7 @@ impl VirtualOutputQueued {
         }
     }
 
-    /// Whether an input could send now; if not, its router is visited when it can.
+    /// Returns whether an input could send now. If not, its router is visited when the input becomes free.
     #[inline]
     fn input_free(&mut self, fabric: &mut Fabric, port: usize, now: u64) -> bool {
         let side = &mut self.input_sides[port];
@@ -90,7 +91,7 @@ impl VirtualOutputQueued {
         side.free_at <= now
     }
 
-    /// Whether an output could take a packet now; if not, its router is visited when it can.
+    /// Returns whether an output could take a packet now. If not, its router is visited when the output becomes free.
     #[inline]
     fn output_free(&mut self, fabric: &mut Fabric, port: usize, now: u64) -> bool {
         let free = fabric.outputs[port].free_at;
@@ -113,7 +114,7 @@ impl VirtualOutputQueued {
         fabric.vacate::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
     }
 
-    /// Sends a copy that has been taken out of its queue.
+    /// Sends a copy that has been removed from its queue.
     fn send_copy<const PLAIN: bool>(
         &mut self,
         fabric: &mut Fabric,
@@ -172,7 +173,7 @@ impl Routers for VirtualOutputQueued {
             return self.push_to_set(fabric, input as usize, copies);
         }
         copies.iter().for_each(|copy| self.enqueue::<PLAIN>(fabric, copy, now));
-        // All of them are one packet in the buffer.
+        // All of them take the space of one packet in the buffer.
         self.queues.held[input as usize] -= bytes * (copies.len() as u32 - 1);
     }
 
@@ -208,7 +209,7 @@ impl Routers for VirtualOutputQueued {
 }
 
 impl VirtualOutputQueued {
-    /// Bytes of the queues and the matching of a network, without packets.
+    /// Returns the bytes of the queues and the matching of a network, without packets.
     pub(crate) fn bytes(size: &NetworkSize, spec: &VirtualOutputQueuedSpec) -> u64 {
         let multicasts = match spec.multicast {
             MulticastQueueing::Copies => 0,

@@ -1,38 +1,39 @@
-//! A queue for packets for several outputs at each input and virtual channel, beside the queues for outputs.
+//! Multicast queue at each input and virtual channel, beside the queues for outputs.
 //!
-//! The head of such a queue leaves by all outputs that are free and have room beyond them at once; the residue stays at the head until the
-//! input is free again (fanout splitting). As in ESLIP (McKeown 1997) all outputs of a router share one pointer to the input that is
-//! served first, which moves on behind an input only when all copies of its head have left, so that outputs pick the same packet; and
-//! packets for several outputs and for one take turns in going first: one time that the router acts all inputs' heads are served before
-//! iSLIP matches what is left, the next time after it. The virtual channels of an input take turns; one of them sends.
+//! The head of such a queue leaves by all outputs that are free and have room beyond them at once. The residue stays at
+//! the head until the input is free again (fanout splitting). As in ESLIP (McKeown 1997) all outputs of a router share
+//! one pointer to the input that is served first. It moves on behind an input only when all copies of its head have
+//! left, so that outputs pick the same packet. Multicast and unicast packets alternate in going first: at one visit of
+//! the router all inputs' multicast heads are served before iSLIP matches the rest, at the next visit after it. The
+//! virtual channels of an input are served round robin; one of them sends.
 
 use super::VirtualOutputQueued;
 use crate::fabric::{Arrival, Fabric, LocalRouter, Outgoing};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Queue};
 
-/// The queues of a partition.
+/// Multicast queues of a partition.
 #[derive(Debug)]
 pub(super) struct MulticastQueues {
-    /// By input (port, virtual channel).
+    /// Queues, by input (port, virtual channel).
     queues: Vec<Queue>,
     /// By port, the virtual channel that was served last.
     last_vc: Vec<u8>,
-    /// By router.
+    /// Turns, by router.
     turns: Vec<Turn>,
 }
 
-/// Whose turn it is at a router.
+/// Round-robin state of a router.
 #[derive(Clone, Copy, Debug, Default)]
 struct Turn {
-    /// The port that is served first.
+    /// Port that is served first.
     first: u16,
-    /// Packets for one output have gone first the last time.
+    /// Whether multicast packets go first at the next visit.
     multicasts_next: bool,
 }
 
 impl MulticastQueues {
-    /// Empty queues.
+    /// Creates empty queues.
     pub fn new(fabric: &Fabric) -> Self {
         Self {
             queues: vec![Queue::default(); fabric.ports() << fabric.plan.vc_shift],
@@ -41,18 +42,19 @@ impl MulticastQueues {
         }
     }
 
-    /// Whether packets for several outputs go first as a router acts now; the next time the others do.
+    /// Returns whether multicast packets go first at this visit of a router. At the next visit it is the other way
+    /// round.
     pub fn take_turn(&mut self, router: usize) -> bool {
         let next = &mut self.turns[router].multicasts_next;
         std::mem::replace(next, !*next)
     }
 
-    /// The packet at the head of an input's queue, or `NONE`.
+    /// Returns the packet at the head of an input's queue, or `NONE`.
     pub fn head(&self, input: usize) -> u32 {
         self.queues[input].head()
     }
 
-    /// Bytes of the queues of a network, without packets.
+    /// Returns the bytes of the queues of a network, without packets.
     pub fn bytes(size: &NetworkSize) -> u64 {
         bytes_of::<Queue>(size.inputs()) + bytes_of::<u8>(size.ports) + bytes_of::<Turn>(size.routers)
     }
@@ -69,7 +71,7 @@ impl VirtualOutputQueued {
         }
     }
 
-    /// Sends what can be sent of the heads at a router's inputs.
+    /// Sends the copies at the heads of a router's multicast queues that can leave now.
     pub(super) fn send_multicasts<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let LocalRouter { base, ports, .. } = fabric.routers[router];
         let first = self.multicasts.as_ref().map_or(0, |own| own.turns[router].first);
@@ -85,7 +87,8 @@ impl VirtualOutputQueued {
         }
     }
 
-    /// Sends what can be sent of the head of one of a port's queues; returns whether all copies of a packet have left.
+    /// Sends the copies at the head of one of a port's queues that can leave now. Returns whether all copies of a
+    /// packet have left.
     fn send_from<const PLAIN: bool>(&mut self, fabric: &mut Fabric, base: usize, port: usize, now: u64) -> bool {
         let vcs = fabric.plan.vcs;
         let Some(own) = &self.multicasts else { return false };
@@ -115,7 +118,8 @@ impl VirtualOutputQueued {
         false
     }
 
-    /// Sends those copies of the head of an input's queue that can leave now; returns how many, and how many are left.
+    /// Sends the copies at the head of an input's queue that can leave now. Returns the number of copies sent, and of
+    /// those left.
     fn send_run<const PLAIN: bool>(
         &mut self,
         fabric: &mut Fabric,

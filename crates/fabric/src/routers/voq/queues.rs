@@ -1,26 +1,26 @@
-//! The queues at the inputs, one for each output.
+//! Input queues, one for each output.
 
 use crate::fabric::Fabric;
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::Queue;
 
-/// The queues of all inputs of a partition.
+/// Queues of all inputs of a partition.
 #[derive(Debug)]
 pub(super) struct Queues {
-    /// The most ports that a router has.
+    /// Largest number of ports of a router.
     outputs: usize,
     vc_shift: u32,
-    /// By input (port, virtual channel), then by output.
+    /// Queues, by input (port, virtual channel), then by output.
     queues: Vec<Queue>,
-    /// By input, which of its queues have packets: a mask of outputs.
+    /// By input, the mask of outputs for which it has packets.
     filled: Vec<u64>,
-    /// Words of such a mask.
+    /// Words of a mask in `filled`.
     pub words: usize,
-    /// By router, which ports have packets.
+    /// By router, the mask of ports that have packets.
     ports: Vec<u64>,
-    /// Words of that mask.
+    /// Words of a mask in `ports`.
     pub port_words: usize,
-    /// Packets of each port.
+    /// Number of packets of each port.
     packets: Vec<u32>,
     /// By port and output, the virtual channel of the port that was served last for the output.
     last: Vec<u8>,
@@ -29,7 +29,7 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// Empty queues.
+    /// Creates empty queues.
     pub fn new(fabric: &Fabric) -> Self {
         let outputs = usize::from(fabric.plan.max_ports);
         let inputs = fabric.ports() << fabric.plan.vc_shift;
@@ -43,7 +43,7 @@ impl Queues {
             ports: vec![0; fabric.routers.len() * fabric.words],
             port_words: fabric.words,
             packets: vec![0; fabric.ports()],
-            // Behind it comes the first one.
+            // The first virtual channel comes behind it.
             last: vec![u8::MAX; fabric.ports() * outputs],
             held: vec![0; inputs],
         }
@@ -65,7 +65,7 @@ impl Queues {
         self.ports[router * self.port_words + (local >> 6)] |= 1 << (local & 63);
     }
 
-    /// Counts a packet that waits at a port no more.
+    /// Removes a packet that waits at a port from the count.
     #[inline]
     pub fn count_out(&mut self, fabric: &Fabric, port: usize) {
         self.packets[port] -= 1;
@@ -75,7 +75,8 @@ impl Queues {
         }
     }
 
-    /// Takes out the first packet of an input for an output; the virtual channel behind the input's comes first next time.
+    /// Removes and returns the first packet of an input for an output, and moves the round-robin pointer to the input's
+    /// virtual channel.
     #[inline]
     pub fn pop(&mut self, fabric: &Fabric, input: usize, out: usize) -> u32 {
         let queue = &mut self.queues[input * self.outputs + out];
@@ -89,7 +90,7 @@ impl Queues {
         packet
     }
 
-    /// The virtual channels of a port, of so many, in the order in which they are asked for a packet for an output.
+    /// Iterates over the `vcs` virtual channels of a port in round-robin order for an output.
     #[inline]
     pub fn turns(&self, port: usize, out: usize, vcs: u8) -> impl Iterator<Item = u8> + use<> {
         let first = match self.last[port * self.outputs + out].wrapping_add(1) {
@@ -99,44 +100,44 @@ impl Queues {
         (first..vcs).chain(0..first)
     }
 
-    /// The first packet of an input for an output.
+    /// Returns the first packet of an input for an output.
     #[inline]
     pub fn head(&self, input: usize, out: usize) -> u32 {
         self.queues[input * self.outputs + out].head()
     }
 
-    /// Whether a port has packets.
+    /// Returns whether a port has packets.
     #[inline]
     pub fn has_packets(&self, port: usize) -> bool {
         self.packets[port] > 0
     }
 
-    /// Whether any input of a router has packets.
+    /// Returns whether any input of a router has packets.
     #[inline]
     pub fn any(&self, router: usize) -> bool {
         self.ports[router * self.port_words..(router + 1) * self.port_words].iter().any(|&word| word != 0)
     }
 
-    /// A word of the mask of a router's ports that have packets.
+    /// Returns a word of the mask of a router's ports that have packets.
     #[inline]
     pub fn ports(&self, router: usize, word: usize) -> u64 {
         self.ports[router * self.port_words + word]
     }
 
-    /// A word of the mask of outputs for which an input has packets.
+    /// Returns a word of the mask of outputs for which an input has packets.
     #[inline]
     pub fn filled(&self, input: usize, word: usize) -> u64 {
         self.filled[input * self.words + word]
     }
 
-    /// The packets at the fronts of an input's queues.
+    /// Iterates over the packets at the fronts of an input's queues.
     pub fn heads(&self, input: usize) -> impl Iterator<Item = u32> + '_ {
         self.queues[input * self.outputs..(input + 1) * self.outputs].iter().map(Queue::head)
     }
 }
 
 impl Queues {
-    /// Bytes of the queues of a network, without packets.
+    /// Returns the bytes of the queues of a network, without packets.
     pub fn bytes(size: &NetworkSize) -> u64 {
         let words = size.port_words();
         bytes_of::<Queue>(size.inputs() * size.max_ports)

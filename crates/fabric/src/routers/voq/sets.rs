@@ -1,11 +1,12 @@
-//! A queue for each set of outputs at each input and virtual channel: with K ports 2^K - 1 of them, so that no packet waits behind one for
-//! other outputs. The ideal that real routers are measured by, for up to 8 ports.
+//! A queue for each set of outputs at each input and virtual channel: 2^K - 1 queues with K ports, so that no packet
+//! waits behind one for other outputs. The ideal that real routers are compared with, for up to 8 ports.
 //!
-//! Packets for one output are in the queues of the sets of one. Inputs and outputs are matched by the largest weight (Ajmone Marsan et al.
-//! 2003): the head of a queue may leave by some of its outputs, and what is left of it goes to the end of the queue of the rest; the
-//! weight of that is the length of the one queue less that of the other, and the matching with the largest sum is sought among all, output
-//! set by output set. Of equal sums the one with more copies; of equals, ports take turns in being considered last. Only what is free and
-//! has room beyond it takes part.
+//! Unicast packets are in the queues of the one-element sets. Inputs and outputs are matched by maximum weight (Ajmone
+//! Marsan et al. 2003): the head of a queue may leave by some of its outputs, and its residue goes to the end of the
+//! queue of the remaining outputs. The weight of that is the length of the first queue less the length of the second.
+//! The matching with the largest sum is sought among all, output set by output set. Ties go to the matching with more
+//! copies; further ties are broken by rotating the port that is considered last. Only free inputs and outputs with room
+//! beyond them take part.
 
 use super::VirtualOutputQueued;
 use crate::catalogue::MOST_PORTS_WITH_SETS;
@@ -13,34 +14,34 @@ use crate::fabric::{Arrival, Fabric, LocalRouter, Outgoing};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Queue};
 
-/// Weights are multiples of this, so that the number of copies decides between equals.
+/// Unit of weights. The number of copies, added below it, breaks ties.
 const WEIGHT: i64 = 1 << 8;
 
-/// Of a set of outputs that cannot be given.
+/// Weight of a set of outputs that cannot be given.
 const NEVER: i64 = i64::MIN / 2;
 
-/// The queues of a partition, and what matching takes.
+/// Queues of a partition, and the working memory of the matching.
 #[derive(Debug)]
 pub(super) struct SetQueues {
-    /// Sets of outputs, the empty one too.
+    /// Number of sets of outputs, including the empty one.
     sets: usize,
-    /// By input (port, virtual channel), then by set.
+    /// Queues, by input (port, virtual channel), then by set.
     queues: Vec<Queue>,
-    /// The packets in each.
+    /// Number of packets in each queue.
     lengths: Vec<u32>,
     /// By router, the port that is considered first.
     first: Vec<u16>,
-    /// By set, what a port gains by leaving by it, and the queue that it then serves.
+    /// By set, the gain of a port that leaves by it, and the queue that it then serves.
     gains: Vec<(i64, u32)>,
-    /// The ports that could send, and for each the largest sum of it and those before it by the outputs that these may take, and what it
-    /// serves then: the set and the queue.
+    /// Ports that could send. By port and set of available outputs, `sums` has the largest sum of this port and the
+    /// previous ones, and `choices` the set and the queue that this port then serves.
     ports: Vec<u32>,
     sums: Vec<i64>,
     choices: Vec<(u32, u32)>,
 }
 
 impl SetQueues {
-    /// Empty queues.
+    /// Creates empty queues.
     pub fn new(fabric: &Fabric) -> Self {
         let sets = 1 << fabric.plan.max_ports;
         let queues = (fabric.ports() << fabric.plan.vc_shift) * sets;
@@ -56,18 +57,18 @@ impl SetQueues {
         }
     }
 
-    /// The packets at the fronts of an input's queues.
+    /// Iterates over the packets at the fronts of an input's queues.
     pub fn heads(&self, input: usize) -> impl Iterator<Item = u32> + '_ {
         self.queues[input * self.sets..(input + 1) * self.sets].iter().map(Queue::head).filter(|&head| head != NONE)
     }
 
-    /// Bytes of the queues of a network, without packets.
+    /// Returns the bytes of the queues of a network, without packets.
     pub fn bytes(size: &NetworkSize) -> u64 {
         let queues = size.inputs() << size.max_ports.min(u64::from(MOST_PORTS_WITH_SETS));
         bytes_of::<(Queue, u32)>(queues) + bytes_of::<u16>(size.routers)
     }
 
-    /// Notes the gain of serving a queue for each part of what could leave of its head.
+    /// Notes the gain of serving a queue, for each subset of the outputs by which its head could leave.
     fn note_gains(&mut self, input: usize, set: usize, could_leave: usize) {
         let first = input * self.sets;
         let length = |set: usize| if set == 0 { 0 } else { i64::from(self.lengths[first + set]) };
@@ -81,7 +82,7 @@ impl SetQueues {
         }
     }
 
-    /// Adds a port that gains what has been noted.
+    /// Adds a port with the gains noted so far.
     fn add_port(&mut self, port: usize) {
         self.ports.push(port as u32);
         let before = self.sums.len();
@@ -103,7 +104,8 @@ impl SetQueues {
         self.gains.fill((NEVER, 0));
     }
 
-    /// Takes the matching apart: the next port, from the last on, with the set that it leaves by and the queue that it serves.
+    /// Extracts the matching: the next port, from the last on, with the set by which it leaves and the queue that it
+    /// serves.
     fn next_choice(&mut self, left: &mut usize) -> Option<(usize, usize, usize)> {
         let port = self.ports.pop()?;
         let (part, queue) = self.choices[self.ports.len() * self.sets + *left];
@@ -113,7 +115,7 @@ impl SetQueues {
 }
 
 impl VirtualOutputQueued {
-    /// Queues a packet, or the copies of one that share its space, as one run.
+    /// Queues a packet, or the copies of a packet that share its space, as one run.
     pub(super) fn push_to_set(&mut self, fabric: &mut Fabric, input: usize, copies: &[Arrival]) {
         let Some(own) = &mut self.sets else { return };
         let set = copies.iter().fold(0, |set, copy| set | 1 << copy.out);
@@ -126,7 +128,7 @@ impl VirtualOutputQueued {
         }
     }
 
-    /// Matches what can be matched at a router, and sends it.
+    /// Matches inputs and outputs of a router, and sends the matched packets.
     pub(super) fn match_sets<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let LocalRouter { base, ports, .. } = fabric.routers[router];
         let base = base as usize;
@@ -157,13 +159,13 @@ impl VirtualOutputQueued {
         }
         for output in (0..usize::from(ports)).map(|out| base + out) {
             if self.wanted[output] > 0 && self.output_free(fabric, output, now) {
-                // It could have been served, but for credit or for inputs that are busy.
+                // It could have been served, but for missing credit or busy inputs.
                 fabric.block(output);
             }
         }
     }
 
-    /// Considers what a free port could send by outputs that are free.
+    /// Considers the packets of a free port that could leave by free outputs.
     fn consider(&mut self, fabric: &mut Fabric, base: usize, port: usize, free: usize) {
         let Some(own) = &mut self.sets else { return };
         for input in (0..usize::from(fabric.plan.vcs)).map(|vc| port << self.vc_shift | vc) {
@@ -189,7 +191,7 @@ impl VirtualOutputQueued {
         own.add_port(port);
     }
 
-    /// Sends the head of a queue by some of its outputs; what is left of it goes to the end of the queue of the others.
+    /// Sends the head of a queue by some of its outputs. Its residue goes to the end of the queue of the others.
     fn serve_queue<const PLAIN: bool>(
         &mut self,
         fabric: &mut Fabric,
@@ -218,7 +220,7 @@ impl VirtualOutputQueued {
                 rest_set |= 1 << copy.out;
                 continue;
             };
-            // Of copies on several classes one leaves.
+            // If there are copies on several classes, one leaves.
             part &= !(1 << copy.out);
             self.send_copy::<PLAIN>(fabric, (input, output), Outgoing { packet, bytes: copy.bytes, vc }, now);
         }

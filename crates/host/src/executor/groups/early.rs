@@ -1,18 +1,19 @@
-//! What has come for operations that a rank has not called: runs of segments of one origin, so that a stream of them needs the memory of one.
+//! Segments for operations that a rank has not called yet: runs of segments of one origin, so that a stream of them
+//! needs the memory of one.
 
 use crate::context::{GroupArrival, GroupWork};
 use crate::groups::without_segment;
 use crate::ranges::ahead_of;
 
-/// Segments that follow one another, with the same contributors.
+/// Consecutive segments with equal contributors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub from: u32,
-    /// The segment behind the last.
+    /// Segment behind the last.
     pub to: u32,
     pub work: GroupWork,
     pub contributions: u32,
-    /// The sum of the contributors' numbers.
+    /// Sum of the contributors' numbers.
     pub sum: u64,
 }
 
@@ -21,7 +22,7 @@ pub(super) struct Run {
 pub(super) struct Early(Vec<Run>);
 
 impl Early {
-    /// A segment comes, not before one. Returns whether it is the first of its number.
+    /// Adds a segment, not before `base`. Returns whether it is the first of its number.
     pub fn add(&mut self, base: u32, arrival: &GroupArrival) -> bool {
         let &GroupArrival { segment, work, contributions, value, .. } = arrival;
         let sum = without_segment(value, segment);
@@ -40,7 +41,7 @@ impl Early {
         true
     }
 
-    /// Takes out the first run that begins before a segment, up to that.
+    /// Removes and returns the first run that begins before `end`, up to that segment.
     pub fn take(&mut self, end: u32) -> Option<Run> {
         let run = *self.0.first().filter(|run| ahead_of(run.from, end) < 0)?;
         if ahead_of(run.to, end) > 0 {
@@ -58,8 +59,8 @@ mod tests {
 
     #[test]
     fn streams_are_runs() {
-        // Would catch a run for each segment, one of two origins, one that is cut at the wrong end, a duplicate that is not seen, and an order
-        // that breaks where numbers wrap.
+        // Would catch a run for each segment, one of two origins, one that is cut at the wrong end, a duplicate that is
+        // not seen, and an order that breaks where numbers wrap.
         let base = u32::MAX - 1;
         let at = |segment: u32| base.wrapping_add(segment);
         let of = |rank: u32, segment: u32| GroupArrival {

@@ -1,4 +1,4 @@
-//! The elements that packets of reductions carry, where they do: what has been made of them is computed again, and compared.
+//! Elements carried by packets of reductions: results are computed again, and compared.
 
 use units::Reference;
 
@@ -7,31 +7,31 @@ use crate::context::{GroupArrival, GroupWork};
 use crate::executor::Executor;
 use crate::groups::mixed;
 
-/// Of what a reference is: a group, a segment and a member left out.
+/// Key of a reference: a group, a segment and a member left out.
 type Wanted = (u32, u32, Option<u32>);
 
-/// What has been found of the elements of results.
+/// Results of checking elements.
 #[derive(Debug, Default)]
 pub(super) struct Elements {
-    /// Results whose elements have been checked.
+    /// Number of results whose elements have been checked.
     checked: u64,
-    /// A number that stands for the bits of all of them, in whatever order they have come.
+    /// Digest of the bits of all checked elements, independent of their order.
     digest: u64,
-    /// What was wanted last. All members of a group get a result at about the same time.
+    /// Last reference. All members of a group get a result at about the same time.
     known: Option<(Wanted, Reference)>,
 }
 
-/// The elements that an executor's members have got.
+/// Checked elements of an executor's members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckedElements {
-    /// Results whose elements have been computed again and compared.
+    /// Number of results whose elements have been computed again and compared.
     pub checked: u64,
-    /// A number that stands for the bits of all of them, in whatever order they have come.
+    /// Digest of the bits of all checked elements, independent of their order.
     pub digest: u64,
 }
 
 impl CheckedElements {
-    /// Adds those of another executor.
+    /// Adds the elements of another executor.
     pub fn add(&mut self, other: Self) {
         self.checked += other.checked;
         self.digest = self.digest.wrapping_add(other.digest);
@@ -39,13 +39,13 @@ impl CheckedElements {
 }
 
 impl Memberships {
-    /// Checks the element of what arrives for a member, if it carries one that has been combined.
+    /// Checks the element of an arrival for a member, if it carries a combined one.
     pub fn check_element(&mut self, member: u32, arrival: &GroupArrival) {
         let Some(arithmetic) = self.groups.arithmetic() else { return };
         let own = self.members[member as usize].of;
         let without = match arrival.work {
             GroupWork::CombineForAll => None,
-            // The member that gets a result alone combines its own data with it in memory.
+            // A member that alone gets a result combines its own data with it in memory.
             GroupWork::CombineFor { .. } => Some(own),
             GroupWork::Multicast | GroupWork::Acknowledge => return,
         };
@@ -64,7 +64,7 @@ impl Memberships {
 }
 
 impl Executor {
-    /// What has been found of the elements of results; nothing where packets carry none.
+    /// Returns the results of checking elements. Zero if packets carry none.
     pub fn checked_elements(&self) -> CheckedElements {
         let of = |elements: &Elements| CheckedElements { checked: elements.checked, digest: elements.digest };
         self.groups.as_ref().map_or_else(CheckedElements::default, |own| of(&own.elements))

@@ -1,4 +1,4 @@
-//! A member of a group: its operations, and how far it is with what it sends.
+//! Member of a group: its operations, and the progress of its sends.
 
 use std::collections::VecDeque;
 
@@ -8,54 +8,56 @@ use crate::context::GroupParams;
 use crate::nic::Stream;
 use crate::ranges::{Ranges, ahead_of};
 
-/// A member of a group on a node of this executor.
+/// Member of a group on a node of this executor.
 #[derive(Debug)]
 pub(super) struct Member {
-    /// The group, and which of its members this is.
+    /// Group. `member` is the number of this member in it.
     pub group: u32,
     pub member: u32,
-    /// The rank, and its number here.
+    /// Rank. `rank` is its local number.
     pub of: u32,
     pub rank: u32,
-    /// The node, by its number here.
+    /// Local node.
     pub node: u32,
-    /// The first segment of the next operation that the rank calls.
+    /// First segment of the next operation that the rank calls.
     pub next: u32,
-    /// Operations, in order: those that have not ended, and those of which segments are not finished.
+    /// Operations, in order, that have not ended or that have unfinished segments.
     pub ops: VecDeque<GroupOp>,
     /// Segments that are known to be finished.
     pub finished: Ranges,
-    /// What has come for operations that the rank has not called.
+    /// Segments for operations that the rank has not called yet.
     pub early: Early,
-    /// All that the member sends before this segment has been handed to the interface, at this time and this tick at the latest.
+    /// Segment before which everything has been handed to the interface. `released_at` has the latest time and tick of
+    /// that.
     pub released: u32,
     pub released_at: (u64, u64),
-    /// All before this segment has been taken by the network. One segment at a time waits in the interface's queue, so that the groups and
-    /// messages of a node take turns.
+    /// Segment before which the network has taken everything. One segment at a time waits in the interface's queue
+    /// (`is_queued`), so that the groups and messages of a node are served round robin.
     pub taken: u32,
     pub is_queued: bool,
-    /// How items come to the interface, with their first segments; empty where they come at once.
+    /// Streams in which items come to the interface, with their first segments. Empty if items come at once.
     pub streams: VecDeque<(u32, Stream)>,
-    /// Operations that are combined, may be under way, and are not known to be finished: the segment behind the last of each, and whether it is
-    /// a stream.
+    /// Combined operations that are outstanding and not known to be finished: the segment behind the last of each, and
+    /// whether it is a stream.
     pub under_way: VecDeque<(u32, bool)>,
     /// Acknowledgements that wait in the interface's queue.
     pub acknowledgements: VecDeque<u32>,
 }
 
-/// What a member does next to send.
+/// Next step of a member's sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Release {
     /// An operation, by its place, has nothing left to send.
     Sent(u32),
-    /// An operation has to wait for those before it: said once of each.
+    /// An operation has to wait for earlier ones. Reported once for each.
     Waits,
-    /// Segments of an item of an operation, by its index, are handed to the interface; `begins` with the first of the item.
+    /// Segments of an item of an operation, by its index, are handed to the interface. `begins` says whether the first
+    /// segment of the item is among them.
     Segments { op: usize, item: u32, begins: bool },
 }
 
 impl Member {
-    /// A member of a group that has called nothing: a rank, and its number here, on a node.
+    /// Creates a member of a group that has called nothing yet: a rank with its local number, on a node.
     pub fn new((group, member): (u32, u32), (of, rank): (u32, u32), node: u32) -> Self {
         Self {
             group,
@@ -77,19 +79,19 @@ impl Member {
         }
     }
 
-    /// The operation that a segment is of, and which of its segments.
+    /// Returns the operation of a segment, and the index of the segment in it.
     #[inline]
     pub fn find(&self, number: u32) -> Option<(usize, u32)> {
         self.ops.iter().enumerate().find_map(|(place, op)| Some((place, op.segment(number)?)))
     }
 
-    /// The operation that begins with a segment.
+    /// Returns the operation that begins with a segment.
     pub fn begun(&mut self, first: u32) -> Option<&mut GroupOp> {
         self.ops.iter_mut().find(|op| op.first == first)
     }
 
-    /// Whether an operation, by its index, that has been handed over may be under way; it is then. One of which the member sends nothing does not
-    /// wait, and is counted.
+    /// Admits an operation, by its index, that has been handed over to the outstanding ones, if the limits allow it.
+    /// Returns whether it is outstanding. An operation of which the member sends nothing does not wait, and is counted.
     fn let_in(&mut self, place: usize, params: &GroupParams) -> bool {
         let Self { ops, finished, under_way, .. } = self;
         let op = &mut ops[place];
@@ -110,7 +112,7 @@ impl Member {
         op.is_let_in
     }
 
-    /// What it may send next.
+    /// Returns the next step of the member's sends, if there is one.
     pub fn release(&mut self, params: &GroupParams) -> Option<Release> {
         let place = self.ops.iter().position(|op| !op.sent)?;
         if !self.ops[place].handed {
@@ -137,7 +139,7 @@ impl Member {
         (from < to).then_some(Release::Segments { op: place, item, begins: from == begin })
     }
 
-    /// The next segment for the interface's queue, if there is one: its operation, and which of its segments it is.
+    /// Returns the next segment for the interface's queue, if there is one: its operation, and its index in it.
     pub fn next_taken(&mut self) -> Option<(usize, u32)> {
         while ahead_of(self.released, self.taken) > 0 {
             let (place, segment) = self.find(self.taken)?;
@@ -155,7 +157,7 @@ impl Member {
         None
     }
 
-    /// Forgets operations that are over for all.
+    /// Forgets operations that are over for all members.
     pub fn settle(&mut self) {
         let Self { finished, taken, .. } = self;
         let is_over =

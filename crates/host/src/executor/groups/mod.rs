@@ -1,7 +1,7 @@
-//! Operations in the switches: what the members of groups on an executor's nodes send and receive.
+//! Operations in the switches: segments that the members of groups on an executor's nodes send and receive.
 //!
-//! An operation is a list of *items*, each cut into segments of at most a packet, of which the network copies (multicast) or combines
-//! each by itself:
+//! An operation is a list of *items*, each cut into segments of at most a packet. The network copies (multicast) or
+//! combines each segment independently:
 //!
 //! | operation | items | what the network does |
 //! |---|---|---|
@@ -11,26 +11,30 @@
 //! | reduce | one | combines the segments of all but the root, which gets the result |
 //! | reduce-scatter | one for each member | combines the segments of all others, and the member gets the result |
 //!
-//! An item without bytes is a segment of a control message's size. Who gets a result alone combines its own data with it in memory.
-//! All members of a group number its segments alike, through all operations, which each calls in the same order.
+//! An item without bytes is a segment of a control message's size. A member that alone gets a result combines its own
+//! data with it in memory. All members of a group number its segments alike, through all operations, which they call in
+//! equal order.
 //!
-//! A member pays the send overhead once an operation, if it sends anything. Then its segments go to the interface in order; to its parts, an
-//! item is a message of which they are the packets. It pays the receive overhead when all has come that it gets, and then the
-//! operation ends; that of a member that gets nothing ends when its last segment has been handed to the interface.
+//! A member pays the send overhead once for each operation in which it sends anything. Then its segments go to the
+//! interface in order; for the parts of the interface, an item is a message and its segments are the packets. The
+//! member pays the receive overhead when all its segments have arrived, and then the operation ends. If the member
+//! receives nothing, the operation ends when its last segment has been handed to the interface.
 //!
-//! **Flow control.** What switches hold of a group is bounded by a *window* of segments: a member sends segment s of what is combined
-//! when all segments up to s - window are known to be finished. A segment is when its result has come or, where one member gets the
-//! result and the others get nothing of it, when that one says so: each half window of results, and at the end of the item, it multicasts a
-//! packet of a control message's size that acknowledges all of the item so far. Interfaces do that by themselves, without overheads; the
-//! member has to have called the operation, so that there is room for the result. What is copied needs no window, and is finished from the
-//! beginning. This is a choice of the model: the paper that the switches follow (Kumar, Kalé and Stunkel) leaves open what keeps partial
-//! sums from being more than there is room for.
+//! **Flow control.** A *window* of segments bounds the state of a group in switches: a member sends segment s of a
+//! combined item when all segments up to s - window are known to be finished. A segment is finished when its result has
+//! come. If one member gets the result and the others get nothing of it, a segment is finished when that member says
+//! so: after each half window of results, and at the end of the item, it multicasts a packet of a control message's
+//! size that acknowledges all of the item so far. Interfaces do that without overheads; the member has to have called
+//! the operation, so that there is room for the result. Copied segments need no window, and are finished from the
+//! beginning. This is a choice of the model: the paper that the switches follow (Kumar, Kalé and Stunkel) leaves open
+//! how partial sums are kept within the available room.
 //!
-//! **Operations under way.** Where no more than so many operations of a group may be under way (`GroupParams::outstanding`), a member sends
-//! nothing of one that is combined before the one that comes so many before it is finished, to its knowledge: as for segments. Of streams,
-//! operations larger than a limit, fewer may be. Segments of others may be smaller.
+//! **Outstanding operations.** The number of outstanding operations of a group may be limited
+//! (`GroupParams::outstanding`). A member then sends nothing of a combined operation before the one `outstanding`
+//! before it is finished, to its knowledge, as for segments. Streams, operations larger than a limit, may be limited
+//! further. The segments of other operations may be smaller.
 //!
-//! What arrives for an operation that the rank has not called waits for it, in memory ([`early`]).
+//! Segments for an operation that the rank has not called yet wait in memory ([`early`]).
 
 mod early;
 mod elements;
@@ -56,67 +60,68 @@ use member::Member;
 use operation::Items;
 pub use operation::{GroupPackets, Work as SegmentWork, group_items};
 
-/// An operation of a member that has not ended.
+/// Operation of a member that has not ended.
 #[derive(Clone, Copy, Debug)]
 struct Called {
     op: OpId,
-    /// What its program knows it by.
+    /// Identifier of the operation in its program.
     id: u32,
-    /// The member, and the operation's first segment.
+    /// Member. `first` is the operation's first segment.
     member: u32,
     first: u32,
 }
 
-/// A packet that passes the interface of its receiver.
+/// Packet that passes the interface of its receiver.
 #[derive(Clone, Copy, Debug)]
 struct PassingPacket {
     member: u32,
     arrival: GroupArrival,
 }
 
-/// The members of groups on an executor's nodes.
+/// Members of groups on an executor's nodes.
 #[derive(Debug)]
 pub(super) struct Memberships {
     groups: Arc<Groups>,
     /// By rank, its node.
     nodes: Arc<[u32]>,
-    /// In the order of nodes here, and of groups.
+    /// Members, in the order of local nodes and of groups.
     members: Vec<Member>,
-    /// By node here, its first member; one entry more.
+    /// By local node, its first member, with one more entry at the end.
     first: Vec<u32>,
-    /// By rank here and context, the member; in ascending order.
+    /// Members by local rank and context, in ascending order.
     of_ranks: Vec<((u32, Context), u32)>,
     called: Slab<Called>,
     passing: Slab<PassingPacket>,
-    /// By node here, how many packets have arrived: events of an instant are ordered by that.
+    /// By local node, the number of packets that have arrived, which orders the events of an instant.
     arrived: Vec<u32>,
-    /// By node here, the packet that was taken last.
+    /// By local node, the packet that was taken last.
     given: Vec<GroupPacket>,
-    /// By group, the items of the operation that was called last, if they are not even.
+    /// By group, the items of the operation that was called last, if they are uneven.
     items: Vec<Option<(GroupCall, Items)>>,
-    /// Operations that have waited for those of their group before them, since no more may be under way.
+    /// Number of operations that have waited for earlier ones of their group because of the limit of outstanding
+    /// operations.
     waited: u64,
-    /// Whether all that has come was what it had to be.
+    /// Whether all arrivals were as expected.
     verified: bool,
-    /// What has been found of the elements of results.
+    /// Results of checking elements.
     elements: Elements,
 }
 
 impl Memberships {
-    /// The member that a rank, by its number here, is in the group that it knows by a context.
+    /// Returns the member of a local rank in the group with a context.
     fn find(&self, rank: u32, context: Context) -> Option<u32> {
         let found = self.of_ranks.binary_search_by_key(&(rank, context), |own| own.0).ok()?;
         Some(self.of_ranks[found].1)
     }
 
-    /// The member that a node, by its number here, has in a group.
+    /// Returns the member of a local node in a group.
     fn at_node(&self, node: usize, group: u32) -> Option<u32> {
         let (first, end) = (self.first[node] as usize, self.first[node + 1] as usize);
         let found = self.members[first..end].binary_search_by_key(&group, |member| member.group).ok()?;
         Some((first + found) as u32)
     }
 
-    /// What each member waits for that waits.
+    /// Iterates over the waiting members, with the operation that each waits for.
     pub fn waits<'a>(&'a self) -> impl Iterator<Item = (u32, Wait)> + 'a {
         self.members.iter().flat_map(|member| {
             let waiting = member.ops.iter().filter(|op| op.is_waiting());
@@ -124,15 +129,15 @@ impl Memberships {
         })
     }
 
-    /// Operations that have not ended, and the most that there have been.
+    /// Returns the number of operations that have not ended, and the largest number so far.
     pub fn outstanding(&self) -> (usize, usize) {
         (self.called.len(), self.called.places())
     }
 }
 
 impl Executor {
-    /// Has ranks take part in operations in the switches, as members of groups whose other members may be other executors'. Each
-    /// member has a node of its own. Before the programs begin.
+    /// Lets ranks take part in operations in the switches, as members of groups whose other members may belong to other
+    /// executors. Each member is on a separate node. Must be called before the programs begin.
     #[must_use]
     pub fn with_groups(mut self, groups: Arc<Groups>) -> Self {
         debug_assert!(self.wire.is_none(), "a network that carries messages whole has no switches");
@@ -169,19 +174,19 @@ impl Executor {
         self
     }
 
-    /// The packet for a group that `next_of` gave last for a node (where its `dst` is `Outgoing::GROUP`).
+    /// Returns the last packet for a group that `next_of` gave for a node (with `dst` = `Outgoing::GROUP`).
     pub fn group_packet(&self, node: usize) -> GroupPacket {
         self.groups.as_ref().map_or(GroupPacket::NONE, |own| own.given[node])
     }
 
-    /// Operations of members in the switches that have waited for those of their group before them, since no more may be under way
-    /// (`GroupParams::outstanding`, `streams`).
+    /// Returns the number of members' operations in the switches that have waited for earlier ones of their group
+    /// because of the limit of outstanding operations (`GroupParams::outstanding`, `streams`).
     pub fn group_waits(&self) -> u64 {
         self.groups.as_ref().map_or(0, |own| own.waited)
     }
 
-    /// Whether every result had exactly the contributions of all who contribute, and their sum, and every copy was of what its source has
-    /// sent; each has come once.
+    /// Returns whether every result had exactly the contributions of all contributors, and their sum, and every copy
+    /// was what its source has sent, each exactly once.
     pub fn verified(&self) -> bool {
         self.groups.as_ref().is_none_or(|own| own.verified)
     }

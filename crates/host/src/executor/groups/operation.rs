@@ -1,4 +1,4 @@
-//! An operation in the switches as one of its members sees it.
+//! Operation in the switches, as one of its members sees it.
 
 use std::sync::Arc;
 
@@ -9,20 +9,20 @@ use crate::context::GroupParams;
 use crate::nic::Stream;
 use crate::ranges::Ranges;
 
-/// The most segments of an operation: numbers of segments are distinguished up to half of 2^32.
+/// Largest number of segments of an operation. Segment numbers are distinguished up to half of 2^32.
 const MOST_SEGMENTS: u64 = 1 << 30;
 
-/// Where the items of an operation begin, counted in its segments.
+/// Segment ranges of an operation's items.
 #[derive(Clone, Debug)]
 pub(super) enum Items {
-    /// So many segments each.
+    /// Every item has this number of segments.
     Even(u32),
-    /// By item, the segment behind its last.
+    /// End of each item: the segment behind its last.
     Uneven(Arc<[u32]>),
 }
 
 impl Items {
-    /// The segments of an item: from one to before another.
+    /// Returns the segments of an item, as a half-open range.
     #[inline]
     pub fn range(&self, item: u32) -> (u32, u32) {
         match self {
@@ -31,7 +31,7 @@ impl Items {
         }
     }
 
-    /// The item of a segment.
+    /// Returns the item of a segment.
     #[inline]
     pub fn item_of(&self, segment: u32) -> u32 {
         match self {
@@ -41,14 +41,14 @@ impl Items {
     }
 }
 
-/// What the network does with the segments of an operation.
+/// Operation of the network on segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// It copies those of each item's member to all others.
+    /// Copy the segments of each item's member to all others.
     Copy,
-    /// It combines those of all members for all of them.
+    /// Combine the segments of all members for all of them.
     ForAll,
-    /// It combines those of all but each item's member for that one.
+    /// Combine the segments of all members but each item's member for that member.
     ForOne,
 }
 
@@ -62,28 +62,29 @@ impl Work {
     }
 }
 
-/// What the network does with a call, and its items: the rank of each, which is the one that sends what is copied or gets what is combined for
-/// one, and the bytes.
+/// Returns the network's operation for a call, and its items: the rank of each, which is the source of a copy or the
+/// receiver of a result, and the bytes.
 pub fn group_items<'a>(call: &'a GroupCall, group: &'a ProgramGroup) -> (Work, impl Iterator<Item = (u32, u64)> + 'a) {
     let items = (0..items_of(call, group)).map(|item| (rank_of(call, group, item), item_bytes(call, group, item)));
     (Work::of(call.operation), items)
 }
 
-/// The packets of an operation of a group, by what the network does with them.
+/// Number of packets of a group's operation, by the operation of the network on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupPackets {
-    /// Those that it copies to all members but one.
+    /// Packets copied to all members but one.
     pub copied: u64,
-    /// Those that it combines for all members, one of each member,
+    /// Packets combined for all members. One stands for one packet of each member.
     pub for_all: u64,
-    /// or for one of them.
+    /// Packets combined for one member.
     pub for_one: u64,
-    /// Those that acknowledge what was combined for one of them, each copied to all others: two for each full window, if results come in order.
+    /// Packets that acknowledge results for one member, each copied to all others: two for each full window, if results
+    /// come in order.
     pub acknowledgements: u64,
 }
 
 impl GroupPackets {
-    /// Those of a call, of at most so many bytes each.
+    /// Counts the packets of a call, of at most `packet` bytes each.
     pub fn of(call: &GroupCall, group: &ProgramGroup, (packet, params): (u32, &GroupParams)) -> Self {
         let cut = Cut::new((packet, 0), params, call);
         let (work, items) = group_items(call, group);
@@ -102,34 +103,35 @@ impl GroupPackets {
     }
 }
 
-/// How bytes are cut into segments.
+/// Sizes by which bytes are cut into segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cut {
-    /// Bytes of the largest packet,
+    /// Size of the largest packet in bytes.
     pub packet: u32,
-    /// and of a control message, which stands for an item without bytes.
+    /// Size of a control message in bytes, which stands for an item without bytes.
     pub control: u32,
 }
 
-/// Whether an operation is a stream: its packets are combined, and it is larger than those that are none.
+/// Returns whether an operation is a stream: its packets are combined, and it is larger than `largest_small`.
 fn is_stream(call: &GroupCall, params: &GroupParams) -> bool {
     Work::of(call.operation) != Work::Copy && call.bytes > params.largest_small
 }
 
 impl Cut {
-    /// How the bytes of an operation are cut, where a packet and a control message have so many.
+    /// Returns the sizes for an operation. `packet` and `control` are the sizes of a packet and a control message in
+    /// bytes.
     pub fn new((packet, control): (u32, u32), params: &GroupParams, call: &GroupCall) -> Self {
         let is_whole = Work::of(call.operation) == Work::Copy || is_stream(call, params);
         let packet = if is_whole { packet } else { packet.min(params.small_packet.max(1)) };
         Self { packet, control: control.min(packet) }
     }
 
-    /// The segments of so many bytes.
+    /// Returns the number of segments of `bytes` bytes.
     fn segments(self, bytes: u64) -> u64 {
         bytes.div_ceil(u64::from(self.packet)).max(1)
     }
 
-    /// Bytes of the segments of an item of so many bytes, from one to before another.
+    /// Returns the bytes of a half-open range of segments of an item of `all` bytes.
     #[inline]
     pub fn bytes(self, all: u64, (from, to): (u32, u32)) -> u64 {
         let packet = u64::from(self.packet);
@@ -140,7 +142,7 @@ impl Cut {
     }
 }
 
-/// The shape of an operation of a group: the same for all members.
+/// Segmentation of a group's operation, which is equal for all members.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub work: Work,
@@ -149,7 +151,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// That of a call; the number of its segments if they are too many.
+    /// Returns the segmentation of a call, or the number of its segments if they are too many.
     pub fn new(
         call: &GroupCall,
         group: &ProgramGroup,
@@ -180,17 +182,17 @@ impl Shape {
     }
 }
 
-/// Whether an operation has an item for each member, and not one for all.
+/// Returns whether an operation has one item for each member, rather than one for all.
 const fn is_of_members(operation: Operation) -> bool {
     matches!(operation, Operation::Allgather | Operation::ReduceScatter)
 }
 
-/// The number of items of an operation.
+/// Returns the number of items of an operation.
 fn items_of(call: &GroupCall, group: &ProgramGroup) -> u32 {
     if is_of_members(call.operation) { group.ranks.len() as u32 } else { 1 }
 }
 
-/// The bytes of an item.
+/// Returns the bytes of an item.
 pub(super) fn item_bytes(call: &GroupCall, group: &ProgramGroup, item: u32) -> u64 {
     match call.operation {
         Operation::Barrier => 0,
@@ -199,42 +201,42 @@ pub(super) fn item_bytes(call: &GroupCall, group: &ProgramGroup, item: u32) -> u
     }
 }
 
-/// The rank that an item is of: its source, or who gets the result.
+/// Returns the rank of an item: its source, or the receiver of its result.
 pub(super) fn rank_of(call: &GroupCall, group: &ProgramGroup, item: u32) -> u32 {
     if is_of_members(call.operation) { group.ranks[item as usize] } else { call.root }
 }
 
-/// An operation of a member.
+/// Operation of a member.
 #[derive(Clone, Debug)]
 pub(super) struct GroupOp {
     pub call: GroupCall,
-    /// Its place among those that have not ended.
+    /// Place of the operation among those that have not ended.
     pub place: u32,
-    /// The number of its first segment.
+    /// Number of its first segment.
     pub first: u32,
     pub shape: Shape,
-    /// The segments of the member's own item, counted from the first: from one to before another.
+    /// Segments of the member's item, counted from the operation's first, as a half-open range.
     pub own: (u32, u32),
-    /// Bytes that the member sends, and gets.
+    /// Bytes that the member sends, and bytes that it receives.
     pub bytes: (u64, u64),
-    /// Whether it is a stream.
+    /// Whether the operation is a stream.
     pub is_stream: bool,
-    /// Its send overhead has passed.
+    /// Whether its send overhead has passed.
     pub handed: bool,
-    /// It is among those that may be under way; and it has waited for that.
+    /// Whether the operation is among the outstanding ones. `has_waited` says whether it has waited for that.
     pub is_let_in: bool,
     pub has_waited: bool,
-    /// Its last segment has been handed to the interface.
+    /// Whether its last segment has been handed to the interface.
     pub sent: bool,
-    /// Segments that have not come, and those that have.
+    /// Number of segments that have not arrived. `got` has those that have.
     pub missing: u32,
     pub got: Ranges,
-    /// All has come and been sent; and it has ended.
+    /// Whether all segments have arrived and been sent. `ended` says whether the operation has ended.
     pub complete: bool,
     pub ended: bool,
-    /// Segments of the own item that the others know to be finished, as a number of the group.
+    /// Segments of the member's item that the others know to be finished, as a number of the group.
     pub acknowledged: u32,
-    /// How the processor writes its data to the interface, if it does, and until when.
+    /// Stream in which the processor writes the data to the interface, if it does. `written_at` is its end.
     pub written: Option<Stream>,
     pub written_at: u64,
     /// Bytes of items that have been handed to the interface.
@@ -242,7 +244,7 @@ pub(super) struct GroupOp {
 }
 
 impl GroupOp {
-    /// The operation of a member of a group, from a segment on.
+    /// Creates the operation of a member of a group, from segment `first` on.
     pub fn new(
         call: GroupCall,
         (shape, first): (Shape, u32),
@@ -294,20 +296,21 @@ impl GroupOp {
         }
     }
 
-    /// The number of the segment behind its last.
+    /// Returns the number of the segment behind the last.
     #[inline]
     pub fn end(&self) -> u32 {
         self.first.wrapping_add(self.shape.segments)
     }
 
-    /// Whether a segment of the group is its, and which one.
+    /// Returns the index of a segment of the group in this operation, if it belongs to it.
     #[inline]
     pub fn segment(&self, number: u32) -> Option<u32> {
         let segment = number.wrapping_sub(self.first);
         (segment < self.shape.segments).then_some(segment)
     }
 
-    /// The first segment from one on that the member sends; of none the one behind the last.
+    /// Returns the first segment from `segment` on that the member sends. If there is none it is the one behind the
+    /// last.
     #[inline]
     pub fn next_sent(&self, segment: u32) -> u32 {
         let (from, to) = self.own;
@@ -319,7 +322,7 @@ impl GroupOp {
         }
     }
 
-    /// Whether the member gets anything.
+    /// Returns whether the member receives anything.
     pub fn gets_any(&self) -> bool {
         match self.shape.work {
             Work::ForAll => true,
@@ -328,7 +331,7 @@ impl GroupOp {
         }
     }
 
-    /// Whether the member gets a segment.
+    /// Returns whether the member receives a segment.
     pub fn gets(&self, segment: u32) -> bool {
         let is_own = (self.own.0..self.own.1).contains(&segment);
         match self.shape.work {
@@ -338,7 +341,7 @@ impl GroupOp {
         }
     }
 
-    /// Whether the rank waits for others in it.
+    /// Returns whether the rank waits for others in this operation.
     pub fn is_waiting(&self) -> bool {
         !self.complete && self.handed
     }

@@ -1,4 +1,4 @@
-//! What the network gives the members of groups.
+//! Segments that the network delivers to the members of groups.
 
 use super::early::Run;
 use super::member::Member;
@@ -13,7 +13,8 @@ use crate::nic::{Fragment, Passage};
 use crate::ranges::ahead_of;
 
 impl Memberships {
-    /// How a packet that arrives stands in its item. Of what the rank has not called, that is not known.
+    /// Returns the position of an arriving packet in its item. It is unknown for operations that the rank has not
+    /// called.
     fn fragment(&self, packet: &PassingPacket) -> Fragment {
         let GroupArrival { segment, bytes, work, .. } = packet.arrival;
         let bytes = u64::from(bytes);
@@ -29,7 +30,7 @@ impl Memberships {
         Fragment { bytes, is_first: segment == begin, is_last: segment + 1 == end }
     }
 
-    /// Whether segments that come of an operation are what they have to be, all of one item.
+    /// Returns whether arriving segments of an operation are as expected, all of one item.
     fn is_right(&self, own: &Member, op: &GroupOp, run: &Run) -> bool {
         let Some(segment) = op.segment(run.from) else { return false };
         let item = op.shape.items.item_of(segment);
@@ -49,8 +50,8 @@ impl Memberships {
         is_one_item && op.gets(segment) && (run.work, run.contributions, run.sum) == wanted
     }
 
-    /// Segments come of an operation of a member: its place among those that have not ended, and up to which segment the others may be notified
-    /// that what is combined for it is finished.
+    /// Takes arriving segments of a member's operation. Returns its place among those that have not ended, and the
+    /// segment up to which the others may be notified that the results for this member are finished.
     fn take(&mut self, member: u32, run: &Run, window: u32) -> Option<(u32, Option<u32>)> {
         let own = &self.members[member as usize];
         let (place, _) = own.find(run.from)?;
@@ -77,7 +78,7 @@ impl Memberships {
         Some((op.place, acknowledged.flatten()))
     }
 
-    /// What has been combined for another member is finished up to a segment.
+    /// Notes that the results for another member are finished up to a segment.
     fn acknowledged(&mut self, member: u32, arrival: &GroupArrival) {
         let own = &mut self.members[member as usize];
         let group = self.groups.get(own.group);
@@ -98,7 +99,7 @@ impl Memberships {
 }
 
 impl Executor {
-    /// A packet of a group has arrived at a node (its number here), at a tick.
+    /// Handles a packet of a group that has arrived at a local node, at tick `tick`.
     pub fn group_arrived(&mut self, node: usize, arrival: GroupArrival, tick: u64, around: &mut impl HostContext) {
         let now = self.come_to(tick);
         self.catch_up(now.saturating_sub(1), around);
@@ -123,7 +124,7 @@ impl Executor {
         self.start_ready(now, around);
     }
 
-    /// A packet passes the parts of the interface of a node, by its number here.
+    /// Passes a packet through the parts of the interface of a local node.
     fn pass_group(&mut self, node: usize, packet: PassingPacket, now: u64, around: &mut impl HostContext) {
         let Some(own) = &mut self.groups else { return };
         let fragment = own.fragment(&packet);
@@ -135,7 +136,7 @@ impl Executor {
         self.later(at, op, Event::GroupPassed(place), now, around);
     }
 
-    /// A packet has passed the interface.
+    /// Handles a packet that has passed the interface.
     pub(in super::super) fn group_passed(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Some(own) = &mut self.groups else { return };
         let packet = own.passing.remove(place);
@@ -162,7 +163,7 @@ impl Executor {
         self.take_run(member, &run, now, around);
     }
 
-    /// Segments come of an operation that a member has called.
+    /// Takes arriving segments of an operation that a member has called.
     fn take_run(&mut self, member: u32, run: &Run, now: u64, around: &mut impl HostContext) {
         let window = self.interface.protocol.group.window;
         let Some(own) = &mut self.groups else { return };
@@ -180,7 +181,7 @@ impl Executor {
         self.group_progress(place, now, around);
     }
 
-    /// A member takes what has come for an operation before it was called.
+    /// Takes the segments of an operation that came before its member called it.
     pub(super) fn take_early(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Some(own) = &self.groups else { return };
         let member = own.called[place].member;
@@ -189,7 +190,7 @@ impl Executor {
             && let Some(op) = at.ops.back()
             && let Some(run) = at.early.take(op.end())
         {
-            // A run is of one item.
+            // All segments of a run belong to one item.
             let (from, to) = (run.from.wrapping_sub(op.first), run.to.wrapping_sub(op.first));
             let item = op.shape.items.item_of(from);
             let begin = op.shape.items.range(item).0;

@@ -13,11 +13,11 @@ use crate::nic::{Interfaces, Stream};
 use crate::processor::Reaction;
 use crate::queues::{self, Taken};
 
-/// The bit of a mark of an acknowledgement; the others are the member.
+/// Flag of an acknowledgement in a mark. The other bits are the member.
 const ACKNOWLEDGEMENT: u32 = 1 << 31;
 
 impl Memberships {
-    /// Segments of an item are handed to the interface: with the first, the item is a message that comes to it.
+    /// Hands segments of an item to the interface. With the first one, the item arrives there as a message.
     fn hand_over(&mut self, member: u32, item: (usize, u32, bool), now: u64, interfaces: &mut Interfaces) {
         let (place, item, begins) = item;
         let own = &mut self.members[member as usize];
@@ -36,7 +36,8 @@ impl Memberships {
         own.streams.push_back((first, stream));
     }
 
-    /// How a segment of an item that begins with another comes to the interface.
+    /// Returns the stream in which a segment of an item comes to the interface. `first` is the first segment of the
+    /// item.
     fn stream(&mut self, member: u32, first: u32, before: u64) -> Stream {
         let own = &mut self.members[member as usize];
         while own.streams.front().is_some_and(|stream| stream.0 != first) {
@@ -49,7 +50,7 @@ impl Memberships {
         }
     }
 
-    /// What a segment of a member is to the network.
+    /// Returns the packet of a member's segment.
     fn packet(&self, member: u32, place: usize, segment: u32) -> GroupPacket {
         let own = &self.members[member as usize];
         let (op, group) = (&own.ops[place], self.groups.get(own.group));
@@ -73,7 +74,7 @@ impl Memberships {
 }
 
 impl Executor {
-    /// A member hands on to the interface what it may send.
+    /// Hands over to the interface all segments that a member may send.
     pub(super) fn release(&mut self, member: u32, now: u64, around: &mut impl HostContext) {
         let params = self.interface.protocol.group;
         let tick = self.tick;
@@ -94,7 +95,8 @@ impl Executor {
         }
     }
 
-    /// Puts a member's next segment into the queue of its interface, if there is one and none is there: the node, by its number here.
+    /// Puts a member's next segment into the queue of its interface, if there is one and none is queued. Returns the
+    /// local node.
     fn queue_segment(&mut self, member: u32) -> Option<u32> {
         let own = self.groups.as_mut()?;
         let at = &mut own.members[member as usize];
@@ -121,7 +123,7 @@ impl Executor {
         Some(node)
     }
 
-    /// A member acknowledges what has been combined for it, up to a segment.
+    /// Sends the acknowledgement of a member for the segments that have been combined for it, up to `segment`.
     pub(super) fn acknowledge(&mut self, member: u32, segment: u32, now: u64, around: &mut impl HostContext) {
         let Some(own) = &mut self.groups else { return };
         let at = &mut own.members[member as usize];
@@ -133,7 +135,7 @@ impl Executor {
         around.wake(node);
     }
 
-    /// A packet of a group is taken out of the queue of a node, by its number here.
+    /// Builds a packet of a group that is removed from the queue of a local node.
     pub(in super::super) fn give_group_packet(&mut self, node: usize, taken: &mut Taken) {
         let Some(own) = &mut self.groups else { return };
         let mark = taken.message.mark;
@@ -155,7 +157,7 @@ impl Executor {
         };
         taken.message.mark = packet.segment;
         own.given[node] = packet;
-        // One of these has been given to the network; as many arrive.
+        // One packet is given to the network, and one arrives for each of the others.
         match packet.work {
             GroupWork::Multicast | GroupWork::Acknowledge => self.progress.packets += others - 1,
             GroupWork::CombineForAll | GroupWork::CombineFor { .. } => {
@@ -168,7 +170,7 @@ impl Executor {
         }
     }
 
-    /// An operation ends if all has come and been sent.
+    /// Ends an operation if all its segments have come and been sent.
     pub(super) fn group_progress(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Some(own) = &mut self.groups else { return };
         let super::Called { op, member, first, .. } = own.called[place];
@@ -185,7 +187,7 @@ impl Executor {
         }
     }
 
-    /// The library does what an operation takes of which all has come: when it ends.
+    /// Accepts the library work of an operation whose segments have all come. Returns the time at which it ends.
     pub(in super::super) fn group_came(&mut self, place: u32, from: u64) -> (u64, crate::event::OpId) {
         let Some(own) = &self.groups else { return (from, crate::event::OpId::FIRST) };
         let (op, rank) = (own.called[place].op, own.members[own.called[place].member as usize].rank);
@@ -194,7 +196,7 @@ impl Executor {
         (self.reaction_work(rank, (op, crate::trace::Purpose::Receive), from, work), op)
     }
 
-    /// An operation ends.
+    /// Ends an operation.
     pub(in super::super) fn group_ended(&mut self, place: u32, now: u64) {
         let Some(own) = &mut self.groups else { return };
         let super::Called { op, id, member, first } = own.called.remove(place);

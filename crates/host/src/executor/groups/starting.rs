@@ -1,4 +1,4 @@
-//! From the call of an operation in the switches until it is handed to the interface.
+//! Operations in the switches, from their call until they are handed to the interface.
 
 use workload::program::GroupCall;
 
@@ -12,7 +12,7 @@ use crate::report::HostError;
 use crate::trace::Purpose;
 
 impl Memberships {
-    /// An operation of a member begins: its place among those that have not ended.
+    /// Begins an operation of a member. Returns its place among those that have not ended.
     fn begin(&mut self, called: Called, call: GroupCall, (cut, params): (Cut, &GroupParams)) -> Result<u32, u64> {
         let member = &mut self.members[called.member as usize];
         let group = self.groups.get(member.group);
@@ -30,19 +30,19 @@ impl Memberships {
     }
 }
 
-/// How the bytes of an operation are cut into segments by an interface.
+/// Returns the sizes by which an interface cuts the bytes of an operation into segments.
 pub(super) fn cut_of(interface: &NicParams, call: &GroupCall) -> Cut {
     Cut::new((interface.packet, interface.control), &interface.protocol.group, call)
 }
 
 impl Executor {
-    /// How the bytes of an operation are cut into segments.
+    /// Returns the sizes by which the bytes of an operation are cut into segments.
     #[inline]
     pub(super) fn cut(&self, call: &GroupCall) -> Cut {
         cut_of(&self.interface, call)
     }
 
-    /// A rank, by its number here, calls an operation in the switches.
+    /// Starts an operation in the switches that a local rank calls.
     pub(in super::super) fn start_group(
         &mut self,
         rank: u32,
@@ -68,7 +68,7 @@ impl Executor {
         self.later(at, op, Event::GroupData(place), now, around);
     }
 
-    /// The work of a call that a member's processor does: when its data are handed over.
+    /// Accepts the work of a call on a member's processor. Returns the time at which its data are handed over.
     fn group_work(&mut self, rank: u32, op: OpId, place: u32, now: u64) -> u64 {
         let Some((bytes, sends)) = self.group_op(place).map(|own| (own.bytes.0, own.next_sent(0) < own.shape.segments))
         else {
@@ -88,14 +88,14 @@ impl Executor {
         at
     }
 
-    /// An operation that has not ended, by its place.
+    /// Returns an operation that has not ended, by its place.
     pub(super) fn group_op(&mut self, place: u32) -> Option<&mut GroupOp> {
         let own = self.groups.as_mut()?;
         let Called { member, first, .. } = own.called[place];
         own.members[member as usize].begun(first)
     }
 
-    /// An operation is handed to the interface.
+    /// Hands an operation to the interface.
     pub(in super::super) fn group_handed(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Some(op) = self.group_op(place) else { return };
         op.handed = true;

@@ -1,7 +1,7 @@
-//! Eager messages with credits: sends that wait for one, and credits that come back.
+//! Eager messages with credits: sends that wait for a credit, and credits that come back.
 //!
-//! A credit goes back by a control message when the receive ends that has taken the message out of the buffer. The interfaces
-//! exchange credits by themselves: they take the network, and no overheads.
+//! A credit is returned by a control message when the receive that has taken the message out of the buffer ends. The
+//! interfaces exchange credits: credits use the network, and take no overheads.
 
 use super::super::{Executor, Sending};
 use crate::context::HostContext;
@@ -12,7 +12,7 @@ use crate::inbound::Envelope;
 use crate::queues;
 
 impl Executor {
-    /// Whether a send's data or request may be handed over now; otherwise it waits for a credit.
+    /// Returns whether a send's data or request may be handed over now. Otherwise it waits for a credit.
     #[inline]
     pub(super) fn may_go(&mut self, place: u32) -> bool {
         let Sending { op, rank, to, asks, .. } = self.sends[place];
@@ -23,7 +23,8 @@ impl Executor {
         may_go
     }
 
-    /// Whether an eager send finds no credit and asks its receiver instead of waiting; it does from now on.
+    /// Switches an eager send that finds no credit to rendezvous, if the protocol says so. Returns whether it was
+    /// switched.
     pub(super) fn asks_for_credit(&mut self, place: u32) -> bool {
         let Sending { op, rank, to, asks, .. } = self.sends[place];
         if asks || !self.interface.protocol.asks_without_credit || self.is_within(op.rank, to) {
@@ -34,7 +35,7 @@ impl Executor {
         finds_none
     }
 
-    /// A rank gives a credit back for a message that it has received, if that has taken one.
+    /// Returns a credit for a message that a rank has received, if the message has taken one.
     pub(super) fn give_back(&mut self, envelope: &Envelope, now: u64, around: &mut impl HostContext) {
         let Envelope { source, to, asks, .. } = *envelope;
         if self.credits.is_none() || self.is_within(source, to) || asks {
@@ -48,12 +49,12 @@ impl Executor {
         self.queue_control((to, source), credit, now, around);
     }
 
-    /// A credit comes back to a rank, by its number here, from another.
+    /// Stores a credit that comes back to a local rank from another rank. Returns its event.
     pub(in super::super) fn credit_returns(&mut self, pair: (u32, u32)) -> Event {
         Event::Credit(self.returning.insert(pair))
     }
 
-    /// A credit has come back: sends go on that have waited for it.
+    /// Handles a credit that has come back: waiting sends go on.
     pub(in super::super) fn credit_arrived(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let (rank, from) = self.returning.remove(place);
         let Some(credits) = &mut self.credits else { return };

@@ -1,7 +1,8 @@
-//! Rendezvous by read: the receiver fetches the data, and notifies the sender that it has.
+//! Rendezvous by read: the receiver fetches the data, and notifies the sender.
 //!
-//! The answer to a request is a read request then. The sender's interface serves it by itself: the data go as soon as it has come,
-//! without an overhead. When the receive has ended, the receiver hands a notice over, which takes both overheads, and ends the send.
+//! The answer to a request is then a read request. The sender's interface serves it: the data go as soon as it has
+//! come, without an overhead. When the receive has ended, the receiver hands over a notice, which takes both overheads,
+//! and ends the send.
 
 use super::super::{Executor, Sending};
 use crate::context::{HostContext, Rendezvous};
@@ -10,13 +11,13 @@ use crate::processor::Reaction;
 use crate::trace::{Purpose, TracedPart};
 
 impl Executor {
-    /// Whether receivers read the data of messages that wait for them.
+    /// Returns whether receivers read the data of rendezvous messages.
     #[inline]
     pub(super) fn reads(&self) -> bool {
         self.interface.protocol.rendezvous == Rendezvous::Read
     }
 
-    /// What the receiver answers has arrived: to the request of a send or, if its data have been fetched, that they have.
+    /// Handles the receiver's answer to the request of a send, or its notice if it has fetched the data.
     pub(in super::super) fn answer_arrived(&mut self, send: u32, now: u64, around: &mut impl HostContext) {
         let Sending { op, rank, fetched, .. } = self.sends[send];
         self.trace_arrival(op, if fetched { TracedPart::Notice } else { TracedPart::Answer }, now);
@@ -31,7 +32,7 @@ impl Executor {
         }
     }
 
-    /// A receive has ended whose data have been read: the notice of it follows.
+    /// Sends the notice after the end of a receive whose data have been read.
     pub(super) fn finish_read(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
         let (rank, send) = (self.arrivals[message].rank, self.arrivals[message].send());
         let what = (send, Purpose::Finish);
@@ -46,13 +47,13 @@ impl Executor {
         self.later(at, send, Event::Finish(message), now, around);
     }
 
-    /// Hands over the notice that the data of a message have been read, which is done with.
+    /// Hands over the notice that the data of a message have been read, and removes the message.
     pub(in super::super) fn finish(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
         self.answer(message, now, around);
         self.forget(message);
     }
 
-    /// A send ends whose data have been fetched.
+    /// Ends a send whose data have been fetched.
     pub(in super::super) fn fetched(&mut self, send: u32, now: u64) {
         let sending = self.sends.remove(send);
         self.end(sending.rank, (sending.op.number, sending.id), now, None);

@@ -1,4 +1,4 @@
-//! Messages on a network that carries them whole ([`crate::wire`]): what is handed over arrives as one event.
+//! Messages on a network that carries them whole ([`crate::wire`]): each message or protocol part arrives as one event.
 //!
 //! Messages of a node to another arrive in the order in which they were handed over, so that none has to be announced.
 
@@ -11,20 +11,21 @@ use crate::trace::{Carriage, TracedPart};
 use crate::wire::{Arriving, Cargo, Carried, Flight, Light, Shape, Way, Wire, WireParams};
 
 impl Executor {
-    /// Has messages carried whole from now on, in a run that ends at `end` in any case, in picoseconds. Before the programs begin.
+    /// Lets the network carry messages whole, in a run that ends at `end` picoseconds at the latest. Must be called
+    /// before the programs begin.
     pub fn use_wire(&mut self, params: WireParams, end: u64) {
         let nodes = (self.placed.nodes(), self.placed.executor_of.len());
         self.wire = Some(Wire::new(params, end, nodes));
         self.rooms = Rooms::new(None, self.interface.packet, 0);
     }
 
-    /// Moves on to a time in picoseconds, exclusive.
+    /// Handles all events before `end`, in picoseconds.
     pub fn run_until(&mut self, end: u64, around: &mut impl HostContext) {
         let Some(last) = end.checked_sub(1) else { return };
         while let Some((at, op, event)) = self.pending.take(last) {
             self.tick = at;
             match event {
-                // Most of what happens, without the way through all that may.
+                // Most events, without the dispatch over all kinds.
                 Event::Data(place) => self.send_data(place, at, around),
                 Event::Arrives(place) => self.first_arrives(place, at, around),
                 Event::Completes(place) => self.completes(place, at),
@@ -34,31 +35,32 @@ impl Executor {
         }
     }
 
-    /// When something is to happen next, in picoseconds; none before the programs begin.
+    /// Returns the time of the next event, in picoseconds. `None` before the programs begin.
     pub fn next_at(&self) -> Option<u64> {
         self.pending.first()
     }
 
-    /// Exchanges when the links of its nodes are free for what another executor of the same nodes has left of them: they share the
-    /// links, and take turns.
+    /// Exchanges the times from which the links of its nodes are free with another executor of the nodes. Executors
+    /// share the links and alternate.
     pub fn exchange_links(&mut self, free_at: &mut Vec<u64>) {
         if let Some(wire) = &mut self.wire {
             std::mem::swap(&mut wire.free_at, free_at);
         }
     }
 
-    /// What another executor has sent; not after its time.
+    /// Takes in a message of another executor. Must not be called after its arrival time.
     pub fn take_in(&mut self, flight: Flight) {
         self.progress.packets -= 1;
         self.expect_flight(flight);
     }
 
-    /// What has arrived at the nodes of this executor, and what has left them, if messages are carried whole.
+    /// Returns the totals of arrivals at the nodes of this executor, and of departures from them, if messages are
+    /// carried whole.
     pub fn carried(&self) -> Option<&Carried> {
         self.wire.as_ref().map(|wire| &wire.carried)
     }
 
-    /// Hands a part of a send over, its data or its request.
+    /// Hands over a part of a send, its data or its request.
     pub(super) fn fly(
         &mut self,
         (place, part): (u32, TracedPart),
@@ -67,7 +69,7 @@ impl Executor {
     ) {
         let sending = self.sends[place];
         let (op, to) = (sending.op, sending.to);
-        // What has asked has a place at its receiver.
+        // A rendezvous message has a place at its receiver.
         let cargo = match sending.placed {
             NONE => Cargo::Announced(Envelope {
                 source: op.rank,
@@ -86,7 +88,7 @@ impl Executor {
         self.trace_carried(op, part, at);
     }
 
-    /// Answers the request of a message, or its data.
+    /// Hands over the answer to a message's request, or the notice for its data.
     pub(super) fn fly_back(&mut self, (place, part): (u32, TracedPart), now: u64, around: &mut impl HostContext) {
         let Envelope { source, number, to, place: send, .. } = self.arrivals[place].envelope;
         let op = OpId { rank: to, number };
@@ -96,13 +98,13 @@ impl Executor {
         self.trace_carried(OpId { rank: source, number }, part, at);
     }
 
-    /// A part of a message has been handed over that arrives at some times.
+    /// Records that a part of a message has been handed over, with its arrival times.
     #[inline]
     fn trace_carried(&mut self, message: OpId, part: TracedPart, at: Passage) {
         self.trace_hand_over(message, part, self.tick, Carriage::Link(at.head, at.tail));
     }
 
-    /// Gives a credit back for a message.
+    /// Returns a credit for a message.
     pub(super) fn credit_back(&mut self, envelope: &Envelope, now: u64, around: &mut impl HostContext) {
         let Envelope { source, number, to, .. } = *envelope;
         let op = OpId { rank: to, number };
@@ -110,12 +112,12 @@ impl Executor {
         self.send_flight((op, source), Cargo::Credit, (u64::from(self.interface.control), stream), around);
     }
 
-    /// As which a control message of a rank comes to its interface that is handed over now.
+    /// Returns the stream of a rank's control message that is handed over now.
     fn control_stream(&mut self, rank: u32, to: u32, now: u64) -> Stream {
         Stream::whole(self.connections.fetch(self.local_node(rank), (rank, to), now))
     }
 
-    /// Bytes leave for a rank, of an operation of the rank that sends them: when they arrive.
+    /// Sends bytes to a rank, for an operation of the sender. Returns their arrival times.
     pub(super) fn send_flight(
         &mut self,
         (op, to): (OpId, u32),
@@ -134,7 +136,7 @@ impl Executor {
         arrival
     }
 
-    /// Bytes leave a node, by its number here, as they come to its interface: when they arrive at another.
+    /// Sends bytes from a local node, as they come to its interface. Returns their arrival times at another node.
     #[inline]
     pub(super) fn leave(&mut self, node: usize, (bytes, stream): (u64, Stream)) -> Passage {
         let mut at = stream.passage(0, bytes);
@@ -144,13 +146,13 @@ impl Executor {
         self.wire.as_mut().map_or(at, |wire| wire.carry(node, bytes, at))
     }
 
-    /// Something is on its way to a rank of another executor.
+    /// Sends a message or protocol part to a rank of another executor.
     pub(super) fn send_away(&mut self, flight: Flight, around: &mut impl HostContext) {
         self.progress.packets += 1;
         around.carry(self.placed.node(flight.to), flight);
     }
 
-    /// Something is on its way to a rank of this executor.
+    /// Notes that a message or protocol part is in transit to a rank of this executor.
     fn expect_flight(&mut self, Flight { at, op, to, cargo, way }: Flight) {
         let event = match cargo {
             Cargo::Announced(envelope) if self.is_light(envelope.bytes) => {
@@ -173,7 +175,7 @@ impl Executor {
         self.pending.push_arrival(at, op, Event::Arrived(place));
     }
 
-    /// Something has arrived: it passes the parts of the interface.
+    /// Handles an arrival, which passes the parts of the interface.
     pub(in super::super) fn flight_arrived(&mut self, op: OpId, place: u32, now: u64, around: &mut impl HostContext) {
         let Some(wire) = &mut self.wire else { return };
         let Arriving { to, event, way } = wire.arriving.remove(place);
@@ -188,7 +190,7 @@ impl Executor {
     }
 }
 
-/// A message as one packet.
+/// Returns a message as one packet.
 pub(super) fn whole(bytes: u64) -> Fragment {
     Fragment { bytes, is_first: true, is_last: true }
 }

@@ -1,8 +1,9 @@
-//! Eager messages on a network that carries them whole, where nothing of a protocol, of credits or of a trace has to be known of
-//! them one by one: what is on its way, what passes interfaces and what the processors of receivers still have to receive is held as
-//! progressions ([`crate::progressions`]), so that a burst needs the memory of a message.
+//! Light messages: eager messages on a network that carries them whole, if no protocol, credit or trace needs them
+//! individually. Messages in transit, messages that pass interfaces, and pending receives are held as progressions
+//! ([`crate::progressions`]), so that a burst needs the memory of one message.
 //!
-//! All of it happens at the times, and in the order, of messages that are held one by one; a test compares both forms.
+//! All events happen at the times, and in the order, of messages that are held individually. A test compares both
+//! forms.
 
 use workload::program::Matched;
 
@@ -20,20 +21,20 @@ use crate::trace::Purpose;
 use crate::wire::{Cargo, Flight, Light, Shape, Way};
 
 impl Executor {
-    /// Whether a message of so many bytes can go as light.
+    /// Returns whether a message of `bytes` bytes can be light.
     #[inline]
     pub(in super::super) fn is_light(&self, bytes: u64) -> bool {
         self.light && !self.waits_for_receiver(bytes)
     }
 
-    /// Whether messages that do not wait for their receivers are light, from the begin of the programs on.
+    /// Returns whether eager messages are light, from the begin of the programs on.
     pub(in super::super) fn has_light(&self) -> bool {
         let notes_each = self.credits.is_some() || self.connections.on_demand() || self.may_probe;
         let notes_each = notes_each || self.interface.protocol.forwarding.is_some();
         self.wire.is_some() && !notes_each && self.trace.is_none() && self.notes.is_none()
     }
 
-    /// The light message of a send is handed over now to a rank of another node.
+    /// Hands a light message over to a rank of another node.
     pub(super) fn fly_light(&mut self, sending: &Sending, now: u64, around: &mut impl HostContext) {
         let &Sending { op, to, tag, context, bytes, .. } = sending;
         let (node, carried) = (self.local_node(op.rank), bytes.max(1));
@@ -51,7 +52,7 @@ impl Executor {
         self.send_away(Flight { at: tail, op, to, cargo: Cargo::Announced(envelope), way }, around);
     }
 
-    /// A light message is on its way to a rank of this executor.
+    /// Notes that a light message is in transit to a rank of this executor.
     #[inline]
     pub(super) fn expect_light(&mut self, light: &Light) {
         let node = self.placed.node(light.op.rank) as usize;
@@ -61,7 +62,7 @@ impl Executor {
         }
     }
 
-    /// The first message of a progression arrives.
+    /// Handles the arrival of the first message of a progression.
     pub(in super::super) fn first_arrives(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Some(wire) = &mut self.wire else { return };
         let light = wire.flying.light(place);
@@ -87,7 +88,7 @@ impl Executor {
         }
     }
 
-    /// The first message of a progression has passed the interface of its receiver.
+    /// Handles the first message of a progression, which has passed the interface of its receiver.
     pub(in super::super) fn passes(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Some(wire) = &mut self.wire else { return };
         let light = wire.passing.light(place);
@@ -98,14 +99,14 @@ impl Executor {
         self.light_comes(&light, now, around);
     }
 
-    /// A light message has come to its rank.
+    /// Handles a light message that has come to its rank.
     fn light_comes(&mut self, light: &Light, now: u64, around: &mut impl HostContext) {
         let &Light { op, to, shape: Shape { tag, context, bytes, .. }, .. } = light;
         let rank = self.placed.number(to);
         let envelope =
             Envelope { source: op.rank, number: op.number, turn: 0, to, tag, context, bytes, place: NONE, asks: false };
         if self.processors.defers(rank) {
-            // The library learns of it later: until then it is a message like any other.
+            // The library learns of it later: until then it is an ordinary message.
             let message = self.arrivals.add_whole(rank, envelope);
             return self.come_in_turn(message, now, around);
         }
@@ -119,7 +120,7 @@ impl Executor {
         }
     }
 
-    /// The data of an eager message that has met its receive are there, from a time on, which may be later than now: they are received.
+    /// Receives the data of a matched eager message, from time `from` on, which may be later than now.
     fn complete(&mut self, envelope: &Envelope, (rank, met): (u32, Receive), (from, now): (u64, u64)) {
         let &Envelope { source, tag, context, bytes, .. } = envelope;
         let (op, received) = (self.op_of(met), self.receives[met.0].bytes);
@@ -138,7 +139,7 @@ impl Executor {
         }
     }
 
-    /// The first receive of a progression ends.
+    /// Ends the first receive of a progression.
     pub(in super::super) fn completes(&mut self, place: u32, now: u64) {
         let (&Completing { receive, tag, bytes }, &[_, packed]) = self.completing.first(place);
         if let Some(next) = self.completing.pass(place) {

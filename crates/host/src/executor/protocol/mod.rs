@@ -1,6 +1,6 @@
-//! How messages go from rank to rank: what is sent, what is received, and what passes the interface in between.
+//! Protocols by which ranks exchange messages: sending, receiving, and passing the interface in between.
 //!
-//! `docs/concepts/protocols.md` has the protocols one by one, with the times that they take.
+//! `docs/concepts/protocols.md` describes each protocol, with its times.
 
 mod credits;
 mod fetching;

@@ -6,8 +6,8 @@ use crate::nic::{Fragment, Passage};
 use crate::queues::Taken;
 
 impl Executor {
-    /// A packet leaves a source: it is generated when the parts let it. Its tail then leaves the link no sooner than
-    /// it has passed them.
+    /// Passes a packet of a source through the sending parts: it is generated when they let it, so that its tail leaves
+    /// the link no sooner than it has passed them.
     pub(in super::super) fn pass_sending(&mut self, source: usize, packet: &mut Taken) {
         let fragment = Fragment { bytes: u64::from(packet.bytes), is_first: packet.is_first, is_last: packet.is_last };
         let Passage { head, tail } = self.interfaces.send(source, &fragment, packet.came);
@@ -18,8 +18,8 @@ impl Executor {
         }
     }
 
-    /// A packet has arrived, known by what is to be done when it has passed the parts of its node's interface: when that is, and the
-    /// operation whose event that is.
+    /// Passes an arriving packet through the parts of its node's interface. `arrived` is its event when it has passed.
+    /// Returns the time of that event, and its operation.
     pub(in super::super) fn pass_receiving(
         &mut self,
         arrived: Event,
@@ -34,11 +34,11 @@ impl Executor {
             Event::Credit(place) => {
                 let (rank, from) = self.returning[place];
                 let to = self.placed.ranks()[rank as usize];
-                // Credits of one instant differ by where they come from.
+                // Credits of one instant differ by their origins.
                 (to, OpId { rank: to, number: u32::MAX - from }, self.control())
             }
             Event::Answered(send) => (self.sends[send].op.rank, self.sends[send].op, self.control()),
-            // No other event is of a packet.
+            // No other event belongs to a packet.
             _ => return (now, OpId { rank: 0, number: 0 }),
         };
         let source = self.source_of(rank, rail);
@@ -46,7 +46,8 @@ impl Executor {
         (self.interfaces.receive(source, &fragment, at).tail, op)
     }
 
-    /// A packet of a message as a part of it. Packets may overtake one another: the first and the last count in the order of arrival.
+    /// Returns a packet as a part of its message. Packets may overtake one another: the first and the last count in
+    /// order of arrival.
     fn fragment_of(&mut self, place: u32, bytes: u64) -> Fragment {
         let control = self.control();
         let message = &mut self.arrivals[place];
@@ -59,12 +60,12 @@ impl Executor {
         Fragment { bytes, is_first, is_last: message.passed >= message.envelope.bytes.max(1) }
     }
 
-    /// A control message.
+    /// Returns a control message as a packet.
     fn control(&self) -> Fragment {
         Fragment { bytes: u64::from(self.interface.control), is_first: true, is_last: true }
     }
 
-    /// The time of bytes on the node's link, in picoseconds: as links have it, in whole ticks, rounded up.
+    /// Returns the time of bytes on the node's link, in picoseconds: in whole ticks, as on links, rounded up.
     pub(in super::super) fn on_link(&self, bytes: u64) -> u64 {
         let (packet, pace) = (u64::from(self.interface.packet), self.interface.pace);
         let ticks = (u128::from(pace) * u128::from(bytes)).div_ceil(u128::from(packet)) as u64;

@@ -1,4 +1,4 @@
-//! The side of the receiver.
+//! Receiver's side of the protocols.
 
 use workload::program::Matched;
 
@@ -13,12 +13,12 @@ use crate::report::{Completed, HostError};
 use crate::trace::{Purpose, TracedPart};
 
 impl Executor {
-    /// A packet of a message, or its request, has arrived.
+    /// Handles a packet of a message, or its request, that has arrived.
     pub(in super::super) fn packet_arrived(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let message = &mut self.arrivals[place];
         let is_first = !message.is_here;
         if message.envelope.asks && is_first {
-            // Where overheads take no processor, a request is read whether or not its turn has come.
+            // If overheads do not occupy the processor, a request is read even before the earlier messages of its pair.
             let by_nic = self.interface.matching.on_nic || self.forwards_arrival(place).is_some();
             let message = &mut self.arrivals[place];
             message.read_at = now + if by_nic { 0 } else { self.interface.receive_overhead };
@@ -43,7 +43,8 @@ impl Executor {
         }
     }
 
-    /// A message is here. It comes to its rank if those of its pair before it have, and so do those behind it that are here.
+    /// Handles a message that is here. It comes to its rank if all earlier messages of its pair have, and so do the
+    /// next ones that are here.
     pub(in super::super) fn come_in_turn(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         if !self.arrivals.come(place) {
             return;
@@ -55,7 +56,7 @@ impl Executor {
         }
     }
 
-    /// A message between ranks of one node is there at once.
+    /// Delivers a message between ranks of one node at once.
     pub(super) fn deliver_within(&mut self, envelope: Envelope, now: u64, around: &mut impl HostContext) {
         let rank = self.placed.number(envelope.to);
         let message = self.arrivals.add(rank, envelope);
@@ -70,7 +71,7 @@ impl Executor {
         }
     }
 
-    /// The library learns of a message that has come to its rank, in its turn.
+    /// Admits a message that has come to its rank in order: the library learns of it.
     pub(in super::super) fn admit(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let (envelope, rank) = (self.arrivals[place].envelope, self.arrivals[place].rank);
         if self.connections.on_demand() && !self.is_within(envelope.source, envelope.to) {
@@ -95,13 +96,14 @@ impl Executor {
         }
     }
 
-    /// Bytes of memory that a message takes while nobody expects it: none if its data have not been sent.
+    /// Returns the bytes of memory that an unexpected message takes. 0 if its data have not been sent.
     pub(in super::super) fn buffered(&self, place: u32) -> u64 {
         let Envelope { bytes, asks, .. } = self.arrivals[place].envelope;
         if asks { 0 } else { bytes }
     }
 
-    /// A message has met its receive, which may be one of a burst, from a time on, which may be later than now.
+    /// Matches a message with its receive, which may be one of a burst, from time `from` on, which may be later than
+    /// now.
     pub(in super::super) fn meet(
         &mut self,
         (place, (receive, number)): (u32, Receive),
@@ -125,7 +127,7 @@ impl Executor {
         }
     }
 
-    /// A receive ends.
+    /// Ends the receive of a message.
     pub(in super::super) fn received(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
         let Inbound { envelope, receive, number, .. } = self.arrivals[message];
         let Envelope { source, to, tag, bytes, asks, .. } = envelope;
@@ -137,7 +139,7 @@ impl Executor {
         self.forget(message);
     }
 
-    /// A receive ends, which may be one of a burst, with a message.
+    /// Ends a receive, which may be one of a burst, with a message.
     pub(super) fn end_receive(&mut self, (place, number): Receive, matched: Matched, now: u64) {
         let receiving = &mut self.receives[place];
         let Receiving { op, rank, id, .. } = *receiving;
@@ -148,20 +150,20 @@ impl Executor {
         self.end(rank, (op.number.wrapping_add(number), id), now, Some(matched));
     }
 
-    /// A receive as an operation, which may be one of a burst.
+    /// Returns a receive, which may be one of a burst, as an operation.
     #[inline]
     pub(super) fn op_of(&self, (place, number): Receive) -> OpId {
         let OpId { rank, number: first } = self.receives[place].op;
         OpId { rank, number: first.wrapping_add(number) }
     }
 
-    /// The receive that a message has met, as an operation.
+    /// Returns the matched receive of a message, as an operation.
     pub(in super::super) fn receive_of(&self, message: u32) -> OpId {
         let Inbound { receive, number, .. } = self.arrivals[message];
         self.op_of((receive, number))
     }
 
-    /// A message is done with.
+    /// Removes a message that is no longer needed.
     pub(super) fn forget(&mut self, message: u32) {
         let source = self.arrivals[message].envelope.source;
         self.arrivals.remove(message, !self.placed.is_here(source));

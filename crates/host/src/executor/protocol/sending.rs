@@ -1,4 +1,4 @@
-//! The side of the sender: eager and by rendezvous.
+//! Sender's side of the eager and the rendezvous protocol.
 
 use super::super::{Executor, NONE, Sending};
 use crate::connections::Found;
@@ -13,7 +13,7 @@ use crate::registration::BufferUse;
 use crate::report::Released;
 use crate::trace::{Carriage, Purpose, TracedPart};
 
-/// Whether bytes of a message that are handed over together are its first and its last.
+/// Whether bytes of a message that are handed over together include its first and its last.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
     pub begins: bool,
@@ -21,7 +21,7 @@ pub(super) struct Extent {
 }
 
 impl Executor {
-    /// A send starts: its data or its request are handed over after the work of the call.
+    /// Starts a send. Its data or its request are handed over after the work of the call.
     #[inline]
     pub(in super::super) fn start_send(&mut self, mut sending: Sending, now: u64, around: &mut impl HostContext) {
         let Sending { op, to, bytes, .. } = sending;
@@ -34,7 +34,7 @@ impl Executor {
         }
     }
 
-    /// What a send needs of a connection: a time to set it up, when it is there, and whether it is new.
+    /// Returns the setup time of a send's connection, the time from which it is there, and whether it is new.
     #[inline]
     fn find_connection(&mut self, (op, rank, to): (OpId, u32, u32)) -> (u64, u64, bool) {
         if !self.connections.on_demand() || self.is_within(op.rank, to) {
@@ -46,12 +46,12 @@ impl Executor {
         }
     }
 
-    /// A send starts that waits for its receiver.
+    /// Starts a rendezvous send.
     fn start_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let sending = self.sends[place];
         let Sending { op, rank, to, tag, context, bytes, .. } = sending;
         let (setup, ready, is_new) = self.find_connection((op, rank, to));
-        // Nothing has to be registered with an interface that the data do not pass.
+        // If the data do not pass the interface, nothing has to be registered.
         let buffer = BufferUse { peer: to, receives: false, tag, context };
         let within = self.is_within(op.rank, to);
         let registration = if within { 0 } else { self.registrations.register(rank, buffer, bytes) };
@@ -67,7 +67,7 @@ impl Executor {
         self.later(at, op, Event::Request(place), now, around);
     }
 
-    /// A send starts that does not wait for its receiver.
+    /// Starts an eager send.
     fn start_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let &Sending { op, rank, to, bytes, .. } = &self.sends[place];
         let (setup, ready, is_new) = self.find_connection((op, rank, to));
@@ -88,7 +88,7 @@ impl Executor {
         self.later(at, op, Event::Data(place), now, around);
     }
 
-    /// A rank, by its number here, has a connection to another from a time on, if it had none.
+    /// Notes that a local rank has a connection to another rank from time `at` on, if it is new.
     #[inline]
     fn connect(&mut self, (rank, to): (u32, u32), is_new: bool, at: u64) {
         if is_new {
@@ -96,7 +96,7 @@ impl Executor {
         }
     }
 
-    /// The request of a send is ready to be handed over.
+    /// Handles the request of a send that is ready to be handed over.
     pub(in super::super) fn send_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Sending { op, to, .. } = self.sends[place];
         if self.is_within(op.rank, to) {
@@ -106,13 +106,13 @@ impl Executor {
         }
     }
 
-    /// Hands the request of a send over.
+    /// Hands over the request of a send.
     pub(super) fn put_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         self.announce(place, around);
         self.hand_over(place, (u64::from(self.interface.control), TracedPart::Request), now, around);
     }
 
-    /// Answers the request of a message that has met a receive, or the data of one that has been read.
+    /// Hands over the answer to the request of a matched message, or the notice for data that have been read.
     pub(in super::super) fn answer(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let part = if self.arrivals[place].missing == 0 { TracedPart::Notice } else { TracedPart::Answer };
         if self.wire.is_some() {
@@ -125,7 +125,7 @@ impl Executor {
         self.queue_control((to, source), answer, now, around);
     }
 
-    /// The data of a send are ready to be handed over.
+    /// Handles the data of a send that are ready to be handed over.
     pub(in super::super) fn send_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         if self.light {
             let sending = self.sends[place];
@@ -144,7 +144,7 @@ impl Executor {
         }
     }
 
-    /// The data of a send of a burst are ready to be handed over, which needs no more than that.
+    /// Handles the data of a send of a burst that need nothing but to be handed over.
     pub(in super::super) fn send_one(&mut self, sending: Sending, now: u64, around: &mut impl HostContext) {
         if self.goes_light(&sending) {
             return self.send_light(&sending, now, around);
@@ -153,20 +153,20 @@ impl Executor {
         self.send_data(place, now, around);
     }
 
-    /// Whether the message of a send is light.
+    /// Returns whether the message of a send is light.
     #[inline]
     fn goes_light(&self, &Sending { op, to, bytes, .. }: &Sending) -> bool {
         self.is_light(bytes) && !self.is_within(op.rank, to)
     }
 
-    /// Hands a light message over, whose send ends.
+    /// Hands over a light message, and ends its send.
     fn send_light(&mut self, sending: &Sending, now: u64, around: &mut impl HostContext) {
         let &Sending { op, rank, id, .. } = sending;
         self.end(rank, (op.number, id), now, None);
         self.fly_light(sending, now, around);
     }
 
-    /// Hands the data of a send over, which ends, unless its processor still writes them.
+    /// Hands over the data of a send. The send ends, unless its processor still writes them.
     pub(super) fn put_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Sending { rank, id, to, tag, context, bytes, written_at, asks, .. } = self.sends[place];
         let op = self.sends[place].op;
@@ -196,13 +196,13 @@ impl Executor {
         }
     }
 
-    /// The processor has written the data of a send, which ends.
+    /// Ends a send whose data the processor has written.
     pub(in super::super) fn sent(&mut self, place: u32, now: u64) {
         let Sending { op, rank, id, .. } = self.sends.remove(place);
         self.end(rank, (op.number, id), now, None);
     }
 
-    /// The data of a send enter the network.
+    /// Lets the data of a send enter the network.
     pub(super) fn put_on_network(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Sending { op: OpId { rank: source, number }, to, bytes, .. } = self.sends[place];
         let is_cut = self.is_cut(place);
@@ -216,7 +216,7 @@ impl Executor {
         }
     }
 
-    /// Announces the message of a send. One that is carried whole announces itself.
+    /// Announces the message of a send. A message that is carried whole needs no announcement.
     pub(super) fn announce(&mut self, place: u32, around: &mut impl HostContext) {
         let Sending { op, to, tag, context, bytes, asks, .. } = self.sends[place];
         if self.wire.is_some() && !self.is_within(op.rank, to) {
@@ -238,8 +238,9 @@ impl Executor {
         self.hand_over_part(place, what, (None, Extent { begins: true, ends: true }), now, around);
     }
 
-    /// Queues bytes of a send at its node's interface, or stripes of them at all of its interfaces; they are released to the network at the
-    /// present tick at the earliest. They come as the processor writes them, if it does: as a stream that is given, or from now on.
+    /// Queues bytes of a send at its node's interface, or stripes of them at all of its interfaces. They are released
+    /// to the network at the present tick at the earliest. They come in the given stream if the processor writes them,
+    /// and from now on otherwise.
     pub(super) fn hand_over_part(
         &mut self,
         place: u32,
@@ -285,8 +286,8 @@ impl Executor {
         self.queue(source, (message, piece), (bytes, stream), around);
     }
 
-    /// As which bytes of a message come to the interface of a source that have some before them and are handed over now: as the
-    /// processor writes them, if it does, or, of data, as the interface fetches them.
+    /// Returns the stream in which bytes of a message come to the interface of a source: as the processor writes them,
+    /// if it does, or, for data, as the interface fetches them. `before` bytes of the message precede them.
     fn stream_of(
         &mut self,
         (source, is_data): (usize, bool),
@@ -301,12 +302,12 @@ impl Executor {
         }
     }
 
-    /// The source of a rank on a rail: its number in this executor (`HostContext::wake`).
+    /// Returns the source of a rank on a rail: its number in this executor (`HostContext::wake`).
     pub(in super::super) fn source_of(&self, rank: u32, rail: u32) -> usize {
         self.local_node(rank) * self.rails.count() as usize + rail as usize
     }
 
-    /// The node of a rank, by its number here.
+    /// Returns the local node of a rank.
     #[inline]
     pub(super) fn local_node(&self, rank: u32) -> usize {
         self.placed.local_node(rank)

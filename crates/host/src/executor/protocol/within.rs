@@ -1,14 +1,16 @@
-//! Messages between ranks of one node, and of a rank to itself: by way of the node's memory, if it takes any time.
+//! Messages between ranks of one node, and of a rank to itself: through the node's memory, if it takes any time.
 //!
-//! - *Copied twice* (eager): when the send overhead has passed, the sender copies the message to a buffer that both can read, and the
-//!   send ends. The message can be read the memory's latency later. When it has met a receive, the receiver copies it out.
-//! - *Copied once* (messages of more than the eager limit to another rank): when the send overhead has passed, the message can be
-//!   read the latency later. When it has met a receive, the receiver copies it from the sender's buffer; the latency after that copy
-//!   has ended, so does the send.
+//! - *Copied twice* (eager): when the send overhead has passed, the sender copies the message to a buffer that both can
+//!   read, and the send ends. The message can be read the memory's latency later. When it is matched, the receiver
+//!   copies it out.
+//! - *Copied once* (messages above the eager limit to another rank): when the send overhead has passed, the message can
+//!   be read the latency later. When it is matched, the receiver copies it from the sender's buffer. The send ends the
+//!   latency after the end of that copy.
 //!
-//! The receive ends the receive overhead after the receiver's copy. A copy takes the processor of its rank, if overheads do, for the
-//! time that it takes alone; how much longer it takes with others beside it does not. A message is copied as a whole: the second copy
-//! does not begin before the first has ended. Reading the request of a message that is copied once takes no time of its own.
+//! The receive ends the receive overhead after the receiver's copy. A copy occupies the processor of its rank, if
+//! overheads do, for the time that it takes alone; delays by concurrent copies do not occupy it. A message is copied as
+//! a whole: the second copy does not begin before the first has ended. Reading the request of a message that is copied
+//! once takes no additional time.
 
 use super::super::{Executor, Sending};
 use crate::context::HostContext;
@@ -18,7 +20,7 @@ use crate::processor::Reaction;
 use crate::trace::{Carriage, Purpose, TracedPart};
 
 impl Executor {
-    /// How long a copy of so many bytes takes alone.
+    /// Returns the time that a copy of `bytes` bytes takes alone, in picoseconds.
     #[inline]
     pub(in super::super) fn alone(&self, bytes: u64) -> u64 {
         self.interface.protocol.memory.map_or(0, |memory| memory.time(bytes))
@@ -28,14 +30,14 @@ impl Executor {
         self.interface.protocol.memory.map_or(0, |memory| memory.latency)
     }
 
-    /// Whether a send's message is copied by its sender.
+    /// Returns whether a send's message is copied by its sender.
     #[inline]
     pub(super) fn is_copied_in(&self, place: u32) -> bool {
         let Sending { op, to, asks, .. } = self.sends[place];
         self.interface.protocol.memory.is_some() && !asks && self.is_within(op.rank, to)
     }
 
-    /// A send within a node has passed its overhead: the sender's copy begins.
+    /// Begins the sender's copy of a send within a node that has passed its overhead.
     pub(super) fn send_within(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         self.announce(place, around);
         let Sending { op, bytes, .. } = self.sends[place];
@@ -43,7 +45,7 @@ impl Executor {
         self.begin_copy((op, Event::CopiedIn(place)), bytes, now, around);
     }
 
-    /// The same, of a message that is copied by its receiver alone.
+    /// Announces a message within a node that is copied by its receiver alone.
     pub(super) fn ask_within(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         self.announce(place, around);
         self.sends[place].fetched = true;
@@ -52,7 +54,7 @@ impl Executor {
         self.later(now.saturating_add(self.memory_latency()), op, Event::Readable(placed), now, around);
     }
 
-    /// A copy of a message of a rank begins.
+    /// Begins a copy of a message of a rank.
     fn begin_copy(&mut self, (op, end): (OpId, Event), bytes: u64, now: u64, around: &mut impl HostContext) {
         let node = self.placed.local_node(op.rank) as u32;
         let alone = self.alone(bytes);
@@ -63,30 +65,30 @@ impl Executor {
         self.later(at, OpId::FIRST, Event::Memory(node), now, around);
     }
 
-    /// The first copy of a node, by its number here, ends now, unless others have begun meanwhile.
+    /// Ends the first copy of a local node, unless others have begun meanwhile.
     pub(in super::super) fn copies_end(&mut self, node: u32, now: u64, around: &mut impl HostContext) {
         let pending = &mut self.pending;
-        // What happens then takes its place in the order of this instant.
+        // Events of the end take their place in the order of this instant.
         if let Some(next) = self.memories.end(node, now, |op, event| pending.push(now, op, event)) {
             self.later(next, OpId::FIRST, Event::Memory(node), now, around);
         }
     }
 
-    /// The sender's copy has ended, and so does the send.
+    /// Ends the sender's copy, and the send.
     pub(in super::super) fn copied_in(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Sending { op, rank, id, placed, .. } = self.sends.remove(place);
         self.end(rank, (op.number, id), now, None);
         self.later(now.saturating_add(self.memory_latency()), op, Event::Readable(placed), now, around);
     }
 
-    /// The receiver's copy begins.
+    /// Begins the receiver's copy.
     pub(in super::super) fn copy_out(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
         let op = self.receive_of(message);
         let Envelope { bytes, .. } = self.arrivals[message].envelope;
         self.begin_copy((op, Event::Copied(message)), bytes, now, around);
     }
 
-    /// The receiver's copy has ended.
+    /// Ends the receiver's copy.
     pub(in super::super) fn copied(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
         self.arrivals[message].missing = 0;
         let (send, rank) = (self.arrivals[message].send(), self.arrivals[message].rank);

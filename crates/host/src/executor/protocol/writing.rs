@@ -1,8 +1,8 @@
 //! Data that processors write to the interface (PIO), whose room may be limited.
 //!
-//! In the call of a send the processor writes what fits. The rest is library work: the processor writes it packet by packet as room becomes
-//! free, when the library may react (`ProgressMode`), and the send ends when all has been written. On a network that carries messages whole
-//! room is not limited.
+//! In the call of a send the processor writes the data that fit. The rest is library work: the processor writes it
+//! packet by packet as room becomes free, when the library may react (`ProgressMode`), and the send ends when all has
+//! been written. On a network that carries messages whole room is not limited.
 
 use super::super::{Executor, Sending};
 use super::sending::Extent;
@@ -14,7 +14,7 @@ use crate::queues::Taken;
 use crate::trace::{Purpose, TracedPart};
 
 impl Executor {
-    /// The processor writes what fits of the data of a send, in a call or as a reaction, from a time on.
+    /// Writes the data of a send that fit, in a call or as a reaction, from a time on.
     pub(in super::super) fn begin_writing(&mut self, place: u32, (from, in_call): (u64, bool)) {
         let Sending { op, rank, bytes, .. } = self.sends[place];
         let node = self.local_node(op.rank);
@@ -26,13 +26,13 @@ impl Executor {
         (self.sends[place].written, self.sends[place].written_at) = (Some(fits), written_at);
     }
 
-    /// Whether data of a send that is handed over have not found room.
+    /// Returns whether some data of a send that is handed over have found no room.
     pub(super) fn is_cut(&self, place: u32) -> bool {
         let Sending { bytes, written, .. } = self.sends[place];
         written.is_some_and(|written| written < bytes.max(1))
     }
 
-    /// Data of a send that its processor was about to write do not go yet.
+    /// Cancels the writing of a send's data, which do not leave yet.
     pub(super) fn forget_writing(&mut self, place: u32) {
         let Sending { op, written, .. } = self.sends[place];
         let node = self.local_node(op.rank);
@@ -40,21 +40,21 @@ impl Executor {
         (self.sends[place].written, self.sends[place].written_at) = (None, 0);
     }
 
-    /// A send waits for room for the rest of its data.
+    /// Lets a send wait for room for the rest of its data.
     pub(super) fn wait_for_room(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let node = self.local_node(self.sends[place].op.rank);
         self.rooms.wait(node, place);
         self.tell_room(node, now, around);
     }
 
-    /// The first send that waits on a node goes on, if there is room for a packet.
+    /// Continues the first waiting send of a node, if there is room for a packet.
     fn tell_room(&mut self, node: usize, now: u64, around: &mut impl HostContext) {
         if let Some(send) = self.rooms.next(node) {
             self.react(self.sends[send].rank, Reaction::Write(send), (now, now), around);
         }
     }
 
-    /// The library writes what fits of the rest of a send, from a time on.
+    /// Writes the part of the rest of a send that fits, from a time on.
     pub(in super::super) fn go_on_writing(
         &mut self,
         place: u32,
@@ -77,7 +77,8 @@ impl Executor {
         self.tell_room(node, now, around);
     }
 
-    /// A packet of written data is released to the network: its room is free when its tail has left the link.
+    /// Notes that a packet of written data is released to the network: its room is free when its tail has left the
+    /// link.
     #[inline(never)]
     pub(in super::super) fn leaves_room(&mut self, source: usize, packet: &Taken, tick: u64) {
         let bytes = u64::from(packet.bytes);
@@ -92,7 +93,7 @@ impl Executor {
         }
     }
 
-    /// A packet of written data has left.
+    /// Handles a packet of written data that has left.
     pub(in super::super) fn left(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let node = self.rooms.left(place);
         self.tell_room(node, now, around);

@@ -1,4 +1,4 @@
-//! The direct paths through a dragonfly, from tables.
+//! Direct paths through a dragonfly, from tables.
 
 use std::hint::select_unpredictable;
 
@@ -9,46 +9,46 @@ use units::{NodeId, PortId, RouterId, VcClass};
 use super::memory::Memory;
 use crate::{Choice, Route, RoutingError};
 
-/// The most entries of the table of exits of a dragonfly with several wires between groups: 1 GiB.
+/// Largest number of entries of the table of exits of a dragonfly with several wires between groups: 1 GiB.
 const MOST_EXITS: u64 = 1 << 27;
 
-/// The most entries of its lists of ports, of two bytes each: 1 GiB.
+/// Largest number of entries of its lists of ports, of two bytes each: 1 GiB.
 const MOST_LISTED: usize = 1 << 29;
 
-/// How classes go up: see the table of the module above.
+/// Classes of local channels behind global ones: see the table of the parent module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Classes {
-    /// On local channels behind the first global one.
+    /// Class on local channels behind the first global one.
     pub behind_first: u8,
-    /// On local channels behind the second.
+    /// Class on local channels behind the second global one.
     pub behind_second: u8,
 }
 
 impl Classes {
-    /// The class of local channels behind the global one of a class.
+    /// Returns the class of local channels behind a global channel of a class.
     #[inline]
     fn behind(self, global: u8) -> u8 {
         if global == 0 { self.behind_first } else { self.behind_second }
     }
 }
 
-/// The tables of direct paths.
+/// Tables of direct paths.
 #[derive(Debug)]
 pub(super) struct DirectPaths {
     pub topology: Dragonfly,
     pub classes: Classes,
-    /// By the class of a global channel, what taking it adds to a packet's memory (`Memory::cross`).
+    /// By the class of a global channel, the increment of a packet's memory for taking it (`Memory::cross`).
     behind: [u32; 4],
-    /// By router of a group and another router of it: the port.
+    /// Local port, by router of a group and another router of it.
     local: Vec<u16>,
-    /// The same: how many channels are between them.
+    /// Number of local channels, by router of a group and another router of it.
     steps: Vec<u8>,
     exits: Exits,
-    /// Where exits begin in their table, if they are single: the nodes of a group.
+    /// Begin of the single exits in their table: the number of nodes of a group.
     exits_at: u32,
-    /// The most channels from a router to the nearest exit to another group, if exits are several.
+    /// Largest number of channels from a router to the nearest exit to another group, if exits are several.
     farthest_exit: u32,
-    /// The ports of exits that are several.
+    /// Ports of exits with several ports.
     pub lists: Vec<PortId>,
 }
 
@@ -57,27 +57,27 @@ enum Exits {
     /// One wire between any two groups: by node of a group its router in the group (above) and its port; and behind
     /// them by group and target group likewise.
     Single(Vec<u32>),
-    /// Several: by router and target group.
+    /// Several wires between groups: by router and target group.
     Several(Vec<Exit>),
 }
 
-/// A router of a group, and a port of it.
+/// Returns a router of a group and a port of it in one number.
 fn packed(number: u32, port: PortId) -> u32 {
     number << 16 | u32::from(port.0)
 }
 
-/// The nearest paths from a router out of its group to another.
+/// Nearest paths from a router out of its group to another.
 #[derive(Clone, Copy, Debug)]
 struct Exit {
-    /// The port, if there is one only; else where the ports begin in the lists.
+    /// Port, if there is only one. Otherwise the begin of the ports in the lists.
     place: u32,
     count: u16,
-    /// The ports are global ones.
+    /// Whether the ports are global ones.
     global: bool,
 }
 
 impl DirectPaths {
-    /// The tables of a dragonfly.
+    /// Creates the tables of a dragonfly.
     ///
     /// # Errors
     /// If they would be larger than 1 GiB.
@@ -116,7 +116,7 @@ impl DirectPaths {
         Ok(paths)
     }
 
-    /// Every global channel: its router, its port, and the group that it leads to.
+    /// Iterates over the global channels of a group: router, port, and the group that it leads to.
     fn globals(&self, group: u32) -> impl Iterator<Item = (u32, PortId, u32)> + '_ {
         let size = self.topology.size();
         (0..size.a).flat_map(move |number| {
@@ -142,7 +142,7 @@ impl DirectPaths {
         exits
     }
 
-    /// None if the lists of ports would have more than `MOST_LISTED` entries.
+    /// Returns the table of several exits. `None`: the lists of ports would have more than `MOST_LISTED` entries.
     fn several_exits(&mut self) -> Option<Vec<Exit>> {
         let size = self.topology.size();
         let mut exits = Vec::with_capacity((size.g * size.a * size.g) as usize);
@@ -164,12 +164,12 @@ impl DirectPaths {
         Some(exits)
     }
 
-    /// The paths from a router to the nearest of some global channels of its group.
+    /// Returns the paths from a router to the nearest of some global channels of its group.
     fn nearest(&mut self, number: u32, globals: &[(u32, PortId)]) -> Exit {
         let distance = |&(exit, _): &(u32, PortId)| self.topology.group().distance(number, exit);
         let least = globals.iter().map(distance).min().unwrap_or(0);
         let near = globals.iter().filter(|global| distance(global) == least);
-        // A router with two channels to the group counts twice: each channel is as likely as any.
+        // A router with two channels to the group counts twice: all channels are equally likely.
         let ports: Vec<PortId> =
             near.map(|&(exit, port)| if exit == number { port } else { self.local_port(number, exit) }).collect();
         self.farthest_exit = self.farthest_exit.max(least);
@@ -190,7 +190,7 @@ impl DirectPaths {
         PortId(self.local[(from * self.topology.size().a + to) as usize])
     }
 
-    /// The next hop on the direct path to another router; notes in the memory what it does to the classes.
+    /// Returns the next hop on the direct path to another router, and updates the classes in the memory.
     #[inline]
     pub fn to_router(&self, at: RouterId, target: RouterId, memory: &mut Memory) -> Route {
         let ((group, number), (to_group, to_number)) = (self.topology.place(at), self.topology.place(target));
@@ -227,14 +227,14 @@ impl DirectPaths {
         Route::only(PortId(out), VcClass(class))
     }
 
-    /// The same where exits are several.
+    /// `to_node` if exits are several.
     #[inline(never)]
     fn to_node_by_several(&self, at: RouterId, dst: NodeId, memory: &mut Memory) -> Route {
         let (home, port) = self.home(dst);
         if home == at { Route::only(port, VcClass(0)) } else { self.to_router(at, home, memory) }
     }
 
-    /// The next hop on the direct path to another group.
+    /// Returns the next hop on the direct path to another group.
     #[inline]
     pub fn to_group(&self, at: RouterId, target: u32, memory: &mut Memory) -> Route {
         self.out_of(at, self.topology.place(at), target, memory)
@@ -263,7 +263,7 @@ impl DirectPaths {
         }
     }
 
-    /// Notes that a global channel is taken, and returns its class.
+    /// Notes in the memory that a global channel is taken, and returns its class.
     #[inline]
     fn cross(&self, memory: &mut Memory) -> VcClass {
         let class = memory.global();
@@ -271,13 +271,13 @@ impl DirectPaths {
         VcClass(class)
     }
 
-    /// The last hop, at the destination's router.
+    /// Returns the last hop, at the destination's router.
     #[inline]
     pub fn home(&self, dst: NodeId) -> (RouterId, PortId) {
         self.topology.attachment(dst)
     }
 
-    /// The fewest channels of any direct path from a router to another.
+    /// Returns the smallest number of channels of any direct path between two routers.
     pub fn fewest(&self, from: RouterId, to: RouterId) -> u32 {
         if from == to {
             return 0;
@@ -287,13 +287,13 @@ impl DirectPaths {
         1 + rest.min().unwrap_or(0)
     }
 
-    /// Channels between two routers of a group.
+    /// Returns the number of channels between two routers of a group.
     #[inline]
     fn steps(&self, from: u32, to: u32) -> u32 {
         self.steps[(from * self.topology.size().a + to) as usize].into()
     }
 
-    /// If there is one wire only between two groups: its router in the first.
+    /// Returns the router in the first group that has the only wire to the second, if there is only one.
     #[inline]
     fn single_exit(&self, group: u32, to: u32) -> Option<u32> {
         match &self.exits {
@@ -302,7 +302,7 @@ impl DirectPaths {
         }
     }
 
-    /// Channels of the direct path from a router to another by the first of the ports that are as near.
+    /// Returns the number of channels of the direct path between two routers, by the first of equally near ports.
     #[inline]
     pub fn length(&self, from: RouterId, to: RouterId) -> u32 {
         let ((group, number), (to_group, to_number)) = (self.topology.place(from), self.topology.place(to));
@@ -315,7 +315,7 @@ impl DirectPaths {
         }
     }
 
-    /// The same hop by hop.
+    /// `length`, computed hop by hop.
     fn walked_length(&self, from: RouterId, to: RouterId) -> u32 {
         let (mut at, mut length) = (from, 0);
         let mut memory = Memory::default();
@@ -327,7 +327,7 @@ impl DirectPaths {
         length
     }
 
-    /// The same to the first router of another group, and that router.
+    /// Returns the first router of another group on the direct path, and the number of channels to it.
     #[inline]
     pub fn entry(&self, from: RouterId, group: u32) -> (RouterId, u32) {
         let (own, number) = self.topology.place(from);
@@ -340,7 +340,7 @@ impl DirectPaths {
         }
     }
 
-    /// The same hop by hop.
+    /// `entry`, computed hop by hop.
     fn walk_to(&self, from: RouterId, group: u32) -> (RouterId, u32) {
         let (mut at, mut length) = (from, 0);
         let mut memory = Memory::default();
@@ -352,16 +352,16 @@ impl DirectPaths {
         (at, length)
     }
 
-    /// The router that a port to a router leads to.
+    /// Returns the router that a port to a router leads to.
     pub fn next(&self, at: RouterId, port: PortId) -> RouterId {
         match self.topology.endpoint(at, port) {
             Endpoint::Router(next, _) => next,
-            // DirectPaths lead from router to router.
+            // Direct paths lead from router to router.
             Endpoint::Node(_) | Endpoint::Unconnected => at,
         }
     }
 
-    /// The channel by which packets leave a group on the direct path from one of its routers to another group.
+    /// Returns the channel by which packets leave a group on the direct path from one of its routers to another group.
     pub fn exit_channel(&self, from: RouterId, group: u32) -> (RouterId, PortId) {
         let (mut at, mut memory) = (from, Memory::default());
         loop {
@@ -374,7 +374,8 @@ impl DirectPaths {
         }
     }
 
-    /// The number of virtual-channel classes of a class of channels, of a routing that uses so many local ones.
+    /// Returns the number of VC classes on a class of channels, for a routing with `local` and `global` classes on
+    /// local and global channels.
     pub fn classes_on(class: ChannelClass, local: u8, global: u8) -> u8 {
         match class {
             Dragonfly::GLOBAL => global,
@@ -383,7 +384,7 @@ impl DirectPaths {
         }
     }
 
-    /// The most channels from a router out of its group and into another.
+    /// Returns the largest number of channels from a router out of its group and into another.
     pub fn longest_exit(&self) -> u32 {
         let diameter = self.topology.group().diameter();
         match &self.exits {

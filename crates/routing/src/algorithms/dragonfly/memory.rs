@@ -1,4 +1,4 @@
-//! What packets carry through a dragonfly.
+//! Routing state of packets in a dragonfly.
 
 use std::hint::select_unpredictable;
 
@@ -10,51 +10,52 @@ use crate::RouteState;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Memory(u32);
 
-/// What a packet is about.
+/// Phase of a packet's path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Going directly to its destination.
+    /// On the direct path to its destination.
     #[default]
     Direct,
     /// On its way to the waypoint.
     Detour,
-    /// Going directly, as long as the routers do not send it to the waypoint.
+    /// On the direct path, unless a router sends the packet to the waypoint.
     Open,
-    /// The same, after this router has decided for the direct path.
+    /// Like `Open`, after this router has decided for the direct path.
     Decided,
 }
 
-/// Bits of a waypoint: as many as a router's number may have.
+/// Bits of a waypoint, which hold a router's number.
 const WAYPOINT_BITS: u32 = 24;
-/// Where the phase, the local and the global class begin.
+/// First bit of the phase, followed by those of the local and the global class.
 const PHASE_AT: u32 = WAYPOINT_BITS;
 const LOCAL_AT: u32 = PHASE_AT + 2;
 const GLOBAL_AT: u32 = LOCAL_AT + 3;
-/// The bit behind all others, which is 0.
+/// First bit behind all others, which is 0.
 const ZERO_AT: u32 = GLOBAL_AT + 2;
-/// The bits of the local class.
+/// Mask of the local class.
 const LOCAL: u32 = 7 << LOCAL_AT;
 
 impl Memory {
-    /// A packet in a phase, with a waypoint (0 without one), and the classes of its next local and global channels.
+    /// Creates the state of a packet with a phase, a waypoint (0: none), and the classes of its next local and global
+    /// channels.
     pub fn new(phase: Phase, waypoint: u32, (local, global): (u8, u8)) -> Self {
         let classes = u32::from(local) << LOCAL_AT | u32::from(global) << GLOBAL_AT;
         Self(classes | (phase as u32) << PHASE_AT | waypoint)
     }
 
-    /// What stands in a packet's state.
+    /// Reads a packet's state.
     #[inline]
     pub fn of(state: RouteState) -> Self {
         Self(state.0)
     }
 
-    /// The state to carry.
+    /// Returns the state to store in the packet.
     #[inline]
     pub fn state(self) -> RouteState {
         RouteState(self.0)
     }
 
-    /// The waypoint: a router or a group.
+    /// Returns the waypoint: a router or a group.
     #[inline]
     pub fn waypoint(self) -> u32 {
         self.0 & ((1 << WAYPOINT_BITS) - 1)
@@ -70,13 +71,13 @@ impl Memory {
         }
     }
 
-    /// The class of its next local channels.
+    /// Returns the class of the next local channels.
     #[inline]
     pub fn local(self) -> u8 {
         (self.0 >> LOCAL_AT & 7) as u8
     }
 
-    /// The class of its next global channel.
+    /// Returns the class of the next global channel.
     #[inline]
     pub fn global(self) -> u8 {
         (self.0 >> GLOBAL_AT & 3) as u8
@@ -90,37 +91,37 @@ impl Memory {
         (self.0 >> select_unpredictable(is_at_end, at, LOCAL_AT) & 7) as u8
     }
 
-    /// The same behind a global channel, with the class of its next local channels.
+    /// Returns the state behind a global channel. `local` is the class of the next local channels.
     #[inline]
     pub fn across(self, local: u8) -> Self {
         self.cross(Self::crossing(local))
     }
 
-    /// What `cross` adds to a memory, with the class of its next local channels.
+    /// Returns the increment of a state for `cross`. `local` is the class of the next local channels.
     #[inline]
     pub fn crossing(local: u8) -> u32 {
         (u32::from(local) << LOCAL_AT) + (1 << GLOBAL_AT)
     }
 
-    /// The same behind a global channel, by what `crossing` says.
+    /// Returns the state behind a global channel, by the increment of `crossing`.
     #[inline]
     pub fn cross(self, crossing: u32) -> Self {
         Self((self.0 & !LOCAL).wrapping_add(crossing))
     }
 
-    /// The same in another phase.
+    /// Returns the state in another phase.
     #[inline]
     pub fn in_phase(self, phase: Phase) -> Self {
         Self(self.0 & !(3 << PHASE_AT) | (phase as u32) << PHASE_AT)
     }
 
-    /// The same going directly, without a waypoint.
+    /// Returns the state on the direct path, without a waypoint.
     #[inline]
     pub fn direct(self) -> Self {
         Self(self.0 & (u32::MAX << LOCAL_AT))
     }
 
-    /// The same with another waypoint; without one, where the phase has none.
+    /// Returns the state with another waypoint, if its phase has one.
     pub fn with_waypoint(self, waypoint: u32) -> Self {
         if self.phase() == Phase::Direct { self } else { Self(self.0 & (u32::MAX << WAYPOINT_BITS) | waypoint) }
     }

@@ -1,4 +1,4 @@
-//! A table as a file gives it, before it is checked against a topology.
+//! Table as given in a file, before it is checked against a topology.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,24 +8,24 @@ use units::{PortId, RouterId};
 use super::limits::MAX_LAYERS;
 use crate::RoutingError;
 
-/// The classes of virtual channels that a table may name: a router has no more virtual channels.
+/// Number of classes of virtual channels that a table may name: the largest number of virtual channels of a router.
 const CLASSES: u8 = 64;
 
-/// The index of an entry that is not given.
+/// Index of a missing entry.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// How packets leave a router.
+/// Entry: output of packets at a router.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Entry {
-    /// The ports among which the router chooses, at least one.
+    /// Ports among which the router chooses, at least one.
     pub ports: Vec<PortId>,
-    /// The class of virtual channels on which packets leave.
+    /// Class of virtual channels on which packets leave.
     pub class: u8,
-    /// The layer on which they arrive at the next router.
+    /// Layer on which packets arrive at the next router.
     pub next: u16,
 }
 
-/// What the columns of a table are.
+/// Meaning of the columns of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Columns {
     Routers,
@@ -33,7 +33,7 @@ pub(super) enum Columns {
 }
 
 impl Columns {
-    /// A destination in words.
+    /// Returns a destination in words.
     pub fn name(self, number: u32) -> String {
         match self {
             Self::Routers => format!("router {number}"),
@@ -42,7 +42,7 @@ impl Columns {
     }
 }
 
-/// What is wrong with a table.
+/// Error in a table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TableError {
     #[error("{0}")]
@@ -69,7 +69,7 @@ pub(super) enum TableError {
     Loop { from: RouterId, destination: String, path: String },
 }
 
-/// A layer in words, where a table has several.
+/// Layer in words, if a table has several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layer(pub Option<usize>);
 
@@ -79,31 +79,31 @@ impl fmt::Display for Layer {
     }
 }
 
-/// A class of virtual channels, from a number of a file.
+/// Returns a class of virtual channels from a number in a file.
 pub(super) fn class(number: i64) -> Result<u8, TableError> {
     u8::try_from(number).ok().filter(|&class| class < CLASSES).ok_or(TableError::Class(number))
 }
 
-/// Where entries come from, for messages.
+/// Origin of entries, for messages.
 #[derive(Debug)]
 pub(super) enum Origin {
-    /// The line of each entry of the table.
+    /// Line of each entry of the table.
     Lines(Vec<u32>),
-    /// An array of so many dimensions.
+    /// Array with this number of dimensions.
     Array(usize),
 }
 
-/// A table as a file gives it.
+/// Table as given in a file.
 #[derive(Debug)]
 pub(super) struct Draft {
-    /// The file's name.
+    /// Name of the file.
     pub name: String,
     pub layers: usize,
     pub routers: usize,
     pub columns: Columns,
-    /// The number of columns.
+    /// Number of columns.
     pub width: usize,
-    /// The different entries.
+    /// Distinct entries.
     pub entries: Vec<Entry>,
     /// By layer, router and column, an index into `entries` or `NONE`.
     pub index: Vec<u32>,
@@ -111,12 +111,12 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// The place of an entry.
+    /// Returns the place of an entry.
     pub fn place(&self, layer: usize, router: usize, column: usize) -> usize {
         (layer * self.routers + router) * self.width + column
     }
 
-    /// An error at an entry of the file.
+    /// Returns an error at an entry of the file.
     pub fn error_at(&self, place: usize, error: &TableError) -> RoutingError {
         let column = place % self.width;
         let (layer, router) = (place / self.width / self.routers, place / self.width % self.routers);
@@ -128,30 +128,30 @@ impl Draft {
         RoutingError::new("path", format!("{at}: {error}"))
     }
 
-    /// An error of the file as a whole.
+    /// Returns an error of the file as a whole.
     pub fn error(&self, error: &TableError) -> RoutingError {
         RoutingError::new("path", format!("{}: {error}", self.name))
     }
 
-    /// A layer, for messages.
+    /// Returns a layer, for messages.
     pub fn layer(&self, layer: usize) -> Layer {
         Layer((self.layers > 1).then_some(layer))
     }
 }
 
-/// The different entries of a table in the making.
+/// Distinct entries of a table under construction.
 #[derive(Debug, Default)]
 pub(super) struct Interner {
     pub entries: Vec<Entry>,
-    /// Those of one port: port, class and next layer.
+    /// Entries with one port, by port, class and next layer.
     single: BTreeMap<(PortId, u8, u16), u32>,
     several: BTreeMap<Entry, u32>,
-    /// The last one asked for: neighbouring entries of a table are often the same.
+    /// Last requested entry: neighbouring entries of a table are often equal.
     last: u32,
 }
 
 impl Interner {
-    /// The index of an entry.
+    /// Returns the index of an entry, and adds it if it is new.
     pub fn index(&mut self, ports: &[PortId], class: u8, next: u16) -> u32 {
         let last = self.entries.get(self.last as usize);
         if last.is_some_and(|last| last.ports == ports && last.class == class && last.next == next) {
@@ -170,7 +170,7 @@ impl Interner {
     }
 }
 
-/// The number of a layer, below the most that a table may have.
+/// Returns the number of a layer, checked against the limits of a table.
 pub(super) fn layer(number: i64, layers: usize) -> Result<u16, TableError> {
     let known = u16::try_from(number).ok().filter(|&layer| usize::from(layer) < layers.min(MAX_LAYERS));
     known.ok_or(TableError::Layer { layer: number, layers })

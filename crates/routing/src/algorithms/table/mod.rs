@@ -1,4 +1,4 @@
-//! Routing by a table from a file: the next ports by layer, router and destination.
+//! Table routing: the next ports from a file, by layer, router and destination.
 //!
 //! A packet carries a *layer*. At each router the entry of its layer, the router and its destination gives the ports
 //! among which the router chooses, the class of virtual channels on which the packet leaves, and the layer on which it
@@ -57,12 +57,12 @@ use crate::{Choice, Hop, Route, RouteState, Routing, RoutingError};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TableSpec {
-    /// The table, relative to the experiment file: text, or NumPy's `.npy` or `.npz`.
+    /// File of the table, relative to the experiment file: text, or NumPy's `.npy` or `.npz`.
     pub path: PathBuf,
-    /// Which of several ports of an entry a packet takes.
+    /// Rule by which a packet takes one of several ports of an entry.
     #[serde(default = "least_loaded")]
     pub ties: TieRule,
-    /// The layers on which packets start, from 0: each packet on one of so many, drawn uniformly at its source.
+    /// Number of layers on which packets start, from layer 0 on. Each packet draws its layer uniformly at its source.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 4096))]
     pub starts: u16,
@@ -79,7 +79,7 @@ fn one() -> u16 {
     1
 }
 
-/// Where packets for a node leave the network.
+/// Router, column and port by which packets for a node leave the network.
 #[derive(Clone, Copy, Debug)]
 struct Destination {
     router: RouterId,
@@ -87,7 +87,7 @@ struct Destination {
     port: PortId,
 }
 
-/// The entries by layer, router and column.
+/// Entry numbers by layer, router and column.
 #[derive(Debug)]
 enum Index {
     Narrow(Vec<u16>),
@@ -96,7 +96,7 @@ enum Index {
 
 impl Index {
     fn new(entries: usize, index: Vec<u32>) -> Self {
-        // What is not given is never read: its number is of no consequence.
+        // Missing entries are never read: their number does not matter.
         if entries <= usize::from(u16::MAX) {
             Self::Narrow(index.into_iter().map(|entry| entry as u16).collect())
         } else {
@@ -126,20 +126,20 @@ struct Table {
     columns: usize,
     routers: usize,
     index: Index,
-    /// The different entries: a route, and the layer on which packets arrive.
+    /// Distinct entries: a route, and the layer on which packets arrive.
     routes: Vec<(Route, RouteState)>,
     lists: Vec<PortId>,
     starts: u32,
     adaptive: bool,
     by_router: bool,
     minimal: bool,
-    /// By class of channels.
+    /// Number of VC classes, by class of channels.
     classes: Vec<u8>,
     max_routers: u32,
 }
 
 impl TableSpec {
-    /// The routing on a topology; a relative path starts from `base`.
+    /// Builds the routing on a topology. A relative path starts from `base`.
     ///
     /// # Errors
     /// If the file cannot be read, names what does not exist, lacks an entry that packets need, or sends them in a
@@ -197,7 +197,7 @@ impl TableSpec {
     }
 }
 
-/// The routes of entries, and the ports of those that are not consecutive.
+/// Returns the routes of entries, and the lists of ports that are not consecutive.
 fn routes(entries: &[Entry], choice: Choice) -> (Vec<(Route, RouteState)>, Vec<PortId>) {
     let mut lists = Vec::new();
     let mut route = |entry: &Entry| {

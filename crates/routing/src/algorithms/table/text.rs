@@ -7,12 +7,12 @@ use super::draft::{Columns, Draft, Interner, NONE, Origin, TableError, class, la
 use super::limits::{DestinationKind, MAX_ENTRIES, MAX_LAYERS, too_large};
 use crate::RoutingError;
 
-/// What a line says of a destination.
+/// Destination in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Destination {
     /// Every destination that no other line names.
     Rest,
-    /// The nodes of a router that no line names.
+    /// Nodes of a router that no line names.
     Router(u32),
     Node(u32),
 }
@@ -26,22 +26,22 @@ struct Line {
     entry: u32,
 }
 
-/// The lines of a table, checked one by one.
+/// Lines of a table, checked as they are read.
 struct Lines<'a> {
     topology: &'a dyn Topology,
-    /// What a number without a word is.
+    /// Meaning of a number without a word.
     plain: DestinationKind,
-    /// The layer of the lines that follow.
+    /// Layer of the lines that follow.
     layer: u16,
-    /// The largest layer that is named.
+    /// Largest layer that is named.
     last: u16,
     lines: Vec<Line>,
     entries: Interner,
-    /// The ports of the line that is being read.
+    /// Ports of the line that is being read.
     ports: Vec<PortId>,
 }
 
-/// Reads a table; `name` is what errors call the file.
+/// Reads a table. `name` is the file's name in errors.
 pub(super) fn read(
     text: &str,
     name: &str,
@@ -129,7 +129,7 @@ impl Lines<'_> {
         u32::try_from(node).ok().filter(|&node| node < nodes).ok_or(TableError::Node { node, nodes })
     }
 
-    /// The table of the lines: those that name a destination count for more than those that name a set of it.
+    /// Returns the table of the lines. Lines that name a destination take precedence over lines that name a set of it.
     fn draft(mut self, name: &str) -> Result<Draft, RoutingError> {
         let by_node = self.lines.iter().any(|line| matches!(line.destination, Destination::Node(_)));
         let (columns, width) = match by_node {
@@ -142,7 +142,7 @@ impl Lines<'_> {
             return Err(too_large(name, size));
         }
         let columns_of = columns_of(self.topology, by_node);
-        // General lines first, those of one place one after the other.
+        // General lines first. Lines for one place are adjacent.
         self.lines.sort_by_key(|line| (line.destination, line.layer, line.router, line.number));
         let same = |pair: &&[Line]| {
             (pair[0].destination, pair[0].layer, pair[0].router) == (pair[1].destination, pair[1].layer, pair[1].router)
@@ -175,7 +175,7 @@ impl Lines<'_> {
 }
 
 impl Line {
-    /// The columns that a line fills.
+    /// Returns the columns that a line fills.
     fn columns<'a>(&self, columns_of: &'a [Vec<usize>], by_node: bool) -> Box<dyn Iterator<Item = usize> + 'a> {
         let own = self.router as usize;
         match self.destination {
@@ -190,7 +190,7 @@ impl Line {
     }
 }
 
-/// The columns of each router: its nodes, or itself.
+/// Returns the columns of each router: its nodes, or itself.
 fn columns_of(topology: &dyn Topology, by_node: bool) -> Vec<Vec<usize>> {
     let routers = topology.routers() as usize;
     if !by_node {
@@ -203,7 +203,7 @@ fn columns_of(topology: &dyn Topology, by_node: bool) -> Vec<Vec<usize>> {
     columns
 }
 
-/// A whole number of a word.
+/// Parses a whole number.
 fn whole(text: &str, what: &str) -> Result<u64, TableError> {
     text.parse::<u32>().map(u64::from).map_err(|_| {
         let start: String = text.chars().take(40).flat_map(char::escape_debug).collect();
@@ -211,7 +211,7 @@ fn whole(text: &str, what: &str) -> Result<u64, TableError> {
     })
 }
 
-/// Refuses a word that says again what another has said.
+/// Refuses a word that repeats another.
 fn once<T>(word: &str, before: Option<T>) -> Result<(), TableError> {
     before.map_or(Ok(()), |_| Err(unexpected(word)))
 }
