@@ -134,7 +134,7 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// Reserves a group's resources. An error names the resource that is missing; the others are reserved all the same,
+    /// Reserves a group's resources. An error names the resource that is missing; the others are still reserved,
     /// unless no operation of the group is left.
     fn take(&mut self, demand: &Demand, routers: &[RouterId]) -> Result<(), Full> {
         let Some((_, (operation, largest))) = demand.combined else { return Ok(()) };

@@ -127,7 +127,7 @@ impl<T: Traffic> SharedTraffic<T> {
         }
     }
 
-    /// Returns the job whose packet goes next: the first in turn of those that are due, or else the earliest.
+    /// Returns the job whose packet goes next: the first job in turn with a packet that is due, or else the earliest.
     fn choose(&self, node: usize, now: u64) -> Option<(usize, Demand)> {
         let count = self.jobs.len();
         let heads = &self.heads[node * count..(node + 1) * count];

@@ -7,7 +7,7 @@
 //! under continued load.
 //!
 //! Model choices. An operation begins for all members at one time, or each member is late by a random time (`late`). A
-//! member that has not finished earlier operations of a group begins the next one all the same, in order. The time of
+//! member that has not finished earlier operations of a group still begins the next one, in order. The time of
 //! an operation runs from its begin, at which the first member may start, to the end of the last member. It includes
 //! the overheads of the interface, as in programs. These overheads occupy no processor (`nic.kind = "ideal"`):
 //! processors only wait for the next begin.
