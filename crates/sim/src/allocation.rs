@@ -1,4 +1,4 @@
-//! Which nodes each of several jobs has.
+//! Allocation of nodes to several jobs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use workload::{PlacementSpec, TasksPerNode};
 use crate::error::SystemError;
 use crate::experiment::{JobSpec, Place, PlaceSpec};
 
-/// The nodes of a machine, and which of them jobs have.
+/// Allocator of a machine's nodes to jobs.
 pub(crate) struct Allocator<'a> {
     topology: &'a Arc<dyn Topology>,
     seed: u64,
@@ -18,19 +18,19 @@ pub(crate) struct Allocator<'a> {
     taken: Vec<bool>,
 }
 
-/// The nodes of a job, in order, none if it has all; and the placement of its tasks on them.
+/// Nodes of a job in order (none if it has all nodes), and the placement of its tasks on them.
 pub(crate) type Allocation = (Option<Vec<u32>>, PlaceSpec);
 
 impl<'a> Allocator<'a> {
-    /// No node is taken.
+    /// Creates an allocator of a machine whose nodes are all free.
     pub fn new(topology: &'a Arc<dyn Topology>, seed: u64, base: &'a Path) -> Self {
         Self { topology, seed, base, taken: vec![false; topology.nodes() as usize] }
     }
 
-    /// The nodes of the next job.
+    /// Returns the nodes of the next job.
     ///
     /// # Errors
-    /// If its list of nodes is wrong, or fewer are left than it wants; the key is below that of the job.
+    /// If its list of nodes is invalid, or if too few nodes are left. The error names a key below that of the job.
     pub fn next(&mut self, job: &JobSpec) -> Result<Allocation, SystemError> {
         let (nodes, place) = match (&job.nodes, job.node_count) {
             (Some(text), _) => (self.listed(text)?, job.placement.clone()),
@@ -52,7 +52,7 @@ impl<'a> Allocator<'a> {
         }
     }
 
-    /// The first free nodes in the order of the placement, which then has nothing more to order.
+    /// Returns the first free nodes in the order of the placement, and the placement without this order.
     fn counted(&self, count: u32, place: &PlaceSpec) -> Result<(Vec<u32>, PlaceSpec), SystemError> {
         let one = TasksPerNode::default;
         let (order, rest) = match place.place() {

@@ -1,4 +1,4 @@
-//! What can be said without a simulation: channel loads, bounds, sizes, freedom from deadlock.
+//! Analysis without simulation: channel loads, bounds, sizes, and freedom from deadlock.
 
 use std::collections::BTreeMap;
 
@@ -25,93 +25,94 @@ use crate::run::division;
 use crate::system::System;
 use crate::warnings::warnings;
 
-/// How many binding channels are named; all are counted.
+/// Number of binding channels that are named. All are counted.
 const NAMED: usize = 16;
 
-/// Exact expected loads of a point's channels.
+/// Expected loads of a point's channels, and the throughput bounds that follow from them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
-    /// The largest offered load, at most 1, at which no channel is asked for more than its bandwidth, or than the credits of the
-    /// buffer at its end leave of it. Unless `exact`, an estimate, which the choices of an adaptive routing can exceed or miss.
+    /// Largest offered load, at most 1, at which no channel is asked for more than its bandwidth, or more than the
+    /// credits of the buffer at its end allow. An estimate unless `exact`: the choices of an adaptive routing can
+    /// exceed it or miss it.
     pub throughput_bound: f64,
-    /// The same of the bandwidths alone.
+    /// Largest offered load, at most 1, at which no channel is asked for more than its bandwidth.
     pub bandwidth_bound: f64,
-    /// Whether credits bind, and not bandwidths.
+    /// Whether credits limit throughput, not bandwidths.
     pub credit_limited: bool,
-    /// By class of channels: maximum and mean load, per unit of offered load, in units of an injection link's
+    /// Maximum and mean load of each class of channels, per unit of offered load, as multiples of an injection link's
     /// bandwidth.
     pub class_loads: Vec<ClassLoads>,
-    /// The channels that are full first, the first of them.
+    /// First of the channels that saturate first.
     pub binding_channels: Vec<BindingChannel>,
-    /// How many there are.
+    /// Number of channels that saturate first.
     pub binding_channels_total: usize,
-    /// By class of channels with credits, the depth of buffers beside what the cable holds.
+    /// Depth of buffers and content of the cable, for each class of channels with credits.
     pub buffers: Vec<BufferSpan>,
-    /// Buffers of the routers, alike ones together.
+    /// Buffers of the routers. Equal routers are one entry.
     pub router_memory: Vec<RouterMemory>,
-    /// What the model of load imbalance inside groups says, of valiant-group routing on a dragonfly.
+    /// Prediction of the model of load imbalance inside groups. Valiant-group routing on a dragonfly only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imbalance_model: Option<Imbalance>,
-    /// How far an application's bytes travel, of one.
+    /// Path lengths of an application's bytes. Applications only.
     #[serde(flatten)]
     pub mapping: Option<MappingFigures>,
-    /// The load of each channel as a share of its own bandwidth, per unit of offered load; by `ChannelId`, 0 of what is
-    /// not connected. Too long for the JSON of an analysis.
+    /// Load of each channel as a share of its own bandwidth, per unit of offered load, by `ChannelId`. 0 for
+    /// unconnected channels. Too long for the JSON of an analysis.
     #[serde(skip)]
     pub channel_loads: Vec<f64>,
-    /// Whether loads and bound are exact: the routing is oblivious, or all that is sent goes by the trees of groups.
+    /// Whether loads and bounds are exact: the routing is oblivious, or all traffic goes along the trees of groups.
     pub exact: bool,
-    /// What the loads are.
+    /// Meaning of the loads.
     pub loads_kind: LoadsKind,
-    /// What the readers of files have left out or assumed, one sentence each.
+    /// Omissions and assumptions of the readers of files, one sentence each.
     pub notes: Vec<String>,
-    /// Time of the analysis.
+    /// Wall-clock time of the analysis, in seconds.
     pub wall_s: f64,
 }
 
-/// Loads that valiant-group routing carries of traffic that sends consecutive groups to consecutive groups (Prisacari et
-/// al., section III).
+/// Loads that valiant-group routing carries of traffic from consecutive groups to consecutive groups (Prisacari et al.,
+/// section III).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Imbalance {
-    /// The left side of equation 1.
+    /// Lower bound: left side of equation 1.
     pub lower: f64,
-    /// The right side of equation 1.
+    /// Upper bound: right side of equation 1.
     pub upper: f64,
-    /// Equation 4.
+    /// Estimate: equation 4.
     pub estimate: f64,
 }
 
-/// The load of a class of channels.
+/// Load of a class of channels.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClassLoads {
-    /// The class's name.
+    /// Name of the class.
     pub class: String,
-    /// The number of channels.
+    /// Number of channels.
     pub channels: u32,
-    /// The largest load.
+    /// Largest load.
     pub max: f64,
-    /// The mean load.
+    /// Mean load.
     pub mean: f64,
 }
 
-/// A channel that is full first.
+/// Channel that saturates first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BindingChannel {
-    /// Its number in the table of channels.
+    /// Index of the channel in the table of channels.
     pub id: u32,
-    /// Where it leads from and to.
+    /// Ends of the channel.
     pub channel: String,
-    /// Its class.
+    /// Class of the channel.
     pub class: String,
-    /// Its load, per unit of offered load.
+    /// Load of the channel, per unit of offered load.
     pub load: f64,
 }
 
-/// Why nothing is said of a program that is called back before it runs.
+/// Reason why a program that is called back cannot be analysed before it runs.
 pub(crate) const CALLED_BACK: &str = "what a program sends that is called back is known only when it has run: take what a run has \
                                       recorded (`Program.recorded`)";
 
-/// Works out the channel loads of a system.
+/// Computes the channel loads of a system.
 ///
 /// # Errors
 /// If the routing breaks its contract, and for a program that is called back.
@@ -119,10 +120,10 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
     analyze_with(system, &Progress::new())
 }
 
-/// The same, which notes its progress, and ends with an error where that is cancelled.
+/// Computes the channel loads of a system, reports progress, and stops with an error if `progress` is cancelled.
 ///
 /// # Errors
-/// As `analyze`.
+/// If the routing breaks its contract, for a program that is called back, and if cancelled.
 pub fn analyze_with(system: &System, progress: &Progress) -> Result<Analysis, SystemError> {
     if system.network.is_flat() {
         return Err(SystemError::new("topology.kind", flat::NO_CHANNELS));
@@ -169,7 +170,8 @@ pub fn analyze_with(system: &System, progress: &Progress) -> Result<Analysis, Sy
     })
 }
 
-/// By job, the load of each channel as a share of its own bandwidth, per unit of the load that the job offers.
+/// Returns, for each job, the load of each channel as a share of the channel's own bandwidth, per unit of the job's
+/// offered load.
 ///
 /// # Errors
 /// As `analyze`.
@@ -181,7 +183,7 @@ pub fn job_loads(system: &System) -> Result<Vec<Vec<f64>>, SystemError> {
     (0..system.jobs.len()).map(of).collect()
 }
 
-/// The model of load imbalance, where it is one.
+/// Returns the model of load imbalance. None unless valiant-group routing runs on a dragonfly.
 fn imbalance(system: &System) -> Option<Imbalance> {
     let dragonfly = system.network.topology.as_any().downcast_ref::<Dragonfly>()?;
     let capacity = of_class(system, ImbalanceModel::BINDING);
@@ -189,96 +191,104 @@ fn imbalance(system: &System) -> Option<Imbalance> {
     Some(Imbalance { lower: model.lower, upper: model.upper, estimate: model.estimate })
 }
 
-/// Loads as shares of the channels' bandwidths.
+/// Returns loads as shares of the channels' bandwidths.
 fn relative(loads: &ChannelLoads, capacity: &dyn Fn(ChannelId) -> f64) -> Vec<f64> {
     let share = |(channel, &load): (ChannelId, &f64)| if load > 0.0 { load / capacity(channel) } else { 0.0 };
     (0..).map(ChannelId).zip(&loads.load).map(share).collect()
 }
 
-/// What a point is, and what running it will take.
+/// Description of a point, and the estimated cost of running it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// The topology's kind.
+    /// Kind of the topology.
     pub topology: String,
-    /// Routers.
+    /// Number of routers.
     pub routers: u32,
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: u32,
-    /// Disjoint copies of the network; left out if there is one.
+    /// Number of planes (disjoint copies of the network). Left out if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planes: Option<u32>,
-    /// Directed channels, injection and ejection included.
+    /// Number of directed channels, injection and ejection included.
     pub channels: u32,
-    /// Channels between the most distant routers with nodes.
+    /// Number of channels between the most distant routers with nodes.
     pub diameter: u32,
-    /// Channels that cross the bisection in one direction, where known.
+    /// Number of channels that cross the bisection in one direction. Null if unknown.
     pub bisection_channels: Option<u64>,
-    /// The routing's kind.
+    /// Kind of the routing.
     pub routing: String,
-    /// Whether it adapts to congestion.
+    /// Whether the routing adapts to congestion.
     pub adaptive: bool,
-    /// The routers' architecture.
+    /// Architecture of the routers.
     pub router: String,
-    /// Classes of virtual channels that the routing needs.
+    /// Number of virtual channel classes that the routing needs.
     pub vc_classes: u8,
-    /// Virtual channels of a link.
+    /// Number of virtual channels of a link.
     pub vcs: u8,
-    /// Virtual channels that packets use, by class of channels.
+    /// Number of virtual channels that packets use, by class of channels.
     pub vcs_by_class: BTreeMap<String, u8>,
     /// Whether the channel dependency graph has no cycle.
     pub deadlock_free: bool,
-    /// A cycle of it, if it has one.
+    /// Cycle of the channel dependency graph. Null if there is none.
     pub deadlock_cycle: Option<String>,
-    /// The pattern's kind; of several jobs, that of each.
+    /// Kind of the pattern. With several jobs, the kinds of all patterns.
     pub pattern: String,
-    /// Nodes that send.
+    /// Number of nodes that send.
     pub senders: u32,
-    /// The grain of simulated time.
+    /// Tick of the simulated clock, in picoseconds.
     pub tick_ps: u64,
-    /// The window of lookahead: how far apart two threads may be; null if there is too little to divide between them.
+    /// Lookahead window, in picoseconds: the largest distance in time between two threads. Null if the network is too
+    /// small to be divided between threads.
     pub window_ps: Option<u64>,
-    /// Latency of a packet that meets no other on the longest path.
+    /// Zero-load latency of a packet on the longest path, in nanoseconds.
     pub zero_load_latency_max_ns: f64,
-    /// Size of the largest packet.
+    /// Size of the largest packet, in bytes.
     pub packet_bytes: u32,
-    /// From a packet's head at a router's input to its head ready to leave.
+    /// Delay of a router, in nanoseconds: from a packet's head at the input until the head is ready to leave.
     pub router_delay_ns: f64,
-    /// Depth of the buffer that a credit stands for, for each virtual channel: the deepest of all classes of channels.
+    /// Depth of the buffer that credits count, for each virtual channel, in bytes. The deepest of all classes of
+    /// channels.
     pub buffer_bytes: u32,
-    /// The same by class of channels; ejection has none, since nodes take packets without credit.
+    /// Depth of the buffer that credits count, for each virtual channel, in bytes, by class of channels. Ejection has
+    /// none, since nodes accept packets without credits.
     pub buffer_bytes_by_class: BTreeMap<String, u32>,
-    /// Depth of the buffer behind the inputs: of a crosspoint, an output, or the shared memory; null if there is none.
+    /// Depth of the buffer behind the inputs, in bytes: of a crosspoint, of an output, or of the shared memory. Null if
+    /// there is none.
     pub inner_buffer_bytes: Option<u32>,
-    /// Buffers of a router, the largest.
+    /// Size of the buffers of a router, in bytes. The largest of all routers.
     pub router_memory_bytes: u64,
-    /// Buffers of the routers, alike ones together.
+    /// Buffers of the routers. Equal routers are one entry.
     pub router_memory: Vec<RouterMemory>,
-    /// What will mislead in the results.
+    /// Warnings of misleading results.
     pub warnings: Vec<Warning>,
-    /// What the readers of files have left out or assumed, one sentence each.
+    /// Omissions and assumptions of the readers of files, one sentence each.
     pub notes: Vec<String>,
-    /// Memory of a run, roughly.
+    /// Approximate memory of a run, in bytes.
     pub memory_bytes: u64,
-    /// Packets that routers send, estimated for a run that converges as soon as it may (past saturation: after the longest warm-up).
+    /// Estimated transmissions by routers (packet-hops), for a run that converges as early as it can. Past saturation,
+    /// for a run with the longest warm-up.
     pub packet_hops: f64,
-    /// Messages in such a run, estimated: those of ranks, flows of volumes, and messages that traffic generates.
+    /// Estimated number of messages in a run that converges as early as it can: messages of ranks, flows of volumes,
+    /// and messages that traffic generates.
     pub messages: f64,
-    /// Processor time of such a run on one core, estimated for the machine of the performance page.
+    /// Estimated processor time of a run that converges as early as it can, in seconds on one core of the performance
+    /// page's machine.
     pub seconds: f64,
-    /// Processor time of a run that never converges and ends by its limits.
+    /// Estimated processor time of a run that never converges and ends by its limits, in seconds.
     pub seconds_most: f64,
-    /// Whether these estimates are lower bounds: traffic lasts until a workload ends whose time is not known before.
+    /// Whether the estimates are lower bounds: open traffic lasts until a workload ends whose time is not known in
+    /// advance.
     pub is_lower_bound: bool,
-    /// Rates that the estimate of time takes: packet-hops a second on one core, and messages of ranks a second besides.
+    /// Assumed speed of one core, in packet-hops per second.
     pub packet_hops_per_s: f64,
-    /// Messages of ranks a second on one core, of which the estimate of time takes the cost besides that of their packets.
+    /// Assumed speed of one core, in messages of ranks per second. Their cost is added to that of their packets.
     pub messages_per_s: f64,
-    /// Packet-hops of a microsecond of simulated time, by the mean path of a sample of packets (of adaptive routing, without
-    /// congestion).
+    /// Packet-hops in a microsecond of simulated time, from the mean path of a sample of packets. With adaptive
+    /// routing, the path without congestion.
     pub packet_hops_per_us: f64,
 }
 
-/// Describes a system and what running it will take.
+/// Describes a system and the cost of running it.
 ///
 /// # Errors
 /// If the routing breaks its contract.
@@ -286,7 +296,7 @@ pub fn check(system: &System) -> Result<Check, SystemError> {
     describe(system, system.dependency_cycle()?)
 }
 
-/// Describes a system whose channel dependencies have this cycle, or none.
+/// Describes a system. `cycle` is a cycle of its channel dependencies, if there is one.
 ///
 /// # Errors
 /// If the routing breaks its contract.
@@ -295,7 +305,7 @@ pub(crate) fn describe(system: &System, cycle: Option<DependencyCycle>) -> Resul
     Ok(if system.network.is_flat() { without_routers(checked, &system.network) } else { checked })
 }
 
-/// What `check` says of a network of nodes without routers.
+/// Returns the description of a network of nodes without routers.
 fn without_routers(checked: Check, network: &Network) -> Check {
     let window = network.picoseconds(network.plan.link_delay(ChannelClass::INJECTION));
     Check {
@@ -319,7 +329,7 @@ fn without_routers(checked: Check, network: &Network) -> Check {
     }
 }
 
-/// Bytes of a node with a rank that has some operations outstanding, about.
+/// Approximate memory of a node with a rank that has some outstanding operations, in bytes.
 const BYTES_A_NODE: u64 = 1 << 10;
 
 fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<Check, SystemError> {
@@ -373,7 +383,8 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
     })
 }
 
-/// What the readers of files have left out or assumed, one sentence each: of the topology, and of what jobs send.
+/// Returns the omissions and assumptions of the readers of files, one sentence each: of the topology, then of the jobs'
+/// traffic.
 pub(crate) fn notes(system: &System) -> Vec<String> {
     let mut notes = units::Notes::default();
     let jobs = system.jobs.iter().flat_map(|job| job.workload.pattern().notes());
@@ -381,13 +392,14 @@ pub(crate) fn notes(system: &System) -> Vec<String> {
     notes.sentences().to_vec()
 }
 
-/// Virtual channels between routers, by class of channels; packets are injected on the lowest, and ejected on none.
+/// Returns the number of virtual channels between routers, by class of channels. Injection uses the lowest only,
+/// ejection none.
 fn vcs_by_class(system: &System) -> BTreeMap<String, u8> {
     let classes = (0..).map(ChannelClass).zip(system.network.topology.class_names()).skip(2);
     classes.map(|(class, name)| (name.to_owned(), system.network.plan.vcs_on(class))).collect()
 }
 
-/// Depths of the buffers that credits stand for, by class of channels.
+/// Returns the depths of the buffers that credits count, by class of channels.
 fn buffers_by_class(system: &System) -> BTreeMap<String, u32> {
     router_memory::spans(system).into_iter().map(|span| (span.class, span.buffer_bytes)).collect()
 }

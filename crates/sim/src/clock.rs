@@ -1,19 +1,19 @@
-//! The one place where the wall clock is read: to say how long a run took, never to decide anything.
+//! Wall clock, read only here: it reports the duration of a run, and never decides anything.
 
 use std::time::Instant;
 
-/// A stopwatch that is running.
+/// Running stopwatch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// Starts now.
+    /// Starts the stopwatch.
     #[allow(clippy::disallowed_methods, reason = "reported beside the results, which do not depend on it")]
     pub fn start() -> Self {
         Self(Instant::now())
     }
 
-    /// Seconds since the start.
+    /// Returns the seconds since the start.
     pub fn seconds(self) -> f64 {
         self.0.elapsed().as_secs_f64()
     }

@@ -1,5 +1,5 @@
-//! Keys that follow from the network where they are left out, written out: so that a version with other defaults runs the
-//! same.
+//! Completion of a point: keys that were left out are written with the values that follow from the network, so that a
+//! version with other defaults runs an identical system.
 
 use routing::RoutingSpec;
 use routing::algorithms::flat::is_flat;
@@ -7,17 +7,17 @@ use units::Bytes;
 
 use crate::experiment::{Experiment, ExperimentSpec, Point, WorkloadSpec};
 
-/// A point with every key that follows from its network.
+/// Point with every key that follows from its network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Completed {
-    /// The point: it builds the same system.
+    /// Completed specification, which builds the system of the point.
     pub spec: ExperimentSpec,
-    /// The paths of the keys that were left out.
+    /// Paths of the keys that were left out.
     pub keys: Vec<String>,
 }
 
-/// Writes a point's routing, sizes of packets, and delay and depths of its routers, where they are left out. A point whose
-/// topology cannot be built stays as it is.
+/// Completes a point's routing, packet sizes, and delay and buffer depths of its routers, if they are left out. A point
+/// whose topology cannot be built is returned unchanged.
 pub fn completed(experiment: &Experiment, point: &Point) -> Completed {
     let (mut spec, mut keys) = (point.spec.clone(), Vec::new());
     let Ok(topology) = experiment.parts().topology(&point.spec, experiment.base_dir()) else {

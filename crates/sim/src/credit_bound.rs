@@ -1,9 +1,9 @@
-//! What credits leave of the channels' bandwidths: a bound on the offered load, without simulation.
+//! Bound on the offered load by credits, without simulation.
 //!
 //! A buffer of k packets lets at most k packets pass in the time for which a packet holds its credit, which is at least
-//! `Plan::credit_round_trip` (Dally and Towles, section 13.3). Flows through a buffer are distinguished by channel and class of
-//! virtual channels, and with a counter for each crosspoint by the next channel too. Where one path uses a buffer the bound is
-//! exact; where several do, packets that wait for one another hold their credits longer.
+//! `Plan::credit_round_trip` (Dally and Towles, section 13.3). Flows through a buffer are distinguished by channel and
+//! class of virtual channels, and with a counter for each crosspoint also by the next channel. The bound is exact if
+//! one path uses a buffer. If several do, packets that wait for one another hold their credits longer.
 
 use std::collections::BTreeMap;
 
@@ -15,23 +15,23 @@ use crate::error::SystemError;
 use crate::loads::class_of;
 use crate::system::System;
 
-/// Nodes times routers up to which packets are followed from channel to channel. Beyond, and with adaptive routing, all virtual
-/// channels of a channel count together: a bound too, but a looser one.
+/// Largest product of nodes and routers for which packets are followed from channel to channel. In larger networks, and
+/// with adaptive routing, all virtual channels of a channel count together, which gives a looser bound.
 const FOLLOWED: u64 = 1 << 16;
 
-/// Bounds this close to the least, as a fraction of it, bind with it.
+/// Relative distance from the smallest bound within which other bounds bind too.
 const BINDING: f64 = 1e-9;
 
-/// The load that credits allow.
+/// Load that credits allow.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CreditBound {
-    /// The largest offered load.
+    /// Largest offered load.
     pub load: f64,
-    /// The channels whose credits bind.
+    /// Channels whose credits bind.
     pub channels: Vec<ChannelId>,
 }
 
-/// The load that the credits of a system allow, if some channel has less of them than its bandwidth takes.
+/// Returns the load that the credits of a system allow. None if all credits cover their channels' bandwidths.
 ///
 /// # Errors
 /// If the routing breaks its contract.
@@ -58,13 +58,14 @@ pub(crate) fn is_followed(system: &System) -> bool {
     !system.network.routing.adaptive() && is_small(system)
 }
 
-/// Whether a network is so small that packets from each of its nodes to each of its routers are followed in milliseconds.
+/// Whether a network is small enough that packets from each of its nodes to each of its routers are followed in
+/// milliseconds.
 pub(crate) fn is_small(system: &System) -> bool {
     let topology = &*system.network.topology;
     u64::from(topology.nodes()) * u64::from(topology.routers()) <= FOLLOWED
 }
 
-/// What passes from channel to channel; none of adaptive routing and of large networks.
+/// Returns the load between each pair of consecutive channels. None for adaptive routing and for large networks.
 ///
 /// # Errors
 /// If the routing breaks its contract.
@@ -78,10 +79,10 @@ pub(crate) fn transits(system: &System) -> Result<Option<Vec<TransitLoad>>, Syst
     Ok(Some(found))
 }
 
-/// How fast credits let packets pass, in units of an injection link's bandwidth.
+/// Packet rates that credits allow, as multiples of an injection link's bandwidth.
 struct Rates<'a> {
     system: &'a System,
-    /// Whether all packets are of the largest size.
+    /// Whether all packets have the largest size.
     one_size: bool,
 }
 
@@ -94,7 +95,7 @@ impl<'a> Rates<'a> {
         Self { system, one_size: system.jobs.iter().all(equal) }
     }
 
-    /// The rate of a buffer of a depth whose credits are held for a number of ticks.
+    /// Returns the rate of a buffer of `depth` bytes whose credits are held for `ticks` ticks.
     fn rate(&self, depth: u32, ticks: u64) -> f64 {
         let (plan, packet) = (&self.system.network.plan, self.system.network.packet);
         // Packets of one size leave the rest of the buffer unused.
@@ -102,7 +103,8 @@ impl<'a> Rates<'a> {
         usable * plan.serialization(ChannelClass::INJECTION, packet) as f64 / ticks.max(1) as f64
     }
 
-    /// Whether one class of virtual channels of a class of channels covers the longest round trip, whatever comes next.
+    /// Whether one class of virtual channels of a class of channels covers the longest round trip, whatever channel is
+    /// next.
     fn covers(&self, class: ChannelClass) -> bool {
         let plan = &self.system.network.plan;
         let outs = (1..self.system.network.topology.class_names().len() as u8).map(ChannelClass);
@@ -112,19 +114,20 @@ impl<'a> Rates<'a> {
         class == ChannelClass::EJECTION || self.of_class(class, longest) >= bandwidth
     }
 
-    /// The rate of one class of virtual channels of a class of channels.
+    /// Returns the rate of one class of virtual channels of a class of channels.
     fn of_class(&self, class: ChannelClass, round_trip: u64) -> f64 {
         let plan = &self.system.network.plan;
         self.rate(plan.buffer_bytes(class), round_trip) * f64::from(plan.vcs_per_class_on(class))
     }
 
-    /// The least time for which a packet of any size holds its credit, given that of the largest.
+    /// Returns the least time in ticks for which a packet of any size holds its credit. `round_trip` is the time of the
+    /// largest packet.
     fn of_any_size(&self, class: ChannelClass, round_trip: u64) -> u64 {
         let plan = &self.system.network.plan;
         if self.one_size { round_trip } else { round_trip.min(2 * plan.link_delay(class) + plan.router_delay()) }
     }
 
-    /// Bounds of the channels to nodes with receive buffers: by their credits and by their drain.
+    /// Returns the bounds of channels to nodes with receive buffers: by their credits and by their drain.
     fn of_receive_buffers(&self, loads: &ChannelLoads) -> Vec<(ChannelId, f64)> {
         let Some((round_trip, depth, drain)) = self.system.network.plan.receive_round_trip() else { return Vec::new() };
         let drained = self.rate(self.system.network.packet, drain);
@@ -134,13 +137,13 @@ impl<'a> Rates<'a> {
         ejection.map(|(channel, _, load)| (channel, rate / load)).collect()
     }
 
-    /// Channels that carry something, their classes and their loads.
+    /// Returns the channels that carry traffic, with their classes and loads.
     fn loaded(&self, loads: &ChannelLoads) -> impl Iterator<Item = (ChannelId, ChannelClass, f64)> {
         let loaded = (0..).map(ChannelId).zip(loads.load.clone()).filter(|&(_, load)| load > 0.0);
         loaded.map(|(channel, load)| (channel, class_of(self.system, channel), load))
     }
 
-    /// Bounds of channels between nodes and routers, all their virtual channels together.
+    /// Returns the bounds of channels between nodes and routers, with all virtual channels of a channel together.
     fn by_channel(&self, loads: &ChannelLoads) -> Vec<(ChannelId, f64)> {
         let (plan, topology) = (&self.system.network.plan, &*self.system.network.topology);
         let into_routers = self.loaded(loads).filter(|&(_, class, _)| class != ChannelClass::EJECTION);
@@ -163,7 +166,7 @@ impl<'a> Rates<'a> {
         into_routers.map(bound).collect()
     }
 
-    /// Bounds of each buffer that packets pass: by channel and class of virtual channels, or by crosspoint.
+    /// Returns the bound of each buffer that packets pass: by channel and class of virtual channels, or by crosspoint.
     fn by_transit(&self, transits: &[TransitLoad]) -> Vec<(ChannelId, f64)> {
         let plan = &self.system.network.plan;
         let mut buffers: BTreeMap<(u32, u8, u32), (f64, u64, u32)> = BTreeMap::new();

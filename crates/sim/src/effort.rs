@@ -1,10 +1,11 @@
-//! What a run will take, before it takes it: time, by the packet-hops of the run at the speed of a core; and the memory of
-//! pacers, by the flows that send.
+//! Estimated cost of a run: processor time, from the packet-hops of the run and the speed of a core, and the memory of
+//! pacers, from the number of flows.
 //!
-//! Open traffic below saturation warms up for 64 batches and is precise after 64 more. Past saturation latencies grow, so that the warm-up takes
-//! all of its 400 batches, and the routers send what the fullest channel carries (`open_rates`; large networks are taken to be unsaturated).
-//! Just below saturation a run may take up to 4096 batches, which is the other bound. Closed workloads send what they send. A core makes 7 to
-//! 26 M packet-hops a second (docs/concepts/performance.md), 10 M where nothing else is known.
+//! Open traffic below saturation warms up for 64 batches and is precise after 64 more. Past saturation latencies grow,
+//! so that the warm-up takes all of its 400 batches, and routers send as much as the fullest channel carries
+//! (`open_rates`; large networks are assumed to be unsaturated). Just below saturation a run may take up to 4096
+//! batches, which is the upper estimate. Closed workloads send a known number of packets. A core processes 7 to 26 M
+//! packet-hops a second (docs/concepts/performance.md), 10 M where nothing else is known.
 
 use host::GroupPackets;
 use units::NodeId;
@@ -20,36 +21,38 @@ use crate::system::System;
 use crate::traffic::PacedTraffic;
 use crate::workloads::{Extent, SATURATED_BELOW};
 
-/// Packet-hops that one core makes in a second, about.
+/// Approximate speed of one core, in packet-hops per second.
 pub(crate) const HOPS_PER_SECOND: f64 = 1e7;
 
-/// Messages of ranks that one core sends, matches and receives in a second, about, besides the hops of their packets.
+/// Approximate speed of one core, in messages of ranks per second. Covers sending, matching and receiving, without the
+/// hops of packets.
 const RANK_MESSAGES_PER_SECOND: f64 = 1.5e6;
 
-/// Messages that one core carries over a flat network in a second, about.
+/// Approximate speed of one core on a flat network, in messages per second.
 const FLAT_MESSAGES_PER_SECOND: f64 = 4e6;
 
-/// Work of a run on one core, as far as it is known before the run.
+/// Estimated cost of a run on one core.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Effort {
-    /// Packets that routers send.
+    /// Transmissions by routers (packet-hops).
     pub packet_hops: f64,
     /// Messages of ranks, flows of volumes, or messages that open traffic generates.
     pub messages: f64,
-    /// Processor time in seconds, if the run converges as soon as it may.
+    /// Processor time in seconds if the run converges as early as it can.
     pub least_s: f64,
-    /// Processor time in seconds, if the run never converges, and ends by its limits.
+    /// Processor time in seconds if the run never converges and ends by its limits.
     pub most_s: f64,
-    /// Whether all this is a lower bound: traffic lasts until a workload ends whose time is not known before.
+    /// Whether the estimates are lower bounds: open traffic lasts until a workload ends whose time is not known in
+    /// advance.
     pub is_bound: bool,
 }
 
-/// Work of one job: a total, or what a tick of simulated time makes.
+/// Work of one job: in total, or in a tick of simulated time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Work {
     packet_hops: f64,
     messages: f64,
-    /// Those of `messages` that ranks send.
+    /// Number of `messages` that ranks send.
     of_ranks: f64,
 }
 
@@ -72,22 +75,23 @@ impl Work {
     }
 }
 
-/// Messages of ranks that one core handles in a second on a network, about, besides the hops of their packets.
+/// Returns the approximate speed of one core on a network, in messages of ranks per second, without the hops of
+/// packets.
 pub(crate) fn messages_per_second(network: &Network) -> f64 {
     if network.is_flat() { FLAT_MESSAGES_PER_SECOND } else { RANK_MESSAGES_PER_SECOND }
 }
 
-/// One job of a run.
+/// Work and length of one job of a run.
 #[derive(Clone, Copy, Debug)]
 struct JobWork {
     extent: Extent,
-    /// Of a tick if the job runs for a time; else in all.
+    /// Work in a tick if the job runs for a time; total work otherwise.
     work: Work,
-    /// Ticks that the job takes at least, from its start, if it ends by itself.
+    /// Lower bound of the job's duration in ticks, if it ends by itself.
     bound: u64,
 }
 
-/// Work of running a system.
+/// Estimates the cost of running a system.
 pub(crate) fn of(system: &System) -> Effort {
     let rates = open_rates::of(system).unwrap_or_else(|| vec![None; system.jobs.len()]);
     let jobs: Vec<JobWork> = system.jobs.iter().zip(rates).map(|(job, rates)| of_job(system, job, rates)).collect();
@@ -114,8 +118,8 @@ fn compares(system: &System) -> bool {
     system.jobs.len() > 1 && system.spec.measure.compare_alone
 }
 
-/// Runs that a search by bisection takes, each counted by its load as a multiple of the system's: the first at load 1, the others about half
-/// as much.
+/// Returns the number of runs of a search by bisection, each weighted by its load relative to the system's: the first
+/// has load 1, the others about half of that on average.
 fn runs(system: &System) -> f64 {
     let measure = &system.spec.measure;
     match measure.search {
@@ -127,7 +131,7 @@ fn runs(system: &System) -> f64 {
     }
 }
 
-/// Work of a run of some of the jobs, in which open jobs run for a time.
+/// Returns the work of a run of the `chosen` jobs, in which open jobs run for a time.
 fn of_run(system: &System, jobs: &[JobWork], chosen: &[usize], time: &dyn Fn(&Extent) -> u64) -> Work {
     let limit = system.spec.measure.max_time.map_or(u64::MAX, |limit| limit.0 / system.network.plan.tick().0);
     let end = chosen.iter().filter(|&&job| !system.jobs[job].background).map(|&job| {
@@ -143,7 +147,7 @@ fn of_run(system: &System, jobs: &[JobWork], chosen: &[usize], time: &dyn Fn(&Ex
         let lasts = end.min(span.end).saturating_sub(span.start) as f64;
         match extent {
             Extent::Time { .. } => work.times(lasts),
-            // What ends before all of it is sent sends a part.
+            // A workload that ends before everything is sent does part of its work.
             Extent::Packets(_) if bound > 0 => work.times((lasts / bound as f64).min(1.0)),
             Extent::Packets(_) => work,
         }
@@ -151,7 +155,7 @@ fn of_run(system: &System, jobs: &[JobWork], chosen: &[usize], time: &dyn Fn(&Ex
     chosen.iter().map(of).fold(Work::default(), Work::plus)
 }
 
-/// Work of a job.
+/// Returns the work of a job.
 fn of_job(system: &System, job: &Job, rates: Option<OpenRates>) -> JobWork {
     let extent = match (extent(system, job), rates) {
         (Extent::Time { saturated, longest, .. }, Some(rates)) if rates.carried < SATURATED_BELOW => {
@@ -175,7 +179,7 @@ fn of_job(system: &System, job: &Job, rates: Option<OpenRates>) -> JobWork {
     JobWork { extent, work, bound }
 }
 
-/// Ticks that a job takes at least that ends by itself; 0 of others.
+/// Returns a lower bound of a job's duration in ticks if it ends by itself, and 0 otherwise.
 fn least_time(system: &System, job: &Job, extent: &Extent) -> u64 {
     match extent {
         Extent::Packets(_) => job.workload.least_time(&system.network, &system.spec.measure, system.batch()),
@@ -183,7 +187,8 @@ fn least_time(system: &System, job: &Job, extent: &Extent) -> u64 {
     }
 }
 
-/// Work of volumes that are given beforehand, and the ticks in which all senders together can inject them.
+/// Returns the work of volumes that are given beforehand, and the time in ticks in which all senders together can
+/// inject them.
 fn of_volumes(system: &System, job: &Job, packets: u64) -> (Work, u64) {
     let (_, routers) = path_sample::packets_and_routers(system, job);
     let flows =
@@ -195,11 +200,11 @@ fn of_volumes(system: &System, job: &Job, packets: u64) -> (Work, u64) {
     (work, slots.saturating_mul(system.network.slot(job.workload.packets())))
 }
 
-/// Work of a tick of traffic that does not end.
+/// Returns the work of open traffic in a tick.
 fn of_a_tick(system: &System, job: &Job, rates: Option<OpenRates>) -> Work {
     let (rate, routers) = path_sample::packets_and_routers(system, job);
     let packets = job.workload.packets();
-    // Of operations that begin at a rate, what goes by trees is no message of ranks.
+    // For operations that begin at a rate, packets along trees are not messages of ranks.
     let by_messages = job.workload.operations().map_or(1.0, |own| own.messages);
     let messages = rate * by_messages / system.network.slot(packets).max(1) as f64;
     let of_ranks = if job.workload.programs().is_some() { messages } else { 0.0 };
@@ -209,7 +214,8 @@ fn of_a_tick(system: &System, job: &Job, rates: Option<OpenRates>) -> Work {
     }
 }
 
-/// Simulated time of a run, in ticks, if it converges as soon as it may: of closed workloads at least this.
+/// Returns the simulated time of a run that converges as early as it can, in ticks. For closed workloads it is a lower
+/// bound.
 pub(crate) fn usual_end(system: &System) -> u64 {
     let of = |job: &Job| match extent(system, job) {
         Extent::Packets(packets) => {
@@ -221,17 +227,17 @@ pub(crate) fn usual_end(system: &System) -> u64 {
     system.jobs.iter().filter(|job| !job.background).map(of).max().unwrap_or(0)
 }
 
-/// The foreground workload that takes longest of those that end by themselves, and the time of its end at least, in ticks.
+/// Returns the foreground workload with the latest end among closed workloads, and a lower bound of its end in ticks.
 pub(crate) fn latest_end(system: &System) -> Option<(&Job, u64)> {
     let closed = system.jobs.iter().filter(|job| !job.background && !job.workload.is_open());
     let end = |job: &Job| job.span.start.saturating_add(of_job(system, job, None).bound);
     closed.map(|job| (job, end(job))).max_by_key(|&(_, end)| end)
 }
 
-/// Packet-hops of the operations that routers carry out for programs: of a packet that is combined, those to the units of a tree and up
-/// to its root, and down again to whoever gets the result; of one that is copied, acknowledgements among them, one for each output that a
-/// copy leaves by.
-/// Of groups that begin operations at a rate, those of a tick.
+/// Returns the packet-hops of operations that routers carry out for programs. A combined packet is counted to the units
+/// of a tree and up to its root, and down again to the recipients of the result. A copied packet, acknowledgements
+/// included, is counted once for each output that a copy leaves by. For groups that begin operations at a rate, returns
+/// the packet-hops of a tick.
 fn group_hops(system: &System, job: &Job) -> f64 {
     let (Some(trees), Some(programs)) = (system.network.trees(), job.workload.programs()) else { return 0.0 };
     let (mut hops, groups) = (0.0, programs.groups());
@@ -239,7 +245,7 @@ fn group_hops(system: &System, job: &Job) -> f64 {
     let often = if job.workload.is_open() { job.workload.load() / slot } else { 1.0 };
     programs.each_group_call(&mut |place, call, count| {
         if count == 0 {
-            // What may be called and is not known: its size says nothing.
+            // Operations that may be called but are not known: their size says nothing.
             return;
         }
         let Some(tree) = trees.trees_of(job.first_group + place as u32).next() else { return };
@@ -259,16 +265,16 @@ fn senders(network: &Network, job: &Job) -> u64 {
     (0..network.topology.nodes()).filter(|&node| job.workload.weight(NodeId(node)) > 0.0).count() as u64
 }
 
-/// How much a job does.
+/// Returns the length of a job's run.
 fn extent(system: &System, job: &Job) -> Extent {
     job.workload.extent(&system.network, &system.spec.measure, system.batch())
 }
 
-/// Senders whose destinations are counted.
+/// Number of senders whose destinations are counted.
 const SAMPLE: usize = 64;
 
-/// Bytes of the flows of jobs with pacers: of each pair of nodes that sends in a usual run. How many of them wait at a time
-/// is not known before a run; taken is that none does but one of each node.
+/// Returns the memory of pacers, in bytes: of the flows between all pairs of nodes that send in a usual run. The number
+/// of flows that wait at a time is unknown before a run; the estimate assumes one for each node.
 pub(crate) fn pacer_bytes(system: &System) -> u64 {
     let paced = system.jobs.iter().filter(|job| !job.pacer.is_none());
     paced.map(|job| flows(system, job) * PacedTraffic::BYTES_A_FLOW + nodes(system) * PacedTraffic::BYTES_A_NODE).sum()
@@ -278,7 +284,7 @@ fn nodes(system: &System) -> u64 {
     u64::from(system.network.topology.nodes())
 }
 
-/// Pairs of nodes between which a job sends: its destinations, but no more than a node sends messages.
+/// Returns the number of node pairs between which a job sends. A node cannot have more destinations than messages.
 fn flows(system: &System, job: &Job) -> u64 {
     let workload = &job.workload;
     let senders: Vec<NodeId> =
@@ -291,7 +297,7 @@ fn flows(system: &System, job: &Job) -> u64 {
     let of = |node: NodeId| {
         let destinations = workload.pattern().distribution(node).len() as f64;
         let messages = slots.map(|slots| slots * workload.load() * workload.weight(node));
-        // Of n messages to random destinations out of d, some go to the same.
+        // Some of n messages to random destinations out of d share a destination.
         messages.map_or(destinations, |n| destinations * (1.0 - (-n / destinations.max(1.0)).exp()))
     };
     let step = senders.len().div_ceil(SAMPLE).max(1);

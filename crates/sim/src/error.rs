@@ -1,12 +1,12 @@
-//! Why a system cannot be built or run as asked.
+//! Errors of systems that cannot be built or run.
 
-/// Why a system cannot be built or run as asked: a dotted key of the experiment file, and what is wrong with it.
+/// Error of a system that cannot be built or run: a dotted key of the experiment file, and a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SystemError {
-    /// The dotted key, such as `topology.k`.
+    /// Dotted key, such as `topology.k`.
     pub key: String,
-    /// What is wrong and what is allowed.
+    /// Message: the fault, and the allowed values.
     pub message: String,
 }
 
@@ -15,7 +15,7 @@ impl SystemError {
         Self { key: key.into(), message: message.to_string() }
     }
 
-    /// The same error, at a key below another one.
+    /// Returns this error at a key below another key.
     pub(crate) fn below(self, prefix: &str) -> Self {
         Self { key: format!("{prefix}{}", self.key), ..self }
     }

@@ -1,4 +1,4 @@
-//! The jobs of a point: workloads with the nodes that they have, and when they run.
+//! Jobs of a point: workloads with their nodes and times.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,28 +19,28 @@ use crate::parts::Parts;
 use crate::traffic::Span;
 use crate::workloads::{self, Site, Workload};
 
-/// One of the workloads that share a network.
+/// Workload that shares the network with others.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Its name; empty if it is the only one.
+    /// Name of the job. Empty if it is the only one.
     pub name: String,
-    /// What it sends.
+    /// Traffic of the job.
     pub workload: Arc<dyn Workload>,
-    /// From when until when it sends, in ticks.
+    /// Period in which the job sends, in ticks.
     pub span: Span,
-    /// Whether a run ends without waiting for it.
+    /// Whether the job is in the background: a run ends without waiting for it.
     pub background: bool,
-    /// The seed of its nodes' streams.
+    /// Seed of the nodes' random streams.
     pub seed: u64,
-    /// When packets of its flows may leave.
+    /// Pacer of the job's flows.
     pub pacer: PacerSpec,
-    /// Whether some of its packets acknowledge others: those have a number of their own (`JobNumbers`).
+    /// Whether some of the job's packets are acknowledgements, which have a packet class for themselves (`JobNumbers`).
     pub has_acks: bool,
-    /// The number of its first group, among those of all jobs that its network was built for.
+    /// Index of the job's first group among the groups of all jobs that the network was built for.
     pub first_group: u32,
 }
 
-/// A job about to be built: all but its span in ticks.
+/// Unfinished job: its times are not yet in ticks.
 pub(crate) struct Draft {
     pub name: String,
     pub workload: Arc<dyn Workload>,
@@ -52,7 +52,8 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// The job on a network of a tick: start and end are multiples of it. Its first group has a number.
+    /// Finishes the job for a network with the given tick. Start and end are multiples of the tick. `first_group` is
+    /// the index of its first group.
     pub fn finish(self, tick: Time, first_group: u32) -> Job {
         let Self { name, workload, start, end, background, seed, pacer } = self;
         let span = start.0 / tick.0..end.map_or(u64::MAX, |end| end.0 / tick.0);
@@ -61,7 +62,7 @@ impl Draft {
     }
 }
 
-/// The jobs of a point; by job, given the groups that routers have no room for, if any.
+/// Builds the unfinished jobs of a point. `unserved` holds, for each job, the groups that routers have no room for.
 pub(crate) fn drafts(
     spec: &ExperimentSpec,
     topology: &Arc<dyn Topology>,
@@ -98,13 +99,13 @@ pub(crate) fn drafts(
     }
     let mut allocator = Allocator::new(topology, spec.seed, base);
     let draft = |(number, job): (usize, &JobSpec)| {
-        // What is wrong with the whole machine is not the job's.
+        // Errors of the whole machine do not belong to a job.
         let at = |error: SystemError| match error.key.split('.').next() {
             Some("workload" | "placement" | "nodes" | "node_count") => error.below(&format!("job.{}.", job.name)),
             _ => error,
         };
         let (nodes, place) = allocator.next(job).map_err(at)?;
-        // A stream of its own for each job at a node; the first has those of a single workload.
+        // Each job has separate streams at a node. The first job has those of a single workload.
         let seed = spec.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let (nic, node, nodes) = (&spec.nic, &spec.node, nodes.as_deref());
         let site = Site {
@@ -128,7 +129,7 @@ pub(crate) fn drafts(
     spec.jobs.iter().enumerate().map(draft).collect()
 }
 
-/// Refuses pacers of jobs that routers carry operations out for, or copy packets.
+/// Refuses pacers for jobs whose operations routers carry out, or whose packets they copy.
 pub(crate) fn check_pacers(jobs: &[Draft]) -> Result<(), SystemError> {
     let by_routers = |job: &Draft| !job.workload.groups().is_empty() || job.workload.sets().is_some();
     let Some(Draft { name, .. }) = jobs.iter().find(|job| !job.pacer.is_none() && by_routers(job)) else {
@@ -140,7 +141,7 @@ pub(crate) fn check_pacers(jobs: &[Draft]) -> Result<(), SystemError> {
     Err(if name.is_empty() { error } else { error.below(&format!("job.{name}.")) })
 }
 
-/// Refuses routings that part consecutive nodes on the way up a fat-tree, where a packet is for consecutive nodes.
+/// Refuses a routing that parts consecutive nodes on the way up a fat-tree, if packets are for consecutive nodes.
 pub(crate) fn check_runs(
     jobs: &[Draft],
     (topology, routing): (&dyn Topology, &dyn Routing),
@@ -158,7 +159,7 @@ pub(crate) fn check_runs(
     Err(SystemError::new("routing.kind", message))
 }
 
-/// The pacer of a workload.
+/// Returns the pacer of a workload.
 fn pacer_of(spec: &WorkloadSpec, workload: &dyn Workload) -> Result<PacerSpec, SystemError> {
     let pacer = spec.pacer();
     let checked = pacer.check(workload.packets().packet);

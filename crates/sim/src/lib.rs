@@ -1,7 +1,7 @@
-//! The typed experiment, the built system, the run and its result.
+//! Typed experiments, built systems, runs and results.
 //!
-//! `Experiment` reads a file and gives its points; `System::build` makes one of them into a topology, a routing, a
-//! pattern and a plan; `check` and `analyze` say what can be said without simulating; `run` and `saturation` simulate.
+//! `Experiment` reads a file and yields its points. `System::build` turns a point into a topology, a routing, a pattern
+//! and a plan. `check` and `analyze` work without simulation. `run` and `saturation` simulate.
 
 mod activity;
 mod allocation;

@@ -1,4 +1,4 @@
-//! The load that a system's traffic puts on every channel, and the bandwidth that the channel has for it.
+//! Channel loads of a system's traffic, and the channels' bandwidths to compare them with.
 
 use std::ops::Range;
 
@@ -15,13 +15,14 @@ use crate::progress::Progress;
 use crate::system::System;
 use crate::traffic::Runs;
 
-/// How exactly the part of a mixture is found.
+/// Accuracy of the share of one routing in a mixture.
 const MIXTURE: f64 = 1e-9;
 
-/// The load of every channel of a system, per unit of offered load.
+/// Returns the load of every channel of a system, per unit of offered load.
 ///
-/// Of a routing that chooses between others for each packet, the loads of the mixture of those that carries the most: the
-/// same part of all packets by each. A choice that differs from flow to flow may carry more, so that this is an estimate.
+/// For a routing that chooses between two others for each packet, returns the loads of the mixture with the highest
+/// throughput, in which all flows send one share of their packets by the first routing. A choice that differs from flow
+/// to flow may carry more, so these loads are an estimate.
 ///
 /// # Errors
 /// If the routing breaks its contract.
@@ -29,24 +30,25 @@ pub fn loads(system: &System) -> Result<ChannelLoads, SystemError> {
     Ok(loads_of(system, &Progress::new())?.0)
 }
 
-/// What loads are of channels, the exact ones first. Loads of several kinds together are of the last.
+/// Meaning of channel loads, in order from exact to estimated. Loads of several kinds together are of the last kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadsKind {
-    /// Exact: the routing is oblivious, or all that is sent goes by the trees of groups.
+    /// Exact: the routing is oblivious, or all traffic goes along the trees of groups.
     Exact,
-    /// Exact but for the acknowledgements of what one member of a group gets alone: how many there are depends on when results come.
+    /// Exact except for the acknowledgements of results that only one member of a group gets. Their number depends on
+    /// the times at which results arrive.
     WithoutAcknowledgements,
-    /// An upper bound: of copies that come by several paths some are counted more than once.
+    /// Upper bound: copies that arrive by several paths may be counted more than once.
     UpperBound,
-    /// Those of a choice that spreads packets evenly over the candidates of each hop, of a routing that is adaptive.
+    /// Estimate for an adaptive routing: the loads if packets spread evenly over the candidate outputs of each hop.
     EvenSpread,
 }
 
-/// The same, and what they are.
+/// Returns the load of every channel ([`loads`]) and the meaning of the loads.
 pub(crate) fn loads_of(system: &System, progress: &Progress) -> Result<(ChannelLoads, LoadsKind), SystemError> {
     let mut all = loads_of_unicasts(system, progress)?;
-    // What goes by trees only is not routed.
+    // Traffic along trees is not routed.
     let routed = match system.network.routing.adaptive() {
         true => LoadsKind::EvenSpread,
         false => LoadsKind::Exact,
@@ -72,7 +74,7 @@ pub(crate) fn loads_of(system: &System, progress: &Progress) -> Result<(ChannelL
     Ok((all, kind))
 }
 
-/// Adds the load of multicasts that routers split, and says what it is.
+/// Adds the load of multicasts that routers split. Returns the meaning of the added load.
 fn add_multicasts(
     system: &System,
     traffic: &MulticastTraffic<'_>,
@@ -84,13 +86,14 @@ fn add_multicasts(
     Ok(if found.exact { LoadsKind::Exact } else { LoadsKind::UpperBound })
 }
 
-/// Adds the load of a job's multicasts that are given beforehand and that routers split, and says what it is.
+/// Adds the load of a job's multicasts that are given beforehand and that routers split. Returns the meaning of the
+/// added load.
 fn add_sets(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads) -> Result<LoadsKind, SystemError> {
     let mut kind = LoadsKind::Exact;
     for (sender, set, part) in job.workload.sets().into_iter().flat_map(|own| &own.multicasts) {
         let mut candidates = set.to_vec();
         candidates.sort_unstable();
-        // A packet is for all of them: behind a channel is one, or none.
+        // A packet is for all members: a channel with members behind it carries one copy, any other none.
         let hit: Vec<f64> = (0..=candidates.len()).map(|behind| f64::from(u8::from(behind > 0))).collect();
         let senders = [(*sender, share * part)];
         let traffic = MulticastTraffic {
@@ -105,13 +108,14 @@ fn add_sets(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads) 
     Ok(kind)
 }
 
-/// Adds the load of what a job sends by the trees of its groups, and says what it is.
+/// Adds the load of a job's traffic along the trees of its groups. Returns the meaning of the added load.
 fn add_trees(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads) -> LoadsKind {
     let Some(groups) = system.network.plan.groups() else { return LoadsKind::Exact };
     let around = (&*system.network.topology, system.network.plan.channels());
     let turns_at_top = groups.turn == Turn::TopSwitch;
     let mut add = |own: Range<u32>, volumes: &TreeVolumes| {
-        // Packets are striped over the trees in turn: taken is that each tree gets as many bytes, though one may get all that are less than full.
+        // Packets are striped over the trees in turn. The model gives each tree an equal share of bytes, although all
+        // partial packets may fall on one tree.
         let factor = share / f64::from(own.end - own.start);
         for tree in own {
             groups.trees.add_volumes(around, (tree, turns_at_top), (volumes, factor), &mut all.load);
@@ -140,7 +144,7 @@ fn add_trees(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads)
     LoadsKind::Exact
 }
 
-/// The load of what is for one node each.
+/// Returns the load of all packets with a single destination.
 fn loads_of_unicasts(system: &System, progress: &Progress) -> Result<ChannelLoads, SystemError> {
     let demands = |node| system.demand(node);
     let of = |routing: &dyn Routing| {
@@ -153,7 +157,7 @@ fn loads_of_unicasts(system: &System, progress: &Progress) -> Result<ChannelLoad
     }
 }
 
-/// Of all mixtures of two loads the one whose most used channel is used least.
+/// Returns the mixture of two loads whose most used channel is used least.
 fn best_mixture(system: &System, one: &ChannelLoads, other: &ChannelLoads) -> ChannelLoads {
     let channels = (0..one.load.len() as u32).map(|channel| capacity(system, ChannelId(channel)));
     let capacities: Vec<f64> = channels.collect();
@@ -162,7 +166,7 @@ fn best_mixture(system: &System, one: &ChannelLoads, other: &ChannelLoads) -> Ch
         let pairs = one.load.iter().zip(&other.load).zip(&capacities);
         pairs.map(|(loads, capacity)| mixed(part, loads) / capacity).fold(0.0, f64::max)
     };
-    // A maximum of linear functions is convex, so that thirds without the least can be left out.
+    // A maximum of linear functions is convex, so a third that does not contain the minimum can be dropped.
     let (mut low, mut high) = (0.0, 1.0);
     while high - low > MIXTURE {
         let third = (high - low) / 3.0;
@@ -180,12 +184,12 @@ pub(crate) fn class_of(system: &System, channel: ChannelId) -> ChannelClass {
     }
 }
 
-/// A channel's bandwidth, in units of an injection link's.
+/// Returns a channel's bandwidth as a multiple of an injection link's.
 pub(crate) fn capacity(system: &System, channel: ChannelId) -> f64 {
     of_class(system, class_of(system, channel))
 }
 
-/// The bandwidth of a class of channels, in units of an injection link's.
+/// Returns the bandwidth of a class of channels as a multiple of an injection link's.
 pub(crate) fn of_class(system: &System, class: ChannelClass) -> f64 {
     let packet = system.network.packet;
     let time = |class| system.network.plan.serialization(class, packet) as f64;

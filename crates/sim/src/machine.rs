@@ -1,4 +1,4 @@
-//! A network in motion: its partitions, and how they are moved on together.
+//! Machine: a running network, divided into partitions that advance together.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,69 +18,77 @@ use crate::series::{Sample, Samples, SourceWaits};
 use crate::timeline::{Global, Timeline};
 use crate::traffic::{JobNumbers, NodeTraffic};
 
-/// A running network, whatever its routers are. Jobs are known by their numbers, from 0.
+/// Running network with any router architecture. Jobs are identified by their index, from 0.
 pub trait Machine {
-    /// Moves on to a time, in ticks; returns by number (`JobNumbers`) the counts of all partitions in each batch of a length until then, the
-    /// last of which may be shorter.
+    /// Advances to `until`, in ticks. Returns the counts of each batch, summed over all partitions, by packet class
+    /// (`JobNumbers`). Batches are `batch` ticks long; the last one may be shorter.
     fn advance(&mut self, until: u64, batch: u64) -> Vec<Vec<Batch>>;
-    /// Moves on to a time before which nothing happens, but that credits and the like come back until it has settled. Nothing is
-    /// counted.
+    /// Advances to `until`. Requires that nothing happens before then, except that credits and the like return until
+    /// `settled`. Nothing is counted.
     fn pass(&mut self, settled: u64, until: u64);
-    /// Packets in the network.
+    /// Returns the number of packets in the network.
     fn in_flight(&mut self) -> i64;
-    /// Measures packets of a job generated from a time on, and counts its bytes by source and by channel from now on.
+    /// Starts the measurement of a job: of its packets generated from `start` on, and of its bytes by source and
+    /// channel from now on.
     fn measure_from(&mut self, job: usize, start: u64);
-    /// Measures no packets of a job generated from a time on.
+    /// Ends the measurement of a job: packets generated from `end` on are not measured.
     fn measure_until(&mut self, job: usize, end: u64);
-    /// Whether measured packets of a job have not arrived: in the network, or at a source with one generated before `end`.
+    /// Whether measured packets of a job have not arrived: some are in the network, or a source holds one generated
+    /// before `end`.
     fn outstanding(&mut self, job: usize, end: u64) -> bool;
-    /// Bytes delivered of each source of a job since `measure_from`.
+    /// Returns the bytes delivered from each source of a job since `measure_from`.
     fn by_source(&mut self, job: usize) -> Vec<u64>;
-    /// How far each source of a job has come in what it has generated: the generation time of the packet at the head of its
-    /// queue, in ticks, rounded down, or the present if it has none that is due.
+    /// Returns the progress of each source of a job: the generation time of the packet at the head of its queue, in
+    /// ticks, rounded down. The present if no packet is due.
     fn progress_by_source(&mut self, job: usize) -> Vec<u64>;
-    /// Latencies of measured packets of a job, and the routers that they have traversed, summed.
+    /// Returns the latencies of a job's measured packets, and the sum of the routers that they have traversed.
     fn measured(&mut self, job: usize) -> (Histogram, u64);
-    /// Notes from now on when packets of a job arrive.
+    /// Records arrival times of a job's packets from now on.
     fn note_arrivals(&mut self, job: usize);
-    /// By node, when the last packet of a job has arrived, since `note_arrivals`; 0 if none has.
+    /// Returns the time of the last arrival of a job's packets since `note_arrivals`, by node. 0 for a node without
+    /// arrivals.
     fn arrivals(&mut self, job: usize) -> Vec<u64>;
-    /// Measures the messages of a job from now on, of those that `measure_from` measures packets of.
+    /// Measures messages of a job from now on. Only messages whose packets `measure_from` measures are included.
     fn measure_messages(&mut self, job: usize, key: MessageKey);
-    /// The measured messages of a job that have arrived since the last call, in no particular order.
+    /// Returns the measured messages of a job that have arrived since the last call, in no particular order.
     fn take_messages(&mut self, job: usize) -> Vec<ArrivedMessage>;
-    /// Takes a sample for time series at each multiple of a period, rounded up to a tick.
+    /// Takes a sample for time series at each multiple of `period`, rounded up to a tick.
     fn sample_every(&mut self, period: Time);
-    /// The samples so far, with one of the present, or of a later time, in ticks, until which nothing more is sent; none if none are taken.
+    /// Returns the samples so far, followed by one at the present or at `until`, whichever is later. Time is in ticks,
+    /// and nothing may be sent until `until`. Empty if no samples are taken.
     fn samples(&mut self, until: u64) -> Vec<Sample>;
-    /// Bytes of a job that are counted as delivered and are not at their nodes: the parts of packets whose tails have not come.
+    /// Returns the bytes of a job that are counted as delivered but have not reached their nodes: parts of packets
+    /// whose tails are under way.
     fn under_way(&self, job: usize) -> u64;
-    /// Use of each channel by a job, its acknowledgements included, from `measure_from` until a time, in ticks.
+    /// Returns the use of each channel by a job, its acknowledgements included, from `measure_from` to `until`, in
+    /// ticks.
     fn channel_use(&self, job: usize, until: u64) -> Vec<(ChannelSource, ChannelUse)>;
-    /// Logs what channels send of a job from now on, one whose deliveries are reported.
+    /// Logs the transmissions of a job from now on. Requires that the deliveries of the job are reported.
     fn log_transmissions(&mut self, job: usize);
-    /// What has been logged, of all jobs, in no particular order; none if that is more than is kept.
+    /// Returns the logged transmissions of all jobs, in no particular order. None if there are more than the log keeps.
     fn transmissions(&self) -> Option<Vec<(Transmission, ChannelSource)>>;
-    /// Shows the traffic of every partition.
+    /// Visits the traffic of every partition.
     fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic));
-    /// Changes the traffic of every partition at the present time, and does what it then asks for.
+    /// Changes the traffic of every partition at the present time, and carries out the actions that it then requests.
     fn change_traffic(&mut self, change: &mut dyn FnMut(&mut NodeTraffic, &mut Actions));
-    /// For how many ticks packets have waited at the combine unit where they have waited for longest; 0 without units.
+    /// Returns the longest total waiting time at one combine unit, in ticks. 0 without combine units.
     fn longest_wait(&self) -> u64 {
         0
     }
-    /// Every packet that waits at the front of a queue.
+    /// Returns every packet that waits at the front of a queue.
     fn waiting(&self) -> Vec<WaitingPacket>;
-    /// In debug builds, checks that packets and credits are conserved and that no buffer holds more than its depth, over all
-    /// partitions; `advance` does so at intervals. The end of a run is the time to do it once more: what is lost stays lost.
+    /// Checks over all partitions, in debug builds, that packets and credits are conserved and that no buffer exceeds
+    /// its depth. `advance` does so at intervals. Call it once more at the end of a run: a lost packet or credit stays
+    /// lost.
     fn check(&mut self);
 }
 
-/// In debug builds, the calls of `advance` from one check of the conservation laws to the next. Checking at each took a third of
-/// the time of a run at low load.
+/// Number of calls of `advance` between two checks of conservation in debug builds. A check at each call took a third
+/// of the time of a run at low load.
 const CHECK_INTERVAL: u32 = 16;
 
-/// Builds a machine, divided over threads, for some jobs. `traffic` makes the traffic of a partition and its nodes.
+/// Builds a machine for `jobs`, divided over threads. `traffic` makes the traffic of a partition from its index and its
+/// nodes.
 pub(crate) fn build(
     plan: &Arc<Plan>,
     router: &RouterSpec,
@@ -91,7 +99,7 @@ pub(crate) fn build(
     router.with_routers(Division { plan, map, jobs, traffic })
 }
 
-/// A machine about to be built, part by part.
+/// Description of a machine, from which each partition is built.
 struct Division<'a, F> {
     plan: &'a Arc<Plan>,
     map: PartitionMap,
@@ -149,22 +157,22 @@ impl<F: Fn(usize, &[u32]) -> NodeTraffic> WithRouters for Division<'_, F> {
     }
 }
 
-/// A partition and its number.
+/// Partition with its index.
 struct OwnedPartition<R> {
     index: usize,
     partition: Partition<R, NodeTraffic>,
 }
 
-/// The partitions that one thread moves on.
+/// Partitions that one thread advances.
 struct Worker<R> {
     owned: Vec<OwnedPartition<R>>,
     context: WorkerContext,
-    /// What a partition is about to take in, kept for its memory.
+    /// Mail that a partition is about to receive, kept for its allocation.
     inbox: Mail,
 }
 
 impl<R: Routers> Worker<R> {
-    /// Moves every partition on by a window, one after the other. `mail` has a box for each partition.
+    /// Advances every partition in turn by a window. `mail` has a mailbox for each partition.
     fn run_until(&mut self, end: u64, mail: &[Mutex<Mail>]) {
         let many = self.owned.len() > 1;
         for OwnedPartition { index, partition } in &mut self.owned {
@@ -191,26 +199,26 @@ impl<R: Routers> Worker<R> {
     }
 }
 
-/// The partitions of a run.
+/// Machine of packets, divided into partitions.
 struct Parts<R> {
     pool: Pool<Worker<R>>,
-    /// By partition, what has been sent to it.
+    /// Mailboxes by partition.
     mail: Arc<[Mutex<Mail>]>,
     jobs: JobNumbers,
     nodes: usize,
     window: u64,
     timeline: Timeline,
-    /// The samples for time series, if there are any.
+    /// Samples for time series. None without a series.
     samples: Option<Samples>,
-    /// By job, bytes delivered before this call of `advance`.
+    /// Bytes delivered before the current call of `advance`, by job.
     delivered: Vec<u64>,
-    /// The congestion of all channels as partitions know it, and the snapshot before, kept for its memory.
+    /// Congestion of all channels as partitions know it, and the previous snapshot, kept for its allocation.
     congestion: [Arc<Vec<u64>>; 2],
     channels: usize,
     classes: usize,
     tick: Time,
     now: u64,
-    /// Calls of `advance`.
+    /// Number of calls of `advance`.
     advances: u32,
 }
 
@@ -220,7 +228,7 @@ impl<R: Routers + 'static> Parts<R> {
         self.pool.workers().for_each(|mut worker| visit(&mut worker.context.counters));
     }
 
-    /// Does what is due, and moves on to the next time at which something is, or to a time if that is sooner.
+    /// Carries out the actions that are due, and advances to the next action or to `until`, whichever is earlier.
     fn run_to_next(&mut self, until: u64, window: u64) {
         while let Some(action) = self.timeline.take_due(self.now) {
             match action {
@@ -233,10 +241,10 @@ impl<R: Routers + 'static> Parts<R> {
         self.now = next;
     }
 
-    /// Shows all partitions how congested the channels of all are now.
+    /// Shares the present congestion of all channels with every partition.
     fn take_snapshot(&mut self) {
         self.congestion.swap(0, 1);
-        // Nobody but this machine holds the snapshot before the last one: nothing is copied.
+        // Only this machine holds the snapshot before the last one, so nothing is copied.
         debug_assert_eq!(Arc::strong_count(&self.congestion[0]), 1);
         let snapshot = Arc::make_mut(&mut self.congestion[0]);
         snapshot.clear();
@@ -249,7 +257,7 @@ impl<R: Routers + 'static> Parts<R> {
         }
     }
 
-    /// Takes a sample for time series, and plans the next.
+    /// Takes a sample for time series, and schedules the next one.
     fn take_sample(&mut self) {
         let sample = self.read_sample(self.now);
         if let Some(samples) = &mut self.samples {
@@ -258,7 +266,7 @@ impl<R: Routers + 'static> Parts<R> {
         }
     }
 
-    /// What a time series has of the present, or of a later time until which nothing more is sent.
+    /// Returns a sample of the present, or of the later time `at` until which nothing is sent.
     fn read_sample(&mut self, at: u64) -> Sample {
         let mut delivered = self.delivered.clone();
         self.each_counters(|counters| {
@@ -274,7 +282,7 @@ impl<R: Routers + 'static> Parts<R> {
         Sample { at, delivered, waits, queues }
     }
 
-    /// By job, the bytes that are counted as delivered and are not at their nodes at a time.
+    /// Returns the bytes that are counted as delivered but have not reached their nodes at `at`, by job.
     fn under_way_at(&self, at: u64) -> Vec<u64> {
         let mut bytes = vec![0; self.jobs.jobs()];
         for worker in self.pool.workers() {
@@ -304,7 +312,7 @@ impl<R: Routers + 'static> Parts<R> {
         }
     }
 
-    /// By index, the sum over workers of a job's counts.
+    /// Sums counts of a job over workers. `add` adds one worker's counts to the sum, which has an entry for each node.
     fn sum(&self, job: usize, mut add: impl FnMut(&mut [u64], &fabric::JobCounters)) -> Vec<u64> {
         let mut sum = vec![0; self.nodes];
         self.each_counters(|counters| add(&mut sum, counters.job(job)));
@@ -340,11 +348,11 @@ impl<R: Routers + 'static> Machine for Parts<R> {
         let counts = self.advance(settled.min(until), u64::MAX);
         debug_assert!(counts.iter().flatten().all(|batch| *batch == Batch::default()), "something has happened");
         if self.now < until && self.timeline.put_off(until) {
-            // All that would be taken until then are like one of the present.
+            // All snapshots that are due until then would equal one of the present.
             self.take_snapshot();
         }
         while self.now < until {
-            // One window: partitions have nothing to send one another.
+            // A single window: partitions have nothing to send one another.
             self.run_to_next(until, u64::MAX);
         }
         debug_assert!(self.mail.iter().all(|mail| lock(mail).is_empty()), "something is under way");
@@ -513,7 +521,7 @@ impl<R: Routers + 'static> Machine for Parts<R> {
     }
 }
 
-/// A mailbox. Where its owner has died, the run is lost anyway.
+/// Locks a mailbox. A poisoned lock is ignored: if its owner has panicked, the run is lost anyway.
 fn lock(mail: &Mutex<Mail>) -> MutexGuard<'_, Mail> {
     mail.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! How much memory a run will take, before it takes it.
+//! Estimated memory of a run, before it starts.
 
 use fabric::catalogue::RouterSpec;
 use fabric::{FabricSpec, GroupsSpec, NetworkSize};
@@ -9,22 +9,23 @@ use crate::network::Network;
 use crate::traffic::OpenTraffic;
 use crate::workloads::Sources;
 
-/// What the memory of a run depends on.
+/// Sizes that the memory of a run depends on.
 struct Size<'a> {
     network: NetworkSize,
-    /// Routers on the longest path.
+    /// Number of routers on the longest path.
     longest: u32,
     router: &'a RouterSpec,
-    /// Bytes of tables: the user's own routing table, those of groups with the partial sums of their units.
+    /// Memory of tables, in bytes: a user's routing table, and the tables of groups with the partial sums of their
+    /// units.
     tables: u64,
 }
 
-/// Bytes of the tables of groups and the partial sums of their units.
+/// Returns the memory of the tables of groups and of their units' partial sums, in bytes.
 fn of_groups(groups: Option<&GroupsSpec>, topology: &dyn Topology) -> u64 {
     groups.map_or(0, |groups| groups.bytes(topology))
 }
 
-/// Bytes that a run of a fabric needs at about load 1.
+/// Returns the memory of a run at about load 1, in bytes.
 fn estimate(size: &Size<'_>) -> u64 {
     let network = &size.network;
     let sources = network.nodes * (OpenTraffic::BYTES_A_NODE + Sources::BYTES_A_NODE);
@@ -32,15 +33,16 @@ fn estimate(size: &Size<'_>) -> u64 {
     network.state_bytes(size.router) + sources + NetworkSize::packet_bytes(packets) + size.tables
 }
 
-/// A guess at the packets in flight near saturation, as measured on all families and architectures: for each channel that is
-/// busy one that is being sent, those that it and the pipeline behind it hold, and one that waits on each virtual channel.
+/// Estimates the packets in flight near saturation, as measured on all families and architectures. Each busy channel
+/// has one packet that is being sent, the packets that the channel and the pipeline behind it hold, and one that waits
+/// on each virtual channel.
 fn packets_in_flight(network: &NetworkSize, longest: u32) -> u64 {
     let busy = network.ports.min(network.nodes * u64::from(longest));
     let under_way = u128::from(network.under_way) * u128::from(busy) / u128::from(network.ports.max(1));
     (busy * (1 + u64::from(network.vcs))).saturating_add(u64::try_from(under_way).unwrap_or(u64::MAX))
 }
 
-/// The same of a system that is built.
+/// Returns the memory of a run on a network that is built, in bytes.
 pub(crate) fn of_network(network: &Network, router: &RouterSpec) -> u64 {
     let (topology, routing) = (&*network.topology, &*network.routing);
     let tables = routing.table_bytes() + of_groups(network.plan.groups(), topology);
@@ -48,10 +50,10 @@ pub(crate) fn of_network(network: &Network, router: &RouterSpec) -> u64 {
     estimate(&Size { network: size, longest: routing.max_routers(), router, tables })
 }
 
-/// Refuses a system that this machine has no memory for.
+/// Refuses a system that does not fit into the free memory of this computer.
 ///
 /// # Errors
-/// At `topology`, with what is needed and what is free.
+/// If memory is too small. The error is at `topology`, with the needed and the free memory.
 pub(crate) fn check(spec: &FabricSpec) -> Result<(), SystemError> {
     let (topology, routing) = (&*spec.topology, &*spec.routing);
     let tables = routing.table_bytes() + of_groups(spec.groups.as_ref(), topology);
@@ -72,7 +74,7 @@ pub(crate) fn check(spec: &FabricSpec) -> Result<(), SystemError> {
     }
 }
 
-/// Free memory in bytes, where the system reports it.
+/// Returns the free memory in bytes. None if the operating system does not report it.
 fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;

@@ -1,4 +1,4 @@
-//! The network that workloads run on: its shape, its routing and its times. Knows no workload.
+//! Network that workloads run on: topology, routing and timing. It knows no workload.
 
 use std::sync::Arc;
 
@@ -10,57 +10,57 @@ use routing::trees::Trees;
 use topology::{ChannelClass, Endpoint, Topology};
 use units::{Bytes, PortId, RouterId};
 
-/// How a message is cut into packets.
+/// Division of a message into packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packets {
     /// Size of a message, in bytes.
     pub message: u64,
-    /// Size of every packet of it but the last, in bytes.
+    /// Size of every packet of a message but the last, in bytes.
     pub packet: u32,
 }
 
 impl Packets {
-    /// Packets of a message.
+    /// Returns the number of packets of a message.
     pub fn count(self) -> u64 {
         self.message.div_ceil(u64::from(self.packet))
     }
 }
 
-/// A network that is built. Clones share it.
+/// Network, ready to run. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// The shape.
+    /// Topology.
     pub topology: Arc<dyn Topology>,
-    /// The routing.
+    /// Routing.
     pub routing: Arc<dyn Routing>,
-    /// The topology's default routing, where messages are compared with themselves alone and its paths may be longer than the
-    /// distance.
+    /// Default routing of the topology, for the idle times of messages. None unless messages are measured and its paths
+    /// may be longer than the distance.
     pub direct: Option<Arc<dyn Routing>>,
     /// Times, buffers and credits.
     pub plan: Arc<Plan>,
-    /// Bytes of the largest packet.
+    /// Size of the largest packet, in bytes.
     pub packet: u32,
-    /// How members of groups send what routers combine.
+    /// Parameters by which members of groups send operations that routers combine.
     pub group: GroupParams,
 }
 
 impl Network {
-    /// The trees of groups, if it has any.
+    /// Returns the trees of groups. None without trees.
     pub fn trees(&self) -> Option<&Arc<Trees>> {
         self.plan.groups().map(|groups| &groups.trees)
     }
 
-    /// Ticks in picoseconds.
+    /// Converts ticks to picoseconds.
     pub fn picoseconds(&self, ticks: u64) -> u64 {
         ticks.saturating_mul(self.plan.tick().0)
     }
 
-    /// Ticks in nanoseconds.
+    /// Converts ticks to nanoseconds.
     pub fn ns(&self, ticks: u64) -> f64 {
         ticks as f64 * self.plan.tick().0 as f64 / 1e3
     }
 
-    /// The time of a message at the injection links' bandwidth, in ticks: one slot.
+    /// Returns the slot: the serialization time of a message on injection links, in ticks.
     pub fn slot(&self, packets: Packets) -> u64 {
         let Packets { message, packet } = packets;
         let whole = message / u64::from(packet);
@@ -69,8 +69,8 @@ impl Network {
         whole.saturating_mul(time(packet)).saturating_add(if rest > 0 { time(rest) } else { 0 })
     }
 
-    /// The time that so many bytes take the links of a class that a node has, in whole packets of a size and in ticks: no number of packets
-    /// carries them sooner. On a flat network they are one message.
+    /// Returns the serialization time in ticks of `bytes` bytes on a node's links of a class, in whole packets of
+    /// `packet` bytes. Any division into packets takes at least this time. On a flat network the bytes are one message.
     pub fn least_time(&self, class: ChannelClass, bytes: u64, packet: u32) -> u64 {
         if self.is_flat() {
             let time = self.plan.bandwidth(ChannelClass::INJECTION).serialization(Bytes(bytes));
@@ -80,17 +80,17 @@ impl Network {
         packets.saturating_mul(self.plan.serialization(class, packet))
     }
 
-    /// The injection links of a node: one for every plane.
+    /// Returns the number of injection links of a node: one for each plane.
     pub fn planes(&self) -> u32 {
         self.topology.planes()
     }
 
-    /// Whether it is a delay and a bandwidth, without routers: then messages are not cut into packets.
+    /// Whether the network is flat: a delay and a bandwidth without routers, which carries messages whole.
     pub fn is_flat(&self) -> bool {
         is_flat(&*self.topology)
     }
 
-    /// The links of a flat network, whose ticks are picoseconds.
+    /// Returns the links of a flat network, whose ticks are picoseconds.
     pub fn wire(&self) -> WireParams {
         WireParams {
             delay: self.plan.link_delay(ChannelClass::INJECTION),
@@ -98,7 +98,7 @@ impl Network {
         }
     }
 
-    /// Latency of a packet that meets no other, on a path through so many routers, in ticks.
+    /// Returns the zero-load latency of a packet on a path through `routers` routers, in ticks.
     pub fn zero_load_latency(&self, routers: u32) -> u64 {
         if self.is_flat() {
             return self.plan.link_delay(ChannelClass::INJECTION) + self.slowest_channel(1);
@@ -114,14 +114,14 @@ impl Network {
             + self.slowest_channel(routers)
     }
 
-    /// How long a packet that meets no other is on its path at the most, in ticks.
+    /// Returns the zero-load latency of a packet on the longest path, in ticks.
     pub fn longest_path(&self) -> u64 {
         self.zero_load_latency(self.routing.max_routers())
     }
 
-    /// The delay of the idle path from a node of a router to one of another, in ticks: what a packet's head takes that meets no other, by channels
-    /// and routers, on a shortest path. Of several ports that lead nearer the lowest is taken. Nothing reaches another
-    /// partition sooner: the path crosses a channel between the two.
+    /// Returns the delay of the idle path between nodes of two routers, in ticks: the latency of a packet's head over
+    /// the channels and routers of a shortest path without contention. Among ports that lead nearer, the lowest is
+    /// taken. The path crosses a channel between the two partitions, so nothing reaches the other partition sooner.
     pub fn idle_path(&self, from: RouterId, to: RouterId) -> u64 {
         let topology = &*self.topology;
         let (mut at, mut distance) = (from, topology.distance(from, to));
@@ -139,8 +139,9 @@ impl Network {
         delay
     }
 
-    /// The time of a packet on the slowest channel of a path through so many routers, which holds it up to the end: of all
-    /// classes of channels, if it has more than its ends.
+    /// Returns the serialization time in ticks of a packet on the slowest channel of a path through `routers` routers,
+    /// which delays the packet's tail. A path with one router has only injection and ejection channels; longer paths
+    /// may use all classes.
     fn slowest_channel(&self, routers: u32) -> u64 {
         let classes = if routers > 1 { self.topology.class_names().len() as u8 } else { 2 };
         let time = |class| self.plan.serialization(ChannelClass(class), self.packet);

@@ -1,8 +1,9 @@
-//! Rates of open traffic before a run, from the exact loads of the channels: packet-hops of a tick, and the part of the offered load that
-//! channels and buffers carry past saturation. For networks whose loads are counted in milliseconds.
+//! Rates of open traffic before a run, from the exact loads of the channels: packet-hops in a tick, and the share of
+//! the offered load that channels and buffers carry past saturation. For networks whose loads are computed in
+//! milliseconds.
 //!
-//! Past saturation all sources of a job are taken to be held back alike, by the fullest channel that the job uses: backpressure reaches
-//! every source of uniform traffic, and of other patterns this is a lower bound.
+//! Model: past saturation, all sources of a job are held back equally by the fullest channel that the job uses. Under
+//! uniform traffic backpressure reaches every source. For other patterns the result is a lower bound.
 
 use fabric::catalogue::HeadOfLine;
 use routing::ChannelLoads;
@@ -15,20 +16,21 @@ use crate::loads::{capacity, loads_of};
 use crate::progress::Progress;
 use crate::system::System;
 
-/// Bandwidth of a port whose input is one FIFO under uniform traffic, 2 - sqrt 2 (Karol, Hluchyj and Morgan 1987).
+/// Throughput of a port whose input is one FIFO under uniform traffic, as a share of its bandwidth: 2 - sqrt 2 (Karol,
+/// Hluchyj and Morgan 1987).
 const FIFO_THROUGHPUT: f64 = 0.586;
 
 /// Rates of one open job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct OpenRates {
-    /// Packets that routers send in a tick at the offered load.
+    /// Transmissions by routers (packet-hops) in a tick at the offered load.
     pub packet_hops: f64,
-    /// Part of the offered load that is accepted, at most 1.
+    /// Share of the offered load that is accepted, at most 1.
     pub carried: f64,
 }
 
-/// Rates of each job, in the order of the system's jobs: none of jobs that end by themselves or that carry out operations of groups. None at all
-/// where the network is too large, or has no routers.
+/// Returns the rates of each job, in the order of the system's jobs. None for a job that ends by itself or that carries
+/// out operations of groups. None at all if the network is too large or has no routers.
 pub(crate) fn of(system: &System) -> Option<Vec<Option<OpenRates>>> {
     let is_traffic = |job: &Job| {
         let own = &job.workload;
@@ -56,7 +58,7 @@ pub(crate) fn of(system: &System) -> Option<Vec<Option<OpenRates>>> {
     Some(system.jobs.iter().zip(&loads).map(of).collect())
 }
 
-/// Demand of all jobs by channel, as a share of the channel's bandwidth.
+/// Returns the demand of all jobs on each channel, as a share of the channel's bandwidth.
 fn demands(system: &System, loads: &[(ChannelLoads, f64)]) -> Vec<f64> {
     let channels = loads.first().map_or(0, |(own, _)| own.load.len());
     let of = |channel: usize| {
@@ -67,7 +69,7 @@ fn demands(system: &System, loads: &[(ChannelLoads, f64)]) -> Vec<f64> {
     (0..channels).map(of).collect()
 }
 
-/// Packets that routers send in a tick for a job at its offered load.
+/// Returns the packet-hops of a job in a tick at its offered load.
 fn packet_hops(system: &System, job: &Job, loads: &ChannelLoads) -> f64 {
     let channels = system.network.plan.channels();
     let is_router = |channel: &usize| matches!(channels.source(ChannelId(*channel as u32)), ChannelSource::Router(..));
@@ -76,7 +78,8 @@ fn packet_hops(system: &System, job: &Job, loads: &ChannelLoads) -> f64 {
     sum * job.workload.load() * packets.count() as f64 / system.network.slot(packets).max(1) as f64
 }
 
-/// Part of a full channel's bandwidth that FIFOs leave a job, whose heads block what is behind them where a node has several destinations.
+/// Returns the share of a full channel's bandwidth that FIFOs leave a job. It is less than 1 with head-of-line
+/// blocking, if a node has several destinations.
 fn heads(system: &System, job: &Job) -> f64 {
     let nodes = (0..system.network.topology.nodes()).map(NodeId);
     let mut senders = nodes.filter(|&node| job.workload.weight(node) > 0.0);

@@ -1,4 +1,4 @@
-//! Topologies and routings, built once for all points that share them; and programs that no file can say.
+//! Cache of topologies and routings that points share, and registry of programs that no file can express.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,38 +12,39 @@ use workload::program::Programs;
 use crate::error::SystemError;
 use crate::experiment::ExperimentSpec;
 
-/// How many of each are kept. A sweep mostly returns to those that it has used last, and large ones take memory.
+/// Number of topologies and of routings that are kept. A sweep mostly returns to recent ones, and large ones take
+/// memory.
 const KEPT: usize = 4;
 
-/// Programs that a process has made and that no file can say, by their names.
+/// Programs made by the process that no file can express, by name.
 pub type GivenPrograms = BTreeMap<String, Arc<dyn Programs>>;
 
-/// The topologies and routings that have been used last. Clones share them.
+/// Topologies and routings used most recently. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parts {
     topologies: Arc<Kept<NetworkSpec, Arc<dyn Topology>>>,
     routings: Arc<Kept<Pair, Arc<dyn Routing>>>,
-    /// What `ProgramSpec::CalledBack` names.
+    /// Programs that `ProgramSpec::CalledBack` names.
     pub programs: Arc<GivenPrograms>,
 }
 
-/// A topology and the routing on it, if one is written.
+/// Topology, and the routing on it if the experiment sets one.
 type Pair = (NetworkSpec, Option<RoutingSpec>);
 
 impl Parts {
-    /// The topology of a point; paths in it start from `base`, which is the same for all points.
+    /// Returns the topology of a point. Relative paths in it start from `base`, which is equal for all points.
     ///
     /// # Errors
-    /// What is wrong with it, at its key.
+    /// If the topology cannot be built. The error names the key at fault.
     pub fn topology(&self, spec: &ExperimentSpec, base: &Path) -> Result<Arc<dyn Topology>, SystemError> {
         let wrong = |error: topology::TopologyError| SystemError::new(format!("topology.{}", error.key), error.message);
         self.topologies.get_or_build(&spec.topology, || mapping::build_topology(&spec.topology, base).map_err(wrong))
     }
 
-    /// The routing of a point, on its topology.
+    /// Returns the routing of a point, on its topology.
     ///
     /// # Errors
-    /// What is wrong with it, at its key.
+    /// If the routing cannot be built. The error names the key at fault.
     pub fn routing(
         &self,
         spec: &ExperimentSpec,
@@ -60,11 +61,11 @@ impl Parts {
     }
 }
 
-/// Values that were built last, by what they were built from.
+/// Cache of recently built values, by their specification.
 #[derive(Debug)]
 struct Kept<K, V>(Mutex<Vec<(K, Slot<V>)>>);
 
-/// A value, once it is built; locked while it is, so that others wait for it instead of building it too.
+/// Cached value. Locked while it is built, so that other threads wait for it and do not build it too.
 type Slot<V> = Arc<Mutex<Option<V>>>;
 
 impl<K, V> Default for Kept<K, V> {
@@ -74,7 +75,7 @@ impl<K, V> Default for Kept<K, V> {
 }
 
 impl<K: Clone + PartialEq, V: Clone> Kept<K, V> {
-    /// The value of a key, built unless it is kept. What cannot be built is not kept.
+    /// Returns the value of a key, and builds it if it is not in the cache. Failures are not cached.
     fn get_or_build<E>(&self, key: &K, build: impl FnOnce() -> Result<V, E>) -> Result<V, E> {
         let slot = self.slot(key);
         let mut value = slot.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +85,7 @@ impl<K: Clone + PartialEq, V: Clone> Kept<K, V> {
         Ok(value.insert(build()?).clone())
     }
 
-    /// The slot of a key, which is now the last used.
+    /// Returns the slot of a key, and marks it as the most recently used.
     fn slot(&self, key: &K) -> Slot<V> {
         let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = match slots.iter().position(|(own, _)| own == key) {

@@ -1,5 +1,5 @@
-//! How many routers packets traverse, from a sample of packets that meet no others: what a run costs grows with it, and a
-//! sample says it in milliseconds for any number of nodes.
+//! Mean number of routers on packets' paths, from a sample of packets without contention. The cost of a run grows with
+//! it. The sample takes milliseconds for any number of nodes.
 
 use engine::{Owner, Stream};
 use routing::{Choice, Hop, Routing};
@@ -9,11 +9,11 @@ use units::{Draw, NodeId, VcClass};
 use crate::job::Job;
 use crate::system::System;
 
-/// Packets of a sample, about: its mean is within 1 % of the pattern's.
+/// Approximate number of packets in a sample. Its mean is within 1 % of the pattern's.
 const PACKETS: u32 = 1 << 14;
 
-/// Packet-hops of all nodes in a slot (the time of a message on an injection link) at the offered load, for messages of one
-/// packet.
+/// Returns the packet-hops of all nodes in a slot (the serialization time of a message on an injection link) at the
+/// offered load, for messages of one packet.
 pub(crate) fn hops_in_a_slot(system: &System) -> f64 {
     let of = |job: &Job| {
         let (packets, routers) = packets_and_routers(system, job);
@@ -23,8 +23,9 @@ pub(crate) fn hops_in_a_slot(system: &System) -> f64 {
     system.jobs.iter().map(of).fold(0.0, |all, own| all + own)
 }
 
-/// Messages that all nodes of a job generate in a slot, counted at each of their destinations, and the routers that a packet of them
-/// traverses on average. Of multicasts that routers split this counts trunks more than once: a bound.
+/// Returns the number of messages that all nodes of a job generate in a slot, counted at each destination, and the mean
+/// number of routers on a packet's path. For multicasts that routers split, the result is an upper bound: common parts
+/// of paths are counted more than once.
 pub(crate) fn packets_and_routers(system: &System, job: &Job) -> (f64, f64) {
     let load = |node: NodeId| job.workload.load() * job.workload.weight(node);
     let nodes = (0..system.network.topology.nodes()).map(NodeId);
@@ -35,7 +36,7 @@ pub(crate) fn packets_and_routers(system: &System, job: &Job) -> (f64, f64) {
         // There are no routers, and destinations need not be known.
         return (total * job.workload.destinations(), 0.0);
     }
-    // As many packets of each node of a sample, so that patterns of few nodes are sampled evenly.
+    // Each sampled node has an equal number of packets, so that patterns of few nodes are sampled evenly.
     let step = senders.len().div_ceil(PACKETS as usize).max(1);
     let each = (PACKETS / (senders.len() as u32).max(1)).max(1);
     let (mut sum, mut weights) = (0.0, 0.0);
@@ -48,14 +49,14 @@ pub(crate) fn packets_and_routers(system: &System, job: &Job) -> (f64, f64) {
     (total * job.workload.destinations(), if weights > 0.0 { sum / weights } else { 0.0 })
 }
 
-/// Routers that a packet of a node traverses, to a destination of the pattern. Where routers choose by congestion, any
-/// candidate is as likely, and the first of two paths is taken, as in a network without load.
+/// Returns the number of routers on a packet's path from a node to a destination of the pattern. If routers choose by
+/// congestion, all candidates are equally likely. Of two paths the first is taken, as in a network without load.
 fn routers_of_a_packet(system: &System, job: &Job, src: NodeId, draw: &mut dyn Draw) -> u32 {
     let dst = job.workload.pattern().destination(src, draw);
     routers_between(system, (src, dst), draw)
 }
 
-/// Routers that a packet from a node to another traverses.
+/// Returns the number of routers on a packet's path from one node to another.
 pub(crate) fn routers_between(system: &System, (src, dst): (NodeId, NodeId), draw: &mut dyn Draw) -> u32 {
     let (topology, routing): (&dyn Topology, &dyn Routing) = (&*system.network.topology, &*system.network.routing);
     let (mut at, in_port) = topology.attachment(src);

@@ -15,10 +15,10 @@ use crate::run::outcome::{RunError, RunOptions};
 use crate::system::System;
 use crate::warnings::{settle, unexplained, warnings};
 
-/// Why a point has no result.
+/// Reason why a point has no result.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum PointError {
-    /// The experiment is wrong.
+    /// The experiment is invalid.
     #[error(transparent)]
     Experiment(#[from] ExperimentError),
     /// The run ended without a result.
@@ -39,7 +39,7 @@ fn located(experiment: &Experiment, point: &Point, error: &SystemError) -> Exper
     experiment.error_in(point, &error.key, &*error.message)
 }
 
-/// A run that ends without a result; what is wrong with the experiment is at its place.
+/// Converts the error of a run. Errors of the experiment get their place in the file.
 fn ended(experiment: &Experiment, point: &Point, error: RunError) -> PointError {
     match error {
         RunError::System(error) => located(experiment, point, &error).into(),
@@ -47,10 +47,10 @@ fn ended(experiment: &Experiment, point: &Point, error: RunError) -> PointError 
     }
 }
 
-/// Builds a point and proves it free of deadlock, as a run does before it starts, and simulates nothing.
+/// Builds a point and proves it free of deadlock, as before a run, without simulation.
 ///
 /// # Errors
-/// What is wrong with the experiment, with file, line and key; or a cancellation.
+/// If the experiment is invalid (with file, line and key), or if the check is cancelled.
 pub fn validate_point(experiment: &Experiment, point: &Point, progress: &Progress) -> Result<(), PointError> {
     let system = build(experiment, point)?;
     let proven = experiment.proofs().refuse_deadlock(&system, progress);
@@ -60,7 +60,7 @@ pub fn validate_point(experiment: &Experiment, point: &Point, progress: &Progres
 /// Describes a point.
 ///
 /// # Errors
-/// What is wrong with the experiment, with file, line and key; or a cancellation.
+/// If the experiment is invalid (with file, line and key), or if the check is cancelled.
 pub fn check_point(experiment: &Experiment, point: &Point, progress: &Progress) -> Result<Check, PointError> {
     let system = build(experiment, point)?;
     let cycle = experiment.proofs().dependency_cycle(&system, progress);
@@ -69,10 +69,10 @@ pub fn check_point(experiment: &Experiment, point: &Point, progress: &Progress) 
     Ok(described.map_err(|error| located(experiment, point, &error))?)
 }
 
-/// What the ranks of a point do, and the node of each.
+/// Returns the programs of a point's ranks, and the node of each rank.
 ///
 /// # Errors
-/// What is wrong with the experiment; a workload that is no program, and several jobs.
+/// If the experiment is invalid, if its workload has no ranks or is called back, or if it has several jobs.
 pub fn program_of(experiment: &Experiment, point: &Point) -> Result<(Arc<dyn Programs>, Vec<u32>), ExperimentError> {
     let system = build(experiment, point)?;
     let refused = |key: &str, message: &str| experiment.error_in(point, key, message);
@@ -88,28 +88,29 @@ pub fn program_of(experiment: &Experiment, point: &Point) -> Result<(Arc<dyn Pro
     Ok((Arc::clone(programs), nodes))
 }
 
-/// Exact channel loads of a point.
+/// Returns the channel loads of a point.
 ///
 /// # Errors
-/// What is wrong with the experiment, with file, line and key.
+/// If the experiment is invalid (with file, line and key).
 pub fn analyze_point(experiment: &Experiment, point: &Point, progress: &Progress) -> Result<Analysis, ExperimentError> {
     let system = build(experiment, point)?;
     analysis::analyze_with(&system, progress).map_err(|error| located(experiment, point, &error))
 }
 
-/// By job of a point, the load of each channel as a share of its own bandwidth, per unit of the load that the job offers.
+/// Returns, for each job of a point, the load of each channel as a share of the channel's own bandwidth, per unit of
+/// the job's offered load.
 ///
 /// # Errors
-/// What is wrong with the experiment, with file, line and key.
+/// If the experiment is invalid (with file, line and key).
 pub fn job_loads_of_point(experiment: &Experiment, point: &Point) -> Result<Vec<Vec<f64>>, ExperimentError> {
     let system = build(experiment, point)?;
     analysis::job_loads(&system).map_err(|error| located(experiment, point, &error))
 }
 
-/// Runs a point, or searches its saturation load if the experiment says so.
+/// Runs a point, or searches its saturation load if the experiment asks for it.
 ///
 /// # Errors
-/// What is wrong with the experiment, with file, line and key; a deadlock; or a cancellation.
+/// If the experiment is invalid (with file, line and key), if the run deadlocks, or if it is cancelled.
 pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -> Result<PointResult, PointError> {
     let system = build(experiment, point)?;
     options.progress.set(Phase::Setup, 0.0);

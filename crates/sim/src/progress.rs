@@ -1,23 +1,23 @@
-//! How far a run is, and a way to end it early: shared between a run and whoever watches it.
+//! Progress and cancellation of a run, shared between the run and its observer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
-/// What a run is doing.
+/// Phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
-    /// Not begun.
+    /// Not started.
     Waiting,
-    /// Building the network and checking it.
+    /// Builds and checks the network.
     Setup,
-    /// Waiting for the transient to pass.
+    /// Waits for the transient to pass.
     WarmUp,
-    /// Measuring.
+    /// Measures.
     Measuring,
-    /// Waiting for measured packets to arrive.
+    /// Waits for measured packets to arrive.
     Draining,
-    /// Done.
+    /// Finished.
     Done,
 }
 
@@ -25,7 +25,7 @@ const PHASES: [Phase; 6] =
     [Phase::Waiting, Phase::Setup, Phase::WarmUp, Phase::Measuring, Phase::Draining, Phase::Done];
 
 impl Phase {
-    /// The phase in words.
+    /// Returns the name of the phase.
     pub fn name(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -43,48 +43,48 @@ struct Shared {
     cancelled: AtomicBool,
     phase: AtomicU8,
     millionths: AtomicU32,
-    /// Of a point that takes several runs, the number of the present one, from 0, and how many follow it.
+    /// Index of the current run, from 0, and number of runs that follow. For a point that takes several runs.
     run: AtomicU32,
     to_come: AtomicU32,
 }
 
-/// A handle on the progress of one run. Clones are handles on the same run.
+/// Handle on the progress of one run. Clones refer to this run.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(Arc<Shared>);
 
 impl Progress {
-    /// A run that has not begun.
+    /// Creates the progress of a run that has not started.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The part that is done, 0 to 1: an estimate that never falls.
+    /// Returns the finished share, 0 to 1: an estimate that never decreases.
     pub fn fraction(&self) -> f64 {
         f64::from(self.0.millionths.load(Ordering::Relaxed)) / 1e6
     }
 
-    /// What is under way.
+    /// Returns the current phase.
     pub fn phase(&self) -> Phase {
         PHASES[usize::from(self.0.phase.load(Ordering::Relaxed)).min(PHASES.len() - 1)]
     }
 
-    /// Asks the run to end soon, without a result.
+    /// Cancels the run: it ends soon, without a result.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the run has been asked to end.
+    /// Whether the run has been cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Begins one of so many runs, by its number from 0: what is set from now on is a part of that one.
+    /// Begins run `run` of `runs`, counted from 0. Progress set from now on belongs to this run.
     pub(crate) fn begin_run(&self, run: u32, runs: u32) {
         self.0.run.store(run, Ordering::Relaxed);
         self.0.to_come.store(runs.saturating_sub(run + 1), Ordering::Relaxed);
     }
 
-    /// Notes the part of an analysis that is done; returns whether it goes on.
+    /// Records the finished share of an analysis. Returns whether to continue.
     pub(crate) fn analyzed(&self, part: f64) -> bool {
         self.set(Phase::Setup, part);
         !self.is_cancelled()
@@ -92,7 +92,7 @@ impl Progress {
 
     pub(crate) fn set(&self, phase: Phase, fraction: f64) {
         let (run, to_come) = (self.0.run.load(Ordering::Relaxed), self.0.to_come.load(Ordering::Relaxed));
-        // Done is what the last run is.
+        // Only the last run ends in `Done`.
         let phase = if phase == Phase::Done && to_come > 0 { Phase::Setup } else { phase };
         self.0.phase.store(phase as u8, Ordering::Relaxed);
         let whole = (f64::from(run) + fraction.clamp(0.0, 1.0)) / f64::from(run + 1 + to_come);

@@ -1,4 +1,4 @@
-//! What has been proven free of deadlock already: the points of a sweep mostly share topology and routing.
+//! Cache of deadlock proofs: most points of a sweep share topology and routing.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,33 +12,34 @@ use crate::progress::Progress;
 use crate::run::outcome::RunError;
 use crate::system::System;
 
-/// The verdict on each topology, routing and trees that have been checked together. Clones share what they know.
+/// Verdicts on topologies, routings and trees that have been checked together. Clones share them.
 ///
-/// Each pair is checked once: points that run side by side wait for the one that came first, whose check uses all
-/// threads. (They wait in threads of their own, never in one of the pool that the check runs on.)
+/// Each combination is checked once. Concurrent points wait for the first one, whose check uses all threads. (They wait
+/// in separate threads, never in one of the pool that runs the check.)
 #[derive(Clone, Debug, Default)]
 pub struct Proofs(Arc<Mutex<Vec<(Pair, Entry)>>>);
 
 type Pair = (NetworkSpec, Option<RoutingSpec>, Option<Arc<Trees>>);
 
-/// The verdict on a pair, once it is found; locked while it is sought.
+/// Cached verdict. Locked while the check runs.
 type Entry = Arc<Mutex<Option<Verdict>>>;
 
-/// A cycle of channel dependencies if there is one, or why none can be sought.
+/// Cycle of channel dependencies, if there is one, or the reason why the check failed.
 type Verdict = Result<Option<DependencyCycle>, SystemError>;
 
 impl Proofs {
-    /// A cycle of channel dependencies, if the routing of a system has one; none if it is cancelled before it is known.
+    /// Returns a cycle of channel dependencies, if the routing of a system has one. None if the check is cancelled
+    /// before it ends.
     pub(crate) fn dependency_cycle(&self, system: &System, progress: &Progress) -> Option<Verdict> {
         let ExperimentSpec { topology, routing, .. } = &system.spec;
         let pair = (topology.clone(), routing.clone(), system.network.trees().cloned());
         self.verdict(pair, || system.dependency_cycle_unless(progress))
     }
 
-    /// Refuses a system that may deadlock, unless it is to run unproven.
+    /// Refuses a system that may deadlock. `measure.unproven` turns the check off.
     ///
     /// # Errors
-    /// The cycle of channels that wait for one another; or that it was cancelled.
+    /// If channels may wait for one another in a cycle, or if the check is cancelled.
     pub(crate) fn refuse_deadlock(&self, system: &System, progress: &Progress) -> Result<(), RunError> {
         if system.spec.measure.unproven {
             return Ok(());
@@ -47,7 +48,7 @@ impl Proofs {
         Ok(system.refuse_cycle(verdict?)?)
     }
 
-    /// The verdict on a pair, found by `check` unless it is known; one that is cancelled finds none.
+    /// Returns the verdict on a combination. Runs `check` if it is unknown. None if the check is cancelled.
     fn verdict(&self, pair: Pair, check: impl FnOnce() -> Option<Verdict>) -> Option<Verdict> {
         let known = self.entry(pair);
         let mut verdict = known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,7 +58,7 @@ impl Proofs {
         verdict.clone()
     }
 
-    /// Where the verdict on a pair is, or will be.
+    /// Returns the cache entry of a combination.
     fn entry(&self, pair: Pair) -> Entry {
         let mut pairs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, verdict)) = pairs.iter().find(|(known, _)| *known == pair) {
@@ -89,7 +90,7 @@ mod tests {
             let routing = RoutingSpec::ShortestPath(ShortestPathSpec { vc_rule, ..ShortestPathSpec::default() });
             proofs.verdict((topology.clone(), Some(routing), None), || {
                 checks.fetch_add(1, Ordering::Relaxed);
-                // Long enough for the others to come.
+                // Gives the other threads time to arrive.
                 std::thread::yield_now();
                 Some(match vc_rule {
                     VcRule::Single => Err(SystemError::new("routing", "a cycle")),
@@ -97,7 +98,7 @@ mod tests {
                 })
             })
         };
-        // What is cancelled is not known afterwards.
+        // A cancelled check leaves no verdict.
         let pair = (
             topology.clone(),
             Some(RoutingSpec::ShortestPath(ShortestPathSpec { vc_rule: VcRule::Hops, ..ShortestPathSpec::default() })),

@@ -1,7 +1,8 @@
-//! Messages of ranks before a run: how many there are, the packets of those that cross the network, and the routers that these traverse.
+//! Estimates of ranks' messages before a run: number of messages, packets that cross the network, and routers on their
+//! paths.
 //!
-//! One pass over the messages counts them exactly. The paths are those of a systematic sample of the packets: every n-th one, so that a rank
-//! that sends most of them has most of the sample.
+//! One pass over the messages counts them exactly. Paths come from a systematic sample of the packets, every n-th one,
+//! so that the sample represents ranks by the number of their packets.
 
 use engine::{Owner, Stream};
 use units::{NodeId, TaskId};
@@ -11,24 +12,24 @@ use crate::job::Job;
 use crate::path_sample::routers_between;
 use crate::system::System;
 
-/// Entries of a sample at which every second packet of it is dropped.
+/// Number of entries at which every second packet of the sample is dropped.
 const ENTRIES: usize = 1 << 14;
 
-/// Paths that are followed at least: routings may draw.
+/// Smallest number of paths that are followed, since routings may be random.
 const PATHS: u64 = 1 << 12;
 
 /// Messages of the ranks of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct RankMessages {
-    /// All messages, those between ranks of one node included.
+    /// Number of all messages, including messages within a node.
     pub messages: f64,
-    /// Packets that routers send.
+    /// Transmissions by routers (packet-hops).
     pub packet_hops: f64,
-    /// The time in which the fullest links of a node carry its bytes, as a number of packets on one link.
+    /// Time in which the busiest node's links carry its bytes, as a number of packets on one link.
     pub fullest: f64,
 }
 
-/// Counts the messages of a program, whose messages of `bytes` bytes on the network are `packets(bytes)` packets.
+/// Counts the messages of a program. A message of `bytes` bytes takes `packets(bytes)` packets on the network.
 pub(crate) fn of(system: &System, job: &Job, programs: &dyn Programs, packets: &dyn Fn(u64) -> u64) -> RankMessages {
     let placement = job.workload.placement();
     let packet = f64::from(job.workload.packets().packet);
@@ -53,14 +54,14 @@ pub(crate) fn of(system: &System, job: &Job, programs: &dyn Programs, packets: &
     }
 }
 
-/// A systematic sample of packets.
+/// Systematic sample of packets.
 #[derive(Debug)]
 struct Sample {
-    /// All packets.
+    /// Number of all packets.
     total: u64,
-    /// Every n-th of them is in the sample.
+    /// Sampling step n: every n-th packet is in the sample.
     step: u64,
-    /// Pairs of nodes, the number of the first packet of the sample, counted in steps, and how many follow it without a gap.
+    /// Runs of sampled packets: pair of nodes, number of the first packet in steps, and number of packets.
     entries: Vec<((NodeId, NodeId), u64, u64)>,
 }
 
@@ -71,7 +72,7 @@ impl Default for Sample {
 }
 
 impl Sample {
-    /// Adds packets of a pair of nodes.
+    /// Adds packets between a pair of nodes.
     fn add(&mut self, pair: (NodeId, NodeId), packets: u64) {
         let end = self.total.saturating_add(packets);
         let (first, behind) = (self.total.div_ceil(self.step), end.div_ceil(self.step));
@@ -84,7 +85,7 @@ impl Sample {
         }
     }
 
-    /// Keeps every second packet.
+    /// Drops every second packet of the sample.
     fn halve(&mut self) {
         self.step = self.step.saturating_mul(2);
         self.entries.retain_mut(|(_, first, count)| {
@@ -94,7 +95,7 @@ impl Sample {
         });
     }
 
-    /// Mean routers of a packet.
+    /// Returns the mean number of routers on a packet's path.
     fn routers(&self, system: &System, job: &Job) -> f64 {
         let mut stream = Stream::new(job.seed, Owner::Node(0));
         let each = PATHS.div_ceil(self.entries.len().max(1) as u64);
@@ -114,7 +115,8 @@ mod tests {
 
     #[test]
     fn a_sample_has_its_share_of_every_pair() {
-        // Would catch packets that are dropped or counted twice as the sample is thinned out, and a pair of many packets that counts once.
+        // Would catch packets that are dropped or counted twice as the sample is thinned out, and a pair of many
+        // packets that counts once.
         let mut sample = Sample::default();
         let mut want = [0_u64; 2];
         for number in 0..3 * ENTRIES as u64 {

@@ -1,4 +1,4 @@
-//! The buffer memory of routers, as hardware would have it.
+//! Buffer memory of routers, as in hardware.
 
 use std::collections::BTreeMap;
 
@@ -9,31 +9,32 @@ use units::{PortId, RouterId};
 
 use crate::system::System;
 
-/// Routers that are alike in what their buffers take.
+/// Buffer memory of equal routers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RouterMemory {
-    /// Connected ports.
+    /// Number of connected ports.
     pub ports: u16,
-    /// Such routers.
+    /// Number of these routers.
     pub routers: u32,
-    /// Bytes of all buffers of one.
+    /// Memory of all buffers of one router, in bytes.
     pub bytes: u64,
 }
 
-/// How the buffers at the ends of a class of channels compare with the cable: a switch needs at least what is under way in a round
-/// trip at each crosspoint, and two or four times that are usual (Kumar, Kalé and Stunkel, section 2).
+/// Depth of the buffers at the ends of a class of channels, compared with the content of the cable. A switch needs at
+/// least the bytes under way in a round trip at each crosspoint; two or four times as much is usual (Kumar, Kalé and
+/// Stunkel, section 2).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BufferSpan {
-    /// The class of channels.
+    /// Class of channels.
     pub class: String,
-    /// Depth of the buffer that a credit stands for, for each virtual channel.
+    /// Depth of the buffer that credits count, for each virtual channel, in bytes.
     pub buffer_bytes: u32,
-    /// Bytes at the bandwidth of the channel in twice its delay. What else a credit waits for (the router's delay and the packet
-    /// itself) is not in it.
+    /// Bytes at the bandwidth of the channel in twice its delay. Excludes the other parts of a credit round trip: the
+    /// router's delay and the packet itself.
     pub cable_round_trip_bytes: u64,
 }
 
-/// The buffers of all classes of channels that have credits.
+/// Returns the buffers of all classes of channels with credits.
 pub(crate) fn spans(system: &System) -> Vec<BufferSpan> {
     let classes = (0..).map(ChannelClass).zip(system.network.topology.class_names());
     let with_credits = classes.filter(|&(class, _)| class != ChannelClass::EJECTION);
@@ -50,10 +51,10 @@ pub(crate) fn spans(system: &System) -> Vec<BufferSpan> {
     with_credits.map(of).collect()
 }
 
-/// Picoseconds of a second.
+/// Number of picoseconds in a second.
 const PICOSECONDS: u128 = 1_000_000_000_000;
 
-/// The buffer memory of all routers, alike ones together, in the order of ports and bytes.
+/// Returns the buffer memory of all routers, in the order of ports and bytes. Equal routers are one entry.
 pub(crate) fn of(system: &System) -> Vec<RouterMemory> {
     let topology = &*system.network.topology;
     let mut alike: BTreeMap<(u16, u64), u32> = BTreeMap::new();
@@ -69,7 +70,8 @@ fn connected(topology: &dyn Topology, router: RouterId) -> impl Iterator<Item = 
     ports.filter(move |&port| topology.endpoint(router, port) != Endpoint::Unconnected)
 }
 
-/// Bytes of a router's buffers: of each virtual channel that packets use, at inputs, crosspoints or outputs.
+/// Returns the memory of a router's buffers, in bytes: of each virtual channel that packets use, at inputs, crosspoints
+/// or outputs.
 fn of_router(system: &System, router: RouterId) -> u64 {
     let (topology, plan) = (&*system.network.topology, &system.network.plan);
     let outputs = |port: PortId| u64::from(plan.vcs_on(topology.class(router, port)).max(1));

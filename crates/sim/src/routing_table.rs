@@ -1,4 +1,4 @@
-//! Routings as tables, for those who start an own routing from one of ours.
+//! Routings as tables, for users who start their routing from a built-in one.
 
 use std::path::Path;
 
@@ -7,10 +7,11 @@ use topology::Topology;
 
 use crate::error::SystemError;
 
-/// The table of a routing on a topology; `routing` is the section `[routing]` as JSON, or empty for the topology's default.
+/// Returns the table of a routing on a topology. `routing` is the section `[routing]` as JSON, or empty for the
+/// topology's default.
 ///
 /// # Errors
-/// If there is no such routing on this topology, or if it cannot be written as a table.
+/// If the topology does not support the routing, or if it cannot be written as a table.
 pub fn routing_table(topology: &dyn Topology, routing: &str, base: &Path) -> Result<RoutingTable, SystemError> {
     let spec = match routing {
         "" => RoutingSpec::default_for(topology),

@@ -1,8 +1,9 @@
-//! Time series: what is delivered, and what waits, at fixed simulated times.
+//! Time series of deliveries and queues at fixed simulated times.
 //!
-//! A machine takes *samples* between two windows (`timeline`): bytes delivered so far, of each job, how long sources have been kept
-//! waiting, and what waits in routers by class of channels. A job makes *intervals* of them, from one sample to the next. All
-//! are whole numbers and sums over partitions, so that neither threads nor partitions can matter.
+//! A machine takes *samples* between two windows (`timeline`): bytes delivered so far of each job, waiting times of
+//! sources, and bytes queued in routers by class of channels. A job turns them into *intervals*, each from one sample
+//! to the next. All values are whole numbers and sums over partitions, so that they depend neither on threads nor on
+//! partitions.
 
 use fabric::QueueDepths;
 use units::Time;
@@ -10,60 +11,61 @@ use units::Time;
 use crate::network::Network;
 use crate::results::{QueueSeries, SeriesResult};
 
-/// The most samples that are kept. At the end of the last of them every second one is dropped, and the period doubles.
+/// Largest number of samples that are kept. When it is reached, every second sample is dropped and the period doubles.
 pub(crate) const MOST_SAMPLES: usize = 1 << 16;
 
-/// How long the oldest packets of the sources of a job have waited to enter the network, in ticks.
+/// Waiting times of a job's sources: the time that the oldest packet of each has waited to enter the network, in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SourceWaits {
-    /// Of all nodes, summed.
+    /// Sum over all nodes, in ticks.
     pub sum: u64,
-    /// Of the node that waits longest.
+    /// Largest waiting time of a node, in ticks.
     pub largest: u64,
 }
 
 impl SourceWaits {
-    /// Given how far each source has come: when the packet at its head was generated.
+    /// Returns the waiting times at `now`. `progress` holds the generation time of the packet at the head of each
+    /// source.
     pub fn of(progress: &[u64], now: u64) -> Self {
         let waits = || progress.iter().map(|&generated_at| now - generated_at);
         Self { sum: waits().sum(), largest: waits().max().unwrap_or(0) }
     }
 }
 
-/// The state of a machine at an instant.
+/// State of a machine at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// When it was taken, in ticks.
+    /// Time of the sample, in ticks.
     pub at: u64,
-    /// By job, bytes delivered since the machine began: counted as heads leave the last router.
+    /// Bytes delivered since the machine began, by job. Counted as heads leave the last router.
     pub delivered: Vec<u64>,
-    /// By job, what its sources wait.
+    /// Waiting times of the sources, by job.
     pub waits: Vec<SourceWaits>,
-    /// By class of channels, what waits in routers.
+    /// Queues in routers, by class of channels.
     pub queues: Vec<QueueDepths>,
 }
 
-/// The samples of a machine.
+/// Samples of a machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Samples {
-    /// Picoseconds from one to the next, and of a tick.
+    /// Period of the samples, and tick, in picoseconds.
     period: u64,
     tick: u64,
     taken: Vec<Sample>,
 }
 
 impl Samples {
-    /// None yet.
+    /// Creates an empty series of samples.
     pub fn new(period: Time, tick: Time) -> Self {
         Self { period: period.0.max(1), tick: tick.0, taken: Vec::new() }
     }
 
-    /// When the next is taken, in ticks.
+    /// Returns the time of the next sample, in ticks.
     pub fn next_time(&self) -> u64 {
         (self.taken.len() as u64 + 1).saturating_mul(self.period).div_ceil(self.tick)
     }
 
-    /// Adds the next one.
+    /// Adds the next sample.
     pub fn push(&mut self, sample: Sample) {
         self.taken.push(sample);
         if self.taken.len() >= MOST_SAMPLES {
@@ -76,32 +78,32 @@ impl Samples {
         }
     }
 
-    /// All of them, in the order of their times.
+    /// Returns all samples in the order of time.
     pub fn taken(&self) -> &[Sample] {
         &self.taken
     }
 }
 
-/// From one sample to the next.
+/// Interval from one sample to the next.
 #[derive(Clone, Debug)]
 struct Interval {
-    /// Its end and its length, in ticks.
+    /// End and length, in ticks.
     end: u64,
     length: u64,
-    /// Bytes delivered in it.
+    /// Bytes delivered during the interval.
     bytes: u64,
-    /// At its end.
+    /// State at the end of the interval.
     waits: SourceWaits,
     queues: Vec<QueueDepths>,
 }
 
-/// The time series of a job.
+/// Time series of a job.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Series(Vec<Interval>);
 
 impl Series {
-    /// Adds what a machine has sampled of a job. The machine began at a time, in ticks; samples after `last` of its own
-    /// time count as taken then.
+    /// Adds the samples of a job that a machine has taken. The machine began at `begin`, in ticks. Samples after its
+    /// own time `last` count as taken at `last`.
     pub fn extend(&mut self, samples: Vec<Sample>, job: usize, (begin, last): (u64, u64)) {
         let (mut before, mut delivered) = (0, 0);
         for Sample { at, delivered: all, waits, queues } in samples {
@@ -118,7 +120,7 @@ impl Series {
         }
     }
 
-    /// Makes one interval of every two.
+    /// Joins every two intervals into one.
     fn join_pairs(&mut self) {
         let join = |pair: &[Interval]| match pair {
             [first, second] => {
@@ -129,7 +131,8 @@ impl Series {
         self.0 = self.0.chunks(2).map(join).collect();
     }
 
-    /// The result, if there is a series; a load of 1 is so many bytes a tick, of all `senders` together.
+    /// Returns the result. None without samples. A load of 1 is `bytes_per_tick` bytes in a tick, for all `senders`
+    /// senders together.
     pub fn result(&self, network: &Network, bytes_per_tick: f64, senders: usize) -> Option<SeriesResult> {
         let last = self.0.last()?;
         let ns = |ticks: u64| network.ns(ticks);
@@ -176,7 +179,7 @@ mod tests {
 
     #[test]
     fn of_too_many_samples_every_second_one_stays() {
-        // Would catch bytes that are lost, or a next sample at a time of the old period.
+        // Would catch lost bytes, or a next sample at a time of the old period.
         let mut samples = Samples::new(Time(5), Time(5));
         (1..=MOST_SAMPLES as u64).for_each(|at| samples.push(sample(at, 3 * at)));
         assert_eq!(samples.taken().len(), MOST_SAMPLES / 2);
@@ -186,8 +189,8 @@ mod tests {
 
     #[test]
     fn intervals_have_what_was_delivered_between_samples_and_end_with_the_job() {
-        // Would catch cumulative counts taken for those of an interval, an interval without length, a second machine that
-        // begins at time 0.
+        // Would catch cumulative counts in place of an interval's counts, an interval without length, a second machine
+        // that begins at time 0.
         let mut series = Series::default();
         series.extend(vec![sample(10, 4), sample(20, 9), sample(30, 9)], 0, (0, 15));
         series.extend(vec![sample(10, 2), sample(13, 7)], 0, (15, u64::MAX));

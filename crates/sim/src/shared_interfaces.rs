@@ -1,17 +1,17 @@
-//! Interfaces that are made of parts serve one job: jobs of ranks may not share nodes with others, whose packets would not pass the
-//! parts.
+//! Check for shared interfaces: an interface that is modelled by stages serves one job. Jobs of ranks may not share
+//! nodes with other jobs, whose packets would bypass the stages.
 
 use workload::Placement;
 
 use crate::error::SystemError;
 
-/// A job, its placement, and whether it is of ranks.
+/// Name of a job, its placement, and whether it has ranks.
 pub(crate) type Placed<'a> = (&'a str, &'a Placement, bool);
 
-/// Refuses ranks on a node that another job has too.
+/// Refuses ranks on a node that another job uses too.
 ///
 /// # Errors
-/// The first two jobs that share a node, one of them of ranks.
+/// If two jobs share a node and one of them has ranks. The error names the first such pair.
 pub(crate) fn check<'a>(jobs: impl Iterator<Item = Placed<'a>>) -> Result<(), SystemError> {
     let jobs: Vec<Placed<'_>> = jobs.collect();
     let nodes = jobs.iter().map(|(_, placement, _)| placement.nodes()).max().unwrap_or(0);

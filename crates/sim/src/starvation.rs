@@ -1,9 +1,10 @@
-//! What arbitration leaves the worst-served source of a channel that is asked for more than its bandwidth.
+//! Starvation: the share of the worst-served source of an oversubscribed channel.
 //!
-//! Turns are fair between the inputs of one router, not between sources: in a row of routers that all send to its end each source
-//! gets half of what the next one gets (the parking lot of Dally and Towles, section 15.4). A full channel is divided among its
-//! inputs by water-filling; an input that gets less than it asks for is a full channel in turn, if all that it carries goes to
-//! this one. Where it carries other packets too, its sources' mean share bounds the least.
+//! Round-robin arbitration is fair between the inputs of one router, not between sources. In a row of routers that all
+//! send to its end, each source gets half of what the next one gets (the parking lot of Dally and Towles, section
+//! 15.4). A full channel is divided among its inputs by water-filling. An input that gets less than its demand is
+//! itself a full channel, if all of its packets go to this channel. If it carries other packets too, the mean share of
+//! its sources bounds the least.
 
 use std::collections::BTreeMap;
 
@@ -17,29 +18,29 @@ use crate::job::Job;
 use crate::loads::{capacity, loads};
 use crate::system::System;
 
-/// Shares below this part of an equal division are starvation.
+/// Part of an equal share below which a source starves.
 const STARVED: f64 = 0.75;
 
 /// Tolerance of sums of loads.
 const ROUNDING: f64 = 1e-9;
 
-/// The least share that a source is expected to get.
+/// Least share that a source is expected to get.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LeastShare {
     /// The full channel.
     pub channel: String,
-    /// What is asked of it, as a multiple of its bandwidth.
+    /// Demand on the channel, as a multiple of its bandwidth.
     pub demand: f64,
-    /// Who gets least.
+    /// Source with the least share.
     pub source: String,
-    /// The part of what it offers that it gets, at most.
+    /// Upper bound of the share of its offered load that the source gets.
     pub share: f64,
-    /// The part that all would get of an equal division.
+    /// Share of each source in an equal division.
     pub equal: f64,
 }
 
-/// The source that arbitration starves most, at the channel that is asked for most; none if none is starved, if the routing is
-/// adaptive, or if the network is too large to follow every packet.
+/// Returns the source that arbitration starves most, at the channel with the highest demand. None if no source starves,
+/// if the routing is adaptive, or if the network is too large to follow every packet.
 ///
 /// # Errors
 /// If the routing breaks its contract.
@@ -72,7 +73,8 @@ pub(crate) fn least_share(system: &System) -> Result<Option<LeastShare>, SystemE
     Ok(Some(LeastShare { channel: name(full), demand: demand(full), source, share, equal }))
 }
 
-/// By channel, what comes to it: the channel and the class of virtual channels, and the load.
+/// Returns the inputs of each channel: the preceding channel (one entry for each class of virtual channels) and its
+/// load.
 fn into(transits: &[TransitLoad]) -> BTreeMap<ChannelId, Vec<(ChannelId, f64)>> {
     let mut into: BTreeMap<ChannelId, Vec<(ChannelId, f64)>> = BTreeMap::new();
     for transit in transits {
@@ -81,7 +83,7 @@ fn into(transits: &[TransitLoad]) -> BTreeMap<ChannelId, Vec<(ChannelId, f64)>> 
     into
 }
 
-/// What comes to a full channel.
+/// Tree of the channels that feed a full channel.
 struct Tree<'a> {
     load: &'a [f64],
     offered: f64,
@@ -89,14 +91,15 @@ struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// The least part of its demand that a source gets of a channel that carries so much, and the channel that divides no further.
+    /// Returns the least share of its demand that a source gets of a channel with bandwidth `rate`, and the channel at
+    /// which the division ends.
     fn least(&self, channel: ChannelId, rate: f64) -> (f64, ChannelId) {
         let Some(inputs) = self.into.get(&channel) else {
             return (rate / (self.load[channel.index()] * self.offered), channel);
         };
         let demands: Vec<f64> = inputs.iter().map(|&(_, load)| load * self.offered).collect();
         let level = water_level(&demands, rate);
-        // An input's virtual channels have turns of their own.
+        // An input's virtual channels take separate turns in arbitration.
         let mut given: BTreeMap<ChannelId, (f64, f64)> = BTreeMap::new();
         for (&(input, _), &demand) in inputs.iter().zip(&demands) {
             let (rate, all) = given.entry(input).or_insert((0.0, 0.0));
@@ -112,7 +115,7 @@ impl Tree<'_> {
     }
 }
 
-/// The level up to which demands are met so that they take no more than a rate together.
+/// Returns the level up to which each demand is met so that all together take at most `rate`.
 fn water_level(demands: &[f64], rate: f64) -> f64 {
     let mut sorted = demands.to_vec();
     sorted.sort_by(f64::total_cmp);

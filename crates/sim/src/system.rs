@@ -1,4 +1,4 @@
-//! From a typed point of an experiment to a system that can be analysed or run.
+//! System: built from a typed point of an experiment, ready to be analysed or run.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,30 +26,30 @@ use crate::shared_interfaces;
 use crate::traffic::JobNumbers;
 use crate::workloads::Setting;
 
-/// A system built from one point of an experiment: everything but its state.
+/// System built from one point of an experiment. It holds everything but the state of a run.
 #[derive(Clone, Debug)]
 pub struct System {
-    /// The point.
+    /// Specification of the point.
     pub spec: ExperimentSpec,
-    /// The network.
+    /// Network of the point.
     pub network: Network,
-    /// What runs on it: at least one.
+    /// Jobs on the network: at least one.
     pub jobs: Vec<Job>,
 }
 
 impl System {
-    /// Builds the system of a point; paths in it start from `base`.
+    /// Builds the system of a point. Relative paths in the point start from `base`.
     ///
     /// # Errors
-    /// What does not fit together, at the key that is at fault.
+    /// If parts do not fit together. The error names the key at fault.
     pub fn build(spec: &ExperimentSpec, base: &Path) -> Result<Self, SystemError> {
         Self::build_from(spec, base, &Parts::default())
     }
 
-    /// The same, of topologies and routings that may be built already.
+    /// Builds the system of a point, and reuses the topologies and routings that `parts` holds.
     ///
     /// # Errors
-    /// What does not fit together, at the key that is at fault.
+    /// If parts do not fit together. The error names the key at fault.
     pub(crate) fn build_from(spec: &ExperimentSpec, base: &Path, parts: &Parts) -> Result<Self, SystemError> {
         let topology = parts.topology(spec, base)?;
         let is_flat = is_flat(&*topology);
@@ -75,7 +75,7 @@ impl System {
             shared_interfaces::check(placed)?;
         }
         let packet = match is_flat {
-            // No buffer is measured in it.
+            // No buffer is measured in packets.
             true => fabric::packet_size(spec.link.bandwidth).0 as u32,
             false => jobs.iter().map(|job| job.workload.packets().packet).max().unwrap_or(1),
         };
@@ -117,12 +117,12 @@ impl System {
         Ok(system)
     }
 
-    /// The numbers by which packets of jobs and their acknowledgements are told apart.
+    /// Returns the packet classes that tell the packets and acknowledgements of the jobs apart.
     pub fn numbers(&self) -> JobNumbers {
         JobNumbers::new(self.jobs.iter().map(|job| job.has_acks))
     }
 
-    /// Refuses more numbers than there are.
+    /// Refuses more packet classes than a packet's header can tell apart.
     fn check_numbers(&self) -> Result<(), SystemError> {
         let (numbers, most) = (self.numbers(), fabric::MAX_JOBS);
         let last = (0..self.jobs.len()).rfind(|&job| numbers.acks(job).is_some());
@@ -153,7 +153,7 @@ impl System {
         }
         let batch = self.batch();
         let takes = |job: &Job| self.picoseconds(job.workload.least_time(&self.network, measure, batch));
-        // What ends by a time of its own, or is not waited for, may be longer.
+        // A job that ends at a given time, or that runs in the background, may be longer.
         let waited_for = |job: &&Job| !job.background && job.span.end == u64::MAX;
         let Some(job) = self.jobs.iter().filter(waited_for).find(|job| takes(job) > LAST_TIME.0) else { return Ok(()) };
         let (key, message) = match job.workload.is_open() {
@@ -181,7 +181,7 @@ impl System {
         ))
     }
 
-    /// Refuses a time series of more samples than are kept, or of several in a tick.
+    /// Refuses a time series with more samples than are kept, or with several samples in a tick.
     fn check_series(&self) -> Result<(), SystemError> {
         let Some(period) = self.spec.measure.series else { return Ok(()) };
         let refused = |message: String| Err(SystemError::new("measure.series", message));
@@ -200,7 +200,7 @@ impl System {
         ))
     }
 
-    /// Refuses a timeline where there are no ranks, or where a search runs the same again and again.
+    /// Refuses a timeline where no job has ranks that end.
     fn check_timeline(&self) -> Result<(), SystemError> {
         let has_ranks = |job: &Job| job.workload.programs().is_some() && !job.workload.is_open();
         if !self.spec.measure.timeline || self.jobs.iter().any(has_ranks) {
@@ -211,7 +211,8 @@ impl System {
         Err(SystemError::new("measure.timeline", message))
     }
 
-    /// Refuses latencies of messages where all jobs begin operations at a rate: these are measured as operations.
+    /// Refuses latencies of messages if all jobs begin operations at a rate. Such jobs are measured by their
+    /// operations.
     fn check_messages(&self) -> Result<(), SystemError> {
         let is_of_operations = |job: &Job| job.workload.programs().is_some() && job.workload.is_open();
         if !self.spec.measure.messages || !self.jobs.iter().all(is_of_operations) {
@@ -222,17 +223,18 @@ impl System {
         Err(SystemError::new("measure.messages", message))
     }
 
-    /// How messages are cut into packets: those of the first job.
+    /// Returns the division of messages into packets: the first job's.
     pub fn packets(&self) -> Packets {
         self.jobs[0].workload.packets()
     }
 
-    /// The load of which the jobs' loads are shares: the largest.
+    /// Returns the reference load, the largest of all jobs. The loads of jobs are shares of it.
     pub fn load(&self) -> f64 {
         self.jobs.iter().map(|job| job.workload.load()).fold(0.0, f64::max)
     }
 
-    /// Where heads of FIFOs block what is behind them, if routers have FIFOs with one virtual channel for each class of packets.
+    /// Returns the place of head-of-line blocking. None unless routers have FIFOs with one virtual channel for each
+    /// class of packets.
     pub(crate) fn head_of_line(&self) -> Option<HeadOfLine> {
         let blocked = self.spec.router.head_of_line()?;
         let (plan, classes) = (&self.network.plan, self.network.topology.class_names().len() as u8);
@@ -240,18 +242,18 @@ impl System {
         between.any(|class| plan.vcs_per_class_on(class) <= 1).then_some(blocked)
     }
 
-    /// A node's share of the load, of all jobs together.
+    /// Returns the node's share of the load, summed over all jobs.
     pub fn weight(&self, node: NodeId) -> f64 {
         self.shares().map(|(job, share)| share * job.workload.weight(node)).sum()
     }
 
-    /// Each job, and its load as a share of `load`.
+    /// Returns each job with its load as a share of `load`.
     pub(crate) fn shares(&self) -> impl Iterator<Item = (&Job, f64)> {
         let load = self.load();
         self.jobs.iter().map(move |job| (job, if load > 0.0 { job.workload.load() / load } else { 0.0 }))
     }
 
-    /// What a node sends to other nodes, as shares of the load; without multicasts that routers split.
+    /// Returns the traffic of `node` to other nodes, as shares of the load. Multicasts that routers copy are excluded.
     pub fn demand(&self, node: NodeId) -> routing::Demand {
         let mut all = routing::Demand::default();
         let mut of = |(job, share): (&Job, f64)| -> Vec<(NodeId, f64)> {
@@ -263,32 +265,32 @@ impl System {
                 let to = sets.of(node).filter(|_| !by_routers).map_or(&[][..], |(_, set)| set);
                 return to.iter().map(|&dst| (dst, each)).collect();
             }
-            // Beside what goes by trees, messages are less.
+            // The rest goes along trees.
             let messages = job.workload.operations().map_or(1.0, |own| own.messages);
             let weight = share * job.workload.weight(node) * job.workload.destinations() * messages;
             let workload::Spread { everyone, besides } = job.workload.pattern().spread(node);
             all.everyone += everyone * weight;
             besides.into_iter().map(|(dst, part)| (dst, part * weight)).collect()
         };
-        // What routers make copies of is not sent to each node (`Workload::multicasts`).
+        // Multicasts that routers copy are not sent to each node separately (`Workload::multicasts`).
         let besides = self.shares().filter(|(job, _)| job.workload.multicasts().is_none()).flat_map(&mut of).collect();
         routing::Demand { besides, ..all }
     }
 
-    /// The same, node by node.
+    /// Returns the traffic of `node` to each other node, as shares of the load ([`Self::demand`] by destination).
     pub fn shares_from(&self, node: NodeId) -> Vec<(NodeId, f64)> {
         self.demand(node).by_node(self.network.topology.nodes())
     }
 
-    /// The length of the batches in which all jobs are counted, in ticks: the longest that one wants, of those that never end
-    /// if there are any.
+    /// Returns the batch length for the counts of all jobs, in ticks: the longest that an open job wants. Without open
+    /// jobs, the longest that any job wants.
     pub fn batch(&self) -> u64 {
         let of = |job: &Job| job.workload.batch(&self.network, &self.spec.measure);
         let open = self.jobs.iter().filter(|job| job.workload.is_open()).map(of).max();
         open.or_else(|| self.jobs.iter().map(of).max()).unwrap_or(1)
     }
 
-    /// Where and when a job runs, counted in batches of a length.
+    /// Returns the context of a run of a job. `batch` is the length of a batch in ticks.
     pub(crate) fn setting(&self, job: usize, batch: u64) -> Setting {
         let Job { span, seed, first_group, .. } = &self.jobs[job];
         Setting {
@@ -305,12 +307,12 @@ impl System {
         }
     }
 
-    /// The same system with one of its jobs only, in the same places.
+    /// Returns this system with only one of its jobs, on the nodes that the job has here.
     pub(crate) fn alone(&self, job: usize) -> Self {
         Self { jobs: vec![Job { background: false, ..self.jobs[job].clone() }], ..self.clone() }
     }
 
-    /// Ticks in picoseconds.
+    /// Converts ticks to picoseconds.
     pub fn picoseconds(&self, ticks: u64) -> u64 {
         self.network.picoseconds(ticks)
     }
@@ -321,20 +323,21 @@ impl System {
         nic.send_overhead.as_ns() + nic.receive_overhead.as_ns()
     }
 
-    /// Latency of a packet that meets no other, on a path through so many routers, in ticks.
+    /// Zero-load latency of a packet on a path through `routers` routers, in ticks.
     pub fn zero_load_latency(&self, routers: u32) -> u64 {
         self.network.zero_load_latency(routers)
     }
 
-    /// A cycle of channel dependencies, if the routing has one: then it may deadlock.
+    /// Returns a cycle of channel dependencies. If there is one, the routing may deadlock.
     ///
     /// # Errors
-    /// If the routing breaks its contract: a bug, reported instead of run into.
+    /// If the routing breaks its contract: a bug, reported before the run.
     pub fn dependency_cycle(&self) -> Result<Option<DependencyCycle>, SystemError> {
         self.dependency_cycle_unless(&Progress::new()).unwrap_or(Ok(None))
     }
 
-    /// The same; none if it is cancelled before it is known.
+    /// Returns a cycle of channel dependencies ([`Self::dependency_cycle`]). None if the search is cancelled before it
+    /// ends.
     pub(crate) fn dependency_cycle_unless(
         &self,
         progress: &Progress,
@@ -351,10 +354,10 @@ impl System {
         }
     }
 
-    /// Refuses a system that may deadlock, unless it is to run unproven.
+    /// Refuses a system that may deadlock. `measure.unproven` turns the check off.
     ///
     /// # Errors
-    /// The cycle of channels that wait for one another; or that it was cancelled.
+    /// If channels may wait for one another in a cycle, or if the search is cancelled.
     pub(crate) fn refuse_deadlock_unless(&self, progress: &Progress) -> Result<(), RunError> {
         if self.spec.measure.unproven {
             return Ok(());
@@ -363,10 +366,10 @@ impl System {
         Ok(self.refuse_cycle(cycle?)?)
     }
 
-    /// Refuses a system that may deadlock, unless it is to run unproven.
+    /// Refuses a system that may deadlock. `measure.unproven` turns the check off.
     ///
     /// # Errors
-    /// The cycle of channels that wait for one another.
+    /// If channels may wait for one another in a cycle.
     pub fn refuse_deadlock(&self) -> Result<(), SystemError> {
         if self.spec.measure.unproven {
             return Ok(());
@@ -377,7 +380,7 @@ impl System {
     /// Refuses a system whose channels may wait for one another in a cycle.
     ///
     /// # Errors
-    /// The cycle, if there is one.
+    /// If `cycle` is a cycle; the error shows it.
     pub(crate) fn refuse_cycle(&self, cycle: Option<DependencyCycle>) -> Result<(), SystemError> {
         match cycle {
             None => Ok(()),
@@ -405,7 +408,8 @@ fn fabric_spec(
         let acks = job.pacer.ack_size().map(u64::from);
         job.workload.rests().into_iter().chain([u64::from(job.workload.packets().packet)]).chain(acks)
     };
-    // A flat network has no packets, and times are exact to the picosecond: nothing gains from a tick that divides them.
+    // A flat network has no packets, and its times are exact to the picosecond: a tick that divides packet times gains
+    // nothing.
     let is_flat = is_flat(&**topology);
     let jobs = if is_flat { &[] } else { jobs };
     let mut sizes: Vec<u64> = jobs.iter().flat_map(sizes).collect();
@@ -425,7 +429,7 @@ fn fabric_spec(
             depth,
             drain: spec.node.drain.unwrap_or_else(|| {
                 let link = spec.link.of_class("ejection").0;
-                // Into memory, by what of the interface is slowest; matching drains nothing.
+                // Data drain into memory at the rate of the interface's slowest stage. Matching drains nothing.
                 spec.nic.drain().map_or(link, |nic| nic.min(link))
             }),
         }),

@@ -1,44 +1,45 @@
-//! What happens to the whole machine at fixed times: a short list of actions in the order of their times.
+//! Actions on the whole machine at fixed times, in the order of time.
 //!
-//! A machine stops at the time of each action, between two windows, so that all its partitions see it at the same tick
-//! whatever the number of threads. Actions of one tick happen in the order in which they were added.
+//! A machine stops at the time of each action, between two windows, so that all partitions see it at one tick, whatever
+//! the number of threads. Actions of one tick are carried out in the order in which they were added.
 
-/// What happens to the whole machine.
+/// Action on the whole machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Global {
-    /// All partitions get to know the congestion of all channels, and again after each period, in ticks.
+    /// Shares the congestion of all channels with every partition, periodically.
     Snapshot {
-        /// From one snapshot to the next, at least 1.
+        /// Ticks between snapshots, at least 1.
         period: u64,
     },
-    /// What a time series is made of is read once; who reads it adds the next.
+    /// Takes one sample for time series. The reader adds the next one.
     Sample,
 }
 
-/// The actions that are still to come.
+/// Pending actions.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
-    /// Latest first, so that the next one is taken from the end.
+    /// Actions with their times in ticks, latest first, so that the next one is taken from the end.
     entries: Vec<(u64, Global)>,
 }
 
 impl Timeline {
-    /// Adds an action at a time, in ticks.
+    /// Adds an action at `at`, in ticks.
     pub fn add(&mut self, at: u64, action: Global) {
         let place = self.entries.partition_point(|&(other, _)| other > at);
         self.entries.insert(place, (at, action));
     }
 
-    /// The time of the next action, in ticks; none if there is none.
+    /// Returns the time of the next action, in ticks. None if there is none.
     pub fn next(&self) -> Option<u64> {
         self.entries.last().map(|&(at, _)| at)
     }
 
-    /// Puts off actions that repeat until a time has come, each to the first of its times that is not before; whether there were any.
+    /// Postpones periodic actions that are due before `until`, each to the first of its times from `until` on. Returns
+    /// whether there were any.
     pub fn put_off(&mut self, until: u64) -> bool {
         let repeats = |&(at, action): &(u64, Global)| at < until && matches!(action, Global::Snapshot { .. });
         let early: Vec<_> = self.entries.extract_if(.., |entry| repeats(entry)).collect();
-        // Of equal times what was added first comes first, and it lies last.
+        // At equal times the action that was added first comes first, so it lies last.
         for &(at, action) in early.iter().rev() {
             if let Global::Snapshot { period } = action {
                 let periods = (until - at).div_ceil(period.max(1));
@@ -48,7 +49,7 @@ impl Timeline {
         !early.is_empty()
     }
 
-    /// Takes the next action whose time has come. One that repeats is added again.
+    /// Takes the next action that is due. A periodic one is added again.
     pub fn take_due(&mut self, now: u64) -> Option<Global> {
         let (at, action) = self.entries.pop_if(|&mut (at, _)| at <= now)?;
         if let Global::Snapshot { period } = action {
@@ -87,7 +88,8 @@ mod tests {
 
     #[test]
     fn what_is_put_off_comes_at_the_first_of_its_times() {
-        // Would catch a repeated action that leaves its grid, comes before its time or twice, and one that does not repeat and is lost.
+        // Would catch a repeated action that leaves its grid, comes before its time or twice, and one that does not repeat
+        // and is lost.
         let mut timeline = Timeline::default();
         timeline.add(3, Global::Snapshot { period: 7 });
         timeline.add(5, Global::Sample);

@@ -1,5 +1,5 @@
-//! What will mislead in a result although nothing is wrong with the experiment: links that are too fast to be meant, small buffers,
-//! routers that block, runs that are too short, time series of a single interval, sources that starve.
+//! Warnings of results that mislead although the experiment is valid: implausibly fast links, small buffers,
+//! head-of-line blocking, short runs, time series of a single interval, starving sources.
 
 use fabric::MOST_TRANSMISSIONS;
 use fabric::catalogue::{Arbitration, HeadOfLine};
@@ -15,25 +15,25 @@ use crate::router_memory;
 use crate::starvation;
 use crate::system::System;
 
-/// Buffer memory of a router above which a warning is due, in bytes: more than the largest switches have.
+/// Buffer memory of a router that causes a warning, in bytes: more than the largest switches have.
 const MUCH_MEMORY: u64 = 256 << 20;
 
-/// Bandwidth of a link above which a warning is due, in b/s: twice that of the fastest ports.
+/// Bandwidth of a link that causes a warning, in b/s: twice that of the fastest ports.
 const FAST_LINK: u64 = 3_200_000_000_000;
 
-/// Messages that the measured interval should generate.
+/// Smallest number of messages that the measured interval should generate.
 const FEWEST_MESSAGES: f64 = 200.0;
 
-/// The kind of the warning that a time series may be a single interval.
+/// Kind of the warning that a time series may be a single interval.
 const COARSE_SERIES: &str = "coarse-series";
 
-/// The kind of the warning that a workload cannot end in time.
+/// Kind of the warning that a workload cannot end in time.
 const CUT_SHORT: &str = "cut-short";
 
-/// The kind of the warning that time is not explained.
+/// Kind of the warning that a timeline is missing or incomplete.
 const NO_TIMELINE: &str = "no-timeline";
 
-/// All warnings of a system.
+/// Returns all warnings of a system.
 ///
 /// # Errors
 /// If the routing breaks its contract.
@@ -54,7 +54,7 @@ pub fn warnings(system: &System) -> Result<Vec<Warning>, SystemError> {
     Ok(found)
 }
 
-/// A link so fast that bytes may have been written for bits.
+/// Warns of a link so fast that bytes may have been written for bits.
 fn fast_link(system: &System) -> Option<Warning> {
     let link = &system.spec.link;
     let of_classes =
@@ -71,7 +71,7 @@ fn fast_link(system: &System) -> Option<Warning> {
     })
 }
 
-/// Classes of channels whose credits do not cover the round trip.
+/// Warns of each class of channels whose credits do not cover the round trip.
 fn credits(system: &System) -> Vec<Warning> {
     let (plan, names) = (&system.network.plan, system.network.topology.class_names());
     let packet = system.network.packet;
@@ -81,7 +81,7 @@ fn credits(system: &System) -> Vec<Warning> {
         let vcs = u64::from(plan.vcs_per_class_on(class));
         let depth = plan.buffer_bytes(class);
         let packets = u64::from(depth / packet) * vcs;
-        // A whole number of packets; a share is of the time.
+        // The buffer needs a whole number of packets; the percentage is of the time.
         let needed = round_trip.div_ceil(full).div_ceil(vcs.max(1)) * u64::from(packet);
         (class != ChannelClass::EJECTION && packets * full < round_trip).then(|| Warning {
             kind: "credits",
@@ -98,7 +98,7 @@ fn credits(system: &System) -> Vec<Warning> {
     (0..).map(ChannelClass).zip(names).filter_map(of).collect()
 }
 
-/// A run without the proof that it cannot deadlock.
+/// Warns of a run without a proof of deadlock freedom.
 fn unproven(system: &System) -> Option<Warning> {
     system.spec.measure.unproven.then(|| Warning {
         kind: "unproven",
@@ -107,7 +107,7 @@ fn unproven(system: &System) -> Option<Warning> {
     })
 }
 
-/// Routers with more memory than any has.
+/// Warns of routers with more memory than any real one has.
 fn memory(system: &System) -> Option<Warning> {
     let largest = router_memory::of(system).into_iter().max_by_key(|router| router.bytes)?;
     (largest.bytes > MUCH_MEMORY).then(|| Warning {
@@ -122,7 +122,7 @@ fn memory(system: &System) -> Option<Warning> {
     })
 }
 
-/// FIFOs whose heads block what is behind them.
+/// Warns of head-of-line blocking in FIFOs.
 fn head_of_line(system: &System) -> Option<Warning> {
     let blocked = system.head_of_line()?;
     if blocked == HeadOfLine::Crosspoint {
@@ -144,7 +144,7 @@ fn head_of_line(system: &System) -> Option<Warning> {
     })
 }
 
-/// A run that ends before there is something to measure.
+/// Warns of a run that ends before there is enough to measure.
 fn short_run(system: &System) -> Option<Warning> {
     let measure = &system.spec.measure;
     let end = measure.max_time?;
@@ -175,7 +175,7 @@ fn short_run(system: &System) -> Option<Warning> {
     })
 }
 
-/// A workload that cannot end before `measure.max_time` does.
+/// Warns of a workload that cannot end before `measure.max_time`.
 fn cut_short(system: &System) -> Option<Warning> {
     let limit = system.spec.measure.max_time?;
     let (job, end) = effort::latest_end(system)?;
@@ -192,7 +192,7 @@ fn cut_short(system: &System) -> Option<Warning> {
     })
 }
 
-/// A time with four digits, in the unit that suits it.
+/// Formats a time with up to four digits, in a suitable unit.
 fn shown(time: Time) -> String {
     let ns = time.as_ns();
     let units = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
@@ -212,11 +212,11 @@ fn shown(time: Time) -> String {
     format!("{text} {unit}")
 }
 
-/// A time series whose run ends before its first interval does, as far as that is known before.
+/// Warns of a time series whose first interval is longer than the run, as far as that is known in advance.
 fn coarse_series(system: &System) -> Option<Warning> {
     let period = system.spec.measure.series?;
     let end = Time(system.picoseconds(effort::usual_end(system)));
-    // Of programs that are called back, and of operations in switches, nothing is known.
+    // The length is unknown for programs that are called back, and for operations in switches.
     (end.0 > 0 && period > end).then(|| Warning {
         kind: COARSE_SERIES,
         key: "measure.series",
@@ -230,7 +230,7 @@ fn coarse_series(system: &System) -> Option<Warning> {
     })
 }
 
-/// A time series whose intervals are too short for a packet.
+/// Warns of a time series whose intervals are too short for a packet.
 fn fine_series(system: &System) -> Option<Warning> {
     let period = system.spec.measure.series?;
     let packet = system.picoseconds(system.network.plan.serialization(ChannelClass::EJECTION, system.network.packet));
@@ -247,14 +247,14 @@ fn fine_series(system: &System) -> Option<Warning> {
     })
 }
 
-/// Leaves out what was expected of a run, where what it has measured shows otherwise.
+/// Removes warnings that the measurements of a finished run disprove.
 pub(crate) fn settle(warnings: &mut Vec<Warning>, point: &PointResult) {
     let is_series = |point: &PointResult| point.series.as_ref().is_some_and(|series| series.time_ns.len() > 1);
     let has_series = is_series(point) || point.jobs.iter().any(|job| is_series(&job.point));
     warnings.retain(|warning| !(has_series && warning.kind == COARSE_SERIES));
 }
 
-/// Time that is not explained although `measure.timeline` asks for it, of a run that is over.
+/// Warns of a missing or incomplete timeline after a run with `measure.timeline`.
 pub(crate) fn unexplained(system: &System, point: &PointResult) -> Option<Warning> {
     let of_jobs = point.jobs.iter().map(|job| &job.point);
     let points: Vec<&PointResult> = if point.jobs.is_empty() { vec![point] } else { of_jobs.collect() };
@@ -276,7 +276,7 @@ pub(crate) fn unexplained(system: &System, point: &PointResult) -> Option<Warnin
     (missing || unresolved).then_some(Warning { kind: NO_TIMELINE, key: "measure.timeline", message })
 }
 
-/// Sources that get far less than others of a channel that all ask for.
+/// Warns of sources that get a far smaller share of an oversubscribed channel than others.
 ///
 /// # Errors
 /// If the routing breaks its contract.

@@ -1,43 +1,46 @@
-//! What each rank does at each time until its last operation has ended.
+//! State of each rank over time, until its last operation ends.
 //!
-//! A rank *computes* while a calculation has its processor. Otherwise, while the overhead of an operation passes, it is in
-//! *overhead*; so it is while an overhead that keeps the processor interrupts a calculation. Work that noise has lengthened ends
-//! with the *noise*. Otherwise the rank is blocked, until work of it begins; and that work was waited for:
-//! - a receive, or the request of a message by rendezvous: until the sender has begun to send, the sender is late (*late sender*);
+//! A rank is *computing* while a calculation has its processor. Otherwise it is in *overhead* while the overhead of an
+//! operation passes, or while an overhead that occupies the processor interrupts a calculation. Work that noise has
+//! lengthened ends with *noise*. In all other time the rank is blocked until some work of it begins. That work was
+//! waited for:
+//! - a receive, or the request of a message by rendezvous: until the sender begins to send, the sender is late (*late
+//!   sender*);
 //! - the answer to a request: until the receive is posted, the receiver is late (*late receiver*);
-//! - what is left is *transfer*: what is waited for is on its way.
+//! - the remaining time is *transfer*: the awaited part is under way.
 //!
-//! The terms are Scalasca's (Geimer et al., CCPE 22(6), 2010), which compares the times at which the two ranks enter their calls: here,
-//! when the overhead of the send begins, and when the receive starts. A rank that waits for several messages at once waits for the one
-//! that comes next. Where overheads are latencies that do not keep the processor, a calculation at the same time hides them.
+//! The terms are Scalasca's (Geimer et al., CCPE 22(6), 2010), which compares the times at which the two ranks enter
+//! their calls. Here these are the begin of the send's overhead and the start of the receive. A rank that waits for
+//! several messages at once waits for the next to arrive. If overheads are latencies that do not occupy the processor,
+//! a concurrent calculation hides them.
 
 use host::{Purpose, TracedPart, TracedWork};
 
 use super::Activity;
 
-/// What a rank does.
+/// State of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum State {
     /// A calculation has the processor.
     Computing,
     /// The overhead of an operation passes.
     Overhead,
-    /// Blocked, and what is waited for has not been sent.
+    /// Blocked; the awaited message has not been sent.
     LateSender,
-    /// A send is blocked, and its message's receive has not been posted.
+    /// Blocked in a send; the receive of its message has not been posted.
     LateReceiver,
-    /// Blocked, and what is waited for is on its way.
+    /// Blocked; the awaited part of a message is under way.
     Transfer,
-    /// Something else has the processor.
+    /// Another process has the processor.
     Noise,
 }
 
 impl State {
-    /// All of them, in the order of their numbers.
+    /// All states, in numerical order.
     pub const ALL: [Self; 6] =
         [Self::Computing, Self::Overhead, Self::LateSender, Self::LateReceiver, Self::Transfer, Self::Noise];
 
-    /// Its name in results.
+    /// Returns the name used in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Computing => "computing",
@@ -50,17 +53,17 @@ impl State {
     }
 }
 
-/// A time for which a rank is in a state.
+/// Period that a rank spends in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub state: State,
-    /// In picoseconds.
+    /// Begin and end, in picoseconds.
     pub begin: u64,
     pub end: u64,
 }
 
 impl Activity {
-    /// What a rank does from the start until its last operation has ended, without gaps.
+    /// Returns the states of a rank from the start to the end of its last operation, without gaps.
     pub fn pieces(&self, rank: u32) -> Vec<Piece> {
         let work = self.work_of_rank(rank);
         let mut pieces = Pieces::default();
@@ -84,7 +87,7 @@ impl Activity {
         pieces.0
     }
 
-    /// A rank is blocked until some work of it begins.
+    /// Adds the states of a blocked period, which ends when some work of the rank begins.
     fn blocked(&self, work: &[TracedWork], (begin, end): (u64, u64), pieces: &mut Pieces) {
         let at_end = work.iter().take_while(|work| work.begin == end);
         let mut awaited = at_end.filter_map(|work| self.awaited(work));
@@ -101,13 +104,13 @@ impl Activity {
     }
 }
 
-/// How much work of a rank is under way.
+/// Counts of a rank's work under way.
 #[derive(Clone, Copy, Debug, Default)]
 struct Active {
     calculations: i64,
-    /// Overheads that have the processor: a calculation at the same time is interrupted.
+    /// Overheads that occupy the processor and interrupt calculations.
     library: i64,
-    /// Overheads beside the processor.
+    /// Overheads that do not occupy the processor.
     beside: i64,
     /// Noise.
     noise: i64,
@@ -121,13 +124,13 @@ impl Active {
         self.noise += other.noise;
     }
 
-    /// The same ending.
+    /// Returns the change at the end of this work.
     fn less(self) -> Self {
         let Self { calculations, library, beside, noise } = self;
         Self { calculations: -calculations, library: -library, beside: -beside, noise: -noise }
     }
 
-    /// What the rank does; none if it is blocked.
+    /// Returns the state of the rank. None if it is blocked.
     fn state(&self) -> Option<State> {
         match self {
             Self { library: 1.., .. } => Some(State::Overhead),
@@ -139,7 +142,7 @@ impl Active {
     }
 }
 
-/// What work is while it is under way.
+/// Returns the counts of a piece of work while it is under way.
 fn active(work: &TracedWork) -> Active {
     match work.purpose {
         Purpose::Calc => Active { calculations: 1, ..Active::default() },
@@ -149,7 +152,7 @@ fn active(work: &TracedWork) -> Active {
 }
 
 impl Activity {
-    /// When work begins and ends within a span, in order, and by how much there is more from then on.
+    /// Returns the times within a span at which work begins or ends, in order, each with the change of the counts.
     fn edges_of(&self, work: &[TracedWork], (start, end): (u64, u64)) -> Vec<(u64, Active)> {
         let mut edges = vec![(start, Active::default()), (end, Active::default())];
         for own in work {
@@ -163,7 +166,7 @@ impl Activity {
     }
 }
 
-/// Pieces one after the other; those of a state that follow one another are one.
+/// Sequence of states. Consecutive periods in one state are joined.
 #[derive(Default)]
 struct Pieces(Vec<Piece>);
 

@@ -1,26 +1,26 @@
-//! The records of all executors as one, in an order that does not depend on how ranks were divided.
+//! Merges the records of all executors, in an order that does not depend on the assignment of ranks to partitions.
 
 use host::{Executor, Kind, OpKey, Purpose, TracedOp};
 
 use super::Activity;
 
-/// The records of executors, gathered one after the other.
+/// Records gathered from executors.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
-    /// By rank, its operations.
+    /// Operations by rank.
     ops: Vec<Vec<TracedOp>>,
     activity: Activity,
     is_cut: bool,
 }
 
 impl Gathered {
-    /// Nothing yet, of so many ranks that begin at a time.
+    /// Creates an empty record of `ranks` ranks that begin at `start`, in picoseconds.
     pub fn new(ranks: usize, start: u64) -> Self {
         let activity = Activity { start, ..Activity::default() };
         Self { ops: vec![Vec::new(); ranks], activity, is_cut: false }
     }
 
-    /// Adds what an executor has recorded.
+    /// Adds the records of an executor.
     pub fn add(&mut self, executor: &Executor) {
         let Some((ranks, trace)) = executor.traced() else { return };
         self.is_cut |= trace.is_cut;
@@ -31,7 +31,8 @@ impl Gathered {
         self.activity.flights.extend_from_slice(&trace.flights);
     }
 
-    /// What all ranks have done; none if an operation has not ended, or there are more of them than `most`.
+    /// Returns the activity of all ranks. None if an operation has not ended, or if there are more than `most`
+    /// operations.
     pub fn finish(self, most: usize) -> Option<Activity> {
         let Self { ops, mut activity, is_cut } = self;
         let count: usize = ops.iter().map(Vec::len).sum();
@@ -72,7 +73,8 @@ fn index(activity: &mut Activity) {
     activity.givers = givers(activity);
 }
 
-/// Of each operation of a group, that of the member which was the last to give what it has: of several the one of the highest rank.
+/// Returns, for each operation of a group, the member whose contribution came last. Among several, the member with the
+/// highest rank.
 fn givers(activity: &Activity) -> Vec<((u32, u32), OpKey)> {
     let mut all = Vec::new();
     for rank in 0..activity.ranks() {
@@ -87,7 +89,7 @@ fn givers(activity: &Activity) -> Vec<((u32, u32), OpKey)> {
     last.map(|&(key, _, op)| (key, op)).collect()
 }
 
-/// Where parts begin that lie one after the other, given their lengths; one entry more.
+/// Returns the start of each of several consecutive parts from their lengths, and finally the end of the last one.
 fn starts(lengths: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut all = vec![0];
     all.extend(lengths.scan(0, |sum, length| {
@@ -106,8 +108,8 @@ mod tests {
 
     #[test]
     fn members_of_a_group_wait_for_the_last_one() {
-        // Would catch a wait for a group that nobody is late for, a path that ends at it or goes on at the rank that has waited, and a group that
-        // is taken for a message.
+        // Would catch a wait for a group that nobody is late for, a path that ends at it or continues at the rank that
+        // waited, and a group that is mistaken for a message.
         let op = |kind, (started, ended), (peer, sent_by)| TracedOp {
             kind,
             cause: host::NO_OP,

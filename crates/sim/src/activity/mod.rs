@@ -1,10 +1,10 @@
-//! What ranks have done at every time of a run, from what their executors have recorded (`measure.timeline`).
+//! Activity of ranks over the time of a run, from the records of their executors (`measure.timeline`).
 //!
-//! The records are the *program activity graph* of a run (Miller, Clark, Hollingsworth et al., IPS-2, IEEE TPDS 1990): work of
-//! processors, joined by the order of each rank's operations and by messages. Two questions are answered from it: what each rank
-//! does at each time ([`breakdown`]), and which chain of work and messages the run's end has waited for ([`path`]).
-//! All times are whole picoseconds, so that parts add up to their wholes exactly; and all orders are by rank and number, so
-//! that neither threads nor partitions can matter.
+//! The records are the *program activity graph* of a run (Miller, Clark, Hollingsworth et al., IPS-2, IEEE TPDS 1990):
+//! work of processors, joined by the order of each rank's operations and by messages. Two results are derived from it:
+//! the state of each rank over time ([`breakdown`]), and the chain of work and messages that determined the end of the
+//! run ([`path`]). All times are whole picoseconds, so that parts add up exactly. All orders are by rank and number, so
+//! that they depend neither on threads nor on partitions.
 
 mod breakdown;
 mod merge;
@@ -20,64 +20,65 @@ use path::{Step, StepKind};
 pub(crate) use result::{Explained, explain};
 pub(crate) use wires::Wires;
 
-/// What all ranks of a run have done.
+/// Records of all ranks of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
-    /// By rank, its first operation; one entry more.
+    /// Index of each rank's first operation, and finally the number of operations.
     first: Vec<usize>,
     ops: Vec<TracedOp>,
-    /// Sorted, and by rank the first.
+    /// Sorted work, and the index of each rank's first piece.
     work: Vec<TracedWork>,
     first_work: Vec<usize>,
-    /// By operation and purpose, the place of the work; sorted.
+    /// Index of the work for each operation and purpose, sorted.
     work_of: Vec<(OpKey, Purpose, u32)>,
-    /// By rank and end, the places of work that takes time; sorted.
+    /// Indices of work with a duration, sorted by rank and end.
     ends_of_work: Vec<(u32, u64, u32)>,
-    /// Sorted.
+    /// Sorted flights of messages.
     flights: Vec<TracedFlight>,
-    /// By message, the receive that it has met; sorted.
+    /// Receive that each message was matched with, sorted by message.
     receives: Vec<(OpKey, OpKey)>,
-    /// By operation of a group in the switches, as its members know it, that of the member which was the last to give what it has; sorted.
+    /// Member whose contribution came last, for each group operation in switches, sorted by operation.
     givers: Vec<((u32, u32), OpKey)>,
-    /// When the ranks began, in picoseconds.
+    /// Begin of the ranks, in picoseconds.
     start: u64,
-    /// By rank, when its last operation ended; `start` if it has none.
+    /// End of each rank's last operation, in picoseconds. `start` for a rank without operations.
     ends: Vec<u64>,
 }
 
 impl Activity {
-    /// The number of ranks.
+    /// Returns the number of ranks.
     pub fn ranks(&self) -> u32 {
         self.ends.len() as u32
     }
 
-    /// When the last rank ended.
+    /// Returns the time at which the last rank ended, in picoseconds.
     pub fn end(&self) -> u64 {
         self.ends.iter().copied().max().unwrap_or(self.start)
     }
 
-    /// An operation.
+    /// Returns an operation.
     pub fn op(&self, (rank, number): OpKey) -> &TracedOp {
         &self.ops[self.first[rank as usize] + number as usize]
     }
 
-    /// The operations of a rank, in the order in which they started.
+    /// Returns the operations of a rank, in the order in which they started.
     fn ops_of(&self, rank: u32) -> &[TracedOp] {
         &self.ops[self.first[rank as usize]..self.first[rank as usize + 1]]
     }
 
-    /// The work of a rank's processor, in the order in which it began.
+    /// Returns the work of a rank's processor, in the order in which it began.
     fn work_of_rank(&self, rank: u32) -> &[TracedWork] {
         &self.work[self.first_work[rank as usize]..self.first_work[rank as usize + 1]]
     }
 
-    /// The work for an operation.
+    /// Returns the work for an operation with a given purpose.
     fn work_for(&self, op: OpKey, purpose: Purpose) -> Option<&TracedWork> {
         let found = self.work_of.binary_search_by_key(&(op, purpose), |&(op, purpose, _)| (op, purpose)).ok()?;
         Some(&self.work[self.work_of[found].2 as usize])
     }
 
-    /// The work by which a send hands a part of its message over, or its receiver the answer.
+    /// Returns the work that hands over a part of a message: by the sender, or for an answer or a notice by the
+    /// receiver.
     fn sending_work(&self, message: OpKey, part: TracedPart) -> Option<&TracedWork> {
         match part {
             TracedPart::Request => self.work_for(message, Purpose::Request),
@@ -85,26 +86,26 @@ impl Activity {
             TracedPart::Notice => self.work_for(message, Purpose::Finish),
             TracedPart::Data => {
                 let sent = [Purpose::Data, Purpose::Send].map(|purpose| self.work_for(message, purpose));
-                // Within a node the receiver copies what the sender has asked it to.
+                // Within a node, the receiver makes the copy after the sender's request.
                 sent.into_iter().flatten().next().or_else(|| self.work_for(message, Purpose::Request))
             }
         }
     }
 
-    /// A part of a message, as it is handed over or arrives.
+    /// Returns the hand-over or the arrival of a part of a message.
     fn flight(&self, message: OpKey, part: TracedPart, arrived: bool) -> Option<&TracedFlight> {
         let key = (message, part, arrived);
         let found = self.flights.binary_search_by_key(&key, |flight| (flight.message, flight.part, flight.arrived));
         found.ok().map(|place| &self.flights[place])
     }
 
-    /// The receive that a message has met.
+    /// Returns the receive that a message was matched with.
     fn receive_of(&self, message: OpKey) -> Option<OpKey> {
         let found = self.receives.binary_search_by_key(&message, |&(message, _)| message).ok()?;
         Some(self.receives[found].1)
     }
 
-    /// The operation of the member that was the last to give what it has, in an operation of a group in the switches.
+    /// Returns the operation of the member whose contribution came last, in a group operation in switches.
     fn last_giver(&self, op: &TracedOp) -> Option<OpKey> {
         let found = self.givers.binary_search_by_key(&(op.peer, op.sent_by), |giver| giver.0).ok()?;
         Some(self.givers[found].1)
@@ -115,19 +116,21 @@ impl Activity {
         self.flight(message, TracedPart::Data, false).is_some_and(|flight| flight.by == Some(Carriage::Memory))
     }
 
-    /// When a message's sender began to send it.
+    /// Returns the time at which the sender began to send a message, in picoseconds.
     fn sent_at(&self, message: OpKey) -> Option<u64> {
         let first = self.work_for(message, Purpose::Request).or_else(|| self.work_for(message, Purpose::Send));
         first.map(|work| work.begin)
     }
 
-    /// The part of a message whose arrival lets work begin, if one does: that of a receive which was posted before.
+    /// Returns the part of a message whose arrival lets work begin. None if no arrival does. Only a receive that was
+    /// posted earlier waits for its message.
     fn awaited(&self, work: &TracedWork) -> Option<(OpKey, TracedPart)> {
         let (message, part) = match work.purpose {
             Purpose::Calc | Purpose::Send | Purpose::Request | Purpose::Answer => return None,
             Purpose::Write | Purpose::Copy | Purpose::Finish | Purpose::Poll => return None,
             Purpose::Fetched => (work.op, TracedPart::Notice),
-            // Of a receive or a probe that starts, or for a message that has come, with its request or its data.
+            // A search for a receive or a probe that starts waits for nothing. A search for an arrived message waits
+            // for its request or its data.
             Purpose::Search if self.op(work.op).kind != Kind::Send => return None,
             Purpose::Search => match self.flight(work.op, TracedPart::Request, true) {
                 Some(_) => (work.op, TracedPart::Request),
@@ -151,7 +154,7 @@ impl Activity {
         is_waited_for.then_some((message, part))
     }
 
-    /// The library's work on the processor of a rank that interrupts a calculation, in the order in which it begins.
+    /// Returns the library's work that interrupts a calculation on a rank's processor, in the order in which it begins.
     fn interrupts<'a>(&'a self, calc: &'a TracedWork) -> impl DoubleEndedIterator<Item = &'a TracedWork> {
         let all = self.work_of_rank(calc.rank);
         let within = &all[all.partition_point(|other| other.begin < calc.begin)..];
@@ -163,8 +166,8 @@ impl Activity {
         within.iter().filter(takes)
     }
 
-    /// From when on work has ended but for noise and interrupts. When in the work noise comes is not known: it counts as coming
-    /// last.
+    /// Returns the time from which a piece of work consists only of noise and interrupts. The true position of noise
+    /// within the work is unknown: it is placed at the end.
     fn noise_from(&self, work: &TracedWork) -> u64 {
         if work.purpose != Purpose::Calc {
             return work.begin + work.work;
@@ -182,7 +185,7 @@ impl Activity {
         at - left
     }
 
-    /// Work of a rank that takes time and ends at a time, the last to begin.
+    /// Returns the work of a rank that ends at `end` and has a duration. Among several, the last to begin.
     fn work_until(&self, rank: u32, end: u64) -> Option<&TracedWork> {
         let after = self.ends_of_work.partition_point(|&(other, at, _)| (other, at) <= (rank, end));
         let (other, at, place) = *self.ends_of_work.get(after.checked_sub(1)?)?;

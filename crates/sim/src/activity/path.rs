@@ -1,58 +1,58 @@
-//! The critical path: the chain of work and messages that the end of the run has waited for (Yang and Miller, *Critical path analysis
-//! for the execution of parallel and distributed programs*, ICDCS 1988).
+//! Critical path: the chain of work and messages that determines the end of the run (Yang and Miller, *Critical path
+//! analysis for the execution of parallel and distributed programs*, ICDCS 1988).
 //!
-//! It is followed backwards from the end of the rank that ends last. What has let a piece of work begin is, in this order: the work
-//! that had the processor until then; the operation of the same rank whose end has issued this one; or the part of a message
-//! that has arrived, which leads over to the rank that has sent it. Each step begins when the one before it ends, so that the
-//! steps add up to the time of the run exactly.
+//! The path is followed backwards from the end of the rank that ends last. The cause of a piece of work is, in this
+//! order: the work that occupied the processor until then; the operation of this rank whose end issued this one; or the
+//! part of a message that arrived, which leads to the rank that sent it. Each step begins where the previous one ends,
+//! so the steps add up exactly to the time of the run.
 
 use host::{Kind, OpKey, Purpose, TracedPart, TracedWork};
 
 use super::Activity;
 
-/// What a step of the path is.
+/// Kind of a step of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StepKind {
-    /// A calculation.
+    /// Calculation.
     Computing,
-    /// The overhead of an operation.
+    /// Overhead of an operation.
     Overhead,
-    /// Something else that has a processor.
+    /// Noise: another process has the processor.
     Noise,
-    /// What is not recorded.
+    /// Time that is not recorded.
     Unknown,
-    /// A part of a message, from its sender's processor to what it makes ready.
+    /// Part of a message, from its sender's processor to the work that it enables.
     Message(OpKey, TracedPart),
 }
 
-/// A step of the path.
+/// Step of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub kind: StepKind,
-    /// The rank at its end.
+    /// Rank at the end of the step.
     pub rank: u32,
-    /// The rank at its begin.
+    /// Rank at the begin of the step.
     pub from: u32,
-    /// In picoseconds.
+    /// Begin and end, in picoseconds.
     pub begin: u64,
     pub end: u64,
 }
 
-/// Where the path has come to, backwards.
+/// Current position of the path, followed backwards.
 #[derive(Clone, Copy, Debug)]
 enum At<'a> {
-    /// The end of an operation.
+    /// End of an operation.
     End(OpKey),
-    /// The end of work.
+    /// End of a piece of work.
     Work(&'a TracedWork),
 }
 
 impl Activity {
-    /// The steps of the critical path, from the start of the run to its end.
+    /// Returns the steps of the critical path, from the start of the run to its end.
     pub fn critical_path(&self) -> Vec<Step> {
         let mut path = Path { activity: self, steps: Vec::new(), reached: self.end() };
         let mut at = self.last_operation().map(At::End);
-        // Every step leads to what came before it: there are no more of them than works and operations.
+        // Every step leads to an earlier event: there are at most two for each piece of work and each operation.
         let mut left = 2 * (self.work.len() + self.ops.len()) + 1;
         while let Some(here) = at.filter(|_| left > 0) {
             left -= 1;
@@ -61,13 +61,13 @@ impl Activity {
                 At::Work(work) => path.before_work(work),
             };
         }
-        // What is not recorded, if anything is not, stands in the result as such.
+        // Unrecorded time, if any, is part of the result as such.
         path.push(StepKind::Unknown, (0, 0), self.start);
         path.steps.reverse();
         path.steps
     }
 
-    /// The operation that ends last: of several the last of the lowest rank.
+    /// Returns the operation that ends last. Among several, the last operation of the lowest rank.
     fn last_operation(&self) -> Option<OpKey> {
         let end = self.end();
         let rank = (0..self.ranks()).find(|&rank| self.ends[rank as usize] == end)?;
@@ -76,17 +76,17 @@ impl Activity {
     }
 }
 
-/// The path as far as it is known, backwards.
+/// Critical path found so far, backwards.
 struct Path<'a> {
     activity: &'a Activity,
     steps: Vec<Step>,
-    /// When the earliest step begins.
+    /// Begin of the earliest step.
     reached: u64,
 }
 
 impl<'a> Path<'a> {
-    /// Adds a step that begins at a time and ends where the path has come to. One that takes no time is left out, unless it leads from
-    /// one rank to another.
+    /// Adds a step from `begin` to the current position. A step without duration is left out, unless it leads from one
+    /// rank to another.
     fn push(&mut self, kind: StepKind, (from, rank): (u32, u32), begin: u64) {
         if begin < self.reached || (begin == self.reached && from != rank) {
             self.steps.push(Step { kind, rank, from, begin, end: self.reached });
@@ -94,7 +94,8 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// The last work for an operation; of one without, what had the processor until it ended.
+    /// Returns the last work for an operation. For an operation without work, returns the work that had the processor
+    /// until it ended.
     fn before_end(&mut self, op: OpKey) -> Option<At<'a>> {
         let held = self.activity.op(op);
         let work = match held.kind {
@@ -103,7 +104,7 @@ impl<'a> Path<'a> {
                 let last = [Purpose::Fetched, Purpose::Write].map(|purpose| self.activity.work_for(op, purpose));
                 let work = last.into_iter().flatten().next();
                 let work = work.or_else(|| self.activity.sending_work(op, TracedPart::Data))?;
-                // A copy that shares the node's memory, or a credit that was waited for.
+                // A copy shares the node's memory, or a credit was waited for.
                 self.push(StepKind::Message(op, TracedPart::Data), (op.0, op.0), work.end);
                 Some(work)
             }
@@ -111,7 +112,8 @@ impl<'a> Path<'a> {
             Kind::Group => {
                 let last = [Purpose::Receive, Purpose::Write, Purpose::Send];
                 let work = last.into_iter().find_map(|purpose| self.activity.work_for(op, purpose))?;
-                // A member that receives nothing ends when what it has given is out of its interface, or known to be combined.
+                // A member that receives nothing ends when its contribution has left its interface, or is known to be
+                // combined.
                 self.push(StepKind::Message(op, TracedPart::Data), (op.0, op.0), work.end);
                 Some(work)
             }
@@ -127,7 +129,8 @@ impl<'a> Path<'a> {
         work.map(At::Work)
     }
 
-    /// What has let work begin: what had the processor until then, or what the work was for.
+    /// Returns the cause of a piece of work: the work that had the processor until then, or else the event that the
+    /// work was for.
     fn before_work(&mut self, work: &'a TracedWork) -> Option<At<'a>> {
         self.push_work(work);
         if self.enabled_at(work) < work.begin
@@ -155,7 +158,8 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Adds work; of a calculation that the library has interrupted, both, and at the end noise.
+    /// Adds a piece of work. A calculation that the library interrupted is split at the interrupts. Noise at the end is
+    /// a step by itself.
     fn push_work(&mut self, work: &TracedWork) {
         let ranks = (work.rank, work.rank);
         let noise_from = self.activity.noise_from(work);
@@ -171,7 +175,7 @@ impl<'a> Path<'a> {
         self.push_computing(ranks, noise_from, work.begin);
     }
 
-    /// Adds a part of a calculation that begins at a time, of which what is after `noise_from` is noise.
+    /// Adds a part of a calculation that starts at `begin`. Time after `noise_from` is noise.
     fn push_computing(&mut self, ranks: (u32, u32), noise_from: u64, begin: u64) {
         if begin >= self.reached {
             return;
@@ -180,7 +184,7 @@ impl<'a> Path<'a> {
         self.push(StepKind::Computing, ranks, begin);
     }
 
-    /// When work could have begun, had its processor been free.
+    /// Returns the time at which work could have begun with a free processor.
     fn enabled_at(&self, work: &TracedWork) -> u64 {
         let arrival = |part| self.activity.flight(work.op, part, true).map_or(work.begin, |flight| flight.at);
         match work.purpose {
@@ -211,7 +215,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// When an operation was issued: when the one before it ended.
+    /// Returns the time at which an operation was issued: the end of the operation before it.
     fn issued_at(&self, (rank, number): OpKey) -> u64 {
         match self.activity.op((rank, number)).cause {
             host::NO_OP => self.activity.start,
@@ -219,7 +223,8 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// What has let an operation start: the one that has issued it, or what had the processor since.
+    /// Returns the cause of an operation's start: the operation that issued it, or the work that has had the processor
+    /// since.
     fn before_start(&mut self, (rank, number): OpKey) -> Option<At<'a>> {
         let op = self.activity.op((rank, number));
         let issued = self.issued_at((rank, number));
@@ -235,19 +240,21 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// An answer waits for its request to be read and for the receive: for the later of the two.
+    /// Returns the cause of an answer, which waits for two events: its request is read, and the receive starts. The
+    /// later one is the cause.
     fn before_answer(&mut self, work: &'a TracedWork) -> Option<At<'a>> {
         let read = self.activity.work_for(work.op, Purpose::Read);
         let receive = self.activity.receive_of(work.op);
         match (read, receive) {
             (Some(read), _) if read.end == work.begin => Some(At::Work(read)),
             (_, Some(receive)) if self.activity.op(receive).started == work.begin => self.before_start(receive),
-            // The message has waited for one before it of the same pair.
+            // The message waited for an earlier one between these ranks.
             _ => self.over(work.op, TracedPart::Request, work.rank),
         }
     }
 
-    /// A message within a node has been copied: since the receive has been posted, or since it was sent if that is later.
+    /// Returns the cause of a copy within a node. The copy begins when the message is sent or when its receive is
+    /// posted, whichever is later.
     fn before_copy(&mut self, message: OpKey, receive: OpKey) -> Option<At<'a>> {
         let handed = self.activity.flight(message, TracedPart::Data, false)?.at;
         let started = self.activity.op(receive).started;
@@ -258,7 +265,7 @@ impl<'a> Path<'a> {
         self.before_start(receive)
     }
 
-    /// Over to the rank that has sent a part of a message.
+    /// Steps over to the rank that sent a part of a message.
     fn over(&mut self, message: OpKey, part: TracedPart, rank: u32) -> Option<At<'a>> {
         let work = self.activity.sending_work(message, part)?;
         self.push(StepKind::Message(message, part), (work.rank, rank), work.end);

@@ -1,4 +1,4 @@
-//! What ranks have done, as results.
+//! Activity of ranks as results: breakdown, critical path and timeline.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use crate::results::{
     TimelineResult,
 };
 
-/// The most intervals, and the most messages, of a timeline that are kept.
+/// Largest number of intervals, and of messages, in a timeline.
 const MOST_KEPT: usize = 1 << 18;
 
-/// Where the time of some ranks has gone.
+/// Explanation of the time of some ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Explained {
     pub breakdown: BreakdownResult,
@@ -26,7 +26,7 @@ fn ns(picoseconds: u64) -> f64 {
     picoseconds as f64 / 1e3
 }
 
-/// Where the time of ranks has gone, given the names of the classes of channels.
+/// Explains the time of ranks. `classes` holds the names of the classes of channels.
 pub(crate) fn explain(activity: &Activity, wires: &Wires, classes: &[&str]) -> Explained {
     let pieces: Vec<Vec<Piece>> = (0..activity.ranks()).map(|rank| activity.pieces(rank)).collect();
     let steps = activity.critical_path();
@@ -72,7 +72,7 @@ fn breakdown(activity: &Activity, pieces: &[Vec<Piece>]) -> BreakdownResult {
 }
 
 impl Activity {
-    /// What a step over the network has spent its time with.
+    /// Adds the breakdown of a step over the network.
     fn add_message(&self, step: &Step, (message, part): (OpKey, TracedPart), wires: &Wires, times: &mut NetworkTimes) {
         let is_own = step.from == step.rank && self.op(message).kind != Kind::Group;
         if is_own {
@@ -93,7 +93,7 @@ impl Activity {
     }
 }
 
-/// What the steps of a path add up to, in picoseconds.
+/// Sums over the steps of a path, in picoseconds.
 #[derive(Debug, Default)]
 struct PathSum {
     computing: u64,
@@ -105,7 +105,7 @@ struct PathSum {
 }
 
 impl PathSum {
-    /// The sum of steps, given the number of classes of channels.
+    /// Sums over `steps`. `classes` is the number of classes of channels.
     fn of(activity: &Activity, steps: &[Step], wires: &Wires, classes: usize) -> Self {
         let mut sum = Self { network: NetworkTimes::new(classes), ..Self::default() };
         for step in steps {

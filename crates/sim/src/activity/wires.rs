@@ -1,9 +1,9 @@
-//! What a part of a message has spent its time with between two processors: by class of channels, with being sent, with the delays of
-//! channels, and with waiting for them.
+//! Breakdown of a message's time between two processors: by class of channels, into serialization, propagation and
+//! queueing.
 //!
-//! It is read from the log of transmissions, for the packet that was the last to arrive. Heads go before their tails (virtual
-//! cut-through), so that a message's length counts twice at the most: at its source, where the packets before the last one
-//! are sent, and at the end, where the tail of the last one comes in.
+//! The breakdown is computed from the log of transmissions, for the packet of the message that arrives last. Heads go
+//! ahead of their tails (virtual cut-through), so a message's length counts at most twice: at its source, where the
+//! packets before the last one are sent, and at the end, where the tail of the last one arrives.
 
 use std::sync::Arc;
 
@@ -13,61 +13,62 @@ use units::{ChannelId, PlaneId};
 
 use crate::network::Network;
 
-/// A packet: its `flow_id` and its mark.
+/// Key of a packet: its `flow_id` and its mark.
 pub(crate) type PacketKey = (u32, u32);
 
-/// What a class of channels has taken of a time, in picoseconds.
+/// Times spent in a class of channels, in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClassTimes {
-    /// Sending: at the source the packets of the message before the last to arrive, at the end the length of that one.
+    /// Serialization, in picoseconds: at the source of the message's packets before the last, at the end of the last
+    /// one.
     pub serialization: u64,
-    /// The channels' delays.
+    /// Propagation delay of the channels, in picoseconds.
     pub propagation: u64,
-    /// Waiting for a channel, behind what others send.
+    /// Waiting for a channel that sends packets of others, in picoseconds.
     pub queueing: u64,
-    /// Channels that have been crossed.
+    /// Number of channels crossed.
     pub crossed: u64,
 }
 
-/// What a time in the network was spent with, in picoseconds.
+/// Breakdown of a time in the network, in picoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NetworkTimes {
-    /// By class of channels.
+    /// Times by class of channels.
     pub classes: Vec<ClassTimes>,
-    /// The pipelines of routers.
+    /// Router pipelines, in picoseconds.
     pub routers: u64,
-    /// Between a processor and the network.
+    /// Time between processors and the network, in picoseconds.
     pub host: u64,
-    /// Not known, because there was no log.
+    /// Time without a log, in picoseconds.
     pub unresolved: u64,
 }
 
 impl NetworkTimes {
-    /// Nothing, of so many classes.
+    /// Creates zero times for `classes` classes.
     pub fn new(classes: usize) -> Self {
         Self { classes: vec![ClassTimes::default(); classes], ..Self::default() }
     }
 }
 
-/// The log of a job's transmissions, by packet.
+/// Log of a job's transmissions, by packet.
 #[derive(Debug)]
 pub(crate) struct Wires {
     network: Network,
-    /// By rank, its node.
+    /// Node of each rank.
     node_of: Arc<[u32]>,
-    /// Sorted; none if there were too many.
+    /// Sorted transmissions. None if there were too many.
     log: Option<Vec<(Transmission, ChannelSource)>>,
 }
 
-/// A transmission of a packet.
+/// Transmission of a packet, and the channel's source.
 type Sent = (Transmission, ChannelSource);
 
 impl Wires {
-    /// The log of a job, out of that of all jobs.
+    /// Creates the log of a job from the log of all jobs.
     pub fn new(network: &Network, node_of: &Arc<[u32]>, job: usize, log: Option<Vec<Sent>>) -> Self {
         let log = log.map(|mut log| {
             log.retain(|(sent, _)| (sent.flow_id >> FLOW_BITS) as usize == job);
-            // Packets of a job are known by what is below its number.
+            // Within a job, packets are identified by the bits below the job number.
             log.iter_mut().for_each(|(sent, source)| {
                 sent.flow_id &= (1 << FLOW_BITS) - 1;
                 sent.plane = match *source {
@@ -81,8 +82,9 @@ impl Wires {
         Self { network: network.clone(), node_of: Arc::clone(node_of), log }
     }
 
-    /// Adds what the packet of a message to a rank has spent its time with that was the last to arrive. In picoseconds, `since` is when its
-    /// sender's processor was done, `handed` when it was handed over, `until` when the receiver's processor could begin.
+    /// Adds the breakdown of a message to rank `to`, by its packet that arrived last. `since` is the time at which the
+    /// sender's processor was done, `handed` the hand-over to the network, and `until` the earliest start of the
+    /// receiver's processor, all in picoseconds.
     pub fn add(&self, to: u32, packets: PacketKey, [since, handed, until]: [u64; 3], times: &mut NetworkTimes) {
         let Some(Path { sent: path, arrived, own }) = self.path_of(to, packets, (handed, until)) else {
             times.unresolved += until - since;
@@ -109,8 +111,9 @@ impl Wires {
         }
     }
 
-    /// The same of what a link has carried whole, whose first and last byte have arrived at two times: what it waited for the link, it
-    /// has waited behind others, or for the parts of the sender's interface.
+    /// Adds the breakdown of a message that a link carried whole. Its first and last bytes arrived at `first` and
+    /// `last`. Waiting for the link counts as queueing, whether behind other messages or for stages of the sender's
+    /// interface.
     pub fn add_whole(&self, (first, last): (u64, u64), [since, handed, until]: [u64; 3], times: &mut NetworkTimes) {
         let class = ChannelClass::INJECTION;
         let delay = self.network.plan.link_delay(class) * self.network.plan.tick().0;
@@ -130,7 +133,8 @@ impl Wires {
         }
     }
 
-    /// The path of the packet for a rank that arrived last of those that were handed over and had arrived in a time.
+    /// Returns the path of the packet to rank `to` that arrived last. Only packets that were handed over after `handed`
+    /// and arrived by `until` count.
     fn path_of(&self, to: u32, (flow_id, mark): PacketKey, (handed, until): (u64, u64)) -> Option<Path<'_>> {
         let (log, tick) = (self.log.as_ref()?, self.network.plan.tick().0);
         let key = (flow_id, mark, self.node_of[to as usize]);
@@ -141,12 +145,12 @@ impl Wires {
         let packet = |sent: &Transmission| (sent.plane, sent.generated_at);
         for sent in log[first..first + count].chunk_by(|one, other| packet(&one.0) == packet(&other.0)) {
             let [(injected, _), .., (last, source)] = sent else { continue };
-            // What goes by another plane does not hold it back.
+            // Packets on another plane do not delay it.
             own = if injected.plane == plane { own } else { 0 };
             plane = injected.plane;
             let delay = self.network.plan.link_delay(self.network.plan.class_of(self.channel(*source)));
             let arrived = (last.at + delay + last.time) * tick;
-            // Marks are used again, by messages before and after.
+            // Marks are reused by earlier and later messages.
             if injected.at * tick < handed || arrived > until {
                 continue;
             }
@@ -159,12 +163,12 @@ impl Wires {
     }
 }
 
-/// The path of a packet.
+/// Path of a packet.
 struct Path<'a> {
-    /// Its transmissions, in the order of time.
+    /// Transmissions of the packet, in the order of time.
     sent: &'a [Sent],
-    /// When it arrived, in picoseconds.
+    /// Arrival time, in picoseconds.
     arrived: u64,
-    /// How long the packets of the message that were generated before it were sent, likewise.
+    /// Serialization time of the message's packets that were generated before this one, in picoseconds.
     own: u64,
 }

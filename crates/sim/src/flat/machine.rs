@@ -1,7 +1,7 @@
-//! A flat network in motion: the jobs of each thread's nodes, and the messages that threads send one another.
+//! Machine of a flat network: the jobs on the nodes of each thread, and the messages between threads.
 //!
-//! No partition learns of a message before it has arrived, which takes the delay of the network at least: that is the window of
-//! lookahead. What is counted is counted as messages arrive.
+//! A partition learns of a message only on arrival, after at least the delay of the network: this delay is the
+//! lookahead window. Messages are counted as they arrive.
 
 use std::sync::{Arc, Mutex};
 
@@ -21,15 +21,15 @@ use crate::series::Sample;
 use crate::traffic::{Division, NodeTraffic, Span};
 use crate::workloads::Part;
 
-/// A job of a flat network.
+/// Job on a flat network.
 pub(crate) struct FlatJob<'a> {
-    /// From when until when it sends, in picoseconds.
+    /// Period in which the job sends, in picoseconds.
     pub span: Span,
-    /// Where its ranks or tasks are.
+    /// Placement of its ranks or tasks.
     pub placement: &'a Placement,
 }
 
-/// Builds a machine of so many threads at most, for some jobs. `traffic` makes the traffic of a partition, of so many nodes from one on.
+/// Builds a machine of at most `threads` partitions for `jobs`. `traffic` makes the traffic of a partition.
 pub(crate) fn build(
     network: &Network,
     threads: usize,
@@ -64,32 +64,32 @@ pub(crate) fn build(
         let mail = Arc::clone(&mail);
         move |worker: &mut Worker, _start, end| worker.run_until(end, &mail)
     });
-    // Alone, a partition need not stop before the end.
+    // A single partition need not stop before the end.
     let window = if parts == 1 { u64::MAX } else { wire.delay };
     Box::new(FlatMachine { pool, window, now: 0, counted: vec![(0, 0); jobs.len()], nodes: nodes as usize })
 }
 
-/// Whether two jobs have a node in common.
+/// Whether two jobs share a node.
 fn share_nodes(jobs: &[FlatJob<'_>], nodes: u32) -> bool {
     let mut taken = vec![false; nodes as usize];
     jobs.iter().any(|job| job.placement.used().any(|node| std::mem::replace(&mut taken[node.index()], true)))
 }
 
-/// The most partitions: as many as other networks have.
+/// Largest number of partitions, equal to that of other networks.
 const MOST: u32 = 1 << 10;
 
-/// The partitions of a run.
+/// Machine of whole messages, divided into partitions.
 struct FlatMachine {
     pool: Pool<Worker>,
     window: u64,
     now: u64,
-    /// By job, messages and bytes that have arrived before.
+    /// Messages and bytes counted so far, by job.
     counted: Vec<(u64, u64)>,
     nodes: usize,
 }
 
 impl FlatMachine {
-    /// What a job has carried of ranks' messages, by worker, with the nodes.
+    /// Visits the carried messages of a job's ranks, with the nodes, for each worker.
     fn each_carried(&self, job: usize, mut visit: impl FnMut(&Carried, &[u32])) {
         for worker in self.pool.workers() {
             let ranks = worker.traffic.scheduled(job);
@@ -99,12 +99,12 @@ impl FlatMachine {
         }
     }
 
-    /// What a job of volumes has sent, by worker.
+    /// Visits the volumes of a job, for each worker.
     fn each_volumes(&mut self, job: usize, mut visit: impl FnMut(&mut Volumes)) {
         self.pool.workers().for_each(|mut worker| visit(&mut worker.jobs[job].volumes));
     }
 
-    /// Messages of a job that have arrived, and their bytes.
+    /// Returns the number of a job's messages that have arrived, and their bytes.
     fn arrived(&mut self, job: usize) -> (u64, u64) {
         let (mut sum, now) = ((0, 0), self.now);
         self.each_carried(job, |carried, _| sum = (sum.0 + carried.messages, sum.1 + carried.bytes));
@@ -117,8 +117,8 @@ impl FlatMachine {
 }
 
 impl Machine for FlatMachine {
-    /// All is counted in the last batch, as delivered when it enters: nothing waits for credit, so that no standstill has to be
-    /// recognised by batches without deliveries.
+    /// Counts everything in the last batch, as both entered and delivered. Nothing waits for credits, so batches
+    /// without deliveries need not reveal a deadlock.
     fn advance(&mut self, until: u64, batch: u64) -> Vec<Vec<Batch>> {
         let (batches, jobs) = ((until - self.now).div_ceil(batch) as usize, self.counted.len());
         self.pool.run(self.now..until, self.window);
@@ -137,7 +137,7 @@ impl Machine for FlatMachine {
     }
 
     fn pass(&mut self, _settled: u64, until: u64) {
-        // One window: nothing is on its way from one partition to another.
+        // A single window: nothing is under way between partitions.
         self.pool.run(self.now..until, u64::MAX);
         self.now = until;
     }
@@ -182,7 +182,8 @@ impl Machine for FlatMachine {
         last
     }
 
-    /// Of volumes: executors note the messages of ranks. What a node sends another is one message.
+    /// Measures volumes only; executors record the messages of ranks. The traffic between two nodes in a phase is one
+    /// message.
     fn measure_messages(&mut self, job: usize, _key: MessageKey) {
         self.each_volumes(job, |volumes| volumes.messages = Some(Vec::new()));
     }
@@ -193,14 +194,14 @@ impl Machine for FlatMachine {
         all
     }
 
-    /// Refused when the system is built: there are no queues to sample.
+    /// Does nothing: series are refused when the system is built, since there are no queues to sample.
     fn sample_every(&mut self, _period: Time) {}
 
     fn samples(&mut self, _until: u64) -> Vec<Sample> {
         Vec::new()
     }
 
-    /// Messages count as they have arrived.
+    /// Returns 0: messages are counted after they have arrived.
     fn under_way(&self, _job: usize) -> u64 {
         0
     }
@@ -223,7 +224,7 @@ impl Machine for FlatMachine {
         all
     }
 
-    /// Executors record themselves when links carry what.
+    /// Does nothing: executors record the use of links themselves.
     fn log_transmissions(&mut self, _job: usize) {}
 
     fn transmissions(&self) -> Option<Vec<(Transmission, ChannelSource)>> {
@@ -236,7 +237,7 @@ impl Machine for FlatMachine {
 
     fn change_traffic(&mut self, change: &mut dyn FnMut(&mut NodeTraffic, &mut Actions)) {
         for mut worker in self.pool.workers() {
-            // What is woken is asked for in any case.
+            // Wake-ups can be dropped, since all nodes are queried in any case.
             change(&mut worker.traffic, &mut Actions::default());
             worker.refresh();
         }

@@ -1,4 +1,4 @@
-//! The flat network: what goes with it, and the machine that runs jobs on it.
+//! Flat network: checks of keys that it does not support, and the machine that runs jobs on it.
 
 mod machine;
 mod volumes;
@@ -12,27 +12,27 @@ use crate::pacers::PacerSpec;
 
 pub(crate) use machine::{FlatJob, build};
 
-/// The largest message that is a packet by itself. (Larger ones are too; it is what sizes of control messages are compared with.)
+/// Packet size for comparison with the sizes of control messages, in bytes. Larger messages are carried whole too.
 pub(crate) const WHOLE: u64 = 1 << 30;
 
-/// Why there are no channel loads.
+/// Reason why there are no channel loads.
 pub(crate) const NO_CHANNELS: &str = "a flat network has no channels between routers, and so no loads of channels to work out: \
                                       `analyze` is for the other kinds of topology";
 
-/// Why nothing is done in switches.
+/// Reason why no operation is carried out in switches.
 pub(crate) const NO_SWITCHES: &str = "a flat network has no switches that could carry out collective operations: choose another kind of \
                                       topology, or another algorithm than `in-switch`";
 
-/// Refuses what a flat network does not have, instead of ignoring it.
+/// Refuses keys that a flat network does not support, so that none is ignored.
 ///
 /// # Errors
-/// At the first key that has no meaning on it.
+/// If a key has no meaning on a flat network. The error names the first such key.
 pub(crate) fn check(spec: &ExperimentSpec) -> Result<(), SystemError> {
     let found = network(spec).or_else(|| workload(spec)).or_else(|| measure(spec));
     found.map_or(Ok(()), |(key, message)| Err(SystemError::new(key, message)))
 }
 
-/// A key and what is wrong with it.
+/// Key and message of an error.
 type Wrong = (String, String);
 
 fn network(spec: &ExperimentSpec) -> Option<Wrong> {

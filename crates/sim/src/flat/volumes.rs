@@ -1,8 +1,8 @@
-//! Volumes that nodes send on a flat network: all of a phase is handed over as it begins, and a link carries what its node sends to another
-//! whole, one after the other.
+//! Volumes on a flat network: all messages of a phase are handed over as it begins, and a node's link carries its
+//! messages whole, in sequence.
 //!
-//! When all of it arrives is known as it is handed over. A delivery counts as its last byte leaves, the delay of the network before
-//! it arrives, so that the end of a phase is known in time for the next one to begin then.
+//! Arrival times are known at the hand-over. A delivery is counted when its last byte leaves, earlier than its arrival
+//! by the delay of the network. So the end of a phase is known in time for the next one to begin then.
 
 use engine::statistics::Histogram;
 use fabric::ArrivedMessage;
@@ -11,32 +11,32 @@ use units::{Bytes, NodeId, PlaneId};
 
 use crate::traffic::{Flow, Span, VolumeTraffic};
 
-/// What a job of volumes has sent from the nodes of a partition.
+/// Volumes of a job that the nodes of a partition have sent.
 #[derive(Debug)]
 pub(super) struct Volumes {
     wire: WireParams,
-    /// The nodes of the partition.
+    /// Nodes of the partition.
     nodes: Vec<u32>,
-    /// When what has not been handed over is, if there is any.
+    /// Time of the next hand-over, in picoseconds. None if nothing is left.
     next: Option<u64>,
-    /// When messages leave, with their bytes: the latest first.
+    /// Departure times and bytes of messages, latest first.
     leaving: Vec<(u64, u64)>,
-    /// Messages that have left, and their bytes.
+    /// Number of messages that have left, and their bytes.
     left: (u64, u64),
-    /// Times from the handing over to the arrival, in picoseconds.
+    /// Times from hand-over to arrival, in picoseconds.
     pub latency: Histogram,
-    /// By node of the partition, the bytes that its link has carried; empty of other jobs.
+    /// Bytes carried by each node's link, by node of the partition. Empty for other jobs.
     pub by_node: Vec<u64>,
-    /// By node of the partition, from when until when its link carries the volumes handed over last, in picoseconds.
+    /// Period in which each link carries the last volumes handed over, in picoseconds, by node of the partition.
     pub busy: Vec<Span>,
-    /// By node of the machine, when the last message has arrived; empty unless it is noted.
+    /// Time of the last arrival, by node of the machine. Empty unless arrivals are recorded.
     pub arrivals: Vec<u64>,
-    /// What has arrived of each pair of nodes, if that is measured.
+    /// Arrived messages, joined for each pair of nodes. None unless messages are measured.
     pub messages: Option<Vec<ArrivedMessage>>,
 }
 
 impl Volumes {
-    /// Nothing yet, of some nodes.
+    /// Creates the state of the given nodes without any messages.
     pub fn new(wire: WireParams, nodes: &[u32]) -> Self {
         Self {
             wire,
@@ -52,24 +52,24 @@ impl Volumes {
         }
     }
 
-    /// Learns when a phase begins.
+    /// Records the start of a phase.
     pub fn begin(&mut self, traffic: &VolumeTraffic) {
         self.next = traffic.starts_at();
         self.by_node.resize(self.nodes.len(), 0);
         self.busy.resize(self.nodes.len(), 0..0);
     }
 
-    /// When volumes are handed over next.
+    /// Returns the time of the next hand-over, in picoseconds.
     pub fn next_at(&self) -> Option<u64> {
         self.next
     }
 
-    /// Notes arrivals at so many nodes from now on.
+    /// Records arrivals at `nodes` nodes from now on.
     pub fn note_arrivals(&mut self, nodes: usize) {
         self.arrivals = vec![0; nodes];
     }
 
-    /// Hands over what is to be handed over before a time, given when the links of nodes are free.
+    /// Hands over the volumes that are due before `end`. `links` holds the time at which each node's link is free.
     pub fn run_until(&mut self, end: u64, traffic: &mut VolumeTraffic, links: &mut [u64]) {
         let Some(at) = self.next.take_if(|at| *at < end) else { return };
         for (node, free_at) in links.iter_mut().enumerate() {
@@ -91,7 +91,7 @@ impl Volumes {
         self.leaving.sort_unstable_by(|one, other| other.cmp(one));
     }
 
-    /// A message is handed over, and has left at a time.
+    /// Records a message that is handed over at `at` and has left its node at `leaves`.
     fn send(&mut self, node: usize, Flow { dst, left: bytes, .. }: Flow, at: u64, leaves: u64) {
         let arrives = leaves.saturating_add(self.wire.delay);
         self.leaving.push((leaves, bytes));
@@ -106,12 +106,12 @@ impl Volumes {
         }
     }
 
-    /// The time of so many bytes on a link, in picoseconds, rounded up.
+    /// Returns the serialization time of `bytes` bytes on a link, in picoseconds, rounded up.
     fn time(&self, bytes: u64) -> u64 {
         self.wire.bandwidth.serialization(Bytes(bytes)).map_or(u64::MAX, |(time, _)| time.0)
     }
 
-    /// Messages that have left by a time, and their bytes.
+    /// Returns the number of messages that have left by `now`, and their bytes.
     pub fn left_by(&mut self, now: u64) -> (u64, u64) {
         while let Some((_, bytes)) = self.leaving.pop_if(|&mut (at, _)| at <= now) {
             self.left = (self.left.0 + 1, self.left.1 + bytes);
@@ -120,7 +120,7 @@ impl Volumes {
     }
 }
 
-/// Joins the messages of a node from a place on that are for the same node.
+/// Joins messages for one destination, among the messages from index `first` on, which have one source.
 fn join(messages: &mut Vec<ArrivedMessage>, first: usize) {
     messages[first..].sort_by_key(|message| message.dst);
     let mut kept = first;

@@ -1,7 +1,8 @@
-//! The nodes that one thread moves on, job by job.
+//! Worker of a flat network: advances the nodes of one thread, job by job.
 //!
-//! Jobs meet at the links of nodes alone, which serve them in the order of time. Where no two jobs have a node in common, each goes on by
-//! itself. Otherwise the job with the earliest event goes on until another one has an earlier: of equal times the first in the file.
+//! Jobs interact only at the links of nodes, which serve them in the order of time. If no two jobs share a node, each
+//! advances independently. Otherwise the job with the earliest event advances until another one has an earlier event.
+//! At equal times, the first job in the file goes first.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,56 +11,56 @@ use host::{Envelope, Flight, HostContext};
 use super::volumes::Volumes;
 use crate::traffic::{JobTraffic, NodeTraffic, Span};
 
-/// What has been sent to partitions, by partition and then by job.
+/// Mailboxes by partition, then by job.
 pub(super) type Mail = [Mutex<Vec<Flight>>];
 
-/// A job of a worker.
+/// Job of a worker.
 pub(super) struct Own {
-    /// From when until when it sends, in picoseconds.
+    /// Period in which the job sends, in picoseconds.
     pub span: Span,
     has_begun: bool,
-    /// By partition, what is on its way there.
+    /// Messages under way to each partition.
     outbox: Vec<Vec<Flight>>,
-    /// What it sends if it is one of volumes.
+    /// Volumes of the job. Empty for jobs of ranks.
     pub volumes: Volumes,
 }
 
 impl Own {
-    /// A job that has not begun, of a machine of so many partitions.
+    /// Creates a job that has not begun, on a machine with `parts` partitions.
     pub fn new(span: Span, parts: usize, volumes: Volumes) -> Self {
         Self { span, has_begun: false, outbox: (0..parts).map(|_| Vec::new()).collect(), volumes }
     }
 }
 
-/// The nodes of one thread.
+/// Nodes of one thread.
 pub(super) struct Worker {
     pub part: usize,
     pub traffic: NodeTraffic,
     pub jobs: Vec<Own>,
     pub nodes: Vec<u32>,
-    /// When the link of each node is free, in picoseconds.
+    /// Time at which each node's link is free, in picoseconds.
     pub links: Vec<u64>,
     pub partition_of: Arc<[u16]>,
     /// Whether jobs share nodes.
     pub in_turn: bool,
-    /// What is about to be taken in, kept for its memory.
+    /// Mail that is about to be received, kept for its allocation.
     pub inbox: Vec<Flight>,
 }
 
-/// What an executor asks for that is another partition's matter.
+/// Forwards the requests of an executor that concern other partitions.
 struct Sending<'a> {
     outbox: &'a mut [Vec<Flight>],
     partition_of: &'a [u16],
 }
 
 impl HostContext for Sending<'_> {
-    /// Nothing is polled: messages leave as they are handed over.
+    /// Does nothing: messages leave as they are handed over, without polling.
     fn wake(&mut self, _node: u32) {}
 
-    /// The executor is asked to go on in any case.
+    /// Does nothing: the executor is advanced in any case.
     fn alarm(&mut self, _at: u64) {}
 
-    /// A message announces itself.
+    /// Does nothing: a message announces itself on arrival.
     fn announce(&mut self, _node: u32, _envelope: Envelope) {}
 
     #[inline]
@@ -69,7 +70,7 @@ impl HostContext for Sending<'_> {
 }
 
 impl Worker {
-    /// Moves on to a time, exclusive.
+    /// Advances to `end`, exclusive.
     pub fn run_until(&mut self, end: u64, mail: &Mail) {
         let count = self.jobs.len();
         for job in 0..count {
@@ -89,7 +90,7 @@ impl Worker {
         }
     }
 
-    /// Moves jobs on that share links.
+    /// Advances jobs that share links.
     fn run_in_turn(&mut self, end: u64) {
         let count = self.jobs.len();
         let earliest = |worker: &Self| (0..count).filter_map(|job| Some((worker.next_at(job)?, job))).min();
@@ -101,7 +102,7 @@ impl Worker {
         }
     }
 
-    /// When a job does something next, if it does.
+    /// Returns the time of a job's next event, in picoseconds. None if there is none.
     fn next_at(&self, job: usize) -> Option<u64> {
         let own = &self.jobs[job];
         let next = match self.traffic.of_job(job)? {
@@ -113,7 +114,7 @@ impl Worker {
         next.filter(|&at| at < own.span.end)
     }
 
-    /// Moves a job on to a time, exclusive.
+    /// Advances a job to `end`, exclusive.
     fn run_job(&mut self, job: usize, end: u64) {
         let Self { traffic, jobs, links, partition_of, .. } = self;
         let own = &mut jobs[job];
@@ -135,7 +136,7 @@ impl Worker {
         }
     }
 
-    /// Learns which volumes jobs send next.
+    /// Reads the volumes that jobs send next.
     pub fn refresh(&mut self) {
         for (job, own) in self.jobs.iter_mut().enumerate() {
             if let Some(JobTraffic::Volume(traffic)) = self.traffic.of_job(job) {
@@ -145,7 +146,7 @@ impl Worker {
     }
 }
 
-/// A mailbox. Where its owner has died, the run is lost anyway.
+/// Locks a mailbox. A poisoned lock is ignored: if its owner has panicked, the run is lost anyway.
 fn lock(mail: &Mutex<Vec<Flight>>) -> MutexGuard<'_, Vec<Flight>> {
     mail.lock().unwrap_or_else(PoisonError::into_inner)
 }

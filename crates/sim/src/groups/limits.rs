@@ -1,10 +1,12 @@
-//! What routers have room for of groups that combine, beside the entries of their tables: groups, and groups that stream.
+//! Limits of routers for groups that combine, besides table entries: the number of groups, and the number of groups
+//! that stream.
 //!
-//! Model choices, after what NVIDIA publishes of SHARP ("SHARP collective library", resource tuning: quotas of groups and of outstanding
-//! transactions, a payload for each of these, streaming aggregation with an exclusive lock of the tree). What a group needs in a router is
-//! reserved when the group is created, in the order of groups, and kept: so nothing waits in a router for what another group has,
-//! and no cycle of such waits can come about. The right to stream is reserved in the same way, which takes no time. What a group
-//! shares with nobody, its operations under way, its members count (`host::executor::groups`).
+//! Model choices, after NVIDIA's publications on SHARP ("SHARP collective library", resource tuning: quotas of groups
+//! and of outstanding transactions, a payload for each of these, streaming aggregation with an exclusive lock of the
+//! tree). A group's resources in a router are reserved when the group is created, in the order of groups, and kept. So
+//! nothing waits in a router for resources of another group, and no cycle of such waits can arise. The right to stream
+//! is reserved in this way too, which takes no time. Outstanding operations belong to one group alone; its members
+//! count them (`host::executor::groups`).
 
 use ::workload::collectives::{GroupCall, Operation};
 use ::workload::communicator::Service;
@@ -17,19 +19,19 @@ use crate::error::SystemError;
 use crate::experiment::InSwitchSpec;
 use crate::workloads::Workload;
 
-/// What a group asks of routers.
+/// Resources that a group needs in routers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Demand {
-    /// Whether an operation of it copies.
+    /// Whether an operation of the group copies.
     copies: bool,
-    /// The smallest and the largest of those that combine.
+    /// Smallest and largest operation that combines, each with its size in bytes.
     combined: Option<((Operation, u64), (Operation, u64))>,
-    /// Whether one of them has its results for one member, which acknowledges them.
+    /// Whether a combining operation delivers its result to one member, which acknowledges it.
     acknowledged: bool,
 }
 
 impl Demand {
-    /// Those of the groups of a job. Multicast traffic only copies.
+    /// Returns the demand of each group of a job. Multicast traffic only copies.
     pub fn of(workload: &dyn Workload) -> Vec<Self> {
         let mut all = vec![Self::default(); workload.groups().len()];
         if let Some(programs) = workload.programs() {
@@ -51,7 +53,7 @@ impl Demand {
         self.combined = Some((smallest, largest));
     }
 
-    /// The first operation that it combines, if it does.
+    /// Returns the smallest combining operation. None if the group does not combine.
     pub fn combining(&self) -> Option<Operation> {
         self.combined.map(|((operation, _), _)| operation)
     }
@@ -61,25 +63,25 @@ impl Demand {
         self.acknowledged
     }
 
-    /// Whether its packets are combined.
+    /// Whether the group's packets are combined.
     pub const fn combines(&self) -> bool {
         self.combined.is_some()
     }
 
-    /// Whether nothing is left of it but what combines more than so many bytes.
+    /// Whether all operations of the group combine more than `most` bytes, so that none is left within this limit.
     fn is_beyond(&self, most: u64) -> bool {
         !self.copies && self.combined.is_some_and(|(smallest, _)| smallest.1 > most)
     }
 }
 
-/// Whether switches may notify members of groups of a job, by packets, of what another member gets alone. What a program that is called back
-/// will do is not known.
+/// Whether switches may send members of a job's groups packets that acknowledge results for another member. The
+/// operations of a program that is called back are unknown, so any may occur.
 pub(crate) fn acknowledges(workload: &dyn Workload) -> bool {
     let may_call_any = workload.programs().is_some_and(|programs| programs.is_called_back());
     !workload.groups().is_empty() && (may_call_any || Demand::of(workload).iter().any(Demand::is_acknowledged))
 }
 
-/// By group of a job, the members that multicast, in ascending order.
+/// Returns the members of each group of a job that multicast, in ascending order.
 pub(crate) fn senders(workload: &dyn Workload) -> Vec<Vec<NodeId>> {
     let mut all: Vec<Vec<NodeId>> = workload.groups();
     all.iter_mut().for_each(|members| members.sort_unstable());
@@ -97,32 +99,32 @@ pub(crate) fn senders(workload: &dyn Workload) -> Vec<Vec<NodeId>> {
     all
 }
 
-/// What of a group does not fit.
+/// Reason why a group does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Full {
-    /// A router combines for as many groups as it can.
+    /// A router already combines for its limit of groups.
     Groups(RouterId),
-    /// A router has as many groups that stream as it can.
+    /// A router already has its limit of groups that stream.
     Streams(RouterId),
-    /// An operation is larger than those of low latency, and nothing streams.
+    /// An operation is larger than the limit of low latency, and nothing streams.
     Message(Operation, u64),
 }
 
-/// The room that is left in routers.
+/// Resources in use in routers.
 pub(super) struct Room<'a> {
     spec: &'a InSwitchSpec,
-    /// By router, groups that it combines for, and of these those that may stream.
+    /// Number of groups that each router combines for, and number of these that may stream.
     groups: Vec<u32>,
     streams: Vec<u32>,
 }
 
 impl<'a> Room<'a> {
-    /// All of it, in so many routers.
+    /// Creates an empty account of `routers` routers.
     pub fn new(spec: &'a InSwitchSpec, routers: u32) -> Self {
         Self { spec, groups: vec![0; routers as usize], streams: vec![0; routers as usize] }
     }
 
-    /// Reserves what a group asks for in the routers of its trees: which of its operations there is room for.
+    /// Reserves a group's resources in the routers of its trees. Returns the operations that the routers have room for.
     pub fn reserve(&mut self, demand: &Demand, routers: &[RouterId]) -> Service {
         let small = self.spec.largest_small();
         match self.take(demand, routers) {
@@ -132,7 +134,8 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// The same; an error says what does not fit, beside which the rest is reserved unless nothing is left of the group.
+    /// Reserves a group's resources. An error names the resource that is missing; the others are still reserved,
+    /// unless no operation of the group is left.
     fn take(&mut self, demand: &Demand, routers: &[RouterId]) -> Result<(), Full> {
         let Some((_, (operation, largest))) = demand.combined else { return Ok(()) };
         let full = |count: &[u32], limit: Option<u32>| {
@@ -162,10 +165,10 @@ impl<'a> Room<'a> {
     }
 }
 
-/// Refuses groups of whose operations routers do not have room for all.
+/// Refuses groups if routers do not have room for all of their operations.
 ///
 /// # Errors
-/// The first group that does not fit, with the router, at the key of the limit.
+/// If a group does not fit. The error names the first such group and its router, at the key of the limit.
 pub(super) fn check(
     spec: &InSwitchSpec,
     topology: &dyn Topology,
@@ -230,7 +233,7 @@ fn refused(spec: &InSwitchSpec, topology: &dyn Topology, (group, full): (usize, 
     }
 }
 
-/// How members send what is combined, with a window of so many packets.
+/// Returns the parameters by which members send operations that combine. `window` is the number of outstanding packets.
 pub(crate) fn params(spec: &InSwitchSpec, window: u32) -> GroupParams {
     let small_packet = spec.low_latency.as_ref().and_then(|own| own.segment);
     GroupParams {

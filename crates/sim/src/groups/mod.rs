@@ -1,4 +1,4 @@
-//! The groups of all jobs of a system, and their trees.
+//! Groups of all jobs of a system, and their trees.
 
 mod limits;
 
@@ -19,14 +19,14 @@ use crate::experiment::{CombineOrderSpec, CombineUnitsSpec, ExperimentSpec, InSw
 use limits::Room;
 pub(crate) use limits::{Demand, acknowledges, senders};
 
-/// Bytes of a word of a combine unit of line rate.
+/// Word of a combine unit of line rate, in bytes.
 const WORD: u64 = 8;
 
-/// The trees for some groups of nodes, given by group its demand and who multicasts, and the combine units if any of them combines; none without
-/// groups.
+/// Builds the trees of some groups of nodes, with combine units if any group combines. `demands` and `senders` hold the
+/// demand and the multicasting members of each group. None without groups.
 ///
 /// # Errors
-/// Trees that cannot be built, at the key that is at fault.
+/// If trees cannot be built. The error names the key at fault.
 pub(crate) fn build(
     spec: &ExperimentSpec,
     (topology, routing): (&Arc<dyn Topology>, &Arc<dyn Routing>),
@@ -56,7 +56,8 @@ pub(crate) fn build(
         topology.class_names().into_iter().map(|class| spec.link.parameters(class)).collect();
     let injection = links.get(usize::from(ChannelClass::INJECTION.0)).map_or(Bandwidth(0), |link| link.bandwidth);
     let delay = spec.router.common().delay.unwrap_or_else(|| fabric::router_delay(injection));
-    // Packets of low latency may be smaller than those of streams. A partial sum is of a packet of either, so that there have to be enough of both.
+    // Packets of low latency may be smaller than packets of streams. A partial sum holds a packet of either kind, so
+    // there have to be enough for both.
     let small = packet.min(limits::params(own, 0).small_packet);
     let sizes = if own.streaming.is_some() { [small, packet] } else { [small; 2] };
     let acknowledged = demands.iter().any(Demand::is_acknowledged);
@@ -67,7 +68,8 @@ pub(crate) fn build(
     Ok(Some(GroupsSpec { trees: Arc::new(trees), turn: own.turn.into(), units, combining }))
 }
 
-/// How members send what routers combine: as many segments under way as the trees of each group have partial sums for.
+/// Returns the parameters by which members send operations that routers combine. The window of segments matches the
+/// partial sums of each group's trees.
 pub(crate) fn params(spec: &InSwitchSpec, groups: Option<&GroupsSpec>) -> GroupParams {
     let Some(groups) = groups else { return GroupParams::DEFAULT };
     let trees = (0..groups.trees.groups()).map(|group| groups.trees.trees_of(group).len() as u32).min().unwrap_or(1);
@@ -75,14 +77,14 @@ pub(crate) fn params(spec: &InSwitchSpec, groups: Option<&GroupsSpec>) -> GroupP
     limits::params(spec, window.saturating_mul(trees).max(1))
 }
 
-/// The nodes of a job's groups, what they ask of routers, its program, and who multicasts.
+/// Groups of a job: nodes, demands, program, and multicasting members.
 pub(crate) type JobGroups<'a> = (Vec<Vec<NodeId>>, Vec<Demand>, Option<&'a Arc<dyn Programs>>, Vec<Vec<NodeId>>);
 
-/// By job, the groups of its program of whose operations routers have no room for all, the others of which are to be carried out by messages;
-/// given, by job, its groups.
+/// Returns, for each job, the groups whose operations do not all fit into routers. Messages carry out the operations
+/// that do not fit. `jobs` holds the groups of each job.
 ///
 /// # Errors
-/// Trees that cannot be built for other reasons.
+/// If trees cannot be built for other reasons.
 pub(crate) fn unserved(
     spec: &ExperimentSpec,
     topology: &Arc<dyn Topology>,
@@ -98,7 +100,7 @@ pub(crate) fn unserved(
     let senders: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| job.3.iter().cloned()).collect();
     let mut services = vec![Service::Nothing; groups.len()];
     let mut room = Room::new(own, topology.routers());
-    // A group of which nothing is left takes no room.
+    // A group without any operation left takes no room.
     let mut admits = |group: usize, routers: &[RouterId]| {
         services[group] = room.reserve(&demands[group], routers);
         services[group] != Service::Nothing
@@ -126,7 +128,7 @@ fn trees_spec(spec: &InSwitchSpec, topology: &dyn Topology) -> TreesSpec {
     }
 }
 
-/// The elements that packets carry, if they carry any.
+/// Returns the elements that packets carry. None without verification.
 fn elements(spec: &InSwitchSpec) -> Option<Elements> {
     let own = spec.elements.unwrap_or_default();
     let order = match own.order {
@@ -141,29 +143,29 @@ fn deepest(trees: &Trees) -> u64 {
     (0..trees.len()).map(|tree| u64::from(trees.depth(tree))).max().unwrap_or(0)
 }
 
-/// The longest way of a packet up a tree and down again.
+/// Longest path of a packet up a tree and down again.
 struct Path<'a> {
     links: &'a [LinkParameters],
     delay: Time,
-    /// The smallest and the largest packet that is combined, full ones.
+    /// Sizes of the smallest and the largest full packet that is combined, in bytes.
     packets: [u32; 2],
     depth: u64,
-    /// A member says to the others when the results have come that are for it alone.
+    /// Whether a member acknowledges results that only it receives.
     acknowledged: bool,
 }
 
-/// How many times the way up and down a window has to cover where results are acknowledged: the way itself, as long for the acknowledgement,
-/// and half a window of results until there is one.
+/// Number of round trips that a window covers if results are acknowledged: the round trip itself, the
+/// acknowledgement's, and half a window of results until an acknowledgement is sent.
 const ACKNOWLEDGED: u64 = 4;
 
 impl Path<'_> {
-    /// Packets that a member sends at the bandwidth of its link until the result of the first one is back, and one more: of the size of which
-    /// these are most.
+    /// Returns the number of packets that a member sends at link rate until the first result is back, plus one. The
+    /// maximum over packet sizes. `combining` returns the combining time of a packet size.
     fn window(&self, combining: impl Fn(u32) -> u64) -> u32 {
         self.packets.map(|packet| self.window_of(packet, combining(packet))).into_iter().max().unwrap_or(1)
     }
 
-    /// The same of packets of a size.
+    /// Returns the window for packets of `packet` bytes that take `combining` picoseconds to combine.
     fn window_of(&self, packet: u32, combining: u64) -> u32 {
         let slowest = self.links.iter().map(|link| link.bandwidth).min().unwrap_or(Bandwidth(1));
         let fastest = self.links.iter().map(|link| link.bandwidth).max().unwrap_or(Bandwidth(1));
@@ -171,7 +173,7 @@ impl Path<'_> {
             bandwidth.serialization(Bytes(u64::from(packet))).map_or(1, |(time, _)| time.0.max(1))
         };
         let link = self.links.iter().map(|link| link.delay.0).max().unwrap_or(0);
-        // Through each switch twice on the way up, into its unit and out of it, and once on the way down.
+        // Each switch is crossed twice on the way up, into its unit and out of it, and once on the way down.
         let switch = 3 * self.delay.0 + time(slowest) + combining;
         let round = (self.depth + 1).saturating_mul(switch + 2 * link) + 2 * link;
         let times = if self.acknowledged { ACKNOWLEDGED } else { 1 };

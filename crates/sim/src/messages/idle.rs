@@ -1,20 +1,19 @@
-//! The idle time of a message: what it takes from generation to the arrival of its last byte if nothing else is in the network.
+//! Idle time of a message: time from generation to the arrival of its last byte in an otherwise empty network.
 //!
-//! Its packets follow one another on one path. The first head takes the delays of all channels and routers; behind it the
-//! slowest channel of the path carries all packets, one after the other, so that with n whole packets and a rest
+//! The packets of the message follow one another on one path. The first head incurs the delays of all channels and
+//! routers. Behind it, the slowest channel of the path serializes all packets. With n whole packets and a remainder,
 //!
-//! ```text
-//! idle time = delays + n T(packet) + T(rest)
-//! ```
+//! ```text idle time = delays + n T(packet) + T(rest) ```
 //!
-//! where T is the serialization time on the slowest channel. That is exact for virtual cut-through where a channel is busy with a
-//! packet until its tail has come: a packet holds each channel at least for its own serialization time, packets keep their order, and
-//! the sum is largest if all are charged to the slowest channel. Buffers are taken to cover the credit round trip.
+//! where T is the serialization time on the slowest channel. This is exact for virtual cut-through if a channel is busy
+//! with a packet until its tail has arrived: a packet holds each channel at least for its own serialization time,
+//! packets keep their order, and the sum is largest if all are charged to the slowest channel. Assumes buffers that
+//! cover the credit round trip.
 //!
-//! The path is that of the topology's default routing, whatever the routing of the experiment: a shortest path, and on a dragonfly
-//! the direct one (local, global, local). Of several ports that lead nearer, the one with the least delay is taken, and of
-//! these the lowest. Where channels differ in delay or bandwidth, a routing that takes longer paths may be faster. So may the tree of a
-//! group on a dragonfly, which may pass through two global channels with no local one between them.
+//! The path is that of the topology's default routing, whatever the routing of the experiment: a shortest path, and on
+//! a dragonfly the direct one (local, global, local). Among ports that lead nearer, the one with the least delay is
+//! taken, and among these the lowest. If channels differ in delay or bandwidth, a routing with longer paths may be
+//! faster. So may the tree of a group on a dragonfly, which may use two global channels with no local one between them.
 
 use std::sync::Arc;
 
@@ -24,20 +23,20 @@ use units::{NodeId, PortId, RouterId, VcClass};
 
 use crate::network::Network;
 
-/// Pairs of routers up to which paths are kept, by pair; in larger networks each is followed again.
+/// Largest number of router pairs for which paths are kept. In larger networks each path is followed again.
 const MOST_PAIRS: usize = 1 << 20;
 
-/// What a message meets on its path.
+/// Properties of a message's path in an idle network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IdlePath {
-    /// Delays of all channels and routers, in ticks.
+    /// Sum of the delays of all channels and routers, in ticks.
     delay: u64,
-    /// The class of the slowest channel.
+    /// Class of the slowest channel.
     slowest: ChannelClass,
 }
 
 impl IdlePath {
-    /// The idle time of a message of so many bytes, cut into packets of a size, in ticks.
+    /// Returns the idle time in ticks of a message of `bytes` bytes, cut into packets of `packet` bytes.
     pub fn time(self, network: &Network, bytes: u64, packet: u32) -> u64 {
         let time = |bytes| network.plan.serialization(self.slowest, bytes);
         let (whole, rest) = (bytes / u64::from(packet), (bytes % u64::from(packet)) as u32);
@@ -45,7 +44,8 @@ impl IdlePath {
         self.delay.saturating_add(whole.saturating_mul(time(packet))).saturating_add(rest)
     }
 
-    /// The path with a channel of a class before it, and the router that this leads to, if it leads to one.
+    /// Returns the path extended at its front by a channel of a class and by `router_delay`, the delay in ticks of the
+    /// router behind it (0 without one).
     fn behind(self, network: &Network, class: ChannelClass, router_delay: u64) -> Self {
         let time = |class| network.plan.serialization(class, network.packet);
         let slowest = if time(class) > time(self.slowest) { class } else { self.slowest };
@@ -53,11 +53,11 @@ impl IdlePath {
     }
 }
 
-/// The idle paths of a network.
+/// Idle paths of a network.
 #[derive(Debug)]
 pub(super) struct IdleTimes {
     pub network: Network,
-    /// By pair of routers, what is known; empty in large networks.
+    /// Known paths by pair of routers. Empty in large networks.
     known: Vec<Option<IdlePath>>,
 }
 
@@ -68,7 +68,7 @@ impl IdleTimes {
         Self { network: network.clone(), known: vec![None; pairs] }
     }
 
-    /// The path between two nodes.
+    /// Returns the path between two nodes.
     pub fn between(&mut self, from: NodeId, to: NodeId) -> IdlePath {
         let topology = &self.network.topology;
         let pair =
@@ -84,7 +84,7 @@ impl IdleTimes {
     }
 }
 
-/// Follows the path from a node to another.
+/// Follows the path from one node to another.
 fn follow(network: &Network, from: NodeId, to: NodeId) -> IdlePath {
     if network.is_flat() {
         let class = ChannelClass::INJECTION;
@@ -102,12 +102,12 @@ fn follow(network: &Network, from: NodeId, to: NodeId) -> IdlePath {
     inside.behind(network, ChannelClass::INJECTION, network.plan.router_delay())
 }
 
-/// The way out of the network from a node's router.
+/// Returns the path that consists of the ejection channel.
 fn last_channel(network: &Network) -> IdlePath {
     IdlePath { delay: network.plan.link_delay(ChannelClass::EJECTION), slowest: ChannelClass::EJECTION }
 }
 
-/// From a router to a node of another, by ports that lead nearer.
+/// Returns the path from a router to a node of another router, through ports that lead nearer.
 fn nearer_and_nearer(network: &Network, from: RouterId, to: RouterId) -> IdlePath {
     let (topology, plan) = (&*network.topology, &network.plan);
     let (mut at, mut distance) = (from, topology.distance(from, to));
@@ -127,7 +127,8 @@ fn nearer_and_nearer(network: &Network, from: RouterId, to: RouterId) -> IdlePat
     path
 }
 
-/// The path with the least delay that a routing may take from a router, through so many routers at the most; none if there is none.
+/// Returns the path with the least delay that a routing may take from a router, through at most `routers` routers. None
+/// if there is none.
 fn least(network: &Network, routing: &dyn Routing, (at, mut hop): (RouterId, Hop), routers: u32) -> Option<IdlePath> {
     let topology = &*network.topology;
     let route = routing.route(at, &mut hop);
@@ -143,10 +144,11 @@ fn least(network: &Network, routing: &dyn Routing, (at, mut hop): (RouterId, Hop
     route.ports(routing.port_lists()).filter_map(by).min_by_key(|path| path.delay)
 }
 
-/// The default routing of a topology, if its paths may be longer than the distance: `own` if that is of the same kind.
+/// Returns the topology's default routing if its paths may be longer than the distance. Reuses `own` if it is of this
+/// kind.
 ///
 /// # Errors
-/// If it cannot be built.
+/// If the routing cannot be built.
 pub(crate) fn direct_routing(
     topology: &dyn topology::Topology,
     own: &Arc<dyn Routing>,

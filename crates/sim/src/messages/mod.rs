@@ -1,9 +1,9 @@
-//! Latencies of messages, and how many times longer they took than alone, by size.
+//! Latencies and slowdowns of messages, by size.
 //!
-//! The latency of a message runs from its generation to the arrival of its last byte. A message that is alone in the network
-//! takes its *idle time* ([`idle`]); the ratio of the two is its *slowdown*, which the literature on datacentre transport
-//! calls normalised flow completion time (Alizadeh et al., pFabric, SIGCOMM 2013, section 5).
-//! Everything is counted in whole numbers: sums and histograms do not depend on the order in which messages are recorded.
+//! The latency of a message runs from its generation to the arrival of its last byte. A message that is alone in the
+//! network takes its *idle time* ([`idle`]). The ratio of the two is its *slowdown*, called normalised flow completion
+//! time in the literature on datacentre transport (Alizadeh et al., pFabric, SIGCOMM 2013, section 5). All counts are
+//! whole numbers: sums and histograms do not depend on the order in which messages are recorded.
 
 mod idle;
 
@@ -18,27 +18,27 @@ use idle::IdleTimes;
 
 pub(crate) use idle::direct_routing;
 
-/// Slowdowns are counted in millionths.
+/// Unit in which slowdowns are counted.
 const SLOWDOWN_UNIT: f64 = 1e-6;
 
-/// More sizes than this are counted in classes of powers of two.
+/// Largest number of distinct sizes. If there are more, sizes are grouped by powers of two.
 const MOST_SIZES: usize = 16;
 
-/// The parts of the messages, in thousandths of a percent, for which the distributions have a value.
+/// Quantiles of the distributions, in thousandths of a percent.
 const PARTS: [u32; 25] = [
     0, 1000, 2000, 5000, 10_000, 15_000, 20_000, 25_000, 30_000, 40_000, 50_000, 60_000, 70_000, 75_000, 80_000,
     85_000, 90_000, 95_000, 98_000, 99_000, 99_500, 99_800, 99_900, 99_990, 100_000,
 ];
 
-/// What has been recorded of messages of about one size.
+/// Latencies and slowdowns of messages of similar size.
 #[derive(Clone, Debug, Default)]
 struct OfSize {
-    /// The smallest and the largest of them, in bytes.
+    /// Smallest and largest size, in bytes.
     smallest: u64,
     largest: u64,
-    /// In the unit of generation times.
+    /// Latencies, in the unit of generation times.
     latency: Histogram,
-    /// In millionths.
+    /// Slowdowns, in millionths.
     slowdown: Histogram,
 }
 
@@ -55,33 +55,33 @@ impl OfSize {
     }
 }
 
-/// A message that has arrived.
+/// Message that has arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived {
     pub from: NodeId,
     pub to: NodeId,
     pub bytes: u64,
-    /// In the unit of generation times.
+    /// Latency, in the unit of generation times.
     pub latency: u64,
 }
 
-/// The messages of a job.
+/// Latencies and slowdowns of a job's messages.
 #[derive(Debug)]
 pub(crate) struct MessageTimes {
     idle: IdleTimes,
-    /// Bytes of a packet.
+    /// Size of a packet, in bytes.
     packet: u32,
-    /// Messages of more bytes are striped over all planes; none: no message is.
+    /// Size above which messages are striped over all planes, in bytes. None if no message is.
     striped_above: Option<u64>,
     units_per_tick: u64,
-    /// By the largest size that belongs to it.
+    /// Messages by the largest size of their class, in bytes.
     sizes: BTreeMap<u64, OfSize>,
-    /// Sizes are counted in classes of powers of two.
+    /// Whether sizes are grouped by powers of two.
     by_powers: bool,
 }
 
 impl MessageTimes {
-    /// None yet, of messages that are cut into packets of a size in bytes.
+    /// Creates an empty record of messages that are cut into packets of `packet` bytes.
     pub fn new(network: &Network, packet: u32) -> Self {
         Self {
             idle: IdleTimes::new(network),
@@ -93,13 +93,13 @@ impl MessageTimes {
         }
     }
 
-    /// The same, of messages of which those of more bytes than a limit are striped over all planes.
+    /// Sets the size above which messages are striped over all planes, in bytes.
     #[must_use]
     pub fn striped_above(self, limit: Option<u64>) -> Self {
         Self { striped_above: limit.filter(|_| self.idle.network.planes() > 1), ..self }
     }
 
-    /// The idle time of a message, in ticks: of its longest stripe, if it is striped.
+    /// Returns the idle time of a message, in ticks. For a striped message, the idle time of its longest stripe.
     fn idle_time(&mut self, from: NodeId, to: NodeId, bytes: u64) -> u64 {
         let path = self.idle.between(from, to);
         let network = &self.idle.network;
@@ -113,7 +113,7 @@ impl MessageTimes {
         }
     }
 
-    /// Counts a message.
+    /// Records a message.
     pub fn record(&mut self, message: Arrived) {
         let Arrived { from, to, bytes, latency } = message;
         let idle = self.idle_time(from, to, bytes);
@@ -130,7 +130,7 @@ impl MessageTimes {
         }
     }
 
-    /// Counts by classes of powers of two from now on.
+    /// Groups sizes by powers of two from now on.
     fn take_powers(&mut self) {
         self.by_powers = true;
         for (size, own) in std::mem::take(&mut self.sizes) {
@@ -138,8 +138,8 @@ impl MessageTimes {
         }
     }
 
-    /// What has been measured; `complete` if all messages that were to be measured have arrived. If not, those that are missing
-    /// would be the slowest: then there are only means, of those that have.
+    /// Returns the measurements. `complete` tells whether all messages to be measured have arrived. Missing messages
+    /// would be the slowest, so the result is then limited to means over the messages that arrived.
     pub fn result(&self, complete: bool) -> MessageResult {
         let mut all = OfSize::default();
         self.sizes.values().for_each(|own| all.merge(own));
@@ -155,7 +155,7 @@ impl MessageTimes {
         }
     }
 
-    /// Nanoseconds of a latency.
+    /// Converts a latency to nanoseconds.
     fn ns(&self, latency: f64) -> f64 {
         latency * self.idle.network.plan.generation_unit().0 as f64 / 1e3
     }

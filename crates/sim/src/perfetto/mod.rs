@@ -1,7 +1,8 @@
-//! Timelines as files that Perfetto (https://ui.perfetto.dev) opens: TrackEvent packets.
+//! Timelines as files for Perfetto (https://ui.perfetto.dev): TrackEvent packets.
 //!
-//! Each rank has a track with a slice for each state, and the critical path one with a slice for each step. A message is two
-//! instants that a flow connects. Times are whole nanoseconds, the unit of the format: what is shorter has no length.
+//! Each rank has a track with a slice for each state. The critical path has a track with a slice for each step. A
+//! message is two instants that a flow connects. Times are whole nanoseconds, the unit of the format: shorter periods
+//! have no length.
 
 mod schema;
 
@@ -15,28 +16,28 @@ use schema::{
     TracePacket, TrackDescriptor, TrackEvent,
 };
 
-/// The most messages of a file; of more, some at equal distances.
+/// Largest number of messages in a file. If there are more, messages are sampled at equal distances.
 const MOST_FLOWS: usize = 20_000;
 
-/// The sequence of all packets.
+/// Sequence of all packets.
 const SEQUENCE: u32 = 1;
 
-/// The track that all others are below.
+/// Root track, the parent of all others.
 const ROOT: u64 = 1;
 
-/// The track of the critical path.
+/// Track of the critical path.
 const PATH: u64 = 2;
 
-/// The track of rank 0; those of other ranks follow.
+/// Track of rank 0. The tracks of other ranks follow.
 const RANKS: u64 = 3;
 
-/// What a step of the critical path is, by its number.
+/// Kinds of steps of the critical path, by number.
 const STEPS: [&str; 4] = ["computing", "overhead", "message", "noise"];
 
-/// The number of a step that is a message.
+/// Number of the kind `message`.
 const MESSAGE: u8 = 2;
 
-/// A timeline as a file; `title` names the track that all others are below.
+/// Returns a timeline as a file. `title` names the root track.
 pub fn trace(timeline: &TimelineResult, title: &str) -> Vec<u8> {
     let mut file = File::default();
     file.tracks(timeline, title);
@@ -46,7 +47,7 @@ pub fn trace(timeline: &TimelineResult, title: &str) -> Vec<u8> {
     file.encode()
 }
 
-/// The packets of a file.
+/// Contents of a trace file.
 #[derive(Default)]
 struct File {
     tracks: Vec<TrackDescriptor>,
@@ -56,10 +57,10 @@ struct File {
     values: Names,
 }
 
-/// An event, and what orders it among others.
+/// Event with its sort key.
 struct Event {
     time: u64,
-    /// Events of an instant in the order in which they are read: an end of a slice before a begin, and the end of a flow last.
+    /// Order within an instant: the end of a slice before a begin, and the end of a flow last.
     phase: Phase,
     event: TrackEvent,
 }
@@ -68,9 +69,9 @@ struct Event {
 enum Phase {
     /// Begins and ends of slices, in the order of their track.
     Slice,
-    /// A flow begins.
+    /// Begin of a flow.
     Send,
-    /// A flow ends.
+    /// End of a flow.
     Receive,
 }
 
@@ -79,7 +80,7 @@ enum Phase {
 struct Names(BTreeMap<String, u64>);
 
 impl Names {
-    /// The number of a name.
+    /// Returns the number of a name.
     fn number(&mut self, name: &str) -> u64 {
         if let Some(&number) = self.0.get(name) {
             return number;
@@ -159,7 +160,8 @@ impl File {
         }
     }
 
-    /// Adds a slice of a track: its category and name, its begin and end in nanoseconds, and values that are shown with it.
+    /// Adds a slice to a track. `name` is its category and name, `span` its begin and end in nanoseconds, and `values`
+    /// are shown with it.
     fn slice(&mut self, track: u64, name: (&str, &str), span: (f64, f64), values: &[(&str, u64)]) {
         let begin = self.event(track, EventType::SliceBegin, name, values);
         let end =

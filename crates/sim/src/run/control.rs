@@ -1,7 +1,7 @@
-//! The one loop that moves a machine on: from decision to decision of its courses, until none in the foreground runs.
+//! Main loop of a run: advances a machine from decision to decision of its courses, until no foreground course runs.
 //!
-//! It watches for a standstill, reports progress, and ends when it is cancelled. What is counted is handed to the courses
-//! by whole batches; all of them decide at the ends of batches, but for those that need a time of their own.
+//! The loop detects deadlock, reports progress, and ends when it is cancelled. Courses get their counts in whole
+//! batches. All of them decide at the ends of batches, except courses that need other times.
 
 use fabric::Batch;
 
@@ -12,17 +12,17 @@ use crate::network::Network;
 use crate::progress::{Phase, Progress};
 use crate::workloads::{Counts, Course, State};
 
-/// Batches without a packet delivered, with packets in the network, that count as a standstill; more where batches are
-/// shorter than paths.
+/// Consecutive batches with packets in the network and no delivery that count as deadlock. The number is larger if
+/// batches are shorter than paths.
 const STANDSTILL: u64 = 16;
 
-/// A course, and whether the run waits for it.
+/// A course, and whether it is in the foreground: the run ends when no foreground course runs.
 pub(crate) struct Runner {
     pub course: Box<dyn Course>,
     pub foreground: bool,
 }
 
-/// A machine under way.
+/// Controller of a running machine.
 pub(crate) struct Control<'a> {
     network: &'a Network,
     progress: &'a Progress,
@@ -30,20 +30,22 @@ pub(crate) struct Control<'a> {
     /// Length of a batch, in ticks.
     batch: u64,
     now: u64,
-    /// The last time that it may reach, in ticks.
+    /// Last time that the machine may reach, in ticks.
     last: u64,
-    /// By number (`traffic::JobNumbers`), what has been counted of a batch that has not ended.
+    /// Counts of the current, unfinished batch, by packet class (`traffic::JobNumbers`).
     partial: Vec<Batch>,
-    /// Likewise packets that routers have sent.
+    /// Transmissions by routers (packet-hops), by packet class.
     pub packet_hops: Vec<u64>,
     in_flight: i64,
-    /// Ticks without a packet delivered, with packets in the network, and how many batches' of them are a standstill.
+    /// Ticks without a delivery while packets are in the network, and the number of batches of this that count as
+    /// deadlock.
     still: u64,
     patience: u64,
 }
 
 impl<'a> Control<'a> {
-    /// A machine at time 0 whose packets have so many numbers: those of jobs, and of their acknowledgements.
+    /// Creates the controller of a machine at time 0. `numbers` is the number of packet classes: one for each job, and
+    /// one for the acknowledgements of each job that has them.
     pub fn new(
         network: &'a Network,
         progress: &'a Progress,
@@ -66,21 +68,21 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Begins after so many ticks that other machines of the run have taken.
+    /// Sets the start after `before` ticks of other machines of the run.
     pub fn after(mut self, before: u64) -> Self {
         self.last = self.last.saturating_sub(before);
         self
     }
 
-    /// Moves on until no course in the foreground runs, and has each take what the machine has counted. Returns the time, in
-    /// ticks.
+    /// Advances until no foreground course runs, and lets each course take over the machine's counts. Returns the time
+    /// in ticks.
     ///
     /// # Errors
-    /// If it is cancelled, packets wait for one another for ever, or the clock does not hold its end.
+    /// If the run is cancelled, if packets wait for one another for ever, or if the clock does not hold the end.
     pub fn run(&mut self, runners: &mut [Runner]) -> Result<u64, RunError> {
         for runner in &mut *runners {
             runner.course.begin(self.machine);
-            // What ends as it begins may do so with an error.
+            // A course that ends as it begins may end with an error.
             self.refuse_error(runner)?;
         }
         while runners.iter().any(|runner| runner.foreground && matches!(runner.course.state(), State::Running(_))) {
@@ -91,7 +93,7 @@ impl<'a> Control<'a> {
             };
             let until = runners.iter().map(next).min().unwrap_or(u64::MAX);
             if until > self.last {
-                // Nothing is decided before, so that nothing can end before.
+                // Nothing is decided before `until`, so nothing can end before.
                 return Err(RunError::Clock { last: LAST_TIME });
             }
             let origin = if let [only] = &*runners { only.course.origin() } else { 0 };
@@ -110,8 +112,8 @@ impl<'a> Control<'a> {
         Ok(self.now)
     }
 
-    /// Passes over the decisions of the only course before something happens: they would find what the last one has found. So those that
-    /// are taken have the same times as without, and results are the same.
+    /// Skips decision points of the only course before the next event; nothing can have changed at them. The remaining
+    /// decisions keep their times, so results are unchanged.
     fn pass_over(&mut self, runners: &[Runner]) {
         let [only] = runners else { return };
         let idle_until = only.course.idle_until().min(self.last);
@@ -124,8 +126,9 @@ impl<'a> Control<'a> {
         self.now = until;
     }
 
-    /// When credits have come back, and nothing is under way from one partition to another, if nothing has left for a packet since now; at the
-    /// latest at a time. A receive buffer may take as long as it likes, and so may what units hold.
+    /// Returns the time in ticks by which all credits have returned and no mail is under way between partitions, if no
+    /// packet is sent from now on. At most `latest`. Receive buffers and combine units hold credits for any time; with
+    /// them the result is `latest`.
     fn settled(&self, latest: u64) -> u64 {
         let plan = &self.network.plan;
         if plan.has_receive_buffers() || plan.groups().is_some() {
@@ -138,7 +141,7 @@ impl<'a> Control<'a> {
         runner.course.error(self.machine).map_or(Ok(()), Err)
     }
 
-    /// Moves on to a time; by number, what has been counted since. Batches begin at `origin`.
+    /// Advances to `until`. Returns the counts since the last call, by packet class. Batches begin at `origin`.
     fn move_to(&mut self, until: u64, origin: u64) -> Result<Vec<Counts>, RunError> {
         if self.progress.is_cancelled() {
             return Err(RunError::Cancelled);
@@ -150,7 +153,7 @@ impl<'a> Control<'a> {
                 self.partial.fill(Batch::default());
             }
             let to_end = self.batch - into;
-            // The rest of a batch, then whole ones, then a part of one.
+            // First the rest of a batch, then whole batches, then the beginning of one.
             let stop = match until - self.now {
                 left if into > 0 || left < self.batch => self.now + left.min(to_end),
                 left => self.now + left / self.batch * self.batch,
@@ -172,7 +175,7 @@ impl<'a> Control<'a> {
         Ok(all)
     }
 
-    /// Moves on to a time, and checks whether anything still moves: by number, the counts of each batch.
+    /// Advances to `until`, and checks that packets still move. Returns the counts of each batch, by packet class.
     fn advance(&mut self, until: u64) -> Result<Vec<Vec<Batch>>, RunError> {
         let (mut begin, counts) = (self.now, self.machine.advance(until, self.batch));
         self.now = until;
@@ -186,7 +189,7 @@ impl<'a> Control<'a> {
                 delivered += counts.packets + counts.ended;
             }
             self.in_flight += entered as i64 - delivered as i64;
-            // A stop between two batches cuts one short.
+            // A stop inside a batch cuts it short.
             let end = until.min(begin.saturating_add(self.batch));
             self.still = if delivered == 0 && self.in_flight > 0 { self.still + (end - begin) } else { 0 };
             begin = end;
@@ -197,7 +200,7 @@ impl<'a> Control<'a> {
         Ok(counts)
     }
 
-    /// Reports the course that is least far.
+    /// Reports the progress of the slowest foreground course.
     fn report(&self, runners: &[Runner]) {
         let share = |runner: &Runner| match runner.course.state() {
             State::Running(share) => share,
@@ -209,9 +212,9 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Packets that wait for one another in a cycle are stuck even while others still move.
+    /// Refuses packets that wait for one another in a cycle: they are stuck even while others move.
     ///
-    /// Waits that look like a cycle dissolve within a batch or two unless they are one, so it has to last.
+    /// An apparent cycle of waits dissolves within a batch or two unless it is a deadlock, so it has to persist.
     fn refuse_cycle(&mut self) -> Result<(), RunError> {
         let mut stuck = fabric::waiting_cycle(&*self.network.topology, self.machine.waiting());
         for _ in 0..self.patience {
@@ -228,7 +231,7 @@ impl<'a> Control<'a> {
         if stuck.is_empty() { Ok(()) } else { Err(self.deadlock()) }
     }
 
-    /// Nothing moves any more: who waits for whom.
+    /// Returns the error of a deadlock, with the packets that wait for one another.
     fn deadlock(&mut self) -> RunError {
         let cycle = fabric::waiting_cycle(&*self.network.topology, self.machine.waiting());
         let lines: Vec<String> = cycle.iter().map(ToString::to_string).collect();
@@ -244,7 +247,7 @@ impl<'a> Control<'a> {
     }
 }
 
-/// Reports that a run is over.
+/// Reports the end of a run.
 pub(crate) fn report_done(progress: &Progress) {
     progress.set(Phase::Done, 1.0);
 }

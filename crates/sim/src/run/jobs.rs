@@ -1,4 +1,4 @@
-//! What several jobs have measured, each for itself and all together.
+//! Results of several jobs, of each and of all together.
 
 use units::NodeId;
 
@@ -9,7 +9,7 @@ use crate::series::{Sample, Series};
 use crate::system::System;
 use crate::workloads::{Totals, sent};
 
-/// The result of one of the jobs.
+/// Returns the result of one job.
 pub(super) fn of(
     system: &System,
     job: &Job,
@@ -29,7 +29,7 @@ pub(super) fn of(
     }
 }
 
-/// How many times longer a job took than alone.
+/// Returns the slowdown of a job: its time, or mean latency, relative to a run alone.
 pub(super) fn slowdown(together: &PointResult, alone: &PointResult) -> Option<f64> {
     let measure = |point: &PointResult| match &point.closed {
         Some(closed) => closed.time_ns,
@@ -39,7 +39,8 @@ pub(super) fn slowdown(together: &PointResult, alone: &PointResult) -> Option<f6
     ratio.is_finite().then_some(ratio)
 }
 
-/// The point of all jobs together: sums of what they carried, means over their packets, and the worst of what can be worse.
+/// Returns the point of all jobs together: sums of their traffic, means over their packets, and the worst value where
+/// values can be worse.
 pub(super) fn sum(system: &System, points: &[PointResult], totals: &Totals) -> PointResult {
     let network = &system.network;
     let packets: u64 = points.iter().map(|point| point.packets).sum();
@@ -70,20 +71,21 @@ pub(super) fn sum(system: &System, points: &[PointResult], totals: &Totals) -> P
     }
 }
 
-/// By channel, the share of time in which it sends, over the time in which any of the jobs is counted. Times in which none is,
-/// because the others have ended and it still warms up, are left out.
+/// Returns the share of time in which each channel sends, relative to the time in which any job is counted. Times in
+/// which none is counted are left out: the others have ended while one still warms up.
 fn utilization(system: &System, points: &[PointResult]) -> Vec<f64> {
     let mut used = vec![0.0; system.network.plan.channels().count() as usize];
     for (point, part) in points.iter().zip(counted_shares(system, points)) {
-        // Each job's shares are of its own time.
+        // Each job's utilization is relative to its own time.
         used.iter_mut().zip(&point.channel_utilization).for_each(|(all, own)| *all += own * part);
     }
-    // Times of packets are rounded.
+    // Serialization times are rounded.
     used.iter_mut().for_each(|share| *share = share.min(1.0));
     used
 }
 
-/// By job, the share of the time in which any is counted during which it is.
+/// Returns, for each job, the share of the time in which it is counted, relative to the time in which any job is
+/// counted.
 pub(super) fn counted_shares(system: &System, points: &[PointResult]) -> Vec<f64> {
     let of = |(job, point)| counted(&system.network, job, point);
     let counted: Vec<(f64, f64)> = system.jobs.iter().zip(points).map(of).collect();
@@ -91,7 +93,7 @@ pub(super) fn counted_shares(system: &System, points: &[PointResult]) -> Vec<f64
     counted.into_iter().map(|(begin, end)| (end - begin) / all).collect()
 }
 
-/// How long any of some intervals lasts.
+/// Returns the length of the union of some intervals.
 fn length_of_union(mut intervals: Vec<(f64, f64)>) -> f64 {
     intervals.sort_by(|one, other| one.0.total_cmp(&other.0));
     let (mut length, mut reached) = (0.0, f64::NEG_INFINITY);
@@ -102,7 +104,7 @@ fn length_of_union(mut intervals: Vec<(f64, f64)>) -> f64 {
     length
 }
 
-/// From when until when the bytes of a job are counted, in nanoseconds.
+/// Returns the period in which the bytes of a job are counted, in nanoseconds.
 fn counted(network: &Network, job: &Job, point: &PointResult) -> (f64, f64) {
     if point.closed.is_none() {
         return (point.warm_up_ns, point.sim_time_ns);
@@ -111,7 +113,7 @@ fn counted(network: &Network, job: &Job, point: &PointResult) -> (f64, f64) {
     (start, start + point.measured_ns)
 }
 
-/// The time series of all jobs together, from those of each and what the machine has sampled.
+/// Returns the time series of all jobs together, from the series of each and the samples of the machine.
 pub(super) fn series(system: &System, points: &[PointResult], samples: Vec<Sample>) -> Option<SeriesResult> {
     let of_jobs: Vec<&SeriesResult> = points.iter().filter_map(|point| point.series.as_ref()).collect();
     let mut series = Series::default();
@@ -122,7 +124,8 @@ pub(super) fn series(system: &System, points: &[PointResult], samples: Vec<Sampl
     Some(SeriesResult { accepted_load, source_wait_mean_ns: None, source_wait_max_ns: None, ..all })
 }
 
-/// What all accept of what all offer, as a load, given what each job accepts: a job counts for what its nodes offer.
+/// Returns the accepted load of all jobs together. `loads` holds the accepted load of each job, weighted by the offered
+/// load of its nodes.
 fn accepted(system: &System, loads: impl Iterator<Item = f64>) -> f64 {
     let nodes = system.network.topology.nodes();
     let (mut accepted, mut offered) = (0.0, 0.0);

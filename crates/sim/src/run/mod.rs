@@ -1,4 +1,4 @@
-//! One run: builds the machine, has the control move it on, and gathers what its jobs have measured.
+//! Run of a system: builds the machine, lets the control advance it, and collects the measurements of the jobs.
 
 mod control;
 mod jobs;
@@ -28,7 +28,7 @@ pub(crate) use search::{most_runs, search};
 /// Runs a system at its load.
 ///
 /// # Errors
-/// A routing that may deadlock, a deadlock, or a cancellation.
+/// If the routing may deadlock, if the run deadlocks, or if it is cancelled.
 pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
     options.progress.set(Phase::Setup, 0.0);
     system.refuse_deadlock_unless(&options.progress)?;
@@ -81,7 +81,7 @@ pub(crate) fn simulate(system: &System, options: &RunOptions) -> Result<PointRes
     Ok(point)
 }
 
-/// The result of several jobs, each compared with itself alone if that is asked for.
+/// Returns the result of several jobs. Each is compared with a run alone if the experiment asks for this.
 fn together(
     system: &System,
     options: &RunOptions,
@@ -93,7 +93,7 @@ fn together(
     let (mut run, runs) = (0, 1 + compared(system).count() as u32);
     let counted = jobs::counted_shares(system, &points);
     for (number, (job, mut point)) in system.jobs.iter().zip(points).enumerate() {
-        // What waits in routers belongs to all jobs.
+        // Queues in routers belong to all jobs.
         point.series.iter_mut().for_each(|series| series.queues.clear());
         let mut slowdown = None;
         if compared(system).any(|other| other == number) {
@@ -106,7 +106,7 @@ fn together(
     Ok(all)
 }
 
-/// The numbers of the jobs that are run alone too.
+/// Returns the indices of the jobs that also run alone.
 fn compared(system: &System) -> impl Iterator<Item = usize> {
     let jobs = system.jobs.iter().enumerate().filter(|_| system.spec.measure.compare_alone);
     jobs.filter(|(_, job)| !job.background).map(|(number, _)| number)
@@ -117,7 +117,7 @@ fn runner(system: &System, job: usize, batch: u64) -> Runner {
     Runner { course, foreground: !system.jobs[job].background }
 }
 
-/// The machine of a system at time 0, divided over threads.
+/// Builds the machine of a system at time 0, divided over threads.
 fn build(system: &System, options: &RunOptions, runners: &[Runner]) -> Box<dyn Machine> {
     let numbers = Arc::new(system.numbers());
     if system.network.is_flat() {
@@ -140,7 +140,7 @@ fn build(system: &System, options: &RunOptions, runners: &[Runner]) -> Box<dyn M
     machine::build(&system.network.plan, &system.spec.router, map, &numbers, traffic)
 }
 
-/// The traffic of all jobs in a partition.
+/// Creates the traffic of all jobs in a partition.
 fn traffic_of(
     system: &System,
     runners: &[Runner],
@@ -148,7 +148,7 @@ fn traffic_of(
     part: Part<'_>,
 ) -> NodeTraffic {
     let of_job = |number: usize| NodeTraffic::of(runners[number].course.traffic(part), &pacers[number], part.nodes);
-    // Ranks that begin later are begun by what jobs share.
+    // `SharedTraffic` begins ranks that start later.
     let begins_later = |job: &Job| job.span.start > 0 && job.workload.programs().is_some();
     if let [only] = &system.jobs[..]
         && !begins_later(only)
@@ -160,7 +160,7 @@ fn traffic_of(
     NodeTraffic::Shared(Box::new(SharedTraffic::new(jobs, Arc::clone(numbers), sources)))
 }
 
-/// By job, what its pacer is built for.
+/// Returns the pacer specification of each job.
 fn paced_specs(system: &System, numbers: &JobNumbers, division: &Division) -> Vec<PacedSpec> {
     let spec = |(job, own): (usize, &Job)| PacedSpec {
         network: system.network.clone(),
@@ -173,14 +173,14 @@ fn paced_specs(system: &System, numbers: &JobNumbers, division: &Division) -> Ve
     system.jobs.iter().enumerate().map(spec).collect()
 }
 
-/// The threads of a run: one where a program is called back, so that its code runs in one thread, in an order that does not
-/// change.
+/// Returns the number of threads of a run. One if a program is called back, so that its code runs on one thread in a
+/// fixed order.
 fn threads(system: &System, options: &RunOptions) -> usize {
     let called_back = |job: &Job| job.workload.programs().is_some_and(|programs| programs.is_called_back());
     if system.jobs.iter().any(called_back) { 1 } else { options.threads }
 }
 
-/// How a system is divided over threads.
+/// Returns the division of a system into partitions and threads.
 pub(crate) fn division(system: &System, threads: usize, grain: Grain) -> PartitionMap {
     PartitionMap::new(&system.network.plan, threads.max(1), grain)
 }

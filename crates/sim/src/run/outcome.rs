@@ -1,4 +1,4 @@
-//! How a run is asked for, and why it may end without a result.
+//! Options of a run, and the reasons why it may end without a result.
 
 use fabric::Grain;
 use units::Time;
@@ -6,54 +6,54 @@ use units::Time;
 use crate::error::SystemError;
 use crate::progress::Progress;
 
-/// Why a run ended without a result.
+/// Reason why a run ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
     /// The experiment cannot be built.
     #[error(transparent)]
     System(#[from] SystemError),
-    /// Nothing moves any more.
+    /// Deadlock: no packet can move.
     #[error("deadlock at {at_ns} ns: {in_flight} packets are in the network and none moves\n{cycle}")]
     Deadlock {
         /// Simulated time, in nanoseconds.
         at_ns: u64,
-        /// Packets in the network.
+        /// Number of packets in the network.
         in_flight: i64,
-        /// Which packet holds which buffer and waits for which.
+        /// Cycle of packets, with the buffer that each holds and the buffer that it waits for.
         cycle: String,
     },
-    /// Ranks wait for what will never come.
+    /// Ranks wait for events that will never occur.
     #[error("ranks stand still, and no operation has ended since {since}: {waits}")]
     Standstill {
-        /// When the last operation ended, or the ranks began.
+        /// Time at which the last operation ended, or the ranks began.
         since: Time,
-        /// Which rank waits for what.
+        /// Ranks that wait, with the operation that each waits for.
         waits: String,
     },
-    /// It goes on for longer than the clock holds.
+    /// The run lasts longer than the clock holds.
     #[error(
         "the run has not ended by {last} of simulated time (104 days), the last that the clock holds: shorten what it does, or end it \
          earlier with `measure.max_time`"
     )]
     Clock {
-        /// The last time that the clock holds.
+        /// Last time that the clock holds.
         last: Time,
     },
-    /// A rank cannot go on.
+    /// A rank cannot continue.
     #[error(transparent)]
     Rank(#[from] host::HostError),
-    /// The user has cancelled it.
+    /// The user has cancelled the run.
     #[error("the run was cancelled")]
     Cancelled,
 }
 
-/// How a run is carried out; of no consequence for its result.
+/// Options of a run that do not affect its result.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Threads, at least 1.
+    /// Number of threads, at least 1.
     pub threads: usize,
-    /// Partitions of a thread.
+    /// Number of partitions of a thread.
     pub grain: Grain,
-    /// Reports how far the run is, and may cancel it.
+    /// Progress of the run, and its cancellation.
     pub progress: Progress,
 }

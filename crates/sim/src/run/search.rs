@@ -1,4 +1,4 @@
-//! The search for the load at which a network saturates.
+//! Search for the saturation load of a network.
 
 use super::outcome::{RunError, RunOptions};
 use super::simulate;
@@ -7,14 +7,14 @@ use crate::progress::Phase;
 use crate::results::{PointResult, Warning};
 use crate::system::System;
 
-/// Finds the largest load that a system carries, by bisection, and returns what was measured there.
+/// Finds the largest load that a system carries, by bisection, and returns the measurements at that load.
 ///
-/// `saturation_load` of the result is the accepted load of the source served worst at that load: what the network
-/// carries for every source. Bisection takes for granted that a network which is saturated at one load is saturated at all higher
-/// ones; where the measurements contradict that, the result has a warning.
+/// `saturation_load` of the result is the accepted load of the worst-served source at that load: the load that the
+/// network carries for every source. Bisection assumes that a network which is saturated at one load is saturated at
+/// all higher loads. If the measurements contradict this, the result has a warning.
 ///
 /// # Errors
-/// As a run; and if sources are backlogged, which have no load to vary.
+/// If a run fails, or if sources are backlogged and so have no load to vary.
 pub fn saturation(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
     system.refuse_deadlock_unless(&options.progress)?;
     search(system, options)
@@ -54,15 +54,15 @@ pub(crate) fn search(system: &System, options: &RunOptions) -> Result<PointResul
     Ok(result)
 }
 
-/// What is accepted of every source, and the load that is offered.
+/// Returns the least accepted load of a source, and the offered load.
 fn carried_by(result: &PointResult) -> (f64, f64) {
     (result.accepted_load_min.unwrap_or(0.0), result.offered_load)
 }
 
-/// How much more a network has to carry beyond the load of a search for the search to be doubted.
+/// Factor by which the accepted load beyond the found load must exceed it for the search to be doubted.
 const MORE_BEYOND: f64 = 1.05;
 
-/// A network that carried more at a load beyond the one that was found.
+/// Warns if the network carried more at a load beyond the one that was found.
 fn carries_more_beyond(result: &PointResult, (most, load): (f64, f64)) -> Option<Warning> {
     let found = result.saturation_load?;
     (most > MORE_BEYOND * found).then(|| Warning {
@@ -75,13 +75,14 @@ fn carries_more_beyond(result: &PointResult, (most, load): (f64, f64)) -> Option
     })
 }
 
-/// How many runs a search takes that halves the loads from 0 to 1 down to a width, and begins at load 1.
+/// Returns the number of runs of a search that begins at load 1 and halves the interval from 0 to 1 down to
+/// `resolution`.
 pub(crate) fn most_runs(resolution: f64) -> u32 {
     1 + (1.0 / resolution).log2().ceil().max(0.0) as u32
 }
 
 fn found(mut result: PointResult, bracket: (f64, f64)) -> PointResult {
-    // At the ends of the measured interval a packet more or less is counted; nobody carries more than is offered.
+    // The ends of the measured interval may add a packet. No network carries more than is offered.
     result.saturation_load = result.accepted_load_min.map(|least| least.min(result.offered_load));
     result.saturation_bracket = Some(bracket);
     result

@@ -1,4 +1,4 @@
-//! The groups of a job's ranks and the trees by which their packets go.
+//! Groups of a job's ranks, and the trees along which their packets go.
 
 use std::sync::Arc;
 
@@ -9,25 +9,25 @@ use units::NodeId;
 
 use crate::network::Network;
 
-/// What marks the packets that acknowledge results: results themselves have none.
+/// Mark of packets that acknowledge results. Results have no mark.
 const ACKNOWLEDGEMENT: u32 = 1;
 
-/// The trees of a job's groups. The packets of a group are striped over its trees: each takes every so many segments.
+/// Trees of a job's groups. The segments of a group are striped over its trees in turn.
 #[derive(Clone, Debug)]
 pub struct GroupTrees {
-    /// The trees of all jobs.
+    /// Trees of all jobs.
     pub trees: Arc<Trees>,
-    /// The number of the job's first group among those of all jobs.
+    /// Index of the job's first group among the groups of all jobs.
     pub first: u32,
 }
 
 impl GroupTrees {
-    /// Those of a job whose first group has a number; none on a network without trees.
+    /// Returns the trees of a job whose first group is `first`. None on a network without trees.
     pub fn of(network: &Network, first: u32) -> Option<Self> {
         network.trees().map(|trees| Self { trees: Arc::clone(trees), first })
     }
 
-    /// What a packet for a group is on the network that a node sends, and what it is marked with.
+    /// Returns the network packet and its mark for a packet that `from` sends to a group.
     pub fn packet(&self, from: NodeId, packet: &GroupPacket) -> (TreePacket, u32) {
         let GroupPacket { group, segment, work, value, element } = *packet;
         let own = self.trees.trees_for(self.first + group, from);
@@ -42,12 +42,12 @@ impl GroupTrees {
         (TreePacket { tree, segment, work: work_of, contributions: 1, value, element }, mark)
     }
 
-    /// What a packet of a multicast of a group is on the network that a node sends; packets are numbered from 0.
+    /// Returns the network packet of a group's multicast that `from` sends. Segments are counted from 0.
     pub fn multicast(&self, from: NodeId, group: u32, segment: u32) -> TreePacket {
         self.packet(from, &GroupPacket { group, segment, work: GroupWork::Multicast, value: 0, element: 0 }).0
     }
 
-    /// What has arrived of a group.
+    /// Returns the group packet for a network packet that has arrived.
     pub fn arrival(&self, arrived: &TreePacket, (bytes, mark): (u32, u32)) -> GroupArrival {
         let &TreePacket { tree, segment, work, contributions, value, element } = arrived;
         let group = self.trees.group_of(tree);

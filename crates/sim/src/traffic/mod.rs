@@ -1,5 +1,5 @@
-//! What the nodes of a partition send: one file for each kind of traffic (`single` has the one match), with a pacer before it
-//! (`paced`), and of several jobs at once (`shared`).
+//! Traffic of the nodes of a partition: one file for each kind (`single` has the one match), with an optional pacer
+//! (`paced`), and shared between jobs (`shared`).
 
 mod groups;
 mod multicasts;
@@ -30,19 +30,19 @@ pub use volume::{Flow, VolumeTraffic};
 
 pub use crate::network::Packets;
 
-/// The traffic of the nodes of one partition.
+/// Traffic of the nodes of one partition.
 #[derive(Debug)]
 pub enum NodeTraffic {
-    /// That of a job.
+    /// Traffic of one job.
     Job(JobTraffic),
-    /// The same with a pacer before it.
+    /// Traffic of one job behind a pacer.
     Paced(Box<PacedTraffic>),
-    /// That of several jobs.
+    /// Traffic of several jobs.
     Shared(Box<SharedTraffic<NodeTraffic>>),
 }
 
 impl NodeTraffic {
-    /// The traffic of a job with the pacer that it has, if it has one.
+    /// Creates the traffic of a job, with its pacer if it has one.
     pub fn of(job: JobTraffic, spec: &PacedSpec, nodes: &[u32]) -> Self {
         match PacedTraffic::over(job, spec, nodes) {
             Ok(paced) => Self::Paced(Box::new(paced)),
@@ -50,7 +50,7 @@ impl NodeTraffic {
         }
     }
 
-    /// The traffic of a job alone, without its pacer.
+    /// Returns the traffic of a job without its pacer.
     pub fn of_job(&self, job: usize) -> Option<&JobTraffic> {
         match self {
             Self::Shared(shared) => shared.job(job)?.of_job(job),
@@ -59,7 +59,7 @@ impl NodeTraffic {
         }
     }
 
-    /// The ranks of a job, if it has any.
+    /// Returns the ranks of a job. None if the job has no ranks.
     pub fn scheduled(&self, job: usize) -> Option<&ScheduledTraffic> {
         match self.of_job(job)? {
             JobTraffic::Scheduled(traffic) => Some(traffic),
@@ -67,7 +67,8 @@ impl NodeTraffic {
         }
     }
 
-    /// The traffic of a job without a pacer, to be moved on by a network that carries whole messages.
+    /// Returns the traffic of a job without a pacer for a network that carries whole messages and advances the traffic
+    /// itself.
     pub fn of_job_mut(&mut self, job: usize) -> Option<&mut JobTraffic> {
         match self {
             Self::Shared(shared) => shared.job_mut(job)?.of_job_mut(job),
@@ -76,7 +77,7 @@ impl NodeTraffic {
         }
     }
 
-    /// The ranks of a job, if it has any, to be moved on likewise.
+    /// Returns the executor of a job's ranks for a network that carries whole messages. None if the job has no ranks.
     pub fn executor_mut(&mut self, job: usize) -> Option<&mut Executor> {
         match self.of_job_mut(job)? {
             JobTraffic::Scheduled(traffic) => Some(traffic.executor_mut()),
@@ -84,13 +85,14 @@ impl NodeTraffic {
         }
     }
 
-    /// Whether the packets of a job are known by the nodes that send them.
+    /// Whether the flow ids of a job's packets identify the nodes that send them.
     pub fn knows_sources(&self, job: usize) -> bool {
         self.scheduled(job).is_none()
     }
 
-    /// When the next packet of a job at a node (by its number in the partition) is or will be generated, in ticks, rounded
-    /// down; `head` is the time of the packet that the partition holds for the node, of whatever job.
+    /// Returns the generation time of the next packet of a job at `node`, an index in the partition, in ticks, rounded
+    /// down. `head` is the generation time of the packet that the partition holds for the node, whichever job it
+    /// belongs to.
     pub fn next_generation_time(&self, job: usize, node: usize, head: Option<u64>) -> Option<u64> {
         match self {
             Self::Shared(shared) => {
@@ -101,12 +103,13 @@ impl NodeTraffic {
         }
     }
 
-    /// Has a job send further volumes from a time on: those of each node, by its number in the machine.
+    /// Starts further volumes of a job at `at`, in ticks. `flows` holds the flows of each node, by its index in the
+    /// machine.
     pub fn begin_phase(&mut self, job: usize, flows: &[Vec<Flow>], at: u64, actions: &mut Actions) {
         match self {
             Self::Job(traffic) => traffic.begin_phase(flows, at, actions),
             Self::Paced(paced) => paced.begin_phase(flows, at, actions),
-            // Volumes that are over have no head that could give way.
+            // Finished volumes have no head that could be taken back.
             Self::Shared(shared) => {
                 shared.with_job(job, (u64::MAX, actions), |traffic, own| traffic.begin_phase(job, flows, at, own));
             }

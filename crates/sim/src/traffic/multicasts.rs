@@ -1,4 +1,4 @@
-//! Multicasts: messages for several nodes, drawn anew for each.
+//! Multicasts: messages for several nodes, whose destinations are fixed or drawn for each message.
 
 use std::sync::Arc;
 
@@ -11,42 +11,43 @@ use workload::multicast::{FixedSets, RandomSets};
 
 use super::groups::GroupTrees;
 
-/// The multicasts that nodes send instead of messages for one node.
+/// Multicasts that nodes send in place of messages for one node.
 #[derive(Clone, Debug)]
 pub struct Multicasts {
-    /// To whom.
+    /// Distribution of the destination sets.
     pub sets: Arc<RandomSets>,
-    /// To whom, if each sender has always the same; else drawn anew for each message.
+    /// Fixed destination set of each sender. None if a set is drawn for each message.
     pub fixed: Option<Arc<FixedSets>>,
-    /// Routers make the copies; else the node that sends does, one after the other.
+    /// Whether routers make the copies. Otherwise the sender transmits a message to each destination in turn.
     pub by_routers: bool,
-    /// If a packet that routers copy may not be for any nodes: which it may be for.
+    /// Runs of nodes that one packet can be for. None if a packet can be for any set of nodes. Requires `by_routers`.
     pub runs: Option<Runs>,
 }
 
-/// Runs of nodes that are consecutive and equally far from the node that sends: those that a router can reach which copies to consecutive ports
-/// only, as that of Quadrics QsNet.
+/// Runs of destinations: nodes with consecutive numbers at equal distance from the sender. A router that copies to
+/// consecutive ports only, as in Quadrics QsNet, can reach such a run with one packet.
 ///
-/// Model choice: with nodes of another distance a run would part on its way up a fat-tree, into a port up and some down. QsNet goes up to the
-/// common ancestor first; here the nodes nearer to the sender have a packet of their own, and the sender's own place ends a run.
+/// Model choice: with nodes at different distances a run would part on its way up a fat-tree, into one port up and some
+/// down. QsNet goes up to the common ancestor first. Here, the nodes nearer to the sender have a packet for themselves,
+/// and the sender's own place ends a run.
 #[derive(Clone, Debug)]
 pub struct Runs {
     topology: Arc<dyn Topology>,
 }
 
 impl Runs {
-    /// The runs of a topology.
+    /// Creates the runs of a topology.
     pub fn new(topology: Arc<dyn Topology>) -> Self {
         Self { topology }
     }
 
-    /// Whether two nodes, the one with the larger number last, are in one run of what a node sends, if both are sent to.
+    /// Whether `one` and `next`, both destinations of `from`, are in one run. Requires `one` < `next`.
     pub fn joins(&self, from: NodeId, [one, next]: [NodeId; 2]) -> bool {
         let far = |node| self.topology.routers_between(from, node);
         next.0 == one.0 + 1 && far(one) == far(next)
     }
 
-    /// How many nodes the first run has of those that a node sends to, in ascending order.
+    /// Returns the length of the first run in `nodes`, the destinations of `from` in ascending order.
     fn first(&self, from: NodeId, nodes: &[NodeId]) -> usize {
         let joined = nodes.windows(2).take_while(|pair| self.joins(from, [pair[0], pair[1]]));
         joined.count() + usize::from(!nodes.is_empty())
@@ -54,67 +55,69 @@ impl Runs {
 }
 
 impl Multicasts {
-    /// Nodes that a message is for, on average.
+    /// Returns the mean number of destinations of a message.
     pub fn fanout(&self) -> f64 {
         self.fixed.as_ref().map_or_else(|| self.sets.fanout().mean(), |fixed| fixed.mean())
     }
 
-    /// Whether routers copy messages by the trees of groups.
+    /// Returns the fixed sets if routers copy messages along the trees of groups. None otherwise.
     pub fn by_trees(&self) -> Option<&Arc<FixedSets>> {
         self.fixed.as_ref().filter(|_| self.by_routers)
     }
 }
 
-/// The multicasts of the sources of a partition: each goes by the plane of its source, to all of its nodes.
+/// Multicasts of a partition's sources. All packets of a source use its plane.
 #[derive(Debug)]
 pub(super) struct MulticastSources {
     spec: Multicasts,
-    /// The trees of the senders' groups, if routers copy by trees.
+    /// Trees of the senders' groups. None unless routers copy along trees.
     trees: Option<GroupTrees>,
-    /// By source, whom its current message is for.
+    /// Destinations of each source's current message, by source.
     destinations: Vec<Destinations>,
 }
 
-/// The destinations of a source's current message.
+/// Destinations of a source's current message.
 #[derive(Clone, Debug, Default)]
 struct Destinations {
     nodes: Vec<NodeId>,
-    /// Those that the source has sent the whole message to, where it makes the copies or sends a packet for each run.
+    /// Number of leading nodes that the whole message has been sent to. Counts where the sender makes the copies, or
+    /// sends a packet for each run.
     done: usize,
-    /// Those, after these, that it is being sent to, where routers make the copies.
+    /// Number of nodes after these that the message is being sent to. Counts where routers make the copies.
     run: usize,
-    /// The same nodes, with what the packet that was given last carries for each.
+    /// Nodes of the current run, with the routing state that the last packet carries for each.
     members: Vec<Member>,
-    /// Packets that have been sent by trees.
+    /// Number of packets sent along trees.
     sent: u32,
 }
 
-/// A source's current message.
+/// Current message of a source.
 pub(super) struct Current<'a> {
     spec: &'a Multicasts,
     to: &'a mut Destinations,
 }
 
 impl MulticastSources {
-    /// Nothing sent yet, of so many sources.
+    /// Creates the state of `sources` sources that have sent nothing.
     pub fn new(spec: &Multicasts, trees: Option<GroupTrees>, sources: usize) -> Self {
         let trees = trees.filter(|_| spec.by_trees().is_some());
         Self { spec: spec.clone(), trees, destinations: vec![Destinations::default(); sources] }
     }
 
-    /// What the packet is for that a source, by its number in the partition, of a node was given last, if it goes by a tree.
+    /// Returns the content of the last packet given to `source` if it goes along a tree. `source` is an index in the
+    /// partition; `node` is its node.
     pub fn tree_packet(&self, source: usize, node: NodeId) -> Option<TreePacket> {
         let (group, _) = self.spec.by_trees()?.of(node)?;
         let segment = self.destinations[source].sent.wrapping_sub(1);
         Some(self.trees.as_ref()?.multicast(node, group, segment))
     }
 
-    /// The current message of a source, by its number in the partition.
+    /// Returns the current message of `source`, an index in the partition.
     pub fn current(&mut self, source: usize) -> Current<'_> {
         Current { spec: &self.spec, to: &mut self.destinations[source] }
     }
 
-    /// The nodes that the packet is for that a source was given last.
+    /// Returns the destinations of the last packet given to `source`.
     pub fn members(&self, source: usize) -> &[Member] {
         &self.destinations[source].members
     }
@@ -126,7 +129,7 @@ impl Current<'_> {
         self.spec.by_routers
     }
 
-    /// Draws the destinations of the next message of a node, or knows them; returns the first.
+    /// Determines the destinations of the next message of `node`, fixed or drawn. Returns the first destination.
     pub fn draw(&mut self, node: NodeId, stream: &mut Stream) -> NodeId {
         self.to.done = 0;
         self.draw_nodes(node, stream);
@@ -145,13 +148,14 @@ impl Current<'_> {
         }
     }
 
-    /// Finds the nodes that the message of a node goes to next at once, if routers make the copies.
+    /// Determines the nodes that the next packets of the message are for. Requires copies by routers.
     fn begin_run(&mut self, from: NodeId) {
         let left = &self.to.nodes[self.to.done..];
         self.to.run = self.spec.runs.as_ref().map_or(left.len(), |runs| runs.first(from, left));
     }
 
-    /// The first of the nodes that the message of a node goes to next, after it has been sent as a whole: none if all have it.
+    /// Advances to the next destinations after the whole message has been sent to the current ones. Returns the first
+    /// of them. None if all nodes have the message.
     pub fn next(&mut self, from: NodeId) -> Option<NodeId> {
         self.to.done += if self.spec.by_routers { self.to.run } else { 1 };
         let next = self.to.nodes.get(self.to.done).copied()?;
@@ -159,7 +163,7 @@ impl Current<'_> {
         Some(next)
     }
 
-    /// Draws what the next packet carries for each of the nodes; returns what it is for.
+    /// Draws the routing state that the next packet carries for each node. Returns the packet's target.
     pub fn start(&mut self, routing: &dyn Routing, from: NodeId, stream: &mut Stream) -> Target {
         if self.spec.fixed.is_some() {
             self.to.sent = self.to.sent.wrapping_add(1);
@@ -182,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    /// The ports to which a router copies a packet for some nodes, in the order of nodes.
+    /// Returns the ports to which each router copies a packet for `nodes`, in the order of nodes.
     fn ports(topology: &dyn Topology, routing: &dyn Routing, from: NodeId, nodes: &[NodeId]) -> Vec<Vec<u16>> {
         let (router, in_port) = topology.attachment(from);
         let members: Vec<Hop> = nodes
@@ -191,7 +195,8 @@ mod tests {
             .collect();
         let (mut found, mut at) = (Vec::new(), vec![(router, members)]);
         while let Some((router, mut members)) = at.pop() {
-            // Of several ports that a member is offered, the first: all that are offered them share one.
+            // A member that is offered several ports takes the first: all members that are offered these ports share
+            // one.
             let outs: Vec<u16> = members.iter_mut().map(|hop| routing.route(router, hop).first().0).collect();
             for part in outs.iter().zip(&members).collect::<Vec<_>>().chunk_by(|a, b| a.0 == b.0) {
                 if let Endpoint::Router(next, in_port) = topology.endpoint(router, units::PortId(*part[0].0)) {
@@ -205,8 +210,8 @@ mod tests {
 
     #[test]
     fn routers_copy_runs_to_consecutive_ports_only() {
-        // Would catch a run that parts on its way up, or that goes round what lies nearer to the sender: every sender and every run of a
-        // tree with three levels.
+        // Would catch a run that parts on its way up, or that includes nodes nearer to the sender: every sender and
+        // every run of a tree with three levels.
         let spec: TopologySpec = toml::from_str("kind = \"fat-tree\"\nk = 3\nn = 3").unwrap();
         let topology = spec.build(Path::new(".")).unwrap();
         let routing = RoutingSpec::default_for(&*topology).build(&*topology).unwrap();

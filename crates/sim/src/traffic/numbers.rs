@@ -1,29 +1,29 @@
-//! The numbers by which the fabric counts packets: those of the jobs, and behind them one for the acknowledgements of each job
-//! that has them, so that these load channels and count as nobody's messages.
+//! Packet classes for the counters of the fabric: one for each job, followed by one for the acknowledgements of each
+//! job that has them. Acknowledgements thus load channels without being counted as messages of a job.
 
 use fabric::FLOW_BITS;
 
-/// The flow id of a packet that the traffic of a job, or whoever has a number, knows by `own`.
+/// Returns the flow id of a packet of class `number`. `own` identifies the packet within the class.
 pub(super) fn flow_of(number: usize, own: u32) -> u32 {
     (number as u32) << FLOW_BITS | own
 }
 
-/// The number in a flow id, and what its owner knows the packet by.
+/// Splits a flow id into the packet class and the identifier within the class.
 pub(super) fn job_of(flow_id: u32) -> (usize, u32) {
     ((flow_id >> FLOW_BITS) as usize, flow_id & ((1 << FLOW_BITS) - 1))
 }
 
-/// The jobs of a machine and their numbers.
+/// Packet classes of a machine's jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobNumbers {
-    /// By job, the number of its acknowledgements, if those are packets.
+    /// Packet class of each job's acknowledgements. None if they are not packets.
     acks: Vec<Option<usize>>,
-    /// By number behind the jobs', the job.
+    /// Job of each class of acknowledgements.
     owners: Vec<usize>,
 }
 
 impl JobNumbers {
-    /// Of jobs of which some have acknowledgements that are packets.
+    /// Creates the classes of jobs. `with_acks` tells for each job whether it has acknowledgements that are packets.
     pub fn new(with_acks: impl IntoIterator<Item = bool>) -> Self {
         let with_acks: Vec<bool> = with_acks.into_iter().collect();
         let owners: Vec<usize> = (0..with_acks.len()).filter(|&job| with_acks[job]).collect();
@@ -32,27 +32,27 @@ impl JobNumbers {
         Self { acks, owners }
     }
 
-    /// The number of jobs.
+    /// Returns the number of jobs.
     pub fn jobs(&self) -> usize {
         self.acks.len()
     }
 
-    /// How many numbers there are.
+    /// Returns the number of packet classes.
     pub fn total(&self) -> usize {
         self.acks.len() + self.owners.len()
     }
 
-    /// The number of a job's acknowledgements, if those are packets.
+    /// Returns the packet class of a job's acknowledgements. None if they are not packets.
     pub fn acks(&self, job: usize) -> Option<usize> {
         self.acks[job]
     }
 
-    /// All numbers of a job.
+    /// Returns all packet classes of a job.
     pub fn of(&self, job: usize) -> impl Iterator<Item = usize> {
         std::iter::once(job).chain(self.acks[job])
     }
 
-    /// The job that a number belongs to.
+    /// Returns the job of a packet class.
     pub fn job(&self, number: usize) -> usize {
         number.checked_sub(self.acks.len()).map_or(number, |behind| self.owners[behind])
     }

@@ -1,4 +1,4 @@
-//! Open-loop traffic: what a pattern and an injection process make a node send, regenerated from its stream.
+//! Open-loop traffic: packets of a pattern and an injection process, regenerated from each node's stream.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -15,81 +15,81 @@ use super::sources::{owner, sources};
 use super::span::Span;
 use crate::network::Packets;
 
-/// What all nodes of a run share.
+/// Parameters shared by all nodes of a run.
 #[derive(Clone)]
 pub struct OpenTrafficSpec {
-    /// Who sends to whom.
+    /// Pattern of destinations.
     pub pattern: Arc<PlacedPattern>,
-    /// If messages are for several nodes each: who they are for, instead of the pattern's destinations.
+    /// Destination sets of multicasts, in place of the pattern's destinations. None for messages with one destination.
     pub multicasts: Option<Multicasts>,
-    /// The trees of the groups of the job, if it has any.
+    /// Trees of the job's groups. None without groups.
     pub groups: Option<GroupTrees>,
-    /// Draws what a packet carries for its routing.
+    /// Routing that draws the initial state of packets.
     pub routing: Arc<dyn Routing>,
-    /// When nodes generate,
+    /// Injection process.
     pub injection: InjectionSpec,
-    /// at which load, by node,
+    /// Load of each node.
     pub load: Arc<dyn Fn(NodeId) -> f64 + Send + Sync>,
-    /// the ticks of a slot,
+    /// Slot: serialization time of a message, in ticks.
     pub slot: u64,
-    /// and the parts of a tick in which generation times are counted (`Plan::units_per_tick`).
+    /// Units of generation times in a tick (`Plan::units_per_tick`).
     pub units_per_tick: u64,
-    /// How messages are cut.
+    /// Division of messages into packets.
     pub packets: Packets,
-    /// The seed of the nodes' streams.
+    /// Seed of the nodes' random streams.
     pub seed: u64,
-    /// Injection links of a node: each has a process of its own, so that a node sends as much by every plane.
+    /// Number of injection links of a node. Each has a separate process, so a node sends equally on every plane.
     pub planes: u32,
-    /// From when until when messages are generated.
+    /// Period in which messages are generated, in ticks.
     pub span: Span,
 }
 
-/// A node's place in its stream. A clone is a cursor: it draws again what the node has drawn since.
+/// Position of a node in its stream. A clone is a cursor, which draws again the packets that the node has drawn since.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     stream: Stream,
     state: InjectionState,
     node: NodeId,
-    /// Where its process is.
+    /// Index of the node's injection process.
     injection: u32,
-    /// The generation of the current message, in parts of a tick.
+    /// Generation time of the current message, in parts of a tick.
     generated_at: u64,
-    /// Bytes of it that are not yet in packets.
+    /// Bytes of the current message that are not yet in packets.
     left: u64,
     dst: NodeId,
     started: bool,
 }
 
-/// Nodes of one load for which a table pays.
+/// Number of nodes with one load for which a table is worth its cost.
 const MANY: usize = 8;
 
-/// The sources of one partition.
+/// Sources of one partition.
 #[derive(Debug)]
 pub struct OpenTraffic {
     sources: Vec<Source>,
-    /// If messages are for several nodes each.
+    /// State of the multicasts. None for messages with one destination.
     multicasts: Option<Box<MulticastSources>>,
     process: Process,
 }
 
-/// What all sources of a partition draw by.
+/// Process by which all sources of a partition draw packets.
 #[derive(Debug)]
 struct Process {
-    /// One for each load that occurs.
+    /// Injection processes, one for each distinct load.
     injections: Vec<Injection>,
     pattern: Arc<PlacedPattern>,
     routing: Arc<dyn Routing>,
     packets: Packets,
     units_per_tick: u64,
-    /// From when until when messages are generated, in parts of a tick.
+    /// Period in which messages are generated, in parts of a tick.
     span: Span,
 }
 
 impl OpenTraffic {
-    /// Bytes of a node's source.
+    /// Memory of a source, in bytes.
     pub(crate) const BYTES_A_NODE: u64 = size_of::<Source>() as u64;
 
-    /// The sources of some nodes, which have generated nothing yet.
+    /// Creates the sources of some nodes, which have generated nothing yet.
     pub fn new(spec: &OpenTrafficSpec, nodes: &[u32]) -> Self {
         let load = |&node: &u32| (spec.load)(NodeId(node));
         let mut all: Vec<f64> = nodes.iter().map(load).collect();
@@ -129,39 +129,39 @@ impl OpenTraffic {
         }
     }
 
-    /// The next packet of a node.
+    /// Returns the next packet of a node.
     #[inline]
     pub(super) fn draw(&mut self, node: usize, now: u64) -> Option<Demand> {
         let source = &mut self.sources[node];
         match &mut self.multicasts {
-            // Compiled apart: what is not for sets of nodes asks for none.
+            // Compiled separately, so that traffic without multicasts does not test for them.
             None => self.process.draw(source, None, now),
             Some(own) => self.process.draw(source, Some(own.current(node)), now),
         }
     }
 
-    /// Whether a node's messages are generated as those before have gone, not by the clock.
+    /// Whether a node's message is generated when the previous one has left, not by the clock.
     pub(super) fn is_backlogged(&self, node: usize) -> bool {
         self.process.injections[self.sources[node].injection as usize].is_backlogged()
     }
 
-    /// A cursor at the place that a node has come to.
+    /// Returns a cursor at the node's current position.
     pub(super) fn cursor(&self, node: usize) -> Source {
         self.sources[node].clone()
     }
 
-    /// The next packet after a cursor, which the node has drawn before: not of backlogged sources, whose times are not in
-    /// their streams, and not of multicasts.
+    /// Returns the next packet after a cursor, which the node has drawn before. Not for backlogged sources, whose
+    /// generation times are not in their streams, and not for multicasts.
     pub(super) fn redraw(&self, cursor: &mut Source) -> Option<Demand> {
         self.process.draw(cursor, None, 0)
     }
 }
 
-/// A generation time as the tick that it lies in, and the parts of a tick after that.
+/// Splits a generation time into its tick and the parts of a tick after it.
 #[inline]
 fn split(generated_at: u64, units_per_tick: u64) -> (u64, u64) {
     match units_per_tick {
-        // Spares a division where generation times are ticks.
+        // Avoids a division if generation times are ticks.
         1 => (generated_at, 0),
         units => (generated_at / units, generated_at % units),
     }
@@ -208,7 +208,7 @@ impl Process {
 }
 
 impl Process {
-    /// What the next packet is for, and what it carries for its routing.
+    /// Returns the target of the next packet, and its initial routing state.
     #[inline(always)]
     fn start(&self, source: &mut Source, to: Option<Current<'_>>) -> (Target, RouteState) {
         match to {
@@ -220,7 +220,7 @@ impl Process {
         }
     }
 
-    /// Whether a message that has been sent as a whole goes to another node too: then that comes next.
+    /// Advances a message that has been sent as a whole to its next destination. Returns whether there is one.
     #[inline(always)]
     fn goes_on(&self, source: &mut Source, to: Option<&mut Current<'_>>) -> bool {
         let Some(next) = to.and_then(|to| to.next(source.node)) else { return false };

@@ -1,4 +1,4 @@
-//! Traffic of ranks that run programs: the executor on one side, the fabric on the other.
+//! Traffic of ranks that run programs: connects the executor to the fabric.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use super::groups::GroupTrees;
 use super::numbers::{flow_of, job_of};
 use super::sources::{owner, sources};
 
-/// How the nodes of a machine are divided over partitions.
+/// Assignment of a machine's nodes to partitions.
 #[derive(Clone, Debug)]
 pub struct Division {
-    /// By node, its partition,
+    /// Partition of each node.
     pub partition_of: Arc<[u16]>,
-    /// and its number there.
+    /// Index of each node in its partition.
     pub number_of: Arc<[u32]>,
-    /// The window of lookahead, in ticks: nothing that a partition sends reaches another one sooner.
+    /// Lookahead window, in ticks: anything sent between partitions arrives no sooner.
     pub window: u64,
 }
 
 impl Division {
-    /// The division of so many nodes over partitions, given the nodes of each.
+    /// Creates the assignment of `nodes` nodes. `parts` lists the nodes of each partition.
     pub fn new<'a>(nodes: u32, parts: impl Iterator<Item = &'a [u32]>, window: u64) -> Self {
         let (mut partition_of, mut number_of) = (vec![0; nodes as usize], vec![0; nodes as usize]);
         for (part, own) in (0..).zip(parts) {
@@ -37,39 +37,39 @@ impl Division {
     }
 }
 
-/// What the ranks of a partition run for.
+/// Context of the ranks of a partition.
 #[derive(Clone, Debug)]
 pub struct RankSetting {
-    /// The number of the job,
+    /// Job number.
     pub job: usize,
-    /// and that of its acknowledgements, if it has any.
+    /// Packet class of the job's acknowledgements. None without acknowledgements.
     pub acks: Option<usize>,
-    /// The seed of its nodes' streams.
+    /// Seed of the nodes' random streams.
     pub seed: u64,
-    /// Nothing is sent from this time on, in ticks.
+    /// Time from which on nothing is sent, in ticks.
     pub end: u64,
-    /// Chooses the state that packets start with.
+    /// Routing that determines the initial state of packets.
     pub routing: Arc<dyn Routing>,
-    /// The partitions.
+    /// Assignment of nodes to partitions.
     pub division: Division,
-    /// The trees of its groups, if it has any.
+    /// Trees of the job's groups. None without groups.
     pub groups: Option<GroupTrees>,
 }
 
-/// The ranks of one partition's nodes.
+/// Ranks of one partition's nodes.
 #[derive(Debug)]
 pub struct ScheduledTraffic {
     executor: Executor,
     setting: RankSetting,
-    /// By source, by its number in the partition: its node.
+    /// Node of each source, by the source's index in the partition.
     nodes: Vec<NodeId>,
     streams: Vec<Stream>,
-    /// By node, what its last packet for a group was for; empty without groups.
+    /// Content of each node's last packet for a group. Empty without groups.
     given: Vec<Option<TreePacket>>,
 }
 
 impl ScheduledTraffic {
-    /// The executor's ranks, on its nodes, each of so many planes.
+    /// Creates the traffic of an executor's ranks on `nodes`, each with a link into each of `planes` planes.
     pub fn new(executor: Executor, setting: RankSetting, nodes: &[u32], planes: u32) -> Self {
         let stream = |(node, plane)| Stream::new(setting.seed, owner(node, plane));
         Self {
@@ -81,18 +81,18 @@ impl ScheduledTraffic {
         }
     }
 
-    /// The ranks, as far as they have come.
+    /// Returns the executor of the ranks.
     pub fn executor(&self) -> &Executor {
         &self.executor
     }
 
-    /// The same, to be moved on.
+    /// Returns the executor of the ranks, to advance it.
     pub fn executor_mut(&mut self) -> &mut Executor {
         &mut self.executor
     }
 }
 
-/// What an executor asks for, handed to the fabric.
+/// Forwards the requests of an executor to the fabric.
 struct Asking<'a> {
     actions: &'a mut Actions,
     setting: &'a RankSetting,
@@ -108,7 +108,8 @@ impl HostContext for Asking<'_> {
         self.actions.alarm(at, 0, 0);
     }
 
-    /// A packet has to cross a link between partitions, which takes a window, and be sent: it comes later.
+    /// Announces a message one window ahead. Its packets have to be sent and to cross a link between partitions, so
+    /// they arrive later.
     fn announce(&mut self, node: u32, envelope: Envelope) {
         let Envelope { source, number, turn, to, tag, context, bytes, place, asks } = envelope;
         // No message has 2^63 bytes: the highest bit is free.
@@ -125,7 +126,7 @@ impl HostContext for Asking<'_> {
     }
 }
 
-/// The envelope of a notice.
+/// Decodes the envelope of a notice.
 fn envelope_of([source, turn, number, to, tag, context, low, high, place]: [u32; 9]) -> Envelope {
     let size = u64::from(high) << 32 | u64::from(low);
     let (bytes, asks) = (size & (u64::MAX >> 1), size >> 63 == 1);
@@ -133,7 +134,8 @@ fn envelope_of([source, turn, number, to, tag, context, low, high, place]: [u32;
 }
 
 impl ScheduledTraffic {
-    /// The next packet of a source, of its messages in turn the first that may be sent: a function of destination and bytes.
+    /// Returns the next packet of a source: of the first message in round-robin order for which `may_send` holds.
+    /// `may_send` gets the destination and the bytes of the packet.
     #[inline]
     pub(super) fn next_of(
         &mut self,
@@ -168,7 +170,7 @@ impl ScheduledTraffic {
 }
 
 impl ScheduledTraffic {
-    /// A packet of a node for a group.
+    /// Returns a node's packet for a group.
     #[inline(never)]
     fn for_group(&mut self, node: usize, packet: &host::Outgoing) -> Option<Demand> {
         let groups = self.setting.groups.as_ref()?;
@@ -177,7 +179,7 @@ impl ScheduledTraffic {
         self.given.resize(self.nodes.len(), None);
         self.given[node] = Some(of);
         let &host::Outgoing { generated_at, bytes, flow_id, .. } = packet;
-        // Acknowledgements load channels, and are nobody's messages.
+        // Acknowledgements load channels, but belong to no message.
         let flow_id = match self.setting.acks {
             Some(number) if own.work == GroupWork::Acknowledge => flow_of(number, flow_id),
             _ => flow_id,
@@ -230,7 +232,7 @@ impl Traffic for ScheduledTraffic {
                 executor.announced(envelope_of(words));
             }
             TrafficEvent::Alarm { .. } => executor.alarm(now, around),
-            // Acknowledgements are a pacer's.
+            // Acknowledgements are for pacers.
             TrafficEvent::Arrival { .. } | TrafficEvent::Notice(_) => {}
         }
     }

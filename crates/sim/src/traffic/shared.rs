@@ -1,8 +1,8 @@
-//! The traffic of several jobs: what shares a node takes its injection channel in rotation, packet by packet.
+//! Traffic of several jobs: jobs that share a node use its injection channel in round-robin order, packet by packet.
 //!
-//! Each job has a queue of its own at each node, of which only the head exists, as everywhere. Of the heads that are due
-//! the one of the job whose turn it is goes; if none is due, the one that will be first. Should another job get a packet
-//! before that one is due, it is taken back.
+//! Each job has a queue at each node, of which only the head exists, as in all traffic. Among the heads that are due,
+//! the round-robin order decides. If none is due, the earliest is given to the fabric. It is taken back if a packet of
+//! another job becomes due before it.
 
 use std::sync::Arc;
 
@@ -11,47 +11,48 @@ use units::NodeId;
 
 use super::numbers::{JobNumbers, flow_of, job_of};
 
-/// A job's own alarms have purposes below this, less one: purpose 0 of a job is its start.
+/// Number of alarm purposes of a job. Purpose 0 is the job's start; the others are its own purposes plus 1.
 const PURPOSES: u32 = 8;
 
-/// The purpose, among all jobs', of a job's alarm.
+/// Returns the purpose of a job's alarm among those of all jobs.
 fn purpose_of(job: usize, own: u32) -> u32 {
     job as u32 * PURPOSES + own + 1
 }
 
-/// No job.
+/// Stands for no job.
 const NOBODY: u16 = u16::MAX;
 
-/// The head of a job's queue at a node.
+/// Head of a job's queue at a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Head {
-    /// The job has not been asked since its last packet left.
+    /// Unknown: the job has not been queried since its last packet left.
     Unknown,
-    /// The job has nothing to send until it asks to be asked.
+    /// Empty: the job has nothing to send until it asks to be queried.
     Silent,
-    /// What it sends next.
+    /// Next packet of the job.
     Ready(Demand),
 }
 
-/// The traffic of several jobs at the nodes of one partition, each a `T`. All know all nodes, and send at their own.
+/// Traffic of several jobs, each a `T`, at the nodes of one partition. Each job knows all of these nodes, and sends
+/// from its own.
 #[derive(Debug)]
 pub struct SharedTraffic<T> {
     jobs: Vec<T>,
     numbers: Arc<JobNumbers>,
-    /// When each job starts, in ticks.
+    /// Start time of each job, in ticks.
     starts: Vec<u64>,
-    /// By node and job.
+    /// Heads by node, then job.
     heads: Vec<Head>,
-    /// By node, the job that was served last.
+    /// Job served last at each node: the round-robin pointer.
     turn: Vec<u16>,
-    /// By node, the job whose head the fabric has.
+    /// Job whose head the fabric holds, by node.
     given: Vec<u16>,
-    /// What a job asks for, kept for its memory.
+    /// Actions of one job, kept for its allocation.
     own: Actions,
 }
 
 impl<T: Traffic> SharedTraffic<T> {
-    /// The traffic of each job, and when it starts, at so many nodes.
+    /// Creates the traffic of `jobs`, each with its start time in ticks, at `nodes` nodes.
     pub fn new(jobs: Vec<(T, u64)>, numbers: Arc<JobNumbers>, nodes: usize) -> Self {
         let (jobs, starts): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
         Self {
@@ -65,17 +66,18 @@ impl<T: Traffic> SharedTraffic<T> {
         }
     }
 
-    /// The traffic of a job.
+    /// Returns the traffic of a job.
     pub fn job(&self, job: usize) -> Option<&T> {
         self.jobs.get(job)
     }
 
-    /// The same, to be moved on by a network that carries whole messages.
+    /// Returns the traffic of a job for a network that carries whole messages and advances the traffic itself.
     pub fn job_mut(&mut self, job: usize) -> Option<&mut T> {
         self.jobs.get_mut(job)
     }
 
-    /// When the head of a job's queue at a node is generated, in ticks, rounded down; none if there is none.
+    /// Returns the generation time of the head of a job's queue at a node, in ticks, rounded down. None for an empty
+    /// queue.
     pub fn next_generation_time(&self, job: usize, node: usize) -> Option<u64> {
         match self.heads[node * self.jobs.len() + job] {
             Head::Ready(demand) => Some(demand.generated_at),
@@ -83,7 +85,8 @@ impl<T: Traffic> SharedTraffic<T> {
         }
     }
 
-    /// Calls a function of a job's traffic, and passes on what the job asks for. A head that is due after `now` may give way.
+    /// Calls a function of a job's traffic, and forwards the actions that the job requests. A head that is due after
+    /// `now` may be taken back.
     pub fn with_job(
         &mut self,
         job: usize,
@@ -96,7 +99,7 @@ impl<T: Traffic> SharedTraffic<T> {
         self.own = own;
     }
 
-    /// Passes on what a job has asked for. A head that is not due gives way if the job takes it back.
+    /// Forwards the actions that a job has requested. A head that is not due is dropped if the job takes it back.
     fn pass_on(&mut self, job: usize, own: &mut Actions, (now, actions): (u64, &mut Actions)) {
         for &node in own.wakes() {
             let head = &mut self.heads[node as usize * self.jobs.len() + job];
@@ -112,7 +115,7 @@ impl<T: Traffic> SharedTraffic<T> {
         actions.take_over(own, |purpose| purpose_of(job, purpose));
     }
 
-    /// Asks every job for its next packet that has not been asked since its last one.
+    /// Queries every job whose head at the node is unknown.
     fn ask(&mut self, node: usize, now: u64, actions: &mut Actions) {
         let first = node * self.jobs.len();
         for (job, traffic) in self.jobs.iter_mut().enumerate() {
@@ -124,7 +127,7 @@ impl<T: Traffic> SharedTraffic<T> {
         }
     }
 
-    /// The job whose packet goes next: of those that are due in turn, else the earliest.
+    /// Returns the job whose packet goes next: the first job in turn with a packet that is due, or else the earliest.
     fn choose(&self, node: usize, now: u64) -> Option<(usize, Demand)> {
         let count = self.jobs.len();
         let heads = &self.heads[node * count..(node + 1) * count];
@@ -134,7 +137,7 @@ impl<T: Traffic> SharedTraffic<T> {
             Head::Ready(demand) => Some((job, demand)),
             Head::Unknown | Head::Silent => None,
         });
-        // Of equal times the first in turn is taken.
+        // At equal times the first in turn is taken.
         ready.min_by_key(|(_, demand)| demand.release.max(now))
     }
 }
@@ -149,7 +152,7 @@ impl<T: Traffic> Traffic for SharedTraffic<T> {
         self.ask(node, now, actions);
         let (job, demand) = self.choose(node, now)?;
         self.given[node] = job as u16;
-        // Acknowledgements have their number already.
+        // Acknowledgements already have their packet class.
         let flow_id = if demand.flow_id >> FLOW_BITS == 0 { flow_of(job, demand.flow_id) } else { demand.flow_id };
         Some(Demand { flow_id, ..demand })
     }

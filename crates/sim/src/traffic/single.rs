@@ -1,4 +1,4 @@
-//! What one job sends, before a pacer: one of the kinds.
+//! Traffic of one job without a pacer: one of the kinds.
 
 use fabric::{Actions, Demand, Member, Traffic, TrafficEvent, TreePacket};
 use units::NodeId;
@@ -7,19 +7,20 @@ use super::open::OpenTraffic;
 use super::scheduled::ScheduledTraffic;
 use super::volume::{Flow, VolumeTraffic};
 
-/// The traffic of a job at the nodes of one partition.
+/// Traffic of a job at the nodes of one partition.
 #[derive(Debug)]
 pub enum JobTraffic {
-    /// At a rate, without end.
+    /// Open traffic at a rate.
     Open(OpenTraffic),
-    /// Given volumes, as fast as they go.
+    /// Given volumes, sent as fast as links take them.
     Volume(VolumeTraffic),
-    /// What ranks send by their programs.
+    /// Messages of ranks, sent by their programs.
     Scheduled(Box<ScheduledTraffic>),
 }
 
 impl JobTraffic {
-    /// Has the job send further volumes from a time on: those of each node, by its number in the machine.
+    /// Starts further volumes of the job at `at`, in ticks. `flows` holds the flows of each node, by its index in the
+    /// machine.
     pub fn begin_phase(&mut self, flows: &[Vec<Flow>], at: u64, actions: &mut Actions) {
         if let Self::Volume(traffic) = self {
             traffic.begin_phase(flows, at, actions);
@@ -28,7 +29,7 @@ impl JobTraffic {
 }
 
 impl Traffic for JobTraffic {
-    // Each packet of each node comes by here: not one call after the other, each of which would hand the whole demand on.
+    // Each packet of each node passes here: nested calls would each copy the whole demand.
     #[inline(always)]
     fn next(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand> {
         match self {

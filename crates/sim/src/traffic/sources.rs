@@ -3,13 +3,13 @@
 use engine::Owner;
 use units::NodeId;
 
-/// Whose stream a source has: a node's, on each of its planes another.
+/// Returns the owner of a source's stream. A node has a separate stream for each plane.
 pub(super) fn owner(node: NodeId, plane: u32) -> Owner {
     // Nodes have fewer bits (`topology::MAX_NODES`).
     Owner::Node(node.0 | plane << 24)
 }
 
-/// The sources of some nodes: each node, on each of its planes.
+/// Returns the sources of some nodes: each node on each of its planes.
 pub(super) fn sources(nodes: &[u32], planes: u32) -> impl Iterator<Item = (NodeId, u32)> {
     nodes.iter().flat_map(move |&node| (0..planes).map(move |plane| (NodeId(node), plane)))
 }

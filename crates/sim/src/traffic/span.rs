@@ -1,4 +1,4 @@
-//! From when until when a job sends.
+//! Period in which a job sends.
 
-/// From when until when a job sends, in ticks: packets generated before the end still go.
+/// Period in which a job sends, in ticks. Packets generated before the end are still sent.
 pub type Span = std::ops::Range<u64>;

@@ -1,5 +1,6 @@
-//! Traffic of given volumes: each node has flows, served in turn packet by packet, as fast as its link takes them; of several
-//! links, one into each plane, every one takes a stripe of each flow. Packets of a flow for several nodes carry them in their headers.
+//! Traffic of given volumes: each node serves its flows in round-robin order, packet by packet, at the rate of its
+//! link. With several links, one into each plane, each link takes a stripe of every flow. Packets of a flow for several
+//! nodes carry the destinations in their headers.
 
 use std::sync::Arc;
 
@@ -11,41 +12,41 @@ use units::NodeId;
 use super::sources::owner;
 use super::span::Span;
 
-/// What a node still has to send to another, or to several.
+/// Flow: bytes that a node has yet to send to one destination or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// The node that it is for; of several the first.
+    /// Destination node. With several destinations, the first.
     pub dst: NodeId,
     /// Bytes that are not yet in packets.
     pub left: u64,
-    /// The nodes, if it is for several: routers make the copies.
+    /// Destination nodes of a multicast, which routers copy. None for a single destination.
     pub set: Option<Arc<[NodeId]>>,
 }
 
 impl Flow {
-    /// So many bytes for a node.
+    /// Creates a flow of `left` bytes to one node.
     pub const fn to(dst: NodeId, left: u64) -> Self {
         Self { dst, left, set: None }
     }
 
-    /// So many bytes for each of some nodes, of which routers make the copies; none without nodes.
+    /// Creates a flow of `left` bytes to each of `nodes`, which routers copy. None if `nodes` is empty.
     pub fn to_each(nodes: &[NodeId], left: u64) -> Option<Self> {
         let dst = *nodes.first()?;
         Some(Self { dst, left, set: (nodes.len() > 1).then(|| nodes.into()) })
     }
 
-    /// The nodes that it is for.
+    /// Returns the destination nodes.
     pub fn nodes(&self) -> &[NodeId] {
         self.set.as_deref().unwrap_or(std::slice::from_ref(&self.dst))
     }
 
-    /// Bytes that arrive of it, all copies together.
+    /// Returns the bytes that arrive, all copies together.
     pub fn delivered(&self) -> u64 {
         self.left * self.nodes().len() as u64
     }
 }
 
-/// A node's flows, served in turn packet by packet.
+/// Flows of a node on one plane, served in round-robin order, packet by packet.
 #[derive(Debug)]
 struct Sender {
     stream: Stream,
@@ -53,15 +54,16 @@ struct Sender {
     plane: u32,
     flows: Vec<Flow>,
     turn: usize,
-    /// When the next packet is generated, in ticks: as fast as the link takes them, so that routers that serve the oldest
-    /// packet first hold back whoever is ahead.
+    /// Generation time of the next packet, in ticks. Packets are generated at the rate of the link, so that routers
+    /// that serve the oldest packet first hold back nodes that are ahead.
     generated_at: u64,
-    /// The nodes that the packet is for that was given last, with what it carries for each, if it is for several.
+    /// Destinations of the last packet, with the routing state that it carries for each. Empty for packets with one
+    /// destination.
     members: Vec<Member>,
 }
 
 impl Sender {
-    /// What the next packet of a flow is for, and what it carries for its routing.
+    /// Returns the target of a flow's next packet, and its initial routing state.
     fn address(&mut self, flow: usize, routing: &dyn Routing) -> (Target, RouteState) {
         let Self { stream, node, flows, members, .. } = self;
         let Flow { dst, set, .. } = &flows[flow];
@@ -81,13 +83,14 @@ pub struct VolumeTraffic {
     planes: u32,
     packet: u32,
     slot: u64,
-    /// Nothing is generated from this time on.
+    /// Time from which on nothing is generated, in ticks.
     end: u64,
 }
 
 impl VolumeTraffic {
-    /// The flows of some nodes within a span of time, cut into packets of a size in bytes that take a slot, in ticks, on an
-    /// injection link, of which a node has some.
+    /// Creates the traffic of some nodes' flows within `span`. `packet` is the size of packets in bytes, `slot` the
+    /// serialization time of a packet on an injection link in ticks, and `planes` the number of injection links of a
+    /// node.
     pub fn new(
         routing: &Arc<dyn Routing>,
         (seed, planes): (u64, u32),
@@ -109,12 +112,12 @@ impl VolumeTraffic {
         Self { senders, routing: Arc::clone(routing), seed, planes, packet, slot, end: span.end }
     }
 
-    /// Starts the next phase at a time, in ticks: the flows of each node, by its number in the machine.
+    /// Starts the next phase at `at`, in ticks. `flows` holds the flows of each node, by its index in the machine.
     pub fn begin_phase(&mut self, flows: &[Vec<Flow>], at: u64, actions: &mut Actions) {
         let of_planes = (self.planes, self.packet);
         for (local, sender) in (0..).zip(&mut self.senders) {
             sender.flows = of_plane(&flows[sender.node.index()], sender.plane, of_planes);
-            // Every phase draws from the start of the node's stream, as it does where each is a run of its own.
+            // Every phase draws from the start of the node's stream, as if it were a run by itself.
             sender.stream = Stream::new(self.seed, owner(sender.node, sender.plane));
             (sender.turn, sender.generated_at) = (0, at);
             if !sender.flows.is_empty() {
@@ -124,7 +127,8 @@ impl VolumeTraffic {
     }
 }
 
-/// What of some flows goes by a plane, given how many there are and the bytes of a packet: whole packets, as evenly as can be.
+/// Returns a plane's stripe of some flows. Flows are divided over `planes` planes in whole packets of `packet` bytes,
+/// as evenly as possible.
 fn of_plane(flows: &[Flow], plane: u32, (planes, packet): (u32, u32)) -> Vec<Flow> {
     let own = |flow: &Flow| {
         let stripe = host::stripes(flow.left, packet, planes).find(|stripe| stripe.rail == plane)?;
@@ -133,9 +137,9 @@ fn of_plane(flows: &[Flow], plane: u32, (planes, packet): (u32, u32)) -> Vec<Flo
     flows.iter().filter_map(own).collect()
 }
 
-/// For a network that carries flows whole.
+/// Interface to a network that carries flows whole.
 impl VolumeTraffic {
-    /// When the flows that have not been taken start, in ticks, if there are any.
+    /// Returns the start of the flows that have not been taken, in ticks. None if there are none.
     pub fn starts_at(&self) -> Option<u64> {
         let start = self.senders.iter().filter(|sender| !sender.flows.is_empty()).map(|sender| sender.generated_at);
         start.min().filter(|&start| start < self.end)
@@ -146,14 +150,15 @@ impl VolumeTraffic {
         std::mem::take(&mut self.senders[node].flows)
     }
 
-    /// Nothing is sent from this time on, in ticks.
+    /// Returns the time from which on nothing is sent, in ticks.
     pub fn end(&self) -> u64 {
         self.end
     }
 }
 
 impl VolumeTraffic {
-    /// The next packet of a source, of the flows in turn the first that may send: a function of destination and bytes.
+    /// Returns the next packet of a source: of the first flow in round-robin order for which `may_send` holds.
+    /// `may_send` gets the destination and the bytes of the packet.
     #[inline]
     pub(super) fn next_of(&mut self, node: usize, may_send: impl Fn(NodeId, u32) -> bool) -> Option<Demand> {
         let sender = &mut self.senders[node];

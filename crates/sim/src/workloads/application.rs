@@ -1,6 +1,7 @@
-//! Steps of applications: after every node has computed its tasks' loads, the phases of a task graph follow one another.
-//! What tasks of one node send one another stays there; a multicast sends one copy to each node that has members, or, in hardware, packets
-//! that carry all of these nodes and that routers copy. A reduction sends one from each.
+//! Steps of applications: every node computes the loads of its tasks, then the phases of a task graph follow one
+//! another. Messages between tasks of one node stay on the node. A multicast sends one copy to each node with members.
+//! In hardware, it sends packets that list all of these nodes, and routers copy them. A reduction sends one message
+//! from each node with members.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,22 +17,22 @@ use crate::experiment::PlaceSpec;
 use crate::results::MappingFigures;
 use crate::traffic::Flow;
 
-/// What analyses take an application for whose multicasts routers copy: what its nodes send, as shares of what the node sends that sends most,
-/// of which a multicast counts once.
+/// Traffic model of an application whose multicasts routers copy, for analyses. Volumes are relative to the node that
+/// sends most; a multicast counts once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetLoads {
-    /// By node, all that it sends,
+    /// Traffic sent by each node.
     pub sent: Vec<f64>,
-    /// and what of it is for one node each.
+    /// Traffic to single destinations, by sender.
     pub unicasts: Vec<Vec<(NodeId, f64)>>,
-    /// Who multicasts, to whom, and how much.
+    /// Multicasts: sender, destinations and volume.
     pub multicasts: Vec<(NodeId, Arc<[NodeId]>, f64)>,
-    /// Bytes that arrive for one that is sent.
+    /// Bytes delivered for each byte sent.
     pub fanout: f64,
 }
 
 impl SetLoads {
-    /// Those of the flows of all phases, by node; none if nothing is for several nodes.
+    /// Returns the loads of the flows of all phases, given by node. None if no flow has several destinations.
     pub(crate) fn of(phases: impl Iterator<Item = Vec<Vec<Flow>>>) -> Option<Self> {
         let (mut sent, mut unicasts, mut multicasts) = (Vec::new(), Vec::new(), Vec::new());
         let (mut all, mut delivered) = (0.0, 0.0);
@@ -58,7 +59,7 @@ impl SetLoads {
     }
 }
 
-/// What each node sends others in a phase; routers may copy multicasts.
+/// Returns the flows of each node in a phase. `copied` tells whether routers copy multicasts.
 pub(crate) fn application_flows(phase: &Phase, placement: &Placement, copied: bool) -> Vec<Vec<Flow>> {
     let mut flows: Vec<Vec<Flow>> = vec![Vec::new(); placement.nodes() as usize];
     let mut send = |from: NodeId, flow: Flow| {
@@ -84,7 +85,7 @@ pub(crate) fn application_flows(phase: &Phase, placement: &Placement, copied: bo
     flows
 }
 
-/// Computation of the busiest node before the first phase, in picoseconds, rounded up.
+/// Returns the computation time of the busiest node before the first phase, in picoseconds, rounded up.
 pub(crate) fn computation(graph: &TaskGraph, placement: &Placement, time_per_load: Time) -> u64 {
     if time_per_load.0 == 0 {
         return 0;
@@ -94,7 +95,7 @@ pub(crate) fn computation(graph: &TaskGraph, placement: &Placement, time_per_loa
     ((0..placement.nodes()).map(load).fold(0.0, f64::max) * time_per_load.0 as f64).ceil() as u64
 }
 
-/// The figures of an application's mapping on the nodes of its job.
+/// Returns the figures of an application's mapping on the nodes of its job.
 pub(crate) fn figures(
     graph: &TaskGraph,
     placement: &Placement,
@@ -114,7 +115,8 @@ pub(crate) fn figures(
     })
 }
 
-/// The nodes of an application's job: those that it is given, or that a placement file gives it, or all of the machine.
+/// Returns the nodes of an application's job: its allocation, or the nodes of its placement file, or all nodes of the
+/// machine.
 pub(crate) fn allocation(site: &Site<'_>, placement: &Placement) -> Vec<NodeId> {
     let all = || (0..site.topology.nodes()).map(NodeId);
     if let Some(nodes) = site.nodes {
@@ -123,7 +125,7 @@ pub(crate) fn allocation(site: &Site<'_>, placement: &Placement) -> Vec<NodeId> 
     let PlaceSpec::File(file) = site.place else { return all().collect() };
     let mut nodes: Vec<NodeId> = placement.used().collect();
     let idle = file.allocated_nodes.map_or(0, |count| (count as usize).saturating_sub(nodes.len()));
-    // Which of the idle nodes they are does not matter: they only enter the mean load.
+    // Any idle nodes will do: they only enter the mean load.
     nodes.extend(all().filter(|&node| placement.tasks(node).is_empty()).take(idle));
     nodes
 }

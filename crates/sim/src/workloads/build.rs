@@ -1,4 +1,4 @@
-//! From the section of a workload to the workload: the one place where the kinds are distinguished.
+//! Builds a workload from its section of the experiment: the one place where the kinds are distinguished.
 
 use std::sync::Arc;
 
@@ -31,25 +31,25 @@ use crate::experiment::{
 };
 use crate::network::Packets;
 
-/// The largest volume of an exchange: sums over all tasks are counted in 64 bits.
+/// Largest volume of an exchange, in bytes: sums over all tasks are counted in 64 bits.
 const LARGEST_VOLUME: u64 = 1 << 40;
 
-/// The longest time of a network interface: a second.
+/// Longest time of a network interface: one second.
 const LONGEST_TIME: Time = Time(1_000_000_000_000);
 
-/// The most ranks: a packet carries its rank beside the number of its job.
+/// Largest number of ranks: a packet carries its rank beside the number of its job.
 const MOST_RANKS: u64 = host::most_ranks(fabric::FLOW_BITS);
 
-/// The most steps of a message-driven application.
+/// Largest number of steps of a message-driven application.
 const MOST_ITERATIONS: u32 = 10_000;
 
-/// The longest computation of a step, in picoseconds: a thousand seconds.
+/// Longest computation of a step, in picoseconds: a thousand seconds.
 const LONGEST_COMPUTATION: f64 = 1e15;
 
 /// Builds a workload.
 ///
 /// # Errors
-/// What is wrong with it, at a key below that of its job (`workload.graph`, `placement.path`).
+/// If the specification is invalid. The error names a key below that of the job (`workload.graph`, `placement.path`).
 pub(crate) fn build(spec: &WorkloadSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
     match spec {
         WorkloadSpec::Traffic(spec) => traffic(spec, site),
@@ -158,7 +158,7 @@ fn application(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<dyn Worklo
             return Err(wrong("workload.iterations", message));
         }
     }
-    // What an application does on one node is a step too.
+    // Work of an application on a single node is a valid step too.
     let pattern = Arc::new(PlacedPattern::new(application_pattern(&graph, shape.tasks)?, &placement, true));
     let flows = || graph.phases.iter().map(|phase| application_flows(phase, &placement, true));
     let sets = if in_hardware { SetLoads::of(flows()).map(Arc::new) } else { None };
@@ -166,7 +166,7 @@ fn application(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<dyn Worklo
     Ok(Arc::new(Volumes { phases, placement, pattern, packet, compute, topology, nodes, sets }))
 }
 
-/// An application whose tasks compute when messages come: a rank on each node that has tasks.
+/// Builds a message-driven application: tasks compute when messages arrive, and each node with tasks is a rank.
 fn message_driven(
     steps: Steps,
     (time_per_load, iterations): (Time, u32),
@@ -269,7 +269,7 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
     }))
 }
 
-/// By rank, its node.
+/// Returns the node of each rank.
 fn nodes_of(shape: &Shape, placement: &Placement) -> Vec<u32> {
     (0..shape.tasks).map(|rank| placement.node(TaskId(rank)).0).collect()
 }
@@ -316,12 +316,13 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
     }))
 }
 
-/// What programs send by the trees of groups, if routers carry operations out.
+/// Returns the traffic of programs along the trees of groups. None if no operation is carried out by routers.
 fn operations(programs: &dyn Programs, placement: &Placement, nic: &NicSpec) -> Option<Arc<OperationVolumes>> {
     OperationVolumes::of(programs, placement, nic.host().control().0).map(Arc::new)
 }
 
-/// A program that is called back, of the names that the process has given, on some nodes, its operations by a carrier.
+/// Returns the program that the process has given under this name, placed on the nodes. It is called back during the
+/// run. `carrier` carries out its operations.
 fn called_back(
     spec: &CalledBackSpec,
     (node_of, carrier): (&[u32], Option<Carrier>),
@@ -334,7 +335,7 @@ fn called_back(
     Ok(Arc::clone(programs).placed(&place).unwrap_or_else(|| Arc::clone(programs)))
 }
 
-/// The network interface of ranks whose packets have so many bytes.
+/// Returns the network interface of ranks whose packets have at most `packet` bytes.
 fn interface<'a>(site: &Site<'a>, packet: u32) -> Result<&'a NicSpec, SystemError> {
     let nic = site.nic;
     if let Some(size) = nic.host().control_size.filter(|&size| size.0 > u64::from(packet) || size.0 == 0) {
@@ -361,7 +362,7 @@ fn check_programs(programs: &dyn Programs, nic: &NicSpec) -> Result<(), SystemEr
     progress.map_err(|error| wrong("nic.eager_limit", error))
 }
 
-/// To exchange nothing, or to offer it, is a mistake.
+/// Refuses a pattern without traffic between nodes: to exchange or to offer nothing is a mistake.
 fn check_crosses(pattern: &PlacedPattern, site: &Site<'_>) -> Result<(), SystemError> {
     if (0..site.topology.nodes()).any(|node| pattern.sends(NodeId(node))) {
         return Ok(());
@@ -370,7 +371,7 @@ fn check_crosses(pattern: &PlacedPattern, site: &Site<'_>) -> Result<(), SystemE
     Err(wrong("placement.processes_per_node", message))
 }
 
-/// The graph of an application.
+/// Returns the task graph of an application.
 fn graph_of(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<TaskGraph>, SystemError> {
     let refused = |message: String| wrong("workload.graph", message);
     let build = |text: &String| text.parse::<GraphSpec>().and_then(|graph| graph.build(site.base, site.seed));
@@ -391,7 +392,7 @@ fn graph_of(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<TaskGraph>, S
     Ok(Arc::new(graph))
 }
 
-/// The channels between nodes of pairs.
+/// Returns the number of channels between the nodes of each pair.
 fn channels_between(site: &Site<'_>, pairs: impl Iterator<Item = (NodeId, NodeId)>) -> Result<Vec<u32>, SystemError> {
     if is_flat(&**site.topology) {
         return Ok(pairs.map(|(one, other)| u32::from(one != other)).collect());
@@ -400,15 +401,15 @@ fn channels_between(site: &Site<'_>, pairs: impl Iterator<Item = (NodeId, NodeId
     Ok(pairs.map(|(one, other)| hops.between(one, other)).collect())
 }
 
-/// Who sends what in programs.
+/// Senders, sizes and destinations of a program's messages.
 struct Senders {
     sizes: Arc<Sizes>,
     pattern: Arc<PlacedPattern>,
-    /// On a flat network, where nobody asks whom nodes send to, what each sends.
+    /// Traffic sent by each node. On a flat network only, where no destinations are needed.
     volumes: Option<Arc<[f64]>>,
 }
 
-/// Who sends what in programs of placed tasks; an error is at a key.
+/// Returns the senders, sizes and destinations of programs of placed tasks. Errors name `key`.
 fn senders(
     programs: &Arc<dyn Programs>,
     site: &Site<'_>,
@@ -429,7 +430,7 @@ fn senders(
     Ok(Senders { sizes: Arc::new(Sizes::of(&**programs)), pattern, volumes: None })
 }
 
-/// Each task sends to others in proportion to the bytes.
+/// Returns the pattern in which each task sends to others in proportion to the bytes of its arcs.
 fn pattern_of_arcs(
     (arcs, notes): (ArcList, &[String]),
     tasks: u32,
@@ -441,7 +442,7 @@ fn pattern_of_arcs(
     Ok(Arc::new(matrix.map_err(|error| wrong(key, error.message))?.with_notes(notes)))
 }
 
-/// Who sends to whom in a step, all phases together, among so many tasks.
+/// Returns the pattern of a step, all phases together, among `tasks` tasks.
 fn application_pattern(graph: &TaskGraph, tasks: u32) -> Result<Arc<dyn Pattern>, SystemError> {
     let mut arcs = ArcList::new(graph.tasks());
     for phase in &graph.phases {

@@ -1,4 +1,4 @@
-//! What all workloads that end have in common.
+//! Common parts of closed workloads.
 
 use engine::statistics::Histogram;
 use fabric::{Batch, ChannelUse};
@@ -10,13 +10,13 @@ use crate::network::{Network, Packets};
 use crate::results::{ClosedResult, Latencies, PointResult, channels};
 use crate::series::Series;
 
-/// Slots between two polls of a closed workload, at least.
+/// Smallest number of slots between two polls of a closed workload.
 const POLL_INTERVAL: u64 = 256;
 
-/// Delays of a flat network from one poll to the next: several of all messages of a program's step.
+/// Delays of a flat network between two polls: several times the messages of a program's step.
 const POLL_DELAYS: u64 = 64;
 
-/// The time from one poll to the next, in ticks: nothing may take longer from one end of the network to the other.
+/// Returns the time between two polls, in ticks. It is at least the longest path of the network.
 pub(super) fn poll_interval(network: &Network, packets: Packets) -> u64 {
     if network.is_flat() {
         return POLL_DELAYS * network.longest_path();
@@ -24,22 +24,22 @@ pub(super) fn poll_interval(network: &Network, packets: Packets) -> u64 {
     (POLL_INTERVAL * network.slot(packets).max(1)).max(network.longest_path())
 }
 
-/// What a closed workload has counted in all.
+/// Counts of a closed workload over its run.
 #[derive(Debug)]
 pub(super) struct Counted {
     pub counts: Batch,
     pub latency: Histogram,
     pub channels: Vec<(ChannelSource, ChannelUse)>,
-    /// Bytes of `counts` that are not at their nodes: of packets that the end of the run cuts.
+    /// Bytes of `counts` that have not reached their nodes: parts of packets under way at the end of the run.
     pub under_way: u64,
-    /// If messages are measured.
+    /// Latencies of messages. None unless messages are measured.
     pub messages: Option<MessageTimes>,
     pub series: Series,
 }
 
 impl Counted {
-    /// Nothing counted, of a workload whose packets have so many bytes, and whose messages are striped over all planes if they have more
-    /// than a limit.
+    /// Creates empty counts. `packet` is the size of packets in bytes. Messages of more than `striped_above` bytes are
+    /// striped over all planes.
     pub fn new(setting: &Setting, packet: u32, striped_above: Option<u64>) -> Self {
         let messages = || MessageTimes::new(&setting.network, packet).striped_above(striped_above);
         Self {
@@ -52,38 +52,38 @@ impl Counted {
         }
     }
 
-    /// Bytes delivered in a second; none if the run ended before anything arrived.
+    /// Returns the bytes delivered per second. None if the run ended before anything arrived.
     pub fn bandwidth(&self, time_ns: f64, finished: bool) -> Option<f64> {
         let bandwidth = if time_ns > 0.0 { self.arrived() as f64 / time_ns * 1e9 } else { 0.0 };
         (finished || self.counts.bytes > 0).then_some(bandwidth)
     }
 
-    /// Bytes that are at their nodes.
+    /// Returns the bytes that have reached their nodes.
     fn arrived(&self) -> u64 {
         self.counts.bytes - self.under_way
     }
 }
 
-/// How a closed workload has ended.
+/// End of a closed workload.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ending {
-    /// In picoseconds, from its start.
+    /// Time from the start to the end, in picoseconds.
     pub time: u64,
-    /// Whether all has been done.
+    /// Whether the workload is complete.
     pub finished: bool,
-    /// Bytes a tick that a link takes,
+    /// Capacity of a sender's links, in bytes per tick.
     pub rate: f64,
-    /// and what arrives at all nodes while the one that sends most sends at full load, of what that sends.
+    /// Traffic that arrives at all nodes, relative to the traffic of the node that sends most.
     pub offered: f64,
-    /// The nodes that send.
+    /// Number of nodes that send.
     pub senders: usize,
-    /// Packets of it that routers have sent.
+    /// Transmissions of the workload's packets by routers (packet-hops).
     pub packet_hops: u64,
-    /// Seconds of the simulation.
+    /// Wall-clock time of the simulation, in seconds.
     pub wall_s: f64,
 }
 
-/// The result of a closed workload.
+/// Returns the result of a closed workload.
 pub(super) fn result(setting: &Setting, counted: &Counted, ending: &Ending, closed: ClosedResult) -> PointResult {
     let network = &setting.network;
     let Counted { counts, latency, channels, messages, series, .. } = counted;

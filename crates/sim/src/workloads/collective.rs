@@ -18,13 +18,13 @@ use crate::experiment::{CollectiveTrafficSpec, Collectives, GroupsKind, PacketFo
 use crate::network::Packets;
 use crate::traffic::{Multicasts, Runs};
 
-/// The longest time by which nodes are late on average: a second.
+/// Largest mean delay of late nodes: one second.
 const LONGEST_LATE: Time = Time(1_000_000_000_000);
 
 /// Builds collective traffic.
 ///
 /// # Errors
-/// What is wrong with it, at a key below that of its job.
+/// If the specification is invalid. The error names a key below that of the job.
 pub(super) fn build(spec: &CollectiveTrafficSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
     let wrong = |key: &str, message: String| SystemError::new(format!("workload.{key}"), message);
     let combined = operations::combined(spec.operation);
@@ -64,7 +64,7 @@ pub(super) fn build(spec: &CollectiveTrafficSpec, site: &Site<'_>) -> Result<Arc
                        the other kinds of injection";
         return Err(wrong("injection", message.to_owned()));
     }
-    // A stream of its own for each sender's group: not that of what it generates.
+    // Each sender's group has a separate stream from that of its messages.
     let draws = |sender: NodeId| Stream::new(site.seed, Owner::Group(sender.0));
     let pattern = Destinations::new(shape.tasks, senders, spec.include_self);
     let pattern = Arc::new(PlacedPattern::new(Arc::new(pattern), &placement, false));
@@ -87,7 +87,7 @@ pub(super) fn build(spec: &CollectiveTrafficSpec, site: &Site<'_>) -> Result<Arc
     }))
 }
 
-/// Refuses keys that do not go with the operation.
+/// Refuses keys that the operation does not allow.
 fn check_operation(
     spec: &CollectiveTrafficSpec,
     site: &Site<'_>,
@@ -122,7 +122,8 @@ fn check_operation(
     Ok(())
 }
 
-/// Refuses packets for consecutive nodes where there are none that name their nodes, or where these do not lie behind consecutive ports.
+/// Refuses packets for consecutive nodes if packets do not list their nodes, or if consecutive nodes are not behind
+/// consecutive ports.
 fn check_packets(spec: &CollectiveTrafficSpec, topology: &dyn Topology) -> Result<(), SystemError> {
     if spec.packet_for == PacketFor::Any {
         return Ok(());
@@ -141,7 +142,7 @@ fn check_packets(spec: &CollectiveTrafficSpec, topology: &dyn Topology) -> Resul
     }
 }
 
-/// The bytes of a control message.
+/// Returns the size of a control message, in bytes.
 fn control(site: &Site<'_>, packet: u32) -> u32 {
     site.nic.host().control().0.min(u64::from(packet)) as u32
 }

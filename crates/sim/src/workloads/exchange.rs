@@ -1,5 +1,5 @@
-//! Nearest-neighbour exchanges: in a phase every task sends a volume to each of its neighbours in one dimension of a grid,
-//! packets for the two in turn; a node sends the packets of its tasks in turn.
+//! Nearest-neighbour exchanges: in a phase, every task sends a volume to each of its neighbours in one dimension of a
+//! grid. Packets for the two neighbours alternate, and a node serves its tasks in round-robin order.
 
 use units::NodeId;
 use workload::Placement;
@@ -7,19 +7,19 @@ use workload::patterns::exchange::TaskGrid;
 
 use crate::traffic::Flow;
 
-/// A nearest-neighbour exchange on a grid of tasks.
+/// Nearest-neighbour exchange on a grid of tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// The tasks.
+    /// Grid of tasks.
     pub grid: TaskGrid,
-    /// The dimensions in which they exchange, in order.
+    /// Dimensions of the exchange, in the order of phases.
     pub phases: Vec<u32>,
     /// Bytes from a task to each neighbour.
     pub volume: u64,
 }
 
 impl Exchange {
-    /// What each node sends others in a phase.
+    /// Returns the flows of each node to other nodes in a phase.
     pub fn flows(&self, phase: usize, placement: &Placement) -> Vec<Vec<Flow>> {
         let dimension = self.phases[phase] as usize;
         let of = |node: u32| {

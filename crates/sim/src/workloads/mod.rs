@@ -1,8 +1,8 @@
-//! Workloads: what a job sends, and how it is known when it has been measured or has ended.
+//! Workloads: the traffic of a job, and the rule by which its measurement or its run ends.
 //!
-//! A workload is data: it answers what analyses and the plan ask, and makes a *course*, the state of one run of it. A
-//! course makes the traffic and takes its decisions at fixed times from sums over all partitions, so that they cannot
-//! depend on threads.
+//! A [`Workload`] is immutable data. It answers the questions of the analyses and of the plan, and makes a [`Course`],
+//! the state of one run. A course makes the traffic of each partition. It decides at fixed simulated times, from sums
+//! over all partitions, so that its decisions cannot depend on threads.
 
 pub(crate) mod application;
 mod build;
@@ -45,251 +45,257 @@ pub use sources::SATURATED_BELOW;
 pub(crate) use sources::Sources;
 pub(crate) use volumes::Volumes;
 
-/// What a job sends. The one place where kinds differ; `build` makes one from its section of the file.
+/// Traffic of a job: the one place where kinds of workloads differ. `build` makes a workload from its section of the
+/// file.
 pub trait Workload: Debug + Send + Sync {
-    /// Who sends to whom: nodes, as tasks have been placed.
+    /// Traffic pattern over nodes, with the placement of tasks applied.
     fn pattern(&self) -> &Arc<PlacedPattern>;
-    /// A node's share of the offered load.
+    /// Returns the node's share of the offered load, relative to a node of weight 1.
     fn weight(&self, node: NodeId) -> f64 {
         self.pattern().weight(node)
     }
-    /// The offered load of a node of weight 1. Of a closed workload, what analyses take it for: the node that sends most
-    /// sends at full load, the others in proportion, in all phases together.
+    /// Returns the offered load of a node of weight 1. Analyses model a closed workload as all of its phases together,
+    /// with the node that sends most at full load and the others in proportion.
     fn load(&self) -> f64 {
         1.0
     }
-    /// The same workload at another load.
+    /// Returns this workload at another load.
     ///
     /// # Errors
-    /// If it has none, or cannot have that one.
+    /// If the workload has no load, or cannot have this one.
     fn at_load(&self, _load: f64) -> Result<Arc<dyn Workload>, String> {
         Err("a closed workload has a volume, not a load".into())
     }
-    /// Nodes that a message is for, on average.
+    /// Returns the mean number of destination nodes of a message.
     fn destinations(&self) -> f64 {
         1.0
     }
-    /// The multicasts that routers make copies of, if it has any.
+    /// Multicasts that routers copy. None without such multicasts.
     fn multicasts(&self) -> Option<&Multicasts> {
         None
     }
-    /// What its nodes send, if it is given beforehand and routers make copies of some of it.
+    /// Traffic of all nodes, for a workload that is given beforehand and some of whose messages routers copy. None for
+    /// others.
     fn sets(&self) -> Option<&SetLoads> {
         None
     }
-    /// The sets that its senders always send to, if it has such, and whether routers copy what they send by trees.
+    /// Fixed destination sets of the senders, and whether routers copy their packets along trees. None for other
+    /// workloads.
     fn fixed_sets(&self) -> Option<(&FixedSets, bool)> {
         None
     }
-    /// What its ranks send by the trees of groups, if they call operations that routers carry out.
+    /// Traffic of the ranks along the trees of groups. None if no operation is carried out by routers.
     fn operations(&self) -> Option<&OperationVolumes> {
         None
     }
-    /// The groups of nodes whose operations routers carry out.
+    /// Groups of nodes whose collective operations routers carry out.
     fn groups(&self) -> Vec<Vec<NodeId>> {
         Vec::new()
     }
-    /// Where its tasks are.
+    /// Placement of the tasks on nodes.
     fn placement(&self) -> &Arc<Placement>;
-    /// Whether it never ends by itself.
+    /// Whether the workload is open: it never ends by itself.
     fn is_open(&self) -> bool {
         false
     }
-    /// How messages are cut into packets.
+    /// Division of messages into packets.
     fn packets(&self) -> Packets;
-    /// The sizes in bytes of packets that are not whole; 0 for none.
+    /// Sizes of partial packets, in bytes. 0 stands for none.
     fn rests(&self) -> Vec<u64>;
-    /// Times of the host that the tick has to divide.
+    /// Times of the host that must be multiples of the tick.
     fn host_times(&self) -> Vec<Time> {
         Vec::new()
     }
-    /// Whether packets are generated at any time, to the picosecond, not only at multiples of a packet's.
+    /// Whether packets are generated at any picosecond, not only at multiples of a packet's serialization time.
     fn is_continuous(&self) -> bool {
         false
     }
-    /// The length that it wants of the batches in which it is counted, in ticks.
+    /// Returns the batch length that the workload wants for its statistics, in ticks.
     fn batch(&self, network: &Network, measure: &MeasureSpec) -> u64;
-    /// How much a run of it does, counted in batches of a length in ticks.
+    /// Returns the length of a run. `batch` is the length of a batch in ticks.
     fn extent(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> Extent;
-    /// A time that no run of it is shorter than, in ticks: of an open one, of those that end by themselves.
+    /// Returns a lower bound of the time of a run, in ticks. For open traffic it bounds only runs that end by
+    /// themselves.
     fn least_time(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> u64 {
         self.extent(network, measure, batch).usual_time()
     }
-    /// A run of it that is about to begin.
+    /// Creates the state of a run that is about to begin.
     fn course(&self, setting: &Setting) -> Box<dyn Course>;
-    /// Packets of a message of ranks of `bytes` bytes between nodes, control messages included.
+    /// Returns the number of packets between nodes that a message of `bytes` bytes between ranks takes, control
+    /// messages included.
     fn packets_of(&self, bytes: u64) -> u64 {
         bytes.div_ceil(u64::from(self.packets().packet)).max(1)
     }
-    /// The number of its phases, if it has phases.
+    /// Number of phases. 0 for workloads without phases.
     fn phases(&self) -> usize {
         0
     }
-    /// What each node sends others in a phase, if it has phases.
+    /// Flows of each node to other nodes in a phase. Empty without phases.
     fn flows(&self, _phase: usize) -> Vec<Vec<Flow>> {
         Vec::new()
     }
-    /// What its ranks do, if it has ranks.
+    /// Programs of the ranks. None for workloads without ranks.
     fn programs(&self) -> Option<&Arc<dyn Programs>> {
         None
     }
-    /// How far an application's bytes travel, of one.
+    /// Path lengths of an application's bytes. None for other workloads.
     fn mapping(&self) -> Option<MappingFigures> {
         None
     }
 }
 
-/// How much a run does.
+/// Length of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// It runs for a time, in ticks.
+    /// A time, in ticks.
     Time {
-        /// If it converges as soon as it may.
+        /// Time if the run converges as early as it can, in ticks.
         usual: u64,
-        /// Past saturation: latencies grow for as long as the warm-up may last.
+        /// Time past saturation, in ticks: latencies grow until the longest warm-up ends.
         saturated: u64,
-        /// If it never converges.
+        /// Time if the run never converges, in ticks.
         longest: u64,
     },
-    /// It sends so many packets.
+    /// A number of packets to send.
     Packets(u64),
 }
 
 impl Extent {
-    /// The usual time, in ticks; 0 of packets.
+    /// Returns the usual time in ticks, or 0 for a number of packets.
     pub fn usual_time(&self) -> u64 {
         if let Self::Time { usual, .. } = *self { usual } else { 0 }
     }
 
-    /// The longest time, in ticks; 0 of packets.
+    /// Returns the longest time in ticks, or 0 for a number of packets.
     pub fn longest_time(&self) -> u64 {
         if let Self::Time { longest, .. } = *self { longest } else { 0 }
     }
 }
 
-/// Where and when a workload runs.
+/// Context of a run: network, measurement and identity of the job.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// The network.
+    /// Network that the job runs on.
     pub network: Network,
-    /// How it is measured.
+    /// Settings of the measurement.
     pub measure: MeasureSpec,
-    /// The number of the job, from 0.
+    /// Job number, from 0.
     pub job: usize,
-    /// The seed of its nodes' streams.
+    /// Seed of the nodes' random streams.
     pub seed: u64,
-    /// From when until when it sends.
+    /// Period in which the job sends, in ticks.
     pub span: Span,
-    /// The length of a batch, in ticks.
+    /// Length of a batch, in ticks.
     pub batch: u64,
-    /// The number of the job's acknowledgements (`JobNumbers`), if it has any.
+    /// Packet class of the job's acknowledgements (`JobNumbers`). None without acknowledgements.
     pub acks: Option<usize>,
-    /// The number of the job's first group, among those of all jobs.
+    /// Index of the job's first group among the groups of all jobs.
     pub first_group: u32,
-    /// Whether others run in the same network: then all decide at common times.
+    /// Whether other jobs run in this network. All jobs then decide at common times.
     pub shared: bool,
     /// Latency that the network interfaces add to every message, in nanoseconds.
     pub nic_overhead_ns: f64,
 }
 
 impl Setting {
-    /// The simulated time at which the run ends in any case, in ticks.
+    /// Returns the time limit of the run, in ticks.
     pub fn longest(&self) -> u64 {
         self.measure.max_time.map_or(u64::MAX, |time| time.0 / self.network.plan.tick().0)
     }
 
-    /// The time after the present that ends a batch, where batches are common to all jobs.
+    /// Returns the first end of a batch after `now`, in ticks. Requires batches that are common to all jobs.
     pub fn end_of_batch(&self, now: u64) -> u64 {
         (now / self.batch).saturating_add(1).saturating_mul(self.batch)
     }
 }
 
-/// How far a course is.
+/// Progress of a course.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum State {
-    /// Under way: the share that is done, 0 to 1.
+    /// Under way. The value is the finished share, from 0 to 1.
     Running(f64),
-    /// It has been measured, and goes on sending.
+    /// Measurement is complete; the course continues to send.
     Steady,
-    /// It sends no more.
+    /// Finished; the course sends nothing more.
     Ended,
 }
 
-/// What a run has counted besides what its courses know.
+/// Totals of a run that its courses do not count.
 #[derive(Clone, Copy, Debug)]
 pub struct Totals {
-    /// Packets of the job that routers have sent.
+    /// Transmissions of the job's packets by routers (packet-hops).
     pub packet_hops: u64,
-    /// Simulated time, in ticks.
+    /// Simulated time at the end, in ticks.
     pub end: u64,
-    /// Seconds of the simulation.
+    /// Wall-clock time of the simulation, in seconds.
     pub wall_s: f64,
 }
 
-/// What has been counted of a job since the last decision.
+/// Counts of a job since the last decision.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// The batches that have ended since.
+    /// Batches that ended in this time.
     pub batches: Vec<Batch>,
-    /// All that has been counted since.
+    /// Sum of all counts in this time.
     pub sum: Batch,
 }
 
-/// A partition of a machine.
+/// Partition of a machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
-    /// Its number.
+    /// Index of the partition.
     pub number: usize,
-    /// Its nodes.
+    /// Nodes of the partition.
     pub nodes: &'a [u32],
-    /// Where all nodes are.
+    /// Assignment of all nodes to partitions.
     pub division: &'a Division,
 }
 
-/// One run of a workload.
+/// State of one run of a workload.
 pub trait Course {
-    /// The traffic of a partition, by its number, at the begin of a machine.
+    /// Creates the traffic of a partition at the beginning of a machine.
     fn traffic(&self, part: Part<'_>) -> JobTraffic;
     /// Begins on a machine at time 0.
     fn begin(&mut self, machine: &mut dyn Machine);
-    /// The time after the present at which it has to decide something next, in ticks.
+    /// Returns the next decision time after `now`, in ticks.
     fn next_decision(&self, now: u64) -> u64;
-    /// Until when nothing happens to it, in ticks, as it found at its last decision: what it decides before then changes nothing. 0 if it
-    /// does not know.
+    /// Returns the time in ticks before which nothing happens to this course, as found at its last decision. Decisions
+    /// before that time change nothing. 0 if unknown.
     fn idle_until(&self) -> u64 {
         0
     }
-    /// Takes in what has been counted since the last call, and decides what is due.
+    /// Adds the counts since the last call, and takes the decisions that are due.
     fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine);
-    /// How far it is.
+    /// Returns the progress of the run.
     fn state(&self) -> State;
-    /// Why it cannot go on, if it cannot.
+    /// Returns the reason why the run cannot continue. None while it can.
     fn error(&self, _machine: &dyn Machine) -> Option<RunError> {
         None
     }
-    /// What it is doing.
+    /// Returns the phase to report as progress.
     fn doing(&self) -> Phase {
         Phase::Measuring
     }
-    /// Where its batches begin, in ticks, if it runs alone.
+    /// Start of the batches, in ticks. Used only if the course runs alone.
     fn origin(&self) -> u64 {
         0
     }
-    /// Whether packets may be stuck although others move: measured ones have not arrived.
+    /// Whether measured packets have not arrived, so that packets may be stuck although others move.
     fn may_be_stuck(&self) -> bool {
         false
     }
-    /// Ends on a machine: takes what it has counted.
+    /// Ends on a machine, and takes over its counts.
     fn leave(&mut self, machine: &mut dyn Machine, now: u64);
-    /// Whether it goes on with a machine of its own that starts empty at time 0.
+    /// Whether the course continues on a new machine that starts empty at time 0.
     fn continues(&mut self) -> bool {
         false
     }
-    /// What it has measured.
+    /// Returns the measurements.
     fn result(self: Box<Self>, totals: &Totals) -> PointResult;
 }
 
-/// What arrives at all nodes while the one that sends most sends one, and how many nodes send, of a workload as analyses take it.
+/// Returns the traffic delivered at all nodes while the node that sends most sends one unit, and the number of senders.
+/// Closed workloads are counted as analyses model them ([`Workload::load`]).
 pub(crate) fn offered(workload: &dyn Workload, nodes: u32) -> (f64, usize) {
     let senders = |sent: &[f64]| sent.iter().filter(|&&weight| weight > 0.0).count();
     if let Some(own) = workload.operations() {
@@ -299,12 +305,12 @@ pub(crate) fn offered(workload: &dyn Workload, nodes: u32) -> (f64, usize) {
     (weights.iter().sum::<f64>() * workload.destinations(), senders(&weights))
 }
 
-/// What all nodes of a workload send while the one that sends most sends one.
+/// Returns the traffic sent by all nodes while the node that sends most sends one unit.
 pub(crate) fn sent(workload: &dyn Workload, nodes: u32) -> f64 {
     workload.operations().map_or_else(|| weights(workload, nodes).iter().sum(), |own| own.sent.iter().sum())
 }
 
-/// Each node's weight.
+/// Returns the weight of each node.
 pub(crate) fn weights(workload: &dyn Workload, nodes: u32) -> Vec<f64> {
     (0..nodes).map(|node| workload.weight(NodeId(node))).collect()
 }

@@ -1,4 +1,5 @@
-//! Where a job's tasks are: on all nodes of the machine or on some, by a rule, a file or a mapping strategy.
+//! Build context of a workload, and the placement of its tasks: on all nodes or on some, by a rule, a file or a mapping
+//! strategy.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,25 +16,25 @@ use crate::error::SystemError;
 use crate::experiment::{MappedSpec, NicSpec, NodeSpec, Overflow, Place, PlaceSpec};
 use crate::parts::GivenPrograms;
 
-/// What a workload is built for.
+/// Context in which a workload is built.
 pub(crate) struct Site<'a> {
     pub topology: &'a Arc<dyn Topology>,
     pub place: &'a PlaceSpec,
-    /// The nodes that the job has, in order; none if it has all of them.
+    /// Nodes of the job, in order. None if it has all nodes.
     pub nodes: Option<&'a [u32]>,
     pub nic: &'a NicSpec,
     pub node: &'a NodeSpec,
-    /// Size of the packets of a workload that gives none.
+    /// Default size of packets.
     pub packet: Bytes,
-    /// The seed of what is drawn before the run.
+    /// Seed of everything that is drawn before the run.
     pub seed: u64,
-    /// Paths start from this folder.
+    /// Folder from which relative paths start.
     pub base: &'a Path,
-    /// Programs that no file can say.
+    /// Programs that no file can express.
     pub programs: &'a GivenPrograms,
     /// Groups that routers have no room for.
     pub unserved: &'a Unserved,
-    /// What becomes of operations that routers are to carry out and cannot.
+    /// Treatment of operations that routers have no room for.
     pub overflow: Overflow,
 }
 
@@ -42,8 +43,8 @@ fn wrong(key: &str, message: impl ToString) -> SystemError {
 }
 
 impl Site<'_> {
-    /// The tasks and where they are: those of a graph, or as many as the rule puts on the nodes. `fixed` if there has to be
-    /// one on each node that the rule gives.
+    /// Returns the tasks and their placement: the tasks of a graph, or as many as the rule puts on the nodes. `fixed`
+    /// requires a task on each node of the rule.
     pub fn place(&self, graph: Option<&TaskGraph>, fixed: bool) -> Result<(Shape, Arc<Placement>), SystemError> {
         let rule = match self.place.place() {
             Place::Rule(rule) => rule,
@@ -75,7 +76,7 @@ impl Site<'_> {
         Ok((self.shape(placement.len()), Arc::new(placement)))
     }
 
-    /// The shape of so many tasks: that of the machine, if they have all of it.
+    /// Returns the shape of `tasks` tasks. It is the machine's if the job has all of its nodes.
     fn shape(&self, tasks: u32) -> Shape {
         let (grid, groups) = match self.nodes {
             None => (self.topology.grid(), self.topology.groups()),
@@ -84,7 +85,7 @@ impl Site<'_> {
         Shape { tasks, grid, groups }
     }
 
-    /// The placement by a rule.
+    /// Returns the placement by a rule.
     fn by_rule(&self, rule: &PlacementSpec) -> Result<Placement, SystemError> {
         let placement = match self.nodes {
             None => rule.place(&**self.topology, self.seed, self.base),
@@ -93,7 +94,7 @@ impl Site<'_> {
         placement.map_err(|error| wrong(error.key, error.message))
     }
 
-    /// The placement that a strategy finds.
+    /// Returns the placement that a strategy finds.
     fn mapped(&self, graph: &TaskGraph, strategy: StrategyName, own: &MappedSpec) -> Result<Placement, SystemError> {
         let topology = Arc::clone(self.topology);
         let machine = match self.nodes {

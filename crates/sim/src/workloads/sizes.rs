@@ -5,15 +5,15 @@ use units::Bytes;
 use super::site::Site;
 use crate::error::SystemError;
 
-/// The largest packet and message: sizes are counted in 32 bits.
+/// Largest size of packets and messages, in bytes: sizes are counted in 32 bits.
 pub(super) const LARGEST: u64 = 1 << 30;
 
-/// The size of a workload's packets in bytes, given or by default.
+/// Returns the size of a workload's packets in bytes: `given`, or the default.
 pub(super) fn packet_size(given: Option<Bytes>, site: &Site<'_>) -> Result<u32, SystemError> {
     check_size("packet_size", given.unwrap_or(site.packet))
 }
 
-/// A size of packets or messages, in bytes.
+/// Checks a size of packets or messages. Returns it in bytes.
 pub(super) fn check_size(key: &str, size: Bytes) -> Result<u32, SystemError> {
     if !(1..=LARGEST).contains(&size.0) {
         let message = format!("{size} is out of range: 1 B to 1 GiB are allowed");

@@ -1,36 +1,37 @@
-//! How far each source's traffic comes, to recognise which of them the network holds back.
+//! Progress of each source, to recognise sources that the network holds back.
 
 use engine::statistics;
 
-/// Below this share of its offered load a source counts as held back.
+/// Share of its offered load below which a source counts as held back.
 pub const SATURATED_BELOW: f64 = 0.97;
 
-/// The progress of the sources: the bytes delivered of each, and how fast each advances in what it generates.
+/// Progress of the sources: the bytes delivered of each, and the pace at which each advances in its generated traffic.
 ///
-/// A source that is not held back advances in its generated messages as fast as time does; one whose queue grows falls
-/// behind. The ratio of the two is its accepted load over the load that it has in fact offered, so the randomness of its
-/// generation does not blur it. (A backlogged source has no clock of its own: it is judged by its bytes.)
+/// A source that is not held back advances in its generated messages as fast as time does; a source whose queue grows
+/// falls behind. The ratio is its accepted load over the load that it has actually offered, so the randomness of
+/// generation does not blur it. A backlogged source has no generation times, and is judged by its bytes.
 pub(crate) struct Sources {
     weights: Vec<f64>,
     backlogged: bool,
     /// Bytes of a source at load 1.0 in one observation.
     bytes: f64,
-    /// Bytes delivered since the measured interval began.
+    /// Bytes delivered since the measured interval began, by source.
     delivered: Vec<u64>,
-    /// How far each source had come at the last observation.
+    /// Progress of each source at the last observation, in ticks.
     before: Vec<u64>,
     at: u64,
-    /// Shares of what was offered that were accepted, over observations: sums and sums of squares.
+    /// Accepted shares of the offered load: sums and sums of squares over observations, by source.
     sums: Vec<f64>,
     squares: Vec<f64>,
     observations: u32,
 }
 
 impl Sources {
-    /// Bytes of a node: its weight, its progress, its sums, and the lists that an observation takes.
+    /// Memory of a node, in bytes: its weight, its progress, its sums, and the lists of an observation.
     pub(crate) const BYTES_A_NODE: u64 = 8 * size_of::<u64>() as u64;
 
-    /// Nothing observed yet, of sources of given weights; `bytes` is what one of load 1.0 sends in an observation.
+    /// Creates the state before the first observation. `bytes` is the traffic of a source of load 1.0 in an
+    /// observation.
     pub fn new(weights: Vec<f64>, backlogged: bool, bytes: f64) -> Self {
         let zeros = || vec![0.0; weights.len()];
         Self {
@@ -46,12 +47,12 @@ impl Sources {
         }
     }
 
-    /// Begins at a time, given how far the sources have come.
+    /// Begins at `now` with the given progress of the sources.
     pub fn begin(&mut self, progress: Vec<u64>, now: u64) {
         (self.before, self.at) = (progress, now);
     }
 
-    /// Takes in the bytes delivered so far and how far the sources have come, by source.
+    /// Adds an observation: the bytes delivered so far, and the progress, by source.
     pub fn observe(&mut self, delivered: Vec<u64>, progress: Vec<u64>, now: u64) {
         let span = (now - self.at) as f64;
         for node in 0..self.weights.len() {
@@ -68,8 +69,8 @@ impl Sources {
         self.observations += 1;
     }
 
-    /// The least accepted load of a source that sends, for its weight, given the offered load and the mean accepted load. None before the
-    /// first observation.
+    /// Returns the least accepted load of a source that sends, relative to its weight. `load` is the offered load and
+    /// `accepted` the mean accepted load. None before the first observation.
     pub fn least(&self, load: f64, accepted: f64) -> Option<f64> {
         let count = f64::from(self.observations);
         let share = |node: usize| if self.backlogged { self.sums[node] / self.weights[node] } else { self.sums[node] };
@@ -78,7 +79,7 @@ impl Sources {
         if self.observations == 0 { None } else { least_accepted(progress, accepted) }
     }
 
-    /// Whether some source is surely held back.
+    /// Whether some source is held back, with statistical confidence.
     pub fn held_back(&self, confidence: f64) -> bool {
         if self.observations < 3 {
             return false;
@@ -94,11 +95,12 @@ impl Sources {
     }
 }
 
-/// The least accepted load of some sources, given the weight of each and the load at which it has advanced in what it has generated, and the
-/// mean accepted load.
+/// Returns the least accepted load of some sources. `sources` holds the weight of each and the load by its progress in
+/// its generated traffic; `accepted` is the mean accepted load.
 ///
-/// Progress is free of what chance has made a source generate. It is of packets that enter the network, however: while buffers fill, more
-/// enter than arrive. Then the progress of all is scaled so that its mean is the mean accepted load, of which the least is a part.
+/// Progress is free of the randomness of generation. However, it counts packets that enter the network: while buffers
+/// fill, more enter than arrive. In that case the progress of all sources is scaled so that its mean is the mean
+/// accepted load.
 pub(crate) fn least_accepted(sources: impl Iterator<Item = (f64, f64)>, accepted: f64) -> Option<f64> {
     let (mut least, mut sum, mut weights) = (f64::INFINITY, 0.0, 0.0);
     for (weight, load) in sources {
@@ -119,8 +121,9 @@ mod tests {
 
     #[test]
     fn the_least_load_is_that_of_the_source_that_falls_behind_whatever_it_has_generated() {
-        // Would catch a count of random packets, a weight that is left out, and a source that never sends. Of three sources
-        // at loads 0.5, 0.25 and 0 in two spans of 100 ticks, the second proceeds at nine tenths of time's pace.
+        // Would catch a count of random packets, a weight that is left out, and a source that never sends. Of three
+        // sources at loads 0.5, 0.25 and 0 in two spans of 100 ticks, the second proceeds at nine tenths of time's
+        // pace.
         let mut sources = Sources::new(vec![1.0, 0.5, 0.0], false, 100.0);
         assert_eq!(sources.least(0.5, 0.5), None);
         sources.begin(vec![0, 0, 0], 0);
@@ -135,11 +138,11 @@ mod tests {
 
     #[test]
     fn the_worst_source_stays_below_the_mean_while_buffers_fill() {
-        // Would catch a least load that is cut at the mean: of two sources of weights 1 and 3 at loads 0.6 and 0.9 a mean of 0.825 enters,
-        // and 0.55 arrives.
+        // Would catch a least load that is cut at the mean: of two sources of weights 1 and 3 at loads 0.6 and 0.9 a
+        // mean of 0.825 enters, and 0.55 arrives.
         let sources = [(1.0, 0.6), (3.0, 0.9)];
         assert!((least_accepted(sources.into_iter(), 0.55).unwrap() - 0.4).abs() < 1e-12);
-        // What chance has made all generate beyond their loads is nobody's.
+        // Random generation above the loads of all sources is no source's progress.
         assert_eq!(least_accepted(sources.into_iter(), 0.9), Some(0.6));
         assert_eq!(least_accepted(std::iter::empty(), 0.9), None);
     }

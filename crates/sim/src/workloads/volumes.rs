@@ -1,9 +1,9 @@
 //! Workloads of volumes: phases that follow one another, each a set of flows.
 //!
-//! In a phase nodes send as fast as their links take it. A phase begins when the one before has ended everywhere: the
-//! barrier between them takes no time. Alone in a network each phase finds it empty and is a machine of its own; beside
-//! other jobs the end of a phase is known before its last tail has come, for a delivery counts as its head leaves the last
-//! router, so that it suffices to poll at intervals of the ejection channel's delay to begin the next phase in time.
+//! In a phase, nodes send at the rate of their links. A phase begins when the previous one has ended everywhere: the
+//! barrier between them takes no time. Alone in a network, each phase starts on a new, empty machine. Beside other
+//! jobs, the end of a phase is known before its last tail arrives, since a delivery is counted when its head leaves the
+//! last router. So it suffices to poll at intervals of the ejection channel's delay to begin the next phase in time.
 
 use std::sync::Arc;
 
@@ -24,29 +24,29 @@ use crate::network::{Network, Packets};
 use crate::results::{ApplicationResult, ClosedResult, MappingFigures, PhaseResult, PointResult};
 use crate::traffic::{Flow, JobTraffic, VolumeTraffic};
 
-/// What the phases are made from.
+/// Source of the phases.
 #[derive(Clone, Debug)]
 pub(crate) enum Phases {
-    /// A nearest-neighbour exchange, dimension by dimension.
+    /// Nearest-neighbour exchange, dimension by dimension.
     Exchange(Exchange),
-    /// A step of an application.
+    /// Step of an application.
     Application(Arc<TaskGraph>),
 }
 
-/// A workload of volumes.
+/// Workload of volumes.
 #[derive(Clone, Debug)]
 pub(crate) struct Volumes {
     pub phases: Phases,
     pub placement: Arc<Placement>,
     pub pattern: Arc<PlacedPattern>,
-    /// Bytes of a packet.
+    /// Size of a packet, in bytes.
     pub packet: u32,
-    /// Computation before the first phase, in picoseconds: that of the node with most of it.
+    /// Computation before the first phase on the node that computes most, in picoseconds.
     pub compute: u64,
     pub topology: Arc<dyn Topology>,
-    /// The nodes of an application's job.
+    /// Nodes of an application's job.
     pub nodes: Vec<NodeId>,
-    /// What analyses take it for, if routers copy multicasts.
+    /// Traffic model for analyses. None unless routers copy multicasts.
     pub sets: Option<Arc<SetLoads>>,
 }
 
@@ -58,7 +58,7 @@ impl Volumes {
         }
     }
 
-    /// A phase's dimension, or its number, and its name.
+    /// Returns a phase's dimension or index, and its name.
     fn phase(&self, phase: usize) -> (u32, String) {
         match &self.phases {
             Phases::Exchange(exchange) => (exchange.phases[phase], format!("dimension {}", exchange.phases[phase])),
@@ -149,21 +149,21 @@ impl Workload for Volumes {
     }
 }
 
-/// What a phase has counted, in ticks and bytes.
+/// Counts of a phase, in ticks and bytes.
 #[derive(Debug)]
 struct PhaseCounts {
-    /// To the last arrival, or to the end if that came before.
+    /// Time to the last arrival, or to the end of the run if that is earlier, in ticks.
     time: u64,
     finished: bool,
     bytes: u64,
     senders: u64,
-    /// Bytes that are sent of one that arrives: less than one where routers make copies.
+    /// Bytes sent for each byte that arrives. Less than 1 if routers make copies.
     sent: f64,
-    /// By node, from the begin of the phase to its last arrival.
+    /// Time from the begin of the phase to the last arrival at each node, in ticks.
     arrivals: Vec<u64>,
 }
 
-/// What a node sends to each destination in a phase, in bytes, in ascending order of destinations.
+/// Returns the bytes of a node's flows to each destination, in ascending order of destinations.
 fn by_destination<'a>(flows: &'a [Flow]) -> Vec<(NodeId, u64)> {
     let of = |flow: &'a Flow| flow.nodes().iter().map(|&dst| (dst, flow.left));
     let mut all: Vec<(NodeId, u64)> = flows.iter().flat_map(of).collect();
@@ -176,7 +176,8 @@ fn by_destination<'a>(flows: &'a [Flow]) -> Vec<(NodeId, u64)> {
     all
 }
 
-/// The time of the node whose links have most to carry in a phase, in ticks, given what each sends in packets of a size.
+/// Returns the time in ticks of the node whose links carry most in a phase. `flows` holds the flows of each node,
+/// `packet` the size of packets in bytes.
 fn fullest_time(flows: &[Vec<Flow>], packet: u32, network: &Network) -> u64 {
     let mut received = vec![0_u64; flows.len()];
     let mut most_sent = 0;
@@ -196,20 +197,20 @@ fn fullest_time(flows: &[Vec<Flow>], packet: u32, network: &Network) -> u64 {
     of(ChannelClass::INJECTION, most_sent).max(of(ChannelClass::EJECTION, most_received))
 }
 
-/// One run of phases.
+/// Run of phases.
 struct VolumesCourse {
     volumes: Volumes,
     setting: Setting,
-    /// What the nodes send in the current phase, its bytes, and how many of these have been delivered.
+    /// Flows of the current phase, its bytes, and the bytes delivered.
     flows: Vec<Vec<Flow>>,
     volume: u64,
     delivered: u64,
-    /// When the current phase began, and when the run ends in any case, in the machine's ticks.
+    /// Begin of the current phase, and latest end of the run, in the machine's ticks.
     begun: u64,
     longest: u64,
     done: Vec<PhaseCounts>,
     counted: Counted,
-    /// The phase has ended, or the time.
+    /// Whether the phase has ended, or the time is up.
     ended: bool,
 }
 
@@ -238,12 +239,12 @@ impl VolumesCourse {
         course
     }
 
-    /// Whether all phases have been run.
+    /// Whether the current phase is the last.
     fn is_last(&self) -> bool {
         self.done.len() + 1 >= self.volumes.count()
     }
 
-    /// Works out what the nodes send in the phase after those done.
+    /// Loads the flows of the next phase.
     fn load_phase(&mut self) {
         if self.done.len() < self.volumes.count() {
             self.flows = self.volumes.flows(self.done.len());
@@ -252,7 +253,7 @@ impl VolumesCourse {
         }
     }
 
-    /// Takes the counts of the current phase.
+    /// Records the counts of the current phase.
     fn close_phase(&mut self, machine: &mut dyn Machine) {
         let mut arrivals = machine.arrivals(self.setting.job);
         self.record_messages(machine);
@@ -272,7 +273,7 @@ impl VolumesCourse {
         });
     }
 
-    /// Measures what has arrived whole in the current phase: all that a node sends to another is generated as the phase begins.
+    /// Records messages that have arrived whole in the current phase. All messages are generated as the phase begins.
     fn record_messages(&mut self, machine: &mut dyn Machine) {
         let Some(messages) = &mut self.counted.messages else { return };
         let arrived = machine.take_messages(self.setting.job);
@@ -287,7 +288,7 @@ impl VolumesCourse {
         }
     }
 
-    /// Ends a phase whose bytes have been delivered, and one whose time is up.
+    /// Ends a phase whose bytes have been delivered, or whose time is up.
     fn check_phase(&mut self, now: u64, machine: &mut dyn Machine) {
         while !self.ended && (self.delivered >= self.volume || now >= self.longest) {
             let goes_on = self.setting.shared && self.delivered >= self.volume && !self.is_last();
@@ -303,7 +304,7 @@ impl VolumesCourse {
         }
     }
 
-    /// The least time that the bytes of the current phase take that have not been delivered, in ticks.
+    /// Returns a lower bound of the time in ticks to deliver the rest of the current phase.
     fn least_left(&self) -> u64 {
         let network = &self.setting.network;
         let packet = self.volumes.packet;
@@ -367,14 +368,14 @@ impl Course for VolumesCourse {
             self.close_phase(machine);
         }
         let span = match self.done.split_last() {
-            // Alone, each phase is a machine that begins at time 0, after the computation and the phases before.
+            // Alone, each phase is a machine that begins at time 0, after the computation and the earlier phases.
             Some((last, before)) if !self.setting.shared => {
                 let compute = self.volumes.compute.div_ceil(self.setting.network.plan.tick().0);
                 (compute + before.iter().map(|phase| phase.time).sum::<u64>(), last.time)
             }
             _ => (0, u64::MAX),
         };
-        // The tail of the last packet may come after the present.
+        // The tail of the last packet may arrive after the present.
         let end = self.done.last().map_or(self.begun, |phase| self.begun + phase.time);
         let of_machine = if self.setting.shared { now } else { end };
         self.counted.series.extend(machine.samples(of_machine), self.setting.job, span);
@@ -398,7 +399,7 @@ impl Course for VolumesCourse {
         let tick = network.plan.tick().0;
         let compute = volumes.compute.min(setting.longest().saturating_mul(tick));
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
-        // Bytes that a sender's links take in a tick.
+        // Bytes that a sender's links carry in a tick.
         let rate = f64::from(network.planes()) * f64::from(volumes.packet) / network.slot(volumes.packets()) as f64;
         let throughput = |phase: &PhaseCounts| match phase.time {
             _ if !phase.finished && phase.bytes == 0 => None,
@@ -438,7 +439,7 @@ impl Course for VolumesCourse {
 }
 
 impl Volumes {
-    /// What an application has besides, of one.
+    /// Returns the results that only an application has. None for an exchange.
     pub(super) fn application(&self, compute_ns: f64) -> Option<ApplicationResult> {
         match &self.phases {
             Phases::Exchange(_) => None,

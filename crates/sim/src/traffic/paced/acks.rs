@@ -1,4 +1,4 @@
-//! Acknowledgements, at the nodes that send them: packets of their own, or notices that take the time of the idle path.
+//! Acknowledgements at the nodes that send them: packets, or notices that take the time of the idle path.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,28 +11,28 @@ use super::spec::PacedSpec;
 use crate::network::Network;
 use crate::traffic::numbers::flow_of;
 
-/// A packet that has arrived.
+/// Packet that has arrived.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrived {
-    /// The node that it has arrived at, by its number in the partition, and that node.
+    /// Destination node, with its index in the partition.
     pub node: (u32, NodeId),
-    /// The node that has sent it.
+    /// Source node.
     pub from: NodeId,
-    /// Its size in bytes.
+    /// Size of the packet, in bytes.
     pub bytes: u32,
 }
 
-/// How the nodes of a partition acknowledge packets.
+/// Method by which the nodes of a partition acknowledge packets.
 #[derive(Debug)]
 pub(super) enum Acknowledgements {
-    /// By packets.
+    /// Packets, which load channels.
     Packets(AckPackets),
-    /// By notices.
+    /// Notices, which load nothing.
     Notices(AckNotices),
 }
 
 impl Acknowledgements {
-    /// Of some nodes, none to be sent yet.
+    /// Creates the state of some nodes without acknowledgements.
     pub fn new(spec: &PacedSpec, nodes: &[u32]) -> Self {
         match (spec.pacer.ack_size(), spec.number) {
             (Some(size), Some(number)) => Self::Packets(AckPackets::new(spec, (size, number), nodes)),
@@ -52,7 +52,8 @@ impl Acknowledgements {
         }
     }
 
-    /// The next acknowledgement of a node that is a packet, if there is one. All are due.
+    /// Returns the next acknowledgement packet of a node. All are due. None if there is none, or if acknowledgements
+    /// are notices.
     pub fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
         match self {
             Self::Packets(acks) => acks.next(node, now),
@@ -60,7 +61,7 @@ impl Acknowledgements {
         }
     }
 
-    /// The number, among those of jobs, by which packets are known to be acknowledgements.
+    /// Returns the packet class of acknowledgements. None if they are notices.
     pub fn number(&self) -> Option<usize> {
         match self {
             Self::Packets(acks) => Some(acks.number),
@@ -69,7 +70,7 @@ impl Acknowledgements {
     }
 }
 
-/// Acknowledgements that are packets: one for each packet that has arrived, in the order of arrival.
+/// Acknowledgements as packets: one for each packet that has arrived, in the order of arrival.
 #[derive(Debug)]
 pub(super) struct AckPackets {
     spec: PacedSpec,
@@ -77,7 +78,8 @@ pub(super) struct AckPackets {
     number: usize,
     nodes: Vec<NodeId>,
     streams: Vec<Stream>,
-    /// By node, for whom and for how many bytes: no more than the windows of the flows to it.
+    /// Pending acknowledgements of each node: destination and acknowledged bytes. Bounded by the windows of the flows
+    /// to the node.
     queues: Vec<VecDeque<(NodeId, u32)>>,
 }
 
@@ -109,17 +111,18 @@ impl AckPackets {
     }
 }
 
-/// Acknowledgements that load nothing.
+/// Acknowledgements as notices, which load nothing.
 #[derive(Debug)]
 pub(super) struct AckNotices {
     network: Network,
-    /// By node of the machine, its partition.
+    /// Partition of each node of the machine.
     partition_of: Arc<[u16]>,
     job: usize,
-    /// The routers of the nodes, in ascending order, and by node the number of its router there.
+    /// Routers of the nodes, in ascending order, and the index of each node's router.
     routers: Vec<RouterId>,
     router_of: Vec<u32>,
-    /// By router, the delay of the idle path to each router whose nodes have sent to its own, in ascending order of these.
+    /// Delays of the idle paths from each router, in ticks, to the routers whose nodes have sent to its nodes. In
+    /// ascending order of routers.
     delays: Vec<Vec<(RouterId, u64)>>,
 }
 

@@ -1,16 +1,16 @@
-//! The traffic of a job with a pacer: a queue for each flow, from a node to another, so that a flow that has to wait does not
-//! block the node's other flows.
+//! Traffic of a job behind a pacer. Each flow, from one node to another, has a queue, so that a flow that has to wait
+//! does not block the node's other flows.
 //!
-//! The rules, in this order, whenever the link of a node may take a packet:
-//! 1. an acknowledgement goes before data;
-//! 2. of the flows that have packets waiting and may send, that goes whose packet is the oldest;
-//! 3. else the source is asked for its next packets. One of a flow that may not send, or has packets waiting, is put into the
-//!    queue of its flow if it is due. If it is not, the node waits: until it is, or the flow may send.
+//! Rules, in this order, whenever the link of a node may take a packet: 1. An acknowledgement goes before data. 2.
+//! Among the flows that have packets waiting and may send, the one with the oldest packet goes. 3. Otherwise the source
+//! generates its next packets. A packet of a flow that may not send, or that has packets waiting, enters the queue of
+//! its flow if it is due. If it is not due, the node waits until it is, or until the flow may send.
 //!
-//! So with a pacer that never holds anything back, packets leave as without one. As a source queue, that of a flow has only a
-//! head: what is behind it is drawn again from the node's stream (`queues`). Workloads that know what they have for each
-//! destination (volumes, ranks) skip, in their own turn, what may not be sent. A backlogged source has one message at a time,
-//! generated as the one before has gone, so that there is nothing that could overtake a message that waits.
+//! So behind a pacer that never holds anything back, packets leave as without a pacer. Like a source queue, the queue
+//! of a flow has only a head: the packets behind it are drawn again from the node's stream (`queues`). Workloads that
+//! know their traffic to each destination (volumes, ranks) have round-robin orders, and skip what may not be sent. A
+//! backlogged source has one message at a time, generated when the previous one has left, so nothing can overtake a
+//! waiting message.
 
 mod acks;
 mod flows;
@@ -30,10 +30,10 @@ use queues::Queues;
 
 pub use spec::PacedSpec;
 
-/// The purpose of the alarm at the time at which a packet of a flow that may not send is due. Those of ranks are below.
+/// Alarm purpose: a packet of a flow that may not send becomes due. The purposes of ranks are smaller.
 const RETRY: u32 = 6;
 
-/// What a node has last been given to send.
+/// Packet that a node was last given to send.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Given {
     Nothing,
@@ -41,33 +41,34 @@ enum Given {
     Data(Demand),
 }
 
-/// The traffic of a job with a pacer, at the nodes of one partition.
+/// Traffic of a job behind a pacer, at the nodes of one partition.
 #[derive(Debug)]
 pub struct PacedTraffic {
     inner: JobTraffic,
     pacer: Box<dyn Pacer>,
     acks: Acknowledgements,
     flows: Flows,
-    /// By node of this partition: the node and its number here, in ascending order of nodes.
+    /// Nodes of this partition in ascending order, each with its index.
     numbers: Vec<(NodeId, u32)>,
     queues: Queues,
-    /// By node, what it has been given last.
+    /// Packet that each node was last given.
     given: Vec<Given>,
-    /// By node, for when an alarm is set, in ticks; 0 for never.
+    /// Time of each node's alarm, in ticks. 0 without an alarm.
     alarms: Vec<u64>,
 }
 
 impl PacedTraffic {
-    /// Bytes of a flow: its number by destination, and its pacer's state; lists have room for half as much again.
+    /// Memory of a flow in bytes: its number by destination and its pacer's state. Includes the spare capacity of lists
+    /// (half of their length).
     pub(crate) const BYTES_A_FLOW: u64 = (size_of::<(NodeId, u32)>() + size_of::<u64>()) as u64 * 3 / 2;
-    /// Bytes of a node, with one flow that waits.
+    /// Memory of a node with one waiting flow, in bytes.
     pub(crate) const BYTES_A_NODE: u64 =
         (Queues::BYTES_A_NODE + size_of::<(NodeId, u32)>() + size_of::<Given>() + 6 * size_of::<u64>()) as u64;
 
     /// Puts a pacer before the traffic of some nodes.
     ///
     /// # Errors
-    /// The traffic as it is, if the pacer does nothing.
+    /// If the pacer does nothing. The error is the traffic, unchanged.
     pub fn over(inner: JobTraffic, spec: &PacedSpec, nodes: &[u32]) -> Result<Self, JobTraffic> {
         let Some(pacer) = spec.pacer.build() else { return Err(inner) };
         let mut numbers: Vec<(NodeId, u32)> = nodes.iter().map(|&node| NodeId(node)).zip(0..).collect();
@@ -84,17 +85,18 @@ impl PacedTraffic {
         })
     }
 
-    /// The traffic without its pacer.
+    /// Returns the traffic without its pacer.
     pub fn inner(&self) -> &JobTraffic {
         &self.inner
     }
 
-    /// Has the job send further volumes from a time on.
+    /// Starts further volumes of the job at `at`, in ticks.
     pub fn begin_phase(&mut self, flows: &[Vec<Flow>], at: u64, actions: &mut Actions) {
         self.inner.begin_phase(flows, at, actions);
     }
 
-    /// When the oldest packet that a node has not sent was generated, in ticks, rounded down; none if there is none.
+    /// Returns the generation time of the oldest packet that a node has not sent, in ticks, rounded down. None if there
+    /// is none.
     pub fn next_generation_time(&self, node: usize) -> Option<u64> {
         let given = match self.given[node] {
             Given::Data(demand) => Some(demand.generated_at),
@@ -103,13 +105,13 @@ impl PacedTraffic {
         given.into_iter().chain(self.queues.oldest(node)).min()
     }
 
-    /// The number of a node of this partition.
+    /// Returns the index of a node in this partition.
     fn number(&self, node: NodeId) -> Option<u32> {
         let place = self.numbers.binary_search_by_key(&node, |&(node, _)| node);
         place.ok().map(|place| self.numbers[place].1)
     }
 
-    /// The next data packet of a node that may be sent.
+    /// Returns a node's next data packet that may be sent.
     fn next_data(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand> {
         let Self { inner, pacer, flows, queues, .. } = self;
         let may_send = |to: Target, bytes: u32| pacer.may_send(flows.find(node, to), bytes);
@@ -129,7 +131,7 @@ impl PacedTraffic {
         }
     }
 
-    /// Asks the node again when a packet that may not be sent is due.
+    /// Sets an alarm to query the node again when a packet that may not be sent is due.
     fn retry(&mut self, node: usize, due: u64, actions: &mut Actions) {
         if self.alarms[node] != due {
             self.alarms[node] = due;
@@ -137,7 +139,7 @@ impl PacedTraffic {
         }
     }
 
-    /// A packet of a flow from a node has been acknowledged.
+    /// Records the acknowledgement of `bytes` bytes of a flow from `node`.
     fn acknowledged(&mut self, node: u32, dst: NodeId, bytes: u32, actions: &mut Actions) {
         let Some(flow) = self.flows.find(node as usize, Target::Node(dst)) else {
             debug_assert!(false, "an acknowledgement of a flow that has sent nothing");
@@ -149,7 +151,7 @@ impl PacedTraffic {
         }
     }
 
-    /// Whether a flow id is of an acknowledgement.
+    /// Whether a flow id belongs to an acknowledgement.
     fn is_acknowledgement(&self, flow_id: u32) -> bool {
         self.acks.number() == Some((flow_id >> FLOW_BITS) as usize)
     }
@@ -169,7 +171,7 @@ impl Traffic for PacedTraffic {
         let flow = self.flows.find_or_add(node, demand.to, &mut *self.pacer);
         self.pacer.sent(flow, demand.bytes);
         self.given[node] = Given::Data(demand);
-        // One that has waited was due before.
+        // A packet that has waited was due before.
         Some(Demand { release: demand.release.max(now), ..demand })
     }
 

@@ -1,53 +1,54 @@
-//! The queues of the flows of open traffic: without limit, and only their heads exist.
+//! Queues of the flows of open traffic: unlimited in length, with only their heads in memory.
 //!
-//! The *front* is the place in its stream that a node has come to. A flow that may not send has a queue from the front on:
-//! its first packet, and a cursor into the node's stream behind it. When the first packet leaves, the cursor goes on to the
-//! flow's next one; as it reaches the front, the queue is empty and is given up. So memory is bounded by the flows that wait,
-//! and a packet of theirs costs the drawing, once more, of those of other flows that were generated between.
+//! The *front* is a node's current position in its stream. The queue of a flow that may not send covers the stream from
+//! its first packet to the front. It consists of the first packet and a cursor into the node's stream behind it. When
+//! the first packet leaves, the cursor advances to the flow's next packet; when it reaches the front, the queue is
+//! empty and is dropped. So memory is bounded by the number of waiting flows. The cost of a packet is to draw again the
+//! packets of other flows that were generated in between.
 
 use fabric::{Demand, Target};
 
 use crate::traffic::open::{OpenTraffic, Source};
 
-/// The queue of a flow.
+/// Queue of a flow.
 #[derive(Debug)]
 struct Queue {
     to: Target,
-    /// Its first packet.
+    /// First packet of the flow.
     head: Demand,
-    /// What lies behind it in the node's stream,
+    /// Cursor into the node's stream, behind the first packet.
     cursor: Source,
-    /// and how many packets of the node are before that.
+    /// Number of the node's packets before the cursor.
     drawn: u64,
 }
 
-/// What a node has drawn from its source.
+/// Packets that a node has drawn from its source.
 #[derive(Debug, Default)]
 struct NodeQueues {
-    /// Its next packet, which belongs to no queue yet.
+    /// Next packet of the node, which is in no queue yet.
     front: Option<Demand>,
-    /// Packets that it has drawn, the front's included.
+    /// Number of packets drawn, the front's included.
     drawn: u64,
-    /// The flows that have packets waiting.
+    /// Queues of the flows with waiting packets.
     queues: Vec<Queue>,
 }
 
-/// The queues of some nodes.
+/// Queues of some nodes.
 #[derive(Debug)]
 pub(super) struct Queues {
     nodes: Vec<NodeQueues>,
 }
 
 impl Queues {
-    /// Bytes of a node with one flow that waits.
+    /// Memory of a node with one waiting flow, in bytes.
     pub const BYTES_A_NODE: usize = size_of::<NodeQueues>() + size_of::<Queue>();
 
-    /// Empty queues of so many nodes.
+    /// Creates empty queues for `nodes` nodes.
     pub fn new(nodes: usize) -> Self {
         Self { nodes: (0..nodes).map(|_| NodeQueues::default()).collect() }
     }
 
-    /// Draws a node's next packet, unless it has it.
+    /// Draws a node's next packet, unless there is one at the front.
     pub fn fill_front(&mut self, open: &mut OpenTraffic, node: usize, now: u64) {
         let own = &mut self.nodes[node];
         if own.front.is_none() {
@@ -56,12 +57,12 @@ impl Queues {
         }
     }
 
-    /// Takes the packet that a node has been given back, or has drawn and not sent.
+    /// Takes the packet at the front of a node: drawn and not sent, or put back.
     pub fn take_front(&mut self, node: usize) -> Option<Demand> {
         self.nodes[node].front.take()
     }
 
-    /// Puts a packet back that a node does not send yet: one that was not due, and so came from its front.
+    /// Puts back a packet that a node does not send yet. It was not due, so it came from the front.
     pub fn put_back(&mut self, node: usize, demand: Demand) {
         debug_assert!(self.nodes[node].front.is_none(), "a packet was drawn before the one before had gone");
         self.nodes[node].front = Some(demand);
@@ -72,16 +73,17 @@ impl Queues {
         self.nodes[node].queues.iter().any(|queue| queue.to == to)
     }
 
-    /// When the oldest packet of a node that waits was generated, in ticks, rounded down.
+    /// Returns the generation time of a node's oldest waiting packet, in ticks, rounded down.
     pub fn oldest(&self, node: usize) -> Option<u64> {
         let NodeQueues { front, queues, .. } = &self.nodes[node];
         queues.iter().map(|queue| queue.head.generated_at).chain(front.map(|front| front.generated_at)).min()
     }
 
-    /// The next packet of a node that may be sent: a function of what it is for and bytes.
+    /// Returns a node's next packet for which `may_send` holds. `may_send` gets the target and the bytes of the packet.
     ///
     /// # Errors
-    /// If there is none: when the packet at the front is due, in ticks, if there is one.
+    /// If no packet may be sent. The error is the time in ticks at which the packet at the front is due, if there is
+    /// one.
     pub fn next(
         &mut self,
         open: &mut OpenTraffic,
@@ -113,10 +115,11 @@ impl Queues {
 }
 
 impl NodeQueues {
-    /// Takes the oldest packet of the flows that wait and may send.
+    /// Takes the oldest packet of the waiting flows that may send.
     fn take_oldest(&mut self, open: &OpenTraffic, may_send: &impl Fn(Target, u32) -> bool) -> Option<Demand> {
         let ready = |(_, queue): &(usize, &Queue)| may_send(queue.to, queue.head.bytes);
-        // Packets of one source are generated one after the other: of one message, and so of one time, are those of one flow.
+        // A source generates its packets in sequence: packets of one message, which have equal times, belong to one
+        // flow.
         let age = |(_, queue): &(usize, &Queue)| (queue.head.generated_at, queue.head.part);
         let (place, _) = self.queues.iter().enumerate().filter(ready).min_by_key(age)?;
         let behind = self.drawn - u64::from(self.front.is_some());
@@ -131,7 +134,7 @@ impl NodeQueues {
 }
 
 impl Queue {
-    /// The next packet of the flow among the first so many of the node.
+    /// Returns the flow's next packet among the first `end` packets of the node.
     fn advance(&mut self, open: &OpenTraffic, end: u64) -> Option<Demand> {
         while self.drawn < end {
             let demand = open.redraw(&mut self.cursor)?;

@@ -1,4 +1,4 @@
-//! Queues that are drawn again, against queues that are kept.
+//! Compares queues that are drawn again with queues that are stored.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::workloads::Part;
 use crate::{Experiment, System};
 use engine::{Owner, Stream};
 
-/// The queues of one node as they are defined: every packet that has been drawn and not sent, in order.
+/// Reference queues of one node: every packet that has been drawn and not sent, in order.
 struct Kept {
     open: OpenTraffic,
     waiting: VecDeque<Demand>,
@@ -20,7 +20,7 @@ struct Kept {
 
 impl Kept {
     fn next(&mut self, node: usize, now: u64, may_send: impl Fn(Target, u32) -> bool) -> Option<Demand> {
-        // The first of each flow, in order.
+        // First packet of each flow, in order.
         let mut seen = 0_u64;
         let first = |place: &usize| {
             let bit = 1 << self.waiting[*place].to.node().unwrap_or_default().0;
@@ -46,7 +46,7 @@ impl Kept {
     }
 }
 
-/// The sources of two nodes, and the ticks of a message.
+/// Returns the sources of two nodes, and the slot of a message in ticks.
 fn open(workload: &str, seed: u64) -> (OpenTraffic, u64) {
     let text = format!(
         "seed = {seed}\ntopology = {{ kind = \"single-switch\", ports = 6 }}\n\
@@ -64,8 +64,9 @@ fn open(workload: &str, seed: u64) -> (OpenTraffic, u64) {
 
 #[test]
 fn queues_that_are_drawn_again_give_what_queues_that_are_kept_give() {
-    // Would catch a packet that is lost, sent twice, or sent before an older one of its flow or of another flow that may send; a
-    // message whose rest is forgotten; a cursor that passes the front, and a packet that is put back and lost.
+    // Would catch a packet that is lost, sent twice, or sent before an older one of its flow or of another flow that
+    // may send; a message whose rest is forgotten; a cursor that passes the front, and a packet that is put back and
+    // lost.
     let workloads = [
         r#"load = 0.9"#,
         r#"load = 0.7, injection = "poisson", message_size = "600 B""#,

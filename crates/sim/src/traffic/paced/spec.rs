@@ -1,23 +1,23 @@
-//! What the traffic of a job with a pacer is built from.
+//! Parameters of a job's traffic behind a pacer.
 
 use std::sync::Arc;
 
 use crate::network::Network;
 use crate::pacers::PacerSpec;
 
-/// What a pacer is built for.
+/// Parameters of a job's traffic behind a pacer.
 #[derive(Clone, Debug)]
 pub struct PacedSpec {
-    /// The network.
+    /// Network of the job.
     pub network: Network,
-    /// The number of the job,
+    /// Job number.
     pub job: usize,
-    /// and that of its acknowledgements, if they are packets.
+    /// Packet class of the job's acknowledgements. None if they are not packets.
     pub number: Option<usize>,
-    /// The seed of its streams.
+    /// Seed of the acknowledgers' random streams.
     pub seed: u64,
-    /// The pacer.
+    /// Pacer of the job's flows.
     pub pacer: PacerSpec,
-    /// By node of the machine, its partition.
+    /// Partition of each node of the machine.
     pub partition_of: Arc<[u16]>,
 }

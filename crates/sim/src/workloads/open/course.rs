@@ -1,4 +1,4 @@
-//! One run of open traffic: warm up, measure, drain.
+//! Run of open traffic: warm-up, measurement, drain.
 
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ use crate::workloads::sources::{SATURATED_BELOW, Sources};
 use crate::workloads::steady::FEWEST_BATCHES;
 use crate::workloads::{Counts, Course, Part, Setting, State, Totals, Workload, weights};
 
-/// Batches in one observation of the sources' accepted loads. Runs move on by so many at the most.
+/// Batches in one observation of the sources' accepted loads: the longest step of a run.
 const BATCHES_AN_OBSERVATION: usize = 8;
 
-/// What a course does, and when it decides next: numbers of batches.
+/// Stage of the run. `check_at` is the number of batches at the next decision; times are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stage {
     WarmUp { check_at: usize },
@@ -33,21 +33,21 @@ enum Stage {
     Done,
 }
 
-/// One run of open traffic.
+/// State of a run of open traffic.
 pub(super) struct OpenCourse {
     open: Open,
     setting: Setting,
     stage: Stage,
-    /// Accepted load that all sources together would have at load 1.0, in bytes a batch.
+    /// Accepted load of all sources together at load 1.0, in bytes per batch.
     capacity: f64,
-    /// The nodes that send.
+    /// Number of nodes that send.
     senders: usize,
-    /// Of a job among others, the batches of the warm-up: all that is known if the run ends during it.
+    /// Batches of the warm-up. Used for a job among others: the only results if the run ends during the warm-up.
     warm: Vec<Batch>,
-    /// By batch of the warm-up: mean latency, bytes accepted.
+    /// Mean latency and accepted bytes of each batch of the warm-up.
     latencies: Vec<f64>,
     accepted: Vec<f64>,
-    /// Start and end of the measured interval.
+    /// Start and end of the measured interval, in ticks.
     measured: (u64, u64),
     batches: Vec<Batch>,
     sources: Sources,
@@ -56,14 +56,14 @@ pub(super) struct OpenCourse {
     drained: bool,
     saturated: bool,
     now: u64,
-    /// If messages are measured.
+    /// Latencies of messages. None unless messages are measured.
     messages: Option<MessageTimes>,
-    /// If messages are for several nodes each.
+    /// Collective operations. None unless messages have several destinations.
     operations: Option<Operations>,
     found: Found,
 }
 
-/// What a machine has counted in the end.
+/// Final counts of the machine.
 #[derive(Default)]
 struct Found {
     latency: Histogram,
@@ -103,14 +103,14 @@ impl OpenCourse {
         }
     }
 
-    /// The time after so many batches more. Among other jobs the present may lie within a batch.
+    /// Returns the time `batches` batches after `now`. With other jobs, `now` may lie inside a batch.
     fn after(&self, now: u64, batches: usize) -> u64 {
         let batch = self.setting.batch;
         let begin = if self.setting.shared { now - now % batch } else { now };
         begin.saturating_add(batch.saturating_mul(batches as u64))
     }
 
-    /// Whether measuring ends after so many batches, although it is not precise.
+    /// Whether the measurement ends after `count` batches even if it is not precise.
     fn measure_ends(&self, count: usize) -> bool {
         count > 0 && (self.setting.measure_ends(count) || self.after(self.measured.0, count) >= self.setting.last())
     }
@@ -130,7 +130,7 @@ impl OpenCourse {
             return;
         }
         for counts in counts {
-            // A batch without deliveries says nothing of the latency: it repeats what was.
+            // A batch without deliveries says nothing about latency: it repeats the previous value.
             let mean = counts.latency as f64 / counts.packets as f64;
             let before = self.latencies.last().copied().unwrap_or(0.0);
             self.latencies.push(if counts.packets == 0 { before } else { mean });
@@ -180,7 +180,7 @@ impl OpenCourse {
         }
     }
 
-    /// Lets the measured packets arrive. Past saturation the last of them never would.
+    /// Waits for the measured packets to arrive. Past saturation the last of them never would.
     fn drain(&mut self, now: u64, longest: u64, machine: &mut dyn Machine) {
         self.drained = !machine.outstanding(self.setting.job, self.measured.1);
         if self.drained || self.saturated || now > longest {
@@ -188,7 +188,7 @@ impl OpenCourse {
         }
     }
 
-    /// Measures the messages that have arrived since the last call.
+    /// Records the messages that have arrived since the last call.
     fn record_messages(&mut self, machine: &mut dyn Machine) {
         if self.messages.is_none() && self.operations.is_none() {
             return;
@@ -206,7 +206,7 @@ impl OpenCourse {
         }
     }
 
-    /// How near the precision is, 0 to 1: the time that has been needed over the time that will have been.
+    /// Returns the progress towards the precision, 0 to 1: the time used as a share of the expected total.
     fn closeness(&self) -> f64 {
         if self.batches.len() < FEWEST_BATCHES {
             return 0.5;
@@ -221,7 +221,7 @@ impl OpenCourse {
         if latency.independent && latency.relative_half_width() <= precision {
             return true;
         }
-        // Past saturation the latency has no mean; the accepted load has.
+        // Past saturation the latency has no mean, but the accepted load has one.
         let accepted = self.accepted();
         accepted.relative_half_width() <= precision && self.is_saturated()
     }
@@ -232,12 +232,12 @@ impl OpenCourse {
         accepted.mean + accepted.half_width < SATURATED_BELOW * load || self.sources.held_back(confidence)
     }
 
-    /// Mean latency of the packets delivered in the measured interval, in the unit of generation times.
+    /// Estimates the mean latency of packets delivered in the measured interval, in the unit of generation times.
     fn latency(&self) -> Estimate {
         self.estimate(|batch: &Batch| Mean { sum: batch.latency as f64, weight: batch.packets as f64 })
     }
 
-    /// Accepted load.
+    /// Estimates the accepted load.
     fn accepted(&self) -> Estimate {
         self.estimate(|batch: &Batch| Mean { sum: batch.bytes as f64 / self.capacity, weight: 1.0 })
     }
@@ -296,7 +296,7 @@ impl Course for OpenCourse {
                     || count >= check_at && self.setting.is_long_enough(count)
                     || self.measure_ends(count)
             }),
-            // Where batches are short, several at once: the last packet is on its way for some time.
+            // If batches are short, several at once: the last packet is under way for some time.
             Stage::Drain { .. } => (self.setting.network.longest_path() / 4 / self.setting.batch).max(1) as usize,
             Stage::Done => return u64::MAX,
         };
@@ -311,7 +311,7 @@ impl Course for OpenCourse {
             Stage::WarmUp { check_at } if self.setting.fixed_warm_up().is_some() => {
                 self.warm_up(counts, now, check_at, machine)
             }
-            // Between two batches there is nothing to decide.
+            // Inside a batch there is nothing to decide.
             _ if counts.is_empty() => {}
             Stage::WarmUp { check_at } => self.warm_up(counts, now, check_at, machine),
             Stage::Measure { check_at } => self.measure(counts, now, check_at, machine),
@@ -377,15 +377,16 @@ impl Course for OpenCourse {
             true => (self.found.latency.count(), self.found.hops),
             false => (delivered.packets, delivered.hops),
         };
-        // Packets that have not arrived would be missing in the tail: then only the mean of those delivered is reported.
+        // Packets that have not arrived would be missing in the tail. If there are any, only the mean of the delivered
+        // ones is reported.
         let latency = match self.drained {
             true => Latencies::of(&self.found.latency, network),
             false => Latencies { mean: finite(ns(network, interval.mean)), ..Latencies::default() },
         };
-        // That nothing has arrived says nothing of an interval that is shorter than a packet's path.
+        // No arrival says nothing about an interval that is shorter than a packet's path.
         let is_measured =
             delivered.bytes > 0 || self.measured.1.saturating_sub(self.measured.0) >= network.longest_path();
-        // A packet more or less is counted at the ends of the interval; no source sends more than its channel takes.
+        // The ends of the interval may add a packet. No source sends more than its channel carries.
         let accepted_load = if is_measured { accepted.mean.min(1.0) } else { f64::NAN };
         let least = self.sources.least(self.open.load(), accepted_load).filter(|_| is_measured);
         let used = channels::utilization(network, &self.found.channels, (totals.end - self.measured.0).max(1) as f64);
@@ -419,7 +420,7 @@ impl Course for OpenCourse {
     }
 }
 
-/// A latency in nanoseconds.
+/// Converts a latency to nanoseconds.
 fn ns(network: &Network, units: f64) -> f64 {
     units * network.plan.generation_unit().0 as f64 / 1e3
 }
@@ -428,12 +429,13 @@ fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// The first number, from 1 on, for which something holds.
+/// Returns the first number, from 1 on, for which `holds` is true.
 fn first(holds: impl Fn(usize) -> bool) -> usize {
     (1..).find(|&count| holds(count)).unwrap_or(1)
 }
 
-/// Bytes that arrive in a batch of one node at load 1.0, sent by all of its injection links: of multicasts at each destination.
+/// Returns the bytes of one node that arrive in a batch at load 1.0, sent over all of its injection links. Multicasts
+/// count at each destination.
 fn injection_bytes(open: &Open, setting: &Setting) -> f64 {
     let sent = setting.batch as f64 * open.packets().message as f64 / setting.network.slot(open.packets()) as f64;
     f64::from(setting.network.planes()) * sent * open.fanout()

@@ -1,4 +1,4 @@
-//! The operations of multicasts: when each of their destinations, and the last of them, has the whole message.
+//! Multicast operations: the times at which each destination, and the last one, has the whole message.
 
 use engine::statistics::Histogram;
 use fabric::ArrivedMessage;
@@ -6,37 +6,38 @@ use fabric::ArrivedMessage;
 use crate::network::Network;
 use crate::results::{CollectiveResult, Latencies};
 
-/// The measured operations that have begun to arrive.
+/// Measured operations with at least one arrival.
 #[derive(Debug, Default)]
 pub(super) struct Operations {
-    /// By source, what has arrived, in ascending order of `Arrived::key`.
+    /// Arrivals of each source's operations, in ascending order of `Arrived::key`.
     all: Vec<Vec<Arrived>>,
     /// Latencies of whole messages to each destination, in parts of a tick.
     each: Histogram,
-    /// Nodes that an operation is for, on average, as the file has it.
+    /// Mean number of destinations, from the experiment.
     fanout: f64,
 }
 
-/// What has arrived of an operation.
+/// Arrivals of one operation.
 #[derive(Clone, Copy, Debug)]
 struct Arrived {
-    /// When it was generated, in parts of a tick, and the plane by which it goes: no two of a source are alike.
+    /// Generation time in parts of a tick, and plane. Unique for each source.
     key: (u64, u8),
     copies: u32,
-    /// The largest latency, in parts of a tick.
+    /// Largest latency, in parts of a tick.
     last: u64,
 }
 
-/// Operations of a source that are searched first, from its last on: those whose copies are still to come are nearly always among them.
+/// Number of a source's latest operations that are searched first. Nearly all operations with copies still to come are
+/// among them.
 const RECENT: usize = 16;
 
 impl Operations {
-    /// None yet, of so many nodes on average.
+    /// Creates an empty record. `fanout` is the mean number of destinations.
     pub fn new(fanout: f64) -> Self {
         Self { fanout, ..Self::default() }
     }
 
-    /// A message has arrived as a whole at one of its destinations, after a latency in parts of a tick.
+    /// Records the arrival of a whole message at one of its destinations. `latency` is in parts of a tick.
     pub fn record(&mut self, message: &ArrivedMessage, latency: u64) {
         self.each.record(latency);
         let source = message.source.index();
@@ -60,7 +61,7 @@ impl Operations {
         operation.last = operation.last.max(latency);
     }
 
-    /// What has been measured; times only if all of it has arrived.
+    /// Returns the measurements. Times are given only if all messages have arrived.
     pub fn result(&self, network: &Network, all_arrived: bool) -> CollectiveResult {
         let mut times = Histogram::default();
         let (mut operations, mut copies) = (0, 0);

@@ -1,4 +1,4 @@
-//! What runs and analyses ask of synthetic traffic.
+//! Synthetic traffic as a workload, for runs and analyses.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::traffic::Multicasts;
 use crate::workloads::steady::{FEWEST_BATCHES, LONGEST_MEASURE, LONGEST_WARM_UP};
 use crate::workloads::{Course, Extent, Setting, Workload};
 
-/// Packets that a batch should hold on average.
+/// Mean number of packets in a batch.
 const PACKETS_A_BATCH: f64 = 2048.0;
 
-/// The length of a batch, in ticks, that is to hold so many slots of some ticks: as long as a packet is in the network at the longest, and long
-/// enough to deliver some; but where the experiment ends its runs by time, short enough that there are `FEWEST_BATCHES` of them.
+/// Returns the length of a batch in ticks: `slots` slots of `slot` ticks, but at least the time of a packet on the
+/// longest path. If `measure.max_time` ends the run, batches are short enough that there are `FEWEST_BATCHES` of them.
 pub(in crate::workloads) fn batch_length(network: &Network, measure: &MeasureSpec, (slot, slots): (u64, u64)) -> u64 {
     let wanted = slot.saturating_mul(slots);
     let wanted = wanted.max(network.longest_path()).checked_next_multiple_of(slot).unwrap_or(u64::MAX);
@@ -32,7 +32,7 @@ pub(in crate::workloads) fn batch_length(network: &Network, measure: &MeasureSpe
     wanted.min(measured.div_ceil(FEWEST_BATCHES as u64)).max(slot)
 }
 
-/// How long a run of open traffic takes that is counted in batches of a length.
+/// Returns the length of a run of open traffic. `batch` is the length of a batch in ticks.
 pub(in crate::workloads) fn extent(network: &Network, measure: &MeasureSpec, batch: u64) -> Extent {
     let ticks = |time: Time| time.0.div_ceil(network.plan.tick().0);
     let batches = |count: usize| batch.saturating_mul(count as u64);
@@ -56,7 +56,8 @@ impl Workload for Open {
         &self.placement
     }
 
-    /// A backlogged source has no rate to scale: it sends as fast as its injection channel takes it, or not at all.
+    /// Returns the weight of a node. A backlogged source has no rate to scale: it sends at the rate of its injection
+    /// channel, or not at all.
     fn weight(&self, node: NodeId) -> f64 {
         let weight = self.pattern.weight(node);
         if self.injection == InjectionSpec::Backlogged && weight > 0.0 { 1.0 } else { weight }
@@ -114,7 +115,7 @@ impl Workload for Open {
 
     fn extent(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> Extent {
         match extent(network, measure, batch) {
-            // A backlogged source generates a message when it can send it: latencies do not grow.
+            // A backlogged source generates a message when it can send it, so latencies do not grow.
             Extent::Time { usual, longest, .. } if self.injection == InjectionSpec::Backlogged => {
                 Extent::Time { usual, saturated: usual, longest }
             }

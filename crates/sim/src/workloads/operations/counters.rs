@@ -1,4 +1,4 @@
-//! Which operations have ended, and how long they took: put together from what ranks have measured.
+//! Counters of collective operations: assembles each operation's end and duration from its members' intervals.
 
 use std::collections::BTreeMap;
 
@@ -8,33 +8,33 @@ use workload::program::Interval;
 use super::program::{BEGINS, GroupSet};
 use crate::results::{CollectiveResult, GroupsResult};
 
-/// What has been measured of operations.
+/// Measurements of operations.
 #[derive(Debug, Default)]
 pub(super) struct OperationCounters {
-    /// By group and begin, those of which not all members have ended.
+    /// Unfinished operations, by group and begin.
     open: BTreeMap<(u32, u64), Operation>,
-    /// Operations that have ended, and begun from a time on until another.
+    /// Finished operations that began in the measured period.
     kept: Kept,
     from: u64,
     until: u64,
-    /// By group, how many have ended.
+    /// Number of finished operations of each group.
     by_group: Vec<u64>,
 }
 
-/// An operation: times in picoseconds from its begin on.
+/// Operation, with times in picoseconds from its begin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Operation {
-    /// Members that have ended, and until when.
+    /// Number of members that have ended, and the latest end.
     members: u32,
     end: u64,
-    /// Those that get a result, and when, summed.
+    /// Number of members with results, and the sum of their ends.
     copies: u32,
     completion: u64,
-    /// When the last member began.
+    /// Begin of the last member.
     last_begin: u64,
 }
 
-/// Operations that are measured, added up: times in picoseconds.
+/// Sums over measured operations, in picoseconds.
 #[derive(Debug, Default)]
 struct Kept {
     times: Histogram,
@@ -54,36 +54,37 @@ impl Kept {
     }
 }
 
-/// Operations that have ended since one was asked.
+/// Operations that have ended since the last query.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ended {
     pub count: u64,
-    /// Their times summed, in picoseconds.
+    /// Sum of the operations' times, in picoseconds.
     pub time: u64,
 }
 
 impl OperationCounters {
-    /// Nothing yet, of so many groups.
+    /// Creates the counters of `groups` groups.
     pub fn new(groups: usize) -> Self {
         Self { from: u64::MAX, until: u64::MAX, by_group: vec![0; groups], ..Self::default() }
     }
 
-    /// By group, how many operations have ended.
+    /// Returns the number of finished operations of each group.
     pub fn by_group(&self) -> &[u64] {
         &self.by_group
     }
 
-    /// Keeps operations that begin at a time or later.
+    /// Sets the begin of the measured period: operations that begin from `time` on are kept.
     pub fn keep_from(&mut self, time: u64) {
         self.from = time;
     }
 
-    /// Keeps operations that begin before a time, which is not later than the present.
+    /// Sets the end of the measured period: operations that begin before `time` are kept. `time` is not later than the
+    /// present.
     pub fn keep_until(&mut self, time: u64) {
         self.until = time;
     }
 
-    /// Takes in what a rank has measured since it was asked last.
+    /// Adds the intervals of a rank since the last call.
     pub fn add(&mut self, set: &GroupSet, (rank, intervals): (u32, &[Interval]), ended: &mut Ended) {
         for &Interval { key, start, end } in intervals {
             let (group, time) = (key & !BEGINS, end.saturating_sub(start));
@@ -112,13 +113,14 @@ impl OperationCounters {
         }
     }
 
-    /// Operations that have ended of those that are kept.
+    /// Returns the number of finished operations in the measured period.
     pub fn kept(&self) -> u64 {
         self.kept.times.count()
     }
 
-    /// What has been measured of the operations that are kept, given the mean time of those that have ended in the
-    /// measured interval; other times only if all have ended. `is_late` if members may be late.
+    /// Returns the result of the measured operations. `ended` is the mean time of operations that ended in the measured
+    /// interval; other times are given only if all measured operations have ended. `is_late` tells whether members may
+    /// be late.
     pub fn result(
         &self,
         ended: Estimate,
@@ -156,8 +158,8 @@ mod tests {
 
     #[test]
     fn operations_add_up_in_any_portions_and_only_those_of_the_interval() {
-        // Would catch an operation that is measured before all members have ended, or twice, and one that began before the interval or after
-        // it: three of two members, begun at 10, 20 and 30, reported one by one.
+        // Would catch an operation that is measured before all members have ended, or twice, and one that began before
+        // the interval or after it: three of two members, begun at 10, 20 and 30, reported one by one.
         let members = Group::all(2);
         let nodes = Arc::new(NodeGroups::new(&members, &[0, 1]));
         let group = TimedGroup { sender: NodeId(0), root: 0, members, nodes };

@@ -1,4 +1,4 @@
-//! One run of operations that groups begin at a rate: warm up, measure, drain.
+//! Run of operations that groups begin at a rate: warm-up, measurement, drain.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::workloads::sources::{SATURATED_BELOW, least_accepted};
 use crate::workloads::steady::FEWEST_BATCHES;
 use crate::workloads::{Counts, Course, Part, Setting, State, Totals};
 
-/// What a course does, and at which number of batches it decides next.
+/// Stage of the run. `check_at` is the number of batches at the next decision; times are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stage {
     WarmUp { check_at: usize },
@@ -33,7 +33,7 @@ enum Stage {
     Done,
 }
 
-/// One run of operations of groups.
+/// State of a run of operations of groups.
 pub(super) struct OperationsCourse {
     load: f64,
     packets: Packets,
@@ -43,16 +43,16 @@ pub(super) struct OperationsCourse {
     setting: Setting,
     groups: Arc<Groups>,
     node_of: Arc<[u32]>,
-    /// Operations of a group in a batch at load 1.
+    /// Operations of all groups in a batch at load 1.
     capacity: f64,
     stage: Stage,
     counters: OperationCounters,
-    /// What has ended since the last batch.
+    /// Operations that ended since the last batch.
     ended: Ended,
     batches: Vec<Ended>,
     /// Start and end of the measured interval, in ticks.
     measured: (u64, u64),
-    /// By group, the operations that had ended at its start and at its end.
+    /// Number of finished operations of each group at the start and at the end of the measured interval.
     ended_by: [Vec<u64>; 2],
     settled: bool,
     converged: bool,
@@ -62,7 +62,7 @@ pub(super) struct OperationsCourse {
     found: Found,
 }
 
-/// What a machine has counted in the end.
+/// Final counts of the machine.
 #[derive(Default)]
 struct Found {
     latency: Histogram,
@@ -73,9 +73,9 @@ struct Found {
 }
 
 impl OperationsCourse {
-    /// A run that is about to begin.
+    /// Creates the state of a run that is about to begin.
     pub fn new(own: &GroupOperations, setting: &Setting) -> Self {
-        // What ranks note of messages and of their time is of programs that end.
+        // Records of messages and of ranks' time are for programs that end.
         let mut setting = setting.clone();
         (setting.measure.messages, setting.measure.timeline) = (false, false);
         let timing = own.timing(&setting);
@@ -109,7 +109,7 @@ impl OperationsCourse {
         }
     }
 
-    /// Shows every executor.
+    /// Visits every executor.
     fn each_executor(&self, machine: &dyn Machine, visit: &mut dyn FnMut(&Executor)) {
         machine.visit_traffic(&mut |traffic| {
             if let Some(ranks) = traffic.scheduled(self.setting.job) {
@@ -118,7 +118,7 @@ impl OperationsCourse {
         });
     }
 
-    /// Takes in the operations that have ended.
+    /// Collects the operations that have ended.
     fn collect(&mut self, machine: &mut dyn Machine) {
         let (counters, ended, set, job) = (&mut self.counters, &mut self.ended, &self.program.set, self.setting.job);
         machine.change_traffic(&mut |traffic, _| {
@@ -147,10 +147,10 @@ impl OperationsCourse {
         }
     }
 
-    /// Whether times and numbers of operations no longer drift.
+    /// Whether times and numbers of operations have stopped drifting.
     fn is_settled(&self) -> bool {
         let mut last = 0.0;
-        // A batch in which nothing has ended says nothing of the time: it repeats what was.
+        // A batch without ended operations says nothing about the time: it repeats the previous value.
         let time = |own: &Ended| {
             last = if own.count > 0 { own.time as f64 / own.count as f64 } else { last };
             last
@@ -169,7 +169,7 @@ impl OperationsCourse {
         self.stage = Stage::Measure { check_at: FEWEST_BATCHES };
     }
 
-    /// Whether measuring ends after the batches so far, although it is not precise.
+    /// Whether the measurement ends after the present batches even if it is not precise.
     fn measure_ends(&self, now: u64) -> bool {
         self.setting.measure_ends(self.batches.len()) || now >= self.setting.last()
     }
@@ -191,7 +191,7 @@ impl OperationsCourse {
         }
     }
 
-    /// Lets the operations end that began in the measured interval. Past saturation the last of them never would.
+    /// Waits for the operations that began in the measured interval. Past saturation the last of them never would end.
     fn drain(&mut self, now: u64, longest: u64) {
         self.drained = self.counters.kept() == self.begun();
         if self.drained || self.saturated || now > longest {
@@ -199,7 +199,7 @@ impl OperationsCourse {
         }
     }
 
-    /// Accepted load of the group that has come least far in its operations: those of a group end in their order.
+    /// Returns the accepted load of the group with the least progress. Operations of a group end in order.
     fn least(&self, accepted: f64) -> Option<f64> {
         let (from, to) = (self.measured.0, self.measured.1);
         let [from, to] = [from, to].map(|ticks| self.setting.network.picoseconds(ticks));
@@ -207,7 +207,7 @@ impl OperationsCourse {
         let of = |((group, &before), &after): ((&TimedGroup, &u64), &u64)| {
             let mut clock = Clock::new(&self.timing, group);
             let begins = std::iter::from_fn(|| clock.next(&self.timing)).map(|begin| begin.at);
-            // The first operation that has not ended, or the present if none is due.
+            // Begin of the first unfinished operation, or the present if none is due.
             let (mut first, mut last) = (from, to);
             for (number, at) in (0..).zip(begins.take_while(|&at| at < to)).take_while(|own| own.0 <= after) {
                 first = if number == before { at.min(from) } else { first };
@@ -220,7 +220,7 @@ impl OperationsCourse {
         if to > from { least_accepted(progress, accepted) } else { None }
     }
 
-    /// Operations that began in the measured interval.
+    /// Returns the number of operations that began in the measured interval.
     fn begun(&self) -> u64 {
         let (from, to) = (self.measured.0, self.measured.1);
         let [from, to] = [from, to].map(|ticks| self.setting.network.picoseconds(ticks));
@@ -232,7 +232,7 @@ impl OperationsCourse {
         self.program.set.groups.iter().map(of).sum()
     }
 
-    /// Bytes that results have at load 1 in a tick.
+    /// Returns the bytes of results in a tick at load 1.
     fn bytes_per_tick(&self) -> f64 {
         let set = &self.program.set;
         let of = |number: u32| {
@@ -250,7 +250,7 @@ impl OperationsCourse {
         if time.independent && time.relative_half_width() <= precision {
             return true;
         }
-        // Past saturation the time has no mean; the accepted load has.
+        // Past saturation the time has no mean, but the accepted load has one.
         self.accepted().relative_half_width() <= precision && self.is_saturated()
     }
 
@@ -259,12 +259,12 @@ impl OperationsCourse {
         accepted.mean + accepted.half_width < SATURATED_BELOW * self.load
     }
 
-    /// Mean time of the operations that have ended in the measured interval, in picoseconds.
+    /// Estimates the mean time of operations that ended in the measured interval, in picoseconds.
     fn time(&self) -> Estimate {
         self.estimate(|own| Mean { sum: own.time as f64, weight: own.count as f64 })
     }
 
-    /// Accepted load.
+    /// Estimates the accepted load.
     fn accepted(&self) -> Estimate {
         self.estimate(|own| Mean { sum: own.count as f64 / self.capacity, weight: 1.0 })
     }
@@ -307,7 +307,7 @@ impl Course for OperationsCourse {
         self.now = now;
         self.collect(machine);
         let is_fixed = matches!(self.stage, Stage::WarmUp { .. }) && self.setting.fixed_warm_up().is_some();
-        // Between two batches there is nothing to decide, nor before the job begins.
+        // Inside a batch, and before the job begins, there is nothing to decide.
         if counts.batches.is_empty() && !is_fixed || now <= self.setting.span.start {
             return;
         }

@@ -11,29 +11,29 @@ use crate::network::{Network, Packets};
 use crate::workloads::Setting;
 use crate::workloads::ranks::Ranks;
 
-/// Operations that a rank begins of a group beyond those that the window lets be under way.
+/// Number of operations of a group that a rank may begin beyond the window of operations under way.
 const AHEAD: u32 = 64;
 
 /// Reductions or barriers of groups, begun at a rate.
 #[derive(Clone, Debug)]
 pub(crate) struct GroupOperations {
-    /// The share of its injection channel that a member's messages of one group take.
+    /// Share of a member's injection channel that its messages of one group take.
     pub load: f64,
     pub injection: InjectionSpec,
     pub late: Option<LateSpec>,
     pub packets: Packets,
     pub set: Arc<GroupSet>,
-    /// The ranks, whose program does not say when they begin.
+    /// Ranks. Their program does not know the times of operations.
     pub ranks: Ranks,
 }
 
 impl GroupOperations {
-    /// The time of a member's message on its injection channel, in picoseconds.
+    /// Returns the time of a member's message on its injection channel, in picoseconds.
     pub fn slot(&self, network: &Network) -> u64 {
         network.picoseconds(network.slot(self.packets)).max(1)
     }
 
-    /// When the groups begin operations in a run.
+    /// Returns the times at which the groups begin operations in a run.
     pub fn timing(&self, setting: &Setting) -> Timing {
         let network = &setting.network;
         let GroupParams { window, .. } = network.group;

@@ -1,13 +1,16 @@
-//! Collective traffic whose operations all members of a group take part in: reductions and barriers of persistent groups, begun at a rate.
+//! Collective traffic whose operations involve all members of a group: reductions and barriers of persistent groups,
+//! begun at a rate.
 //!
-//! They run as a program of ranks (`program`), so that routers or messages carry them out as those of any program: with its windows, limits and
-//! checks. They are measured as open traffic is: warm up, measure until the mean time of operations is known precisely enough, and let those
-//! end that began in the measured interval, with the load kept up behind them (`course`).
+//! The operations run as a program of ranks (`program`), so that routers or messages carry them out as in any program,
+//! with the windows, limits and checks of programs. They are measured like open traffic (`course`): warm up, measure
+//! until the mean time of operations is precise, then wait for the operations that began in the measured interval,
+//! under continued load.
 //!
-//! Model choices. An operation begins for all members at one time, or each is late by a time of its own (`late`). A member that
-//! has not ended the operations of a group before begins another one all the same, in their order. An operation's time counts from
-//! its begin, when the first member may come, until the last member has ended. The overheads of the interface are part of it, as of those of
-//! programs; they take no time of a processor (`nic.kind = "ideal"`), which waits for the next begin.
+//! Model choices. An operation begins for all members at one time, or each member is late by a random time (`late`). A
+//! member that has not finished earlier operations of a group still begins the next one, in order. The time of
+//! an operation runs from its begin, at which the first member may start, to the end of the last member. It includes
+//! the overheads of the interface, as in programs. These overheads occupy no processor (`nic.kind = "ideal"`):
+//! processors only wait for the next begin.
 
 mod counters;
 mod course;
@@ -34,21 +37,21 @@ use course::OperationsCourse;
 use described::GroupOperations;
 use program::{GroupSet, TimedGroup, TimedGroups};
 
-/// Operations that a batch should hold on average.
+/// Mean number of operations in a batch.
 const OPERATIONS_A_BATCH: f64 = 64.0;
 
-/// What is common to all collective traffic.
+/// Parts common to all collective traffic.
 pub(super) struct Common {
     pub placement: Arc<Placement>,
     pub packets: Packets,
-    /// The groups: whom each sender is with.
+    /// Groups: the destinations of each sender.
     pub sets: FixedSets,
 }
 
-/// Builds operations that all members of a group take part in.
+/// Builds operations that involve all members of a group.
 ///
 /// # Errors
-/// What is wrong with them, at a key below that of their job.
+/// If the specification is invalid. The error names a key below that of the job.
 pub(super) fn build(
     (spec, operation): (&CollectiveTrafficSpec, Operation),
     site: &Site<'_>,
@@ -68,7 +71,7 @@ pub(super) fn build(
     };
     let members = sets.mean().round() as u32 + 1;
     let call = match carrier {
-        // Which messages they are made of is chosen for each group by its size.
+        // The messages of an operation depend on the size of each group.
         Carrier::Hardware => call.carried_by(Some(carrier), &Selection::built_in(), members),
         _ => Ok(call),
     };
@@ -108,7 +111,7 @@ pub(super) fn build(
     Ok(Arc::new(GroupOperations { load, injection, late: spec.late.clone(), packets, set, ranks }))
 }
 
-/// What combines of the operations of collective traffic; none of multicasts.
+/// Returns the operation that combines. None for multicasts.
 pub(super) fn combined(operation: CollectiveOperation) -> Option<Operation> {
     match operation {
         CollectiveOperation::Multicast => None,

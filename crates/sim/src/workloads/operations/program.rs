@@ -1,9 +1,10 @@
 //! Operations that groups begin at given times, as a program of ranks.
 //!
-//! The times of a group's operations are a stream of the group: each of its members draws the same ones again, so that none has to send them. A rank
-//! is in any number of groups. It waits for the next time at which one of them begins an operation, starts it, and goes on: what
-//! is not finished then is finished beside. Of a group that is further behind than a limit it begins no more before one has ended, which
-//! the network cannot distinguish: more operations than that are not under way anyway. So what saturates costs no memory.
+//! The times of a group's operations are a random stream of the group. Each member draws them again, so no member has
+//! to send them. A rank may be in any number of groups. It waits for the next time at which one of them begins an
+//! operation, starts it, and goes on; earlier operations finish concurrently. A group with a given number of unfinished
+//! operations begins no more until one of them ends. The network cannot tell the difference, since the limit exceeds
+//! the number of operations under way. So saturation costs no memory.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -18,27 +19,28 @@ use workload::{Injection, InjectionState};
 
 use crate::experiment::{LateLaw, LateSpec};
 
-/// The bit of the key of an interval that ends when a member begins an operation; the others are the number of the group.
+/// Bit in an interval's key that marks the time at which a member begins an operation. The other bits are the number of
+/// the group.
 pub(super) const BEGINS: u32 = 1 << 31;
 
-/// The groups, and what they do.
+/// Groups with their collective operation.
 #[derive(Debug)]
 pub(super) struct GroupSet {
-    /// What all of them do; a root is that of the group.
+    /// Operation of all groups. Its root is replaced by the root of each group.
     pub call: Collective,
-    /// The number of ranks.
+    /// Number of ranks.
     pub ranks: u32,
     pub groups: Vec<TimedGroup>,
-    /// By rank, the groups that it is in, in ascending order.
+    /// Groups of each rank, in ascending order.
     pub of_rank: Vec<Vec<u32>>,
 }
 
-/// A group that begins operations.
+/// Group that begins operations.
 #[derive(Debug)]
 pub(super) struct TimedGroup {
-    /// The node whose group it is.
+    /// Node that the group belongs to.
     pub sender: NodeId,
-    /// Its member that is the root.
+    /// Member that is the root.
     pub root: u32,
     pub members: Group,
     pub nodes: Arc<NodeGroups>,
@@ -63,20 +65,20 @@ impl GroupSet {
     }
 }
 
-/// When groups begin operations.
+/// Times at which groups begin operations.
 #[derive(Clone, Debug)]
 pub(super) struct Timing {
     pub seed: u64,
-    /// In picoseconds.
+    /// Law of the times between operations, in picoseconds.
     pub injection: Injection,
-    /// From when until when operations begin, in picoseconds.
+    /// Period in which operations begin, in picoseconds.
     pub span: (u64, u64),
     pub late: Option<LateSpec>,
-    /// Operations of a group that a rank has begun and that have not ended, at most.
+    /// Largest number of unfinished operations of a group that a rank has begun.
     pub most: usize,
 }
 
-/// The operations of a group, one after the other.
+/// Sequence of a group's operations in time.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     stream: Stream,
@@ -84,12 +86,12 @@ pub(super) struct Clock {
     last: Option<u64>,
 }
 
-/// The begin of an operation.
+/// Begin of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begin {
-    /// In picoseconds.
+    /// Time in picoseconds.
     pub at: u64,
-    /// Draws who is late.
+    /// Seed from which late members are drawn.
     draws: u64,
 }
 
@@ -99,7 +101,7 @@ impl Clock {
         Self { stream, state: InjectionState::default(), last: None }
     }
 
-    /// The next operation, if there is one.
+    /// Returns the next operation, if there is one.
     pub fn next(&mut self, timing: &Timing) -> Option<Begin> {
         let at = match self.last {
             None => timing.injection.first(&mut self.state, &mut self.stream)?.checked_add(timing.span.0)?,
@@ -112,7 +114,7 @@ impl Clock {
 }
 
 impl Begin {
-    /// How much later a member comes, of so many.
+    /// Returns the delay of a member, in picoseconds. `member` is its index among `members`.
     fn late(&self, timing: &Timing, (member, members): (u32, u32)) -> u64 {
         let Some(late) = &timing.late else { return 0 };
         if !late.members.is_none_or(|count| self.is_chosen(count, (member, members))) {
@@ -129,7 +131,8 @@ impl Begin {
         }
     }
 
-    /// Whether a member is among so many that are drawn, all sets of as many alike (Floyd's algorithm).
+    /// Whether `member` is among `count` members that are drawn. All sets of this size are equally likely (Floyd's
+    /// algorithm).
     fn is_chosen(&self, count: u32, (member, members): (u32, u32)) -> bool {
         let stream = &mut Stream::new(self.draws, Owner::Late(u32::MAX));
         let mut chosen = Vec::with_capacity(count.min(members) as usize);
@@ -141,7 +144,7 @@ impl Begin {
     }
 }
 
-/// A program of groups that begin operations at given times; without times it only says what they are.
+/// Program of groups that begin operations at given times. Without times it only describes the groups.
 #[derive(Clone, Debug)]
 pub(super) struct TimedGroups {
     pub set: Arc<GroupSet>,
@@ -149,7 +152,7 @@ pub(super) struct TimedGroups {
 }
 
 impl TimedGroups {
-    /// The groups that switches serve, with their numbers.
+    /// Returns the groups that switches serve, with their numbers.
     fn served(&self) -> impl Iterator<Item = (u32, ProgramGroup)> + '_ {
         (0..).zip(&self.set.groups).filter_map(|(number, own)| {
             let communicator = self.set.communicator(number, own.members.rank(0))?;
@@ -186,7 +189,7 @@ impl Programs for TimedGroups {
         }
     }
 
-    /// Those of one operation of each group.
+    /// Visits the messages of one operation of each group.
     fn messages_of(&self, from: u32, visit: &mut dyn FnMut(Messages)) {
         for &number in &self.set.of_rank[from as usize] {
             let Some(communicator) = self.set.communicator(number, from) else { continue };
@@ -197,16 +200,16 @@ impl Programs for TimedGroups {
     }
 }
 
-/// A group that a rank is in.
+/// Group that a rank is in.
 #[derive(Debug)]
 struct Own {
     number: u32,
-    /// Which member the rank is, of how many.
+    /// Index of the rank among the members, and number of members.
     member: (u32, u32),
     clock: Clock,
-    /// When its next operation begins for all, and when the rank begins it, in picoseconds.
+    /// Time of the group's next operation, and time at which this rank begins it, in picoseconds.
     next: Option<(u64, u64)>,
-    /// Operations that have not ended, and whether the next one waits for one of them.
+    /// Number of unfinished operations, and whether the next operation waits for one of them to end.
     open: usize,
     waits: bool,
 }
@@ -219,18 +222,20 @@ impl Own {
     }
 }
 
-/// A rank.
+/// State of a rank.
 #[derive(Debug)]
 struct TimedRank {
     program: Arc<TimedGroups>,
     rank: u32,
     groups: Vec<Own>,
-    /// When the rank begins the next operation of each group, by its place here.
+    /// Times at which the rank begins the next operation of each group, in picoseconds, with the group's index in
+    /// `groups`.
     due: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Operations that have not ended: the request, the place of the group, and when it began for all.
+    /// Unfinished operations: request, index in `groups`, and begin for the group in picoseconds.
     open: VecDeque<(Request, u32, u64)>,
     requests: Request,
-    /// What has ended since the last batch: the course takes note of it then, so that a long run needs no more memory than a short one.
+    /// Intervals that ended since the last batch. The course collects them after each batch, so that a long run needs
+    /// no more memory than a short one.
     intervals: Vec<Interval>,
 }
 
@@ -251,7 +256,7 @@ impl TimedRank {
         Self { program, rank, groups, due, open: VecDeque::new(), requests: 0, intervals: Vec::new() }
     }
 
-    /// Starts the next operation of a group, by its place here.
+    /// Starts the next operation of a group, given by its index in `groups`.
     fn start(&mut self, place: u32) -> Option<Step> {
         let timing = self.program.timing.as_ref()?;
         let own = &mut self.groups[place as usize];
@@ -279,7 +284,7 @@ impl Script for TimedRank {
                 self.due.pop();
                 self.start(place).unwrap_or(Step::End)
             }
-            // Every group waits for operations that have not ended, or begins no more.
+            // Every group waits for an unfinished operation, or begins no more.
             None => self.open.front().map_or(Step::End, |first| Step::Wait(first.0)),
         }
     }

@@ -1,4 +1,4 @@
-//! One run of ranks.
+//! Run of ranks.
 
 use std::sync::Arc;
 
@@ -23,50 +23,52 @@ use crate::traffic::{GroupTrees, JobTraffic, RankSetting, ScheduledTraffic};
 use crate::workloads::closed::{self, Counted, Ending};
 use crate::workloads::{Counts, Course, Part, Setting, State, Totals, Workload, offered};
 
-/// Waiting ranks that an error names.
+/// Largest number of waiting ranks that an error names.
 const MOST_NAMED: usize = 8;
 
-/// One run of ranks.
+/// State of a run of ranks.
 pub(super) struct RanksCourse {
     ranks: Ranks,
     setting: Setting,
     counted: Counted,
-    /// By rank, its node.
+    /// Node of each rank.
     node_of: Arc<[u32]>,
-    /// The groups whose operations routers carry out.
+    /// Groups whose operations routers carry out.
     groups: Arc<Groups>,
     progress: Progress,
-    /// Since when, in ticks, nothing has changed while the network holds contributions and nothing else of the job.
+    /// Time since which nothing has changed while the network holds only contributions of this job, in ticks. None
+    /// otherwise.
     held_since: Option<u64>,
-    /// Until when nothing happens, in ticks: 0 if something is under way.
+    /// Time before which nothing happens, in ticks. 0 if something is under way.
     idle_until: u64,
     ended: Ends,
-    /// Where the time of the ranks has gone, if it was recorded and all of them have ended.
+    /// Explanation of the ranks' time. None unless it was recorded and all ranks have ended.
     explained: Option<Explained>,
-    /// When the run ends in any case, in ticks.
+    /// Latest end of the run, in ticks.
     longest: u64,
     now: u64,
 }
 
-/// What the executors of a run knew at its end.
+/// State of a run's executors at its end.
 #[derive(Debug, Default)]
 struct Ends {
-    /// By rank, when its last operation has ended, in picoseconds: 0 if it does nothing, none if it has not ended.
+    /// End of each rank's last operation, in picoseconds. 0 for a rank without operations, none for a rank that has not
+    /// ended.
     ranks: Vec<Option<u64>>,
-    /// What ranks have measured, in ascending order of ranks.
+    /// Measured intervals, in ascending order of ranks.
     intervals: Vec<Interval>,
     counts: HostCounts,
 }
 
 impl Ends {
-    /// When the last rank ended, if all have.
+    /// Returns the end of the last rank, in picoseconds. None unless all ranks have ended.
     fn last(&self) -> Option<u64> {
         self.ranks.iter().copied().collect::<Option<Vec<u64>>>()?.into_iter().max()
     }
 }
 
 impl RanksCourse {
-    /// A run that is about to begin.
+    /// Creates the state of a run that is about to begin.
     pub fn new(ranks: &Ranks, setting: &Setting) -> Self {
         let count = ranks.programs.ranks();
         Self {
@@ -85,7 +87,7 @@ impl RanksCourse {
         }
     }
 
-    /// Shows every executor.
+    /// Visits every executor.
     fn each_executor(&self, machine: &dyn Machine, visit: &mut dyn FnMut(&Executor)) {
         machine.visit_traffic(&mut |traffic| {
             if let Some(ranks) = traffic.scheduled(self.setting.job) {
@@ -108,7 +110,7 @@ impl RanksCourse {
         (self.progress, self.now) = (progress, now);
     }
 
-    /// Measures the messages that have arrived: from when their data were released to the network.
+    /// Records the messages that have arrived. Their latency begins when their data are released to the network.
     fn record_messages(&mut self, machine: &dyn Machine) {
         let (mut released, mut completed) = (Vec::new(), Vec::new());
         self.each_executor(machine, &mut |executor| {
@@ -123,7 +125,7 @@ impl RanksCourse {
         let units = self.setting.network.plan.units_per_tick();
         let key = |message: &Released| (message.source, message.number);
         for Completed { source, number, at } in completed {
-            // What has arrived has been released.
+            // A message that has arrived has been released.
             let Ok(sent) = released.binary_search_by_key(&(source, number), key) else { continue };
             let Released { to, bytes, at: begin, .. } = released[sent];
             let latency = (at - begin).saturating_mul(units);
@@ -131,7 +133,7 @@ impl RanksCourse {
         }
     }
 
-    /// Reports where the time of the ranks has gone, if that was recorded.
+    /// Explains the ranks' time if it was recorded.
     fn explain_time(&mut self, machine: &dyn Machine) {
         let Setting { network, job, measure, .. } = &self.setting;
         if !measure.timeline || self.ended.last().is_none() {
@@ -144,12 +146,12 @@ impl RanksCourse {
         self.explained = Some(explain(&activity, &wires, &network.topology.class_names()));
     }
 
-    /// When the ranks begin, in picoseconds.
+    /// Returns the begin of the ranks, in picoseconds.
     fn start(&self) -> u64 {
         self.setting.network.picoseconds(if self.setting.shared { self.setting.span.start } else { 0 })
     }
 
-    /// When a run that has ended did so, in the machine's ticks.
+    /// Returns the end of a finished run, in the machine's ticks.
     fn last_tick(&self) -> u64 {
         let tick = self.setting.network.plan.tick().0;
         match self.ended.last() {
@@ -158,14 +160,15 @@ impl RanksCourse {
         }
     }
 
-    /// Whether ranks wait, and nothing will ever come: for longer than a packet takes through the network it holds contributions only, for
-    /// members that do not call the operation. (A packet counts as delivered as its head leaves the last router.)
+    /// Whether ranks wait for events that will never occur. This includes a network that has held only contributions
+    /// for longer than a packet's path, for members that do not call the operation. (A packet is counted as delivered
+    /// when its head leaves the last router.)
     fn stands_still(&self) -> bool {
         let patience = 2 * self.setting.network.longest_path();
         self.progress.stands_still() || self.held_since.is_some_and(|since| self.now - since > patience)
     }
 
-    /// Which rank waits for what.
+    /// Returns the error that names the waiting ranks.
     fn standstill(&self, machine: &dyn Machine) -> RunError {
         let (mut waits, mut since) = (Vec::new(), self.start());
         self.each_executor(machine, &mut |executor| {
@@ -182,7 +185,8 @@ impl RanksCourse {
     }
 }
 
-/// The ranks of a partition, given the node of each and the groups whose operations routers carry out.
+/// Creates the traffic of a partition's ranks. `node_of` is the node of each rank, and `groups` the groups whose
+/// operations routers carry out.
 pub(crate) fn traffic_of(
     ranks: &Ranks,
     own: &Setting,
@@ -221,13 +225,13 @@ pub(crate) fn traffic_of(
     JobTraffic::Scheduled(Box::new(ScheduledTraffic::new(executor, setting, part.nodes, network.planes())))
 }
 
-/// How elements that packets of reductions carry are combined, if they carry any.
+/// Returns the arithmetic of the elements in packets of reductions. None if packets carry no elements.
 pub(crate) fn arithmetic(network: &Network) -> Option<Arithmetic> {
     Some(network.plan.groups()?.units?.elements?.arithmetic)
 }
 
-/// What no message of ranks is faster than: overheads, the links of two nodes and one router; and the faster of these links, of all planes
-/// together. On a flat network there is the link of one node only.
+/// Returns a lower bound of the time of messages between ranks: overheads, the links of two nodes and one router, and
+/// the faster of these links, of all planes together. On a flat network only one node's link counts.
 fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     let plan = &network.plan;
     let ends: &[ChannelClass] = match network.is_flat() {
@@ -271,7 +275,7 @@ impl Course for RanksCourse {
     }
 
     fn idle_until(&self) -> u64 {
-        // Others, and the end of the job, have times of their own.
+        // Other jobs, and the end of this job, have further decision times.
         if self.setting.shared { 0 } else { self.idle_until.min(self.longest) }
     }
 

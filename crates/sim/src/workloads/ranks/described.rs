@@ -11,28 +11,28 @@ use super::operations::OperationVolumes;
 use super::processors::NodeProcessors;
 use crate::experiment::NicSpec;
 
-/// Ranks that run programs, and what is measured of them.
+/// Ranks that run programs, with the measurements to take.
 #[derive(Clone, Debug)]
 pub(crate) struct Ranks {
     pub programs: Arc<dyn Programs>,
-    /// How many messages of each size they send, as far as that is known beforehand.
+    /// Number of messages of each size, as far as it is known in advance.
     pub sizes: Arc<Sizes>,
     pub measured: Measured,
     pub placement: Arc<Placement>,
     pub pattern: Arc<PlacedPattern>,
-    /// Bytes of a packet.
+    /// Size of a packet, in bytes.
     pub packet: u32,
     pub nic: NicSpec,
-    /// On a flat network, what each node sends others, as a share of what the one that sends most does; there `pattern` is empty, since
-    /// a list of all pairs would take more memory than the run.
+    /// Traffic of each node to others, relative to the node that sends most. Flat networks only. There `pattern` is
+    /// empty, since a list of all pairs would take more memory than the run.
     pub volumes: Option<Arc<[f64]>>,
-    /// What goes by the trees of groups, if routers carry operations out.
+    /// Traffic along the trees of groups. None if no operation is carried out by routers.
     pub operations: Option<Arc<OperationVolumes>>,
-    /// By way of which ranks of a node exchange messages, if it takes time.
+    /// Shared memory between ranks of a node. None if messages within a node take no time.
     pub memory: Option<MemoryParams>,
     pub processors: NodeProcessors,
-    /// Whether interfaces carry collective operations out.
+    /// Whether interfaces carry out collective operations.
     pub on_nic: bool,
-    /// Groups whose operations were to be in routers, which do not have room for them.
+    /// Groups whose operations were to be in routers that have no room for them.
     pub unserved: UnservedGroups,
 }

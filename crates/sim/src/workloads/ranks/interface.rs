@@ -1,4 +1,4 @@
-//! The network interface of ranks, from the section of the experiment to the parameters of executors.
+//! Network interface of ranks: from the experiment's section to the parameters of executors.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::experiment::{
 use crate::network::Network;
 use crate::workloads::Workload;
 
-/// The parameters of every executor on a network.
+/// Returns the parameters of every executor on a network.
 pub(super) fn parameters(ranks: &Ranks, network: &Network) -> NicParams {
     let Ranks { packet, nic, .. } = ranks;
     let host = nic.host();
@@ -55,7 +55,7 @@ fn rails(host: &HostSpec, count: u32) -> RailParams {
     RailParams { count, policy, stripe_above: host.stripe_above() }
 }
 
-/// The rails that messages of ranks may take, as the policy gives them.
+/// Returns the rails that messages between ranks may take under the policy.
 pub(super) fn rail_use(ranks: &Ranks, network: &Network) -> RailUse {
     let RailParams { count, policy, stripe_above } = rails(ranks.nic.host(), network.planes());
     if count == 1 {
@@ -143,13 +143,13 @@ fn connections(nic: &LoggpNicSpec) -> ConnectionParams {
     nic.connections.as_ref().map_or(ConnectionParams::NONE, of)
 }
 
-/// The time of a byte that is copied at the sender and at the receiver.
+/// Returns the copy time of a byte at the sender and at the receiver.
 fn copy(copy: &CopySpec) -> [PerByte; 2] {
     let of = |copies: bool| if copies { per_byte(copy.bandwidth) } else { PerByte::FREE };
     [of(copy.at != CopyEnds::Receiver), of(copy.at != CopyEnds::Sender)]
 }
 
-/// The time of a byte at a bandwidth: 8 bits at so many bits a second.
+/// Returns the time of a byte at a bandwidth in bits per second.
 fn per_byte(bandwidth: Bandwidth) -> PerByte {
     PerByte::ratio(8_000_000_000_000, bandwidth.0)
 }
@@ -182,8 +182,8 @@ fn parts_of(nic: &LoggpNicSpec) -> PartParams {
     }
 }
 
-/// The times after which something is released to the network: with a tick that divides them, nothing is rounded. Those per byte
-/// are of whole packets and of the rests of messages.
+/// Returns the delays before data are released to the network: a tick that divides them avoids rounding. Times per byte
+/// are listed for whole packets and for the partial packets of messages.
 pub(super) fn times(ranks: &Ranks) -> Vec<Time> {
     let (nic, packet) = (&ranks.nic, u64::from(ranks.packet));
     let mut times: Vec<Time> =
@@ -199,7 +199,7 @@ pub(super) fn times(ranks: &Ranks) -> Vec<Time> {
         }
     }
     charged.extend(nic.host().has_control().then(|| nic.host().control().0.saturating_sub(spared)));
-    // What parts of an operation that routers carry out have may be of any size.
+    // The parts of an operation that routers carry out may have any size.
     charged.extend((!ranks.programs.groups().is_empty()).then_some(1));
     let per_byte = nic.times().into_iter().filter(|(key, _)| key.ends_with("_per_byte")).map(|of| of.1);
     for Time(each) in per_byte.filter(|time| time.0 > 0) {

@@ -1,5 +1,5 @@
-//! What is measured of ranks: by benchmarks of message latency, round trips; of programs, messages and their matching; of
-//! message-driven applications also steps.
+//! Measurements of ranks: round trips of latency benchmarks, messages and matching of programs, and steps of
+//! message-driven applications.
 
 use std::sync::Arc;
 
@@ -19,21 +19,21 @@ use crate::results::{
 };
 use crate::workloads::application;
 
-/// What is measured of ranks besides the times at which they end.
+/// Measurements of ranks, besides the times at which they end.
 #[derive(Clone, Debug)]
 pub(crate) enum Measured {
-    /// The round trips of pairs.
+    /// Round trips of pairs.
     Benchmark(Arc<BenchmarkPairs>),
-    /// The rows of a table, and messages and how they have been matched.
+    /// Rows of a table, with messages and matching.
     Table(Arc<TableBenchmark>),
-    /// Messages and how they have been matched.
+    /// Messages and matching.
     Program,
-    /// The same, and the steps of an application.
+    /// Steps of an application, with messages and matching.
     Steps(Arc<Steps>),
 }
 
 impl Measured {
-    /// The application, if ranks run one.
+    /// Returns the application. None if the ranks run another kind of program.
     pub fn steps(&self) -> Option<&Steps> {
         match self {
             Self::Steps(steps) => Some(steps),
@@ -42,32 +42,33 @@ impl Measured {
     }
 }
 
-/// The steps of an application, whose ranks are the nodes that have tasks.
+/// Application measured by steps. Its ranks are the nodes that have tasks.
 #[derive(Debug)]
 pub(crate) struct Steps {
     pub graph: Arc<TaskGraph>,
-    /// Where its tasks are.
+    /// Placement of its tasks.
     pub placement: Arc<Placement>,
     pub topology: Arc<dyn Topology>,
-    /// The nodes of its job.
+    /// Nodes of its job.
     pub nodes: Vec<NodeId>,
-    /// Computation of the node with most of it in a step, in picoseconds.
+    /// Computation of a step on the node that computes most, in picoseconds.
     pub compute: u64,
 }
 
 impl Steps {
-    /// How far its bytes travel.
+    /// Returns the path lengths of the application's bytes.
     pub fn mapping(&self) -> Option<MappingFigures> {
         application::figures(&self.graph, &self.placement, (&self.topology, &self.nodes))
     }
 
-    /// What it has as every application.
+    /// Returns the results that every application has.
     pub fn application(&self) -> ApplicationResult {
         ApplicationResult { compute_ns: self.compute as f64 / 1e3, mapping: self.mapping() }
     }
 }
 
-/// The steps of so many ranks that began at a time, in picoseconds, given by rank when it has ended each.
+/// Returns the step times of `ranks` ranks that began at `begin`, in picoseconds. `intervals` holds, for each rank, the
+/// end of each step. `finished` tells whether all ranks have ended.
 pub(super) fn steps_result(intervals: &[Interval], ranks: u32, (begin, finished): (u64, bool)) -> StepsResult {
     let steps = intervals.iter().map(|step| step.key as usize + 1).max().unwrap_or(0);
     let mut ends = vec![(0_u32, 0_u64); steps];
@@ -81,35 +82,36 @@ pub(super) fn steps_result(intervals: &[Interval], ranks: u32, (begin, finished)
     StepsResult { steps: ends.len() as u32, step_time_ns: mean, first_step_ns: ends.first().map(since) }
 }
 
-/// What executors have counted of messages, and of processors.
+/// Counts of messages and processors, summed over executors.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HostCounts {
-    /// Searches of the queues of posted receives, and of unexpected messages.
+    /// Searches of the queue of posted receives, and of the queue of unexpected messages.
     searches: [Searches; 2],
     unexpected_bytes: u64,
     copied_bytes: u64,
     credit_waits: u64,
     connections: ConnectionCounts,
-    /// Bytes of a connection.
+    /// Memory of a connection, in bytes.
     pub connection_bytes: u64,
-    /// Registrations that have been made, and messages that have needed none.
+    /// Registrations made, and messages that needed none.
     registrations: (u64, u64),
-    /// How long all processors have been busy.
+    /// Busy times of all processors.
     busy: BusyTimes,
-    /// Sends less receives.
+    /// Sends minus receives.
     unmatched: i64,
-    /// Operations of groups that have waited for others before them.
+    /// Group operations that waited for earlier operations to end.
     group_waits: u64,
-    /// Some operation of a group was not carried out right.
+    /// Whether some group operation had a wrong result.
     unverified: bool,
-    /// For how long packets have waited at the combine unit where they have waited for longest, in picoseconds.
+    /// Longest total time that packets waited at one combine unit, in picoseconds.
     pub longest_wait: u64,
-    /// The elements of their results.
+    /// Checked elements of the groups' results.
     elements: CheckedElements,
 }
 
 impl HostCounts {
-    /// What a run is warned of in which all operations have ended: messages that nobody has received, which programs with wildcards may have.
+    /// Returns a warning of messages without a receive, after a run in which all operations have ended. Programs with
+    /// wildcards may leave such messages.
     pub fn unreceived(&self) -> Option<Warning> {
         let count = u64::try_from(self.unmatched).ok().filter(|&count| count > 0)?;
         let messages = if count == 1 { "message has" } else { "messages have" };
@@ -119,7 +121,7 @@ impl HostCounts {
         Some(Warning { kind: "unreceived", key: "workload.program", message })
     }
 
-    /// Adds those of an executor.
+    /// Adds the counts of an executor.
     pub fn add(&mut self, executor: &Executor) {
         self.searches.iter_mut().zip(executor.searches()).for_each(|(all, own)| all.add(&own));
         self.unexpected_bytes = self.unexpected_bytes.max(executor.most_unexpected_bytes());
@@ -136,25 +138,25 @@ impl HostCounts {
     }
 }
 
-/// How many groups' operations were to be in routers, which do not have room for them.
+/// Numbers of groups that were to operate in routers that have no room for them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct UnservedGroups {
-    /// For none of their operations,
+    /// Groups without room for any operation.
     wholly: u32,
-    /// or for some.
+    /// Groups without room for some operations.
     partly: u32,
 }
 
 impl UnservedGroups {
-    /// Of these.
+    /// Counts the groups of `unserved`.
     pub fn of(unserved: &Unserved) -> Self {
         let wholly = unserved.values().filter(|&&service| service == Service::Nothing).count() as u32;
         Self { wholly, partly: unserved.len() as u32 - wholly }
     }
 }
 
-/// What has been measured of the groups of a program that took so many picoseconds, if it has any: those that routers serve and those that they
-/// have no room for.
+/// Returns the results of a program's groups: groups that routers serve, and groups that they have no room for. `time`
+/// is the program's time in picoseconds. None without groups.
 pub(crate) fn of_groups(
     counts: &HostCounts,
     (count, unserved): (u32, UnservedGroups),
@@ -179,8 +181,8 @@ pub(crate) fn of_groups(
     })
 }
 
-/// What has been measured of a program, given what its executors have counted, how long all processors have been there (none if the
-/// ranks have not ended), and whether it was called back.
+/// Returns the results of a program. `counts` holds the counts of its executors, and `time` the total time of all
+/// processors in picoseconds (none if the ranks have not ended).
 pub(super) fn of_program(counts: &HostCounts, time: Option<u64>, called_back: bool) -> ProgramResult {
     let ConnectionCounts { most_of_rank, most_of_node, misses } = counts.connections;
     let [posted, unexpected] = counts.searches;
@@ -209,7 +211,7 @@ pub(super) fn of_program(counts: &HostCounts, time: Option<u64>, called_back: bo
     }
 }
 
-/// The times that a program measures itself, if it does.
+/// Returns the times that a program measures itself. None if it measures none.
 pub(super) fn measured_times(measures: &[Measure], intervals: &[Interval]) -> Option<MeasuredTimes> {
     let each = (0..).zip(measures).map(|(number, measure)| {
         let own = |interval: &&Interval| interval.key as usize % measures.len() == number;
@@ -226,11 +228,11 @@ pub(super) fn measured_times(measures: &[Measure], intervals: &[Interval]) -> Op
     })
 }
 
-/// What has been measured of one of so many, given its intervals.
+/// Returns the result of one of `measures` measures from its intervals.
 fn measure_result<'a>(measure: &Measure, own: impl Iterator<Item = &'a Interval>, measures: u32) -> MeasureResult {
     let ns = |picoseconds: f64| picoseconds / 1e3;
     let (mut count, mut sum, mut longest) = (0_u64, 0_u128, 0);
-    // By repetition, the first begin and the last end.
+    // First begin and last end of each repetition.
     let mut spans: Vec<Option<(u64, u64)>> = Vec::new();
     for interval in own {
         let repetition = (interval.key / measures) as usize;
@@ -254,21 +256,21 @@ fn measure_result<'a>(measure: &Measure, own: impl Iterator<Item = &'a Interval>
     }
 }
 
-/// The pairs of a benchmark.
+/// Pairs of a benchmark.
 #[derive(Clone, Debug)]
 pub(crate) struct BenchmarkPairs {
-    /// Bytes of a message.
+    /// Size of a message, in bytes.
     pub message_size: u64,
-    /// The two ranks, the one that begins first.
+    /// Ranks of each pair. The first rank begins.
     pub pairs: Vec<(u32, u32)>,
-    /// The channels that a message crosses.
+    /// Number of channels on the path of each pair's messages.
     pub channels: Vec<u32>,
 }
 
 impl BenchmarkPairs {
-    /// What has been measured, given the round trips by the number of their pair, in picoseconds.
+    /// Returns the result from round trips, in picoseconds. The key of an interval is the index of its pair.
     pub fn result(&self, trips: &[Interval]) -> BenchmarkResult {
-        // Half a round trip, in nanoseconds.
+        // Half of each round trip, in nanoseconds.
         let mut halves: Vec<Vec<f64>> = vec![Vec::new(); self.pairs.len()];
         for trip in trips {
             halves[trip.key as usize].push((trip.end - trip.start) as f64 / 2e3);
@@ -292,7 +294,7 @@ impl BenchmarkPairs {
     }
 }
 
-/// What a pair of ranks measured, given half of each round trip that has ended, in nanoseconds.
+/// Returns the result of a pair from the halves of its finished round trips, in nanoseconds.
 fn pair_result((rank, partner): (u32, u32), channels: u32, halves: &[f64]) -> PairResult {
     PairResult {
         rank,

@@ -52,10 +52,10 @@ impl Workload for Ranks {
 
     fn rests(&self) -> Vec<u64> {
         let rest = |bytes: u64| bytes % u64::from(self.packet);
-        // A message of no bytes is a packet of one.
+        // An empty message is a packet of one byte.
         let mut rests: BTreeSet<u64> = self.sizes.iter().map(|(bytes, _)| rest(bytes.max(1))).collect();
-        // Of a program that is called back sizes are not known: a tick that divides the time of a byte divides that of any.
-        // The same of operations that routers carry out: their parts may have any size.
+        // Unknown sizes: messages of a program that is called back, and parts of operations that routers carry out. A
+        // tick that divides the time of one byte divides that of any size.
         let unknown = self.programs.is_called_back() || !self.programs.groups().is_empty();
         rests.extend(unknown.then_some(1));
         let host = self.nic.host();
@@ -84,7 +84,7 @@ impl Workload for Ranks {
         let all = self.sizes.iter().map(|(bytes, count)| bytes.saturating_mul(count)).fold(0, u64::saturating_add);
         let time = |bytes| network.least_time(ChannelClass::INJECTION, bytes, self.packet);
         if network.picoseconds(time(all)) <= LAST_TIME.0 {
-            // Even if one node sent all of it: asking for each message may take long.
+            // The clock suffices even if one node sent everything. A search of each message might take long.
             return 0;
         }
         time(most_sent(&*self.programs, &self.placement))

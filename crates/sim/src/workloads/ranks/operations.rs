@@ -1,4 +1,4 @@
-//! What ranks send by the trees of their groups, for analyses.
+//! Traffic of ranks along the trees of their groups, for analyses.
 
 use host::{SegmentWork, group_items};
 use routing::trees::TreeVolumes;
@@ -8,24 +8,26 @@ use workload::program::{GroupCall, ProgramGroup, Programs};
 
 use super::volumes::SentBytes;
 
-/// What ranks send that call operations in switches, as shares of what the node sends that sends most, or of one message.
+/// Traffic of ranks that call operations in switches. Volumes are relative to the node that sends most, or to one
+/// message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperationVolumes {
-    /// By node, all that it sends.
+    /// Traffic sent by each node.
     pub sent: Vec<f64>,
-    /// What a node sends in messages whose weight in the pattern is 1.
+    /// Message traffic of a node whose weight in the pattern is 1.
     pub messages: f64,
-    /// What arrives at all nodes together.
+    /// Traffic that arrives at all nodes together.
     pub delivered: f64,
-    /// By group of the job, what goes by its trees; members in the order of their nodes.
+    /// Traffic along the trees of each group of the job. Members are in the order of their nodes.
     pub groups: Vec<TreeVolumes>,
-    /// Whether that is all: what one member gets alone is acknowledged to the others by packets that are not counted, since how many there are
-    /// depends on when results come.
+    /// Whether the volumes are complete. They lack the acknowledgements of results for one member, whose number depends
+    /// on the times at which results arrive.
     pub exact: bool,
 }
 
 impl OperationVolumes {
-    /// Those of programs of placed ranks; an item without bytes is a packet of `control` bytes. None if their switches carry out nothing.
+    /// Returns the volumes of programs of placed ranks. An item without bytes is a packet of `control` bytes. None if
+    /// switches carry out none of their operations.
     pub(crate) fn of(programs: &dyn Programs, placement: &Placement, control: u64) -> Option<Self> {
         if programs.groups().is_empty() || programs.is_called_back() {
             return None;
@@ -34,7 +36,7 @@ impl OperationVolumes {
         (most > 0.0).then(|| own.relative_to(most))
     }
 
-    /// Those of programs whose ranks call each operation once, as shares of a message of so many bytes.
+    /// Returns the volumes of programs whose ranks call each operation once, relative to a message of `message` bytes.
     pub(crate) fn of_one(programs: &dyn Programs, placement: &Placement, (control, message): (u64, u64)) -> Self {
         Self::counted(programs, placement, control).0.relative_to(message.max(1) as f64)
     }
@@ -47,7 +49,7 @@ impl OperationVolumes {
         self
     }
 
-    /// Those of programs, in bytes, and what the node sends that sends most.
+    /// Returns the volumes of programs in bytes, and the volume of the node that sends most.
     fn counted(programs: &dyn Programs, placement: &Placement, control: u64) -> (Self, f64) {
         let groups = programs.groups();
         let node = |rank: u32| placement.node(TaskId(rank));
@@ -72,14 +74,14 @@ impl OperationVolumes {
     }
 }
 
-/// The nodes of a group, in ascending order.
+/// Returns the nodes of a group, in ascending order.
 fn nodes_of(group: &ProgramGroup, node: &dyn Fn(u32) -> NodeId) -> Vec<NodeId> {
     let mut nodes: Vec<NodeId> = group.ranks.iter().map(|&rank| node(rank)).collect();
     nodes.sort_unstable();
     nodes
 }
 
-/// Adds so many calls; says whether all that they send is counted.
+/// Adds `count` calls. Returns whether all of their traffic is counted.
 fn add(
     volumes: &mut TreeVolumes,
     (call, group): (&GroupCall, &ProgramGroup),

@@ -1,4 +1,4 @@
-//! The processors of nodes: how fast they are, and their noise.
+//! Processors of nodes: speed and noise.
 
 use std::sync::Arc;
 
@@ -8,21 +8,21 @@ use crate::error::SystemError;
 use crate::experiment::{Detours, NodeSpec, NoisePhase, NoiseSpec};
 use crate::workloads::site::Site;
 
-/// The processors of all nodes of a machine.
+/// Processors of all nodes of a machine.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeProcessors {
-    /// Of nodes 0, 1, 2 and so on, over and over; none if all are alike.
+    /// Speeds of nodes 0, 1, 2 and so on, repeated. Empty if all speeds are 1.
     speeds: Arc<[f64]>,
     noise: Option<NoiseParams>,
-    /// By node, whether there is noise; empty if all nodes have it.
+    /// Whether each node has noise. Empty if all nodes have it.
     noisy: Arc<[bool]>,
 }
 
 impl NodeProcessors {
-    /// As the experiment has them.
+    /// Creates the processors that the experiment describes.
     ///
     /// # Errors
-    /// If noise is of nodes that do not exist.
+    /// If noise is set for nodes that do not exist.
     pub fn new(site: &Site<'_>) -> Result<Self, SystemError> {
         let NodeSpec { speeds, noise, .. } = site.node;
         let noisy = match noise {
@@ -45,17 +45,17 @@ impl NodeProcessors {
         Ok(Self { speeds: speeds.clone().into(), noise: noise.as_ref().map(params), noisy: noisy.into() })
     }
 
-    /// Whether a processor is anything but quiet and of speed 1.
+    /// Whether some processor has noise, or speeds are set.
     pub fn differ(&self) -> bool {
         !self.speeds.is_empty() || self.noise.is_some()
     }
 
-    /// The noise of nodes that have it.
+    /// Returns the noise of nodes that have it.
     pub fn noise(&self) -> Option<NoiseParams> {
         self.noise
     }
 
-    /// The processors of a node.
+    /// Returns the processors of a node.
     pub fn node(&self, node: u32) -> NodeParams {
         let node = node as usize;
         NodeParams {

@@ -1,11 +1,11 @@
-//! The tables of benchmarks: rows of what ranks have measured.
+//! Tables of benchmarks: rows of measurements by ranks.
 
 use workload::benchmarks::{KEYS_OF_POLLING, TableBenchmark, TableRow};
 use workload::program::Interval;
 
 use crate::results::{RowResult, TableResult};
 
-/// The table of a benchmark, given what its ranks have measured, in picoseconds.
+/// Returns the table of a benchmark from the intervals of its ranks, in picoseconds.
 pub(super) fn table(benchmark: &TableBenchmark, intervals: &[Interval]) -> TableResult {
     let rows = benchmark.rows.iter().zip(0..).map(|(row, number)| match row.polling {
         Some(polling) => polled(row, polling, number, intervals),
@@ -23,7 +23,7 @@ pub(super) fn table(benchmark: &TableBenchmark, intervals: &[Interval]) -> Table
     }
 }
 
-/// A row with nothing measured.
+/// Returns a row without measurements.
 fn empty(row: &TableRow) -> RowResult {
     RowResult {
         size_bytes: row.bytes,
@@ -38,7 +38,7 @@ fn empty(row: &TableRow) -> RowResult {
     }
 }
 
-/// A row of iterations: each rank that measures has measured all of them together.
+/// Returns a row of iterations. Each rank that measures has measured all iterations together.
 fn timed(row: &TableRow, number: u32, intervals: &[Interval]) -> RowResult {
     let own = intervals.iter().filter(|interval| interval.key == number);
     let (mut count, mut sum, mut least, mut most) = (0_u64, 0_u128, u64::MAX, 0);
@@ -49,9 +49,9 @@ fn timed(row: &TableRow, number: u32, intervals: &[Interval]) -> RowResult {
         return empty(row);
     }
     let iterations = f64::from(row.repetitions);
-    // A part of an iteration, in nanoseconds.
+    // Converts picoseconds to the time of a part of an iteration, in nanoseconds.
     let each = |picoseconds: f64| picoseconds / iterations / f64::from(row.parts) / 1e3;
-    // What all ranks do in an iteration, over the time of the slowest.
+    // Work of all ranks in an iteration, divided by the time of the slowest.
     let rate = |done: u64| (most > 0).then(|| done as f64 * iterations / (most as f64 / 1e12));
     RowResult {
         time_min_ns: Some(each(least as f64)),
@@ -63,7 +63,7 @@ fn timed(row: &TableRow, number: u32, intervals: &[Interval]) -> RowResult {
     }
 }
 
-/// A row of polling: each rank has measured all of its work, and each message that it has received.
+/// Returns a row of polling. Each rank has measured all of its work, and each message that it received.
 fn polled(row: &TableRow, (interval, polls): (u64, u64), number: u32, intervals: &[Interval]) -> RowResult {
     let of = |which: u32| intervals.iter().filter(move |own| own.key == number * KEYS_OF_POLLING + which);
     let times: Vec<u64> = of(0).map(|work| work.end - work.start).collect();

@@ -1,4 +1,4 @@
-//! What nodes send on a flat network, where nobody asks whom they send it to.
+//! Traffic of nodes on a flat network, where destinations are not needed.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use units::{Draw, TaskId};
 use workload::program::{Messages, Programs, Sizes};
 use workload::{Pattern, Placement, Shares};
 
-/// A pattern of messages that are not known one by one.
+/// Pattern of messages whose destinations are not listed.
 #[derive(Debug)]
 pub(crate) struct Unlisted;
 
@@ -28,7 +28,7 @@ impl Pattern for Unlisted {
     }
 }
 
-/// The bytes that the ranks of each node send to other nodes, given their messages one by one: a rank, another, and the bytes.
+/// Bytes that the ranks of each node send to other nodes, summed from their messages.
 #[derive(Clone, Debug)]
 pub(super) struct SentBytes<'a> {
     placement: &'a Placement,
@@ -36,12 +36,12 @@ pub(super) struct SentBytes<'a> {
 }
 
 impl<'a> SentBytes<'a> {
-    /// Nothing yet.
+    /// Creates zero sums.
     pub fn new(placement: &'a Placement) -> Self {
         Self { placement, by_node: vec![0; placement.nodes() as usize] }
     }
 
-    /// Adds messages. One of no bytes is a packet of one.
+    /// Adds messages. An empty message is a packet of one byte.
     pub fn add(&mut self, messages: &Messages) {
         let [from, to] = [messages.from, messages.to].map(|rank| self.placement.node(TaskId(rank)));
         let bytes = if from == to { 0 } else { messages.bytes.max(1).saturating_mul(messages.count) };
@@ -50,20 +50,20 @@ impl<'a> SentBytes<'a> {
     }
 }
 
-/// The bytes that the ranks of the node with most of them send to other nodes.
+/// Returns the bytes to other nodes from the node that sends most.
 pub(super) fn most_sent(programs: &dyn Programs, placement: &Placement) -> u64 {
     let mut sent = SentBytes::new(placement);
     programs.each_message(&mut |messages: Messages| sent.add(&messages));
     sent.by_node.into_iter().max().unwrap_or(0)
 }
 
-/// What ranks send on a flat network, from one look at their messages: how many of each size, and by node the bytes that its ranks send
-/// to other nodes, as a share of the most that one sends.
+/// Returns the traffic of ranks on a flat network, from one pass over their messages: the number of messages of each
+/// size, and the bytes that each node sends to other nodes, relative to the node that sends most.
 pub(crate) fn volumes(programs: &dyn Programs, placement: &Placement) -> (Sizes, Arc<[f64]>) {
     let mut sizes = Sizes::default();
     let mut sent = SentBytes::new(placement);
     if programs.is_called_back() {
-        // Nothing is known beforehand: all nodes are taken to send alike.
+        // Nothing is known in advance: all nodes are assumed to send equally.
         sent.by_node.fill(1);
     }
     programs.each_message(&mut |messages: Messages| {
