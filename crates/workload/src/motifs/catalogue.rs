@@ -41,7 +41,7 @@ pub enum ProgramSpec {
     Trace(TraceSpec),
     /// Execution traces in the Chakra format of MLCommons, one file per rank.
     Chakra(ChakraSpec),
-    /// Python function that is called back during the run, because its calls depend on what it has received.
+    /// Python function that is called back during the run, because its calls depend on the messages that it receives.
     CalledBack(CalledBackSpec),
     /// Halo exchange on a two-dimensional grid of ranks.
     #[serde(rename = "halo-2d")]

@@ -79,7 +79,7 @@ pub enum Action {
     },
     /// Takes part in an in-switch operation of the group that the rank knows by the call's context. Ends when the rank
     /// has received its whole result. A rank without a result ends when its contribution has been handed to the network
-    /// interface. All members of a group call its operations in the same order.
+    /// interface. All members of a group call its operations in one order.
     Group(GroupCall),
     /// Step of a collective operation that is offloaded to the processor of the network interface. Messages of the
     /// operation are operations besides.

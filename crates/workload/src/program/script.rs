@@ -22,7 +22,7 @@ pub enum Step {
     /// ended.
     Collective(Collective),
     /// Nonblocking collective operation, which is the next request. The rank continues at once. All ranks of a
-    /// communicator begin its operations in the same order.
+    /// communicator begin its operations in one order.
     StartCollective(Collective),
     /// Starts a calculation on a unit of the rank, as the next request. The rank continues at once. A unit carries out
     /// one calculation at a time. Of the ready calculations it takes the earliest called.

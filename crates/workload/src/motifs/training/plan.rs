@@ -217,7 +217,7 @@ impl Plan {
 
     /// Returns a call with the algorithm chosen for a group of `members` ranks.
     fn chosen(&self, call: Collective, members: u32) -> Collective {
-        // Algorithms that the carrier does not have have been refused already.
+        // Algorithms that the carrier lacks have been refused already.
         call.carried_by(self.carrier, &self.selection, members).unwrap_or(call)
     }
 

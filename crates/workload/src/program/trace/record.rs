@@ -37,9 +37,9 @@ pub struct End {
     pub peer: u32,
     /// Tag.
     pub tag: u32,
-    /// Whether the receive accepted any source. `peer` is then the matched source.
+    /// Whether the receive or probe accepted any source. `peer` is then the matched source.
     pub any_source: bool,
-    /// Whether the receive accepted any tag. `tag` is then the matched tag.
+    /// Whether the receive or probe accepted any tag. `tag` is then the matched tag.
     pub any_tag: bool,
 }
 
