@@ -96,7 +96,8 @@ pub enum MulticastLoadsError {
 /// Returns the expected load of every channel under random multicasts.
 ///
 /// # Errors
-/// If the routing draws where members start, or weighs paths (`Choice::Ugal`, `Choice::Escape`), and if it breaks its contract.
+/// If the routing draws the initial states of members, or weighs paths (`Choice::Ugal`, `Choice::Escape`), and if it
+/// breaks its contract.
 pub fn multicast_loads(
     topology: &dyn Topology,
     routing: &dyn Routing,

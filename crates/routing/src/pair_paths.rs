@@ -59,7 +59,7 @@ pub struct PathFollower<'a> {
 }
 
 impl PathFollower<'_> {
-    /// Calls `visit` with each source (by its index) and the channels between routers that its packets for the
+    /// Calls `call` with each source (by its index) and the channels between routers that its packets for the
     /// destination take.
     ///
     /// # Errors

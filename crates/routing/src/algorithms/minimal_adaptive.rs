@@ -1,14 +1,15 @@
-//! Minimal adaptive routing on tori and meshes, with an escape class (Duato, IEEE TPDS 4, 1993; the adaptive mode of Blue
-//! Gene's torus: Adiga et al., IBM Journal of Research and Development 49, 2005).
+//! Minimal adaptive routing on tori and meshes, with an escape class (Duato, IEEE TPDS 4, 1993; the adaptive mode of
+//! Blue Gene's torus: Adiga et al., IBM Journal of Research and Development 49, 2005).
 //!
-//! A packet may leave by any port that leads nearer to its destination, on the adaptive class, the last one; or by the
-//! port of dimension order, on its classes, the escape classes. A router takes the least congested adaptive port that has
-//! room for the packet, and none of its credit promised to another; where no port has, the packet takes the escape port
-//! and waits there. So packets wait for escape channels only. Dimension order is connected and free of cycles from
-//! wherever a packet enters it: its class is a function of the packet's router and its destination (the dateline is
-//! ahead or not), and ties go to higher coordinates. That is Duato's condition for cut-through (IEEE TPDS 7, 1996), with no
-//! dependency from escape to escape by way of adaptive channels, since a packet that has moved on holds only the buffer it
-//! is in.
+//! A packet may leave by any port that leads nearer to its destination, on the adaptive class, which is the last one,
+//! or by the port of dimension order, on its classes, the escape classes. A router takes the least congested adaptive
+//! port with room for the packet that is not reserved for another. If there is none, the packet takes the escape port
+//! and waits there. So packets wait for escape channels only.
+//!
+//! Dimension order is connected and free of cycles wherever a packet enters it: its class is a function of the packet's
+//! router and its destination (the dateline is ahead or not), and ties go to higher coordinates. That is Duato's
+//! condition for cut-through (IEEE TPDS 7, 1996). There is no dependency from escape to escape channels by way of
+//! adaptive channels, since a packet that has moved on holds only its present buffer.
 //!
 //! In a torus packets may go either way round to a router that is just opposite.
 
@@ -21,18 +22,18 @@ use units::{PortId, RouterId, VcClass};
 use super::dimension_order::{DimensionOrder, DimensionOrderSpec, RingTies};
 use crate::{Choice, FlowSet, Hop, Representative, Route, Routing, RoutingError, Symmetry};
 
-/// The most dimensions: the sets of ports are listed, up to 4^8.
+/// Largest number of dimensions: the sets of ports are listed, up to 4^8.
 const MOST_DIMENSIONS: usize = 8;
 
-/// Tori and meshes, by any port that leads nearer.
+/// Tori and meshes: by any port that leads nearer, with dimension order as the escape.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MinimalAdaptiveSpec {
-    /// The dimensions in the order in which the escape channels are travelled, each once; without it, ascending.
+    /// Order in which the escape channels travel the dimensions. Must name each dimension once. Default: ascending.
     pub order: Option<Vec<u32>>,
 }
 
-/// The ports that lead nearer in some directions: where they begin in the list, and how many they are.
+/// Ports that lead nearer in some directions: their begin in the list, and their number.
 #[derive(Clone, Copy, Debug, Default)]
 struct PortSet {
     list: u32,
@@ -42,15 +43,15 @@ struct PortSet {
 #[derive(Debug)]
 struct MinimalAdaptive {
     escape: DimensionOrder,
-    /// The adaptive class.
+    /// Adaptive class.
     class: VcClass,
-    /// By the directions in each dimension, two bits each: plus and minus.
+    /// Port sets by the directions in each dimension, two bits each: plus and minus.
     sets: Vec<PortSet>,
     lists: Vec<PortId>,
 }
 
 impl MinimalAdaptiveSpec {
-    /// The routing on a torus or mesh.
+    /// Builds the routing on a torus or mesh.
     ///
     /// # Errors
     /// If `order` does not name each dimension once, or if there are more than 8 dimensions.
@@ -125,7 +126,7 @@ impl Routing for MinimalAdaptive {
         self.escape.representatives(at)
     }
 
-    /// In a torus all routers are alike, and so are their channels of a port. A mesh has borders.
+    /// In a torus all routers are equivalent, and so are their channels of a port. A mesh has borders.
     fn symmetry(&self) -> Option<Symmetry<'_>> {
         let torus = &self.escape.torus;
         let flows = FlowSet { from: None, to: vec![RouterId(0)], copies: f64::from(torus.routers()) };

@@ -13,7 +13,7 @@ fn network(shorthand: &str) -> Arc<dyn Topology> {
     spec.build(Path::new(".")).expect("a topology")
 }
 
-/// Every routing of a network that states representatives, its keys included.
+/// Returns every routing of a network that states representatives, with variants of its keys.
 fn stating(topology: &dyn Topology) -> Vec<Arc<dyn Routing>> {
     let mut specs = RoutingSpec::all();
     for text in [
@@ -32,7 +32,7 @@ fn stating(topology: &dyn Topology) -> Vec<Arc<dyn Routing>> {
     built.filter(|routing| routing.representatives(RouterId(0)).is_some()).collect()
 }
 
-/// The networks that the two graphs are compared on: odd and even sizes, sizes of 2, several nodes on a router.
+/// Networks on which the two graphs are compared: odd and even sizes, sizes of 2, several nodes on a router.
 const NETWORKS: [&str; 38] = [
     "fat-tree:k=2,n=1",
     "fat-tree:k=2,n=2",
@@ -74,7 +74,7 @@ const NETWORKS: [&str; 38] = [
     "dragonfly:p=1,a=6,h=1,g=4,group=flattened-butterfly,group_dims=2x3",
 ];
 
-/// The edges between channels from router to router.
+/// Returns the edges between channels from router to router.
 fn edges(graph: &DependencyGraph<'_>) -> Vec<(usize, usize)> {
     let is_link = |vertex: usize| {
         let channel = ChannelId((vertex / graph.classes) as u32);
@@ -86,9 +86,9 @@ fn edges(graph: &DependencyGraph<'_>) -> Vec<(usize, usize)> {
 
 #[test]
 fn representatives_find_the_dependencies_of_all_packets() {
-    // Would catch a destination that is left out, a state that is left out, a hop that is taken for the other's. In grids
-    // the graphs are equal: every packet starts at every router. In trees there may be more, since a representative may
-    // stand where no packet comes.
+    // Would catch a destination that is left out, a state that is left out, a hop that is taken for another. In grids
+    // the graphs are equal: every packet starts at every router. In trees there may be more edges, since a
+    // representative may be where no packet comes.
     for shorthand in NETWORKS {
         let topology = network(shorthand);
         let wiring = Wiring::new(&*topology);
@@ -108,8 +108,8 @@ fn representatives_find_the_dependencies_of_all_packets() {
 
 #[test]
 fn a_long_line_or_ring_has_no_more_representatives_than_a_short_one() {
-    // Would catch a proof that is quadratic in routers: a packet for each other router of a line stood at each of 60,000, which took
-    // a minute and more.
+    // Would catch a proof that is quadratic in routers: with a packet for each other router of a line at each of 60,000
+    // it took a minute and more.
     for kind in ["torus", "mesh"] {
         let [short, long] = [100, 60_000].map(|size| {
             let topology = network(&format!("{kind}:{size}"));
@@ -128,8 +128,8 @@ fn a_long_line_or_ring_has_no_more_representatives_than_a_short_one() {
 
 #[test]
 fn a_check_ends_when_it_is_stopped() {
-    // Would catch a proof of minutes that cannot be cancelled, by representatives, destination by destination or by legs; and one that
-    // is stopped and has a verdict.
+    // Would catch a proof of minutes that cannot be cancelled, by representatives, destination by destination or by
+    // legs, and one that is stopped and has a verdict.
     for shorthand in ["torus:5x4x3", "fat-tree:k=4,n=3", "dragonfly:h=2"] {
         let topology = network(shorthand);
         for routing in RoutingSpec::all().iter().filter_map(|spec| spec.build(&*topology).ok()) {
@@ -147,7 +147,7 @@ fn a_check_ends_when_it_is_stopped() {
 
 #[test]
 fn nodes_of_one_router_depend_alike() {
-    // Would catch a routing that says `same_for_router` and is not.
+    // Would catch a routing that wrongly says `same_for_router`.
     for shorthand in NETWORKS {
         let topology = network(shorthand);
         let wiring = Wiring::new(&*topology);
@@ -205,7 +205,7 @@ fn representatives_that_leave_something_out_are_found() {
     assert!(fault.to_string().contains("`representatives` leaves out"), "{fault}");
 }
 
-/// A routing on one class of virtual channels, which states its representatives or leaves out every third.
+/// Routing on one class of virtual channels, which states its representatives or leaves out every third.
 #[derive(Debug)]
 struct OneClass(Arc<dyn Routing>, bool);
 

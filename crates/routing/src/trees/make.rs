@@ -21,9 +21,9 @@ impl TreesSpec {
     /// the builder does so. Trees are numbered group by group, and with `directed` member by member within a group.
     ///
     /// # Errors
-    /// If the builder or the order is not made for the topology, if a group has no members, one twice or one that the machine does not
-    /// have, if there are fewer edge-disjoint trees than `count`, if a table has fewer entries than trees pass through its switch, or
-    /// if there would be too many classes of virtual channels.
+    /// If the builder or the order is not made for the topology, if a group has no members, one twice or one that the
+    /// machine does not have, if there are fewer edge-disjoint trees than `count`, if a table has fewer entries than
+    /// trees pass through its switch, or if there would be too many classes of virtual channels.
     pub fn build(
         &self,
         topology: &Arc<dyn Topology>,

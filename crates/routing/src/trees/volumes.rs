@@ -1,65 +1,67 @@
-//! What the operations of a group put on the channels of its trees.
+//! Loads of a group's operations on the channels of its trees.
 
 use topology::{Channels, Endpoint, Topology};
 use units::{NodeId, PortId, RouterId};
 
 use super::tables::{Exit, Trees};
 
-/// What the members of a group send by a tree, in any unit of volume. By member means in the order of `Trees::members`.
+/// Volumes that the members of a group send by a tree, in any unit. Lists by member are in the order of
+/// `Trees::members`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TreeVolumes {
-    /// What the switches combine of all members for all members: as much as each of them sends.
+    /// Volume that the switches combine of all members for all members. Each member sends this volume.
     pub for_all: f64,
-    /// By member, what they combine of all others for that one,
+    /// By member, the volume that the switches combine of all others for that member.
     pub for_one: Vec<f64>,
-    /// and what the member multicasts to all others.
+    /// By member, the volume that the member multicasts to all others.
     pub copied: Vec<f64>,
 }
 
 impl TreeVolumes {
-    /// Nothing, of so many members.
+    /// Creates zero volumes of `members` members.
     pub fn none(members: usize) -> Self {
         Self { for_all: 0.0, for_one: vec![0.0; members], copied: vec![0.0; members] }
     }
 
-    /// Multiplies all of it.
+    /// Multiplies all volumes.
     pub fn scale(&mut self, factor: f64) {
         self.for_all *= factor;
         self.for_one.iter_mut().chain(&mut self.copied).for_each(|own| *own *= factor);
     }
 
-    /// What arrives at all members together.
+    /// Returns the volume that arrives at all members together.
     pub fn delivered(&self) -> f64 {
         let (members, copied) = (self.copied.len() as f64, self.copied.iter().sum::<f64>());
         members * self.for_all + self.for_one.iter().sum::<f64>() + (members - 1.0) * copied
     }
 
-    /// What a member sends.
+    /// Returns the volume that a member sends.
     pub fn sent(&self, member: usize) -> f64 {
         self.for_all + self.for_one.iter().sum::<f64>() - self.for_one[member] + self.copied[member]
     }
 }
 
-/// A way out of a router.
+/// Output of a router.
 type Output = (RouterId, PortId);
 
-/// A part of a tree: an entry and all below it.
+/// Branch of a tree: an entry and everything below it.
 struct Branch {
     entry: u32,
-    /// The branch above, the output of its router to this one, and the output of this one to it.
+    /// Branch above, the output of its router to this one, and the output of this one to it.
     above: Option<(usize, Output, Output)>,
-    /// What is combined for members in it, and what they multicast.
+    /// Volume combined for members in the branch. `copied` is the volume that they multicast.
     for_one: f64,
     copied: f64,
 }
 
 impl Trees {
-    /// Adds the volumes of a tree to the loads of channels (`Channels`), multiplied by a factor; `turns_at_top`: multicasts go up to the top
-    /// switch before they go down. Channels to combine units and from them are not counted.
+    /// Adds the volumes of a tree, multiplied by a factor, to the loads of channels (`Channels`). `turns_at_top`:
+    /// multicasts go up to the top switch before they go down. Channels to and from combine units are not counted.
     ///
-    /// Switches combine where branches meet: of all members toward the top switch, from which the result goes down everywhere; for one member
-    /// toward that, so that each wire of the tree carries it once, one way or the other. By a directed tree goes what its sender multicasts, and
-    /// nothing else. The cost is that of the tree's exits.
+    /// Switches combine where branches meet. Contributions of all members for all go toward the top switch, from which
+    /// the result goes down everywhere. Contributions for one member go toward that member, so that each wire of the
+    /// tree carries them once, one way or the other. A directed tree carries only the multicasts of its sender. The
+    /// cost is proportional to the number of the tree's exits.
     pub fn add_volumes(
         &self,
         (topology, channels): (&dyn Topology, &Channels),
@@ -99,7 +101,7 @@ impl Trees {
         }
     }
 
-    /// Every way out of a directed tree, from its sender's router on.
+    /// Visits every output of a directed tree, from its sender's router on.
     fn each_exit_from(&self, topology: &dyn Topology, (tree, sender): (u32, NodeId), visit: &mut dyn FnMut(Output)) {
         let mut left: Vec<u32> = self.entry_at(topology.attachment(sender).0, tree).into_iter().collect();
         while let Some(entry) = left.pop() {
@@ -111,8 +113,8 @@ impl Trees {
         }
     }
 
-    /// The branches of an undirected tree from the top switch on, each after the one above it, and the members with the branch and the output
-    /// that they are at.
+    /// Returns the branches of an undirected tree from the top switch on, each after the one above it, and the members
+    /// with their branch and output.
     fn branches(&self, topology: &dyn Topology, tree: u32) -> (Vec<Branch>, Vec<(usize, NodeId, Output)>) {
         let mut branches = vec![Branch { entry: self.root(tree), above: None, for_one: 0.0, copied: 0.0 }];
         let (mut ends, mut at) = (Vec::new(), 0);

@@ -1,15 +1,18 @@
-//! Routings that choose between the direct path and a detour: UGAL (Singh 2005; Kim et al. 2008 for dragonflies) and
-//! progressive adaptive routing (Jiang, Kim & Dally, ISCA 2009).
+//! Adaptive routings that choose between the direct path and a detour: UGAL (Singh 2005; Kim et al. 2008 for
+//! dragonflies) and progressive adaptive routing (Jiang, Kim & Dally, ISCA 2009).
 //!
-//! Each packet draws a waypoint at its source, as under Valiant routing, and its router compares: the cost of a path is the
-//! congestion that it meets times its length in channels, and the direct path is taken unless the detour costs less by
-//! more than the threshold. *UGAL-L* reads the queues of the source router's own ports. *UGAL-G* reads those of the global channel by
-//! which each path leaves the source's group, wherever in the group that is; it reads it from a snapshot that is taken of
-//! the whole network at fixed times, so that a result does not depend on which part of it was simulated first. *PAR*
-//! decides as UGAL-L does, and again at every router of the source's group as long as the packet is on the direct path.
+//! Each packet draws a waypoint at its source, as under Valiant routing, and its router compares two paths. The cost of
+//! a path is the congestion that it meets times its length in channels. The direct path is taken unless the detour
+//! costs less by more than the threshold.
+//! - *UGAL-L* reads the queues of the source router's own ports.
+//! - *UGAL-G* reads the queues of the global channel by which each path leaves the source's group, wherever in the
+//!   group that is. It reads them from a snapshot of the whole network that is taken at fixed times, so that a result
+//!   does not depend on the order in which parts of the network are simulated.
+//! - *PAR* decides as UGAL-L does, and again at every router of the source's group while the packet is on the direct
+//!   path.
 //!
-//! Model choices: congestion of a port is the bytes that wait in the router for it, and the buffer space beyond it that
-//! is taken, over all its virtual channels. A packet whose destination is in its own group goes directly, unless
+//! Model choices: the congestion of a port is the bytes that wait in the router for it, plus the occupied buffer space
+//! beyond it, over all its virtual channels. A packet whose destination is in its source's group goes directly, unless
 //! intra-group traffic may take detours.
 
 use std::sync::Arc;
@@ -28,19 +31,19 @@ use super::representatives::Representatives;
 use super::valiant::{ValiantGroupSpec, ValiantNodeSpec};
 use crate::{Hop, PathOption, Representative, Route, RouteState, Routing, RoutingError};
 
-/// Detours of choosing routings.
+/// Detours of adaptive routings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DetourKind {
-    /// By a random router, as `valiant-node`.
+    /// By a random router, as in `valiant-node`.
     #[default]
     Node,
-    /// By a random group, as `valiant-group`.
+    /// By a random group, as in `valiant-group`.
     Group,
 }
 
-/// Packets that the direct path is allowed to be worse, times channels: enough that single packets in the way, which say
-/// nothing of the load, do not send traffic round.
+/// Default of `threshold`, in packets times channels: large enough that single packets in the way, which say nothing
+/// about the load, do not cause detours.
 const THRESHOLD: u32 = 4;
 
 macro_rules! choosing_spec {
@@ -49,16 +52,16 @@ macro_rules! choosing_spec {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct $name {
-            /// Where a detour leads.
+            /// Kind of waypoint of a detour.
             pub detour: DetourKind,
-            /// What a detour must be better by: packets of the largest size, times channels.
+            /// Cost advantage that a detour must exceed, in packets of the largest size times channels.
             #[schemars(range(max = 1000000))]
             pub threshold: u32,
-            /// Whether no packet is sent by way of its source's own group.
+            /// Whether packets avoid waypoints in their source's group.
             pub exclude_source_group: bool,
-            /// Whether no packet is sent by way of its destination's group.
+            /// Whether packets avoid waypoints in their destination's group.
             pub exclude_destination_group: bool,
-            /// How packets go that stay within their group: directly, or with the choice of a detour.
+            /// Routing of packets that stay within their group: directly, or with the choice of a detour.
             pub intra_group: IntraGroup,
             $($(#[$extra_doc])* pub $extra: $type,)*
         }
@@ -99,7 +102,7 @@ choosing_spec! {
 choosing_spec! {
     /// Dragonflies: directly or by a detour, by the queues of the source group's global channels (UGAL-G).
     UgalGSpec {
-        /// How often the queues are sampled.
+        /// Period with which the queues are sampled.
         #[schemars(extend("minimum" = 1))]
         refresh: Time = Time(100_000),
     }
@@ -110,7 +113,7 @@ choosing_spec! {
     ParSpec {}
 }
 
-/// The keys that all have.
+/// Keys that all adaptive routings have in common.
 #[derive(Clone, Copy, Debug)]
 struct Options {
     detour: DetourKind,
@@ -128,12 +131,12 @@ impl Options {
     }
 }
 
-/// Which router decides, and by the queues of which channels.
+/// Router that decides, and the channels whose queues it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sight {
-    /// The source's router, at its own ports.
+    /// Router of the source, at its own ports.
     Router,
-    /// The source's router, at its group's global channels, as they were at a snapshot.
+    /// Router of the source, at its group's global channels, as of a snapshot.
     Group { refresh: Time },
     /// Every router of the source's group, at its own ports.
     Progressive,
@@ -146,12 +149,12 @@ struct Choosing {
     detours: Detours,
     threshold: u32,
     channels: Channels,
-    /// The routings that it chooses between.
+    /// Routings between which it chooses.
     options: Vec<Arc<dyn Routing>>,
 }
 
 impl UgalLSpec {
-    /// The routing on a dragonfly.
+    /// Builds the routing on a dragonfly.
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.
@@ -161,7 +164,7 @@ impl UgalLSpec {
 }
 
 impl UgalGSpec {
-    /// The routing on a dragonfly.
+    /// Builds the routing on a dragonfly.
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB, or if `refresh` is 0.
@@ -174,7 +177,7 @@ impl UgalGSpec {
 }
 
 impl ParSpec {
-    /// The routing on a dragonfly.
+    /// Builds the routing on a dragonfly.
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.
@@ -203,7 +206,7 @@ impl Choosing {
         Memory::new(Phase::Open, waypoint, (0, 0)).state()
     }
 
-    /// What a packet carries that goes directly from a router that has weighed its paths.
+    /// Returns the routing state of a packet that goes directly from a router that has weighed its paths.
     fn decided(&self, open: Memory) -> Memory {
         match self.sight {
             Sight::Progressive => open.in_phase(Phase::Decided),
@@ -226,7 +229,7 @@ impl Choosing {
         }
     }
 
-    /// Channels to a waypoint and from there to a router.
+    /// Returns the number of channels to a waypoint and from there to a router.
     fn detour_length(&self, at: RouterId, waypoint: u32, home: RouterId) -> u32 {
         let paths = &self.detours.paths;
         let (entry, before) = match self.detours.rule.waypoints {

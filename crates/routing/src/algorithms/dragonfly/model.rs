@@ -1,37 +1,37 @@
-//! The model of load imbalance inside groups (Prisacari et al., section III).
+//! Model of load imbalance inside groups (Prisacari et al., section III).
 
 use topology::families::dragonfly::Dragonfly;
 use topology::{ChannelClass, Topology};
 use units::RouterId;
 
-/// What valiant-group routing carries of traffic that sends consecutive groups to consecutive groups, by their model:
-/// loads of the nodes, as shares of their injection channels' bandwidth.
+/// Throughput of valiant-group routing, by their model, for traffic that sends consecutive groups to consecutive
+/// groups: loads of the nodes, as shares of their injection channels' bandwidth.
 ///
 /// The h global channels into a router of an intermediate group lead on over one or two local channels, so that each of
-/// them can bring in between 1/h and 2/h of a local channel's bandwidth; and every packet crosses two global channels.
+/// them can bring in between 1/h and 2/h of a local channel's bandwidth. Every packet crosses two global channels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImbalanceModel {
-    /// The least that is carried: the left side of equation 1.
+    /// Lower bound: the left side of equation 1.
     pub lower: f64,
-    /// The most: the right side of equation 1.
+    /// Upper bound: the right side of equation 1.
     pub upper: f64,
-    /// Equation 4's estimate, half-way between the two: 3/(4p) at full scale.
+    /// Estimate of equation 4, half-way between the bounds: 3/(4p) at full scale.
     pub estimate: f64,
 }
 
 impl ImbalanceModel {
-    /// The model of a dragonfly whose local channels have so much bandwidth, in units of an injection channel's (1 in the
-    /// paper).
+    /// Creates the model of a dragonfly. `local_capacity` is the bandwidth of a local channel in units of an injection
+    /// channel's (1 in the paper).
     pub fn new(topology: &Dragonfly, local_capacity: f64) -> Self {
         let size = topology.size();
         let connected = |router| (0..size.h).filter(move |&port| topology.across(RouterId(router), port).is_some());
         let globals = (0..topology.routers()).map(|router| connected(router).count()).sum::<usize>() as f64;
-        // Half of what crosses a global channel is on its way to a waypoint, half comes from one.
+        // Half of the packets on a global channel are on their way to a waypoint, half come from one.
         let unit = 0.5 * globals / f64::from(topology.nodes()) / f64::from(size.h) * local_capacity;
         Self { lower: unit, upper: 2.0 * unit, estimate: 1.5 * unit }
     }
 
-    /// The class of the channels that bind.
+    /// Class of the channels that limit the throughput.
     pub const BINDING: ChannelClass = Dragonfly::LOCAL;
 }
 
@@ -42,8 +42,8 @@ mod tests {
 
     #[test]
     fn equations_1_and_4_of_the_papers_machines() {
-        // Balanced machines have as many global channels as nodes: 1/(2h) to 1/h, and 3/(4p). Would catch a model of one
-        // direction of the wires only.
+        // Balanced machines have as many global channels as nodes: 1/(2h) to 1/h, and 3/(4p). Would catch a model of
+        // one direction of the wires only.
         for h in 2..=8 {
             let machine = Dragonfly::new(&DragonflySpec::balanced(h)).expect("a balanced dragonfly");
             let (model, h) = (ImbalanceModel::new(&machine, 1.0), h as f64);

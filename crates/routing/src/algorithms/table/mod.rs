@@ -140,7 +140,8 @@ impl TableSpec {
     /// Builds the routing on a topology. A relative path starts from `base`.
     ///
     /// # Errors
-    /// If the file cannot be read, names what does not exist, lacks an entry that packets need, or sends them in a loop.
+    /// If the file cannot be read, names something that does not exist, lacks an entry that packets need, or sends them
+    /// in a loop.
     pub fn build(&self, topology: &dyn Topology, base: &Path) -> Result<impl Routing + 'static, RoutingError> {
         let name = self.path.display().to_string();
         let read = input::ROUTING_TABLE.read(&base.join(&self.path));

@@ -1,6 +1,7 @@
-//! Trees on any topology that keep away from one another: `leastLoadedParent` without the fat-tree. Of the roots that are as near to all
-//! members (or `extra_depth` farther) it is the one with the fewest trees through it, and of the steps up, those to switches of the tree
-//! apart, the one whose wire, and then whose switch, the fewest trees use.
+//! Trees on any topology that avoid one another: `leastLoadedParent` without the fat-tree. Among the roots that are
+//! nearest to all members (or at most `extra_depth` farther) it takes the one with the fewest trees through it. Among
+//! the steps up, except for steps to switches of the tree, it takes the one whose wire, and then whose switch, the
+//! fewest trees use.
 
 use std::sync::Arc;
 
@@ -13,18 +14,19 @@ use super::super::orders::kind::OrderKind;
 use super::Builder;
 use super::growth::Growth;
 
-/// Any topology: of what is as deep, what the fewest trees use.
+/// Any topology: among trees of equal depth, the channels with the fewest trees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoadBalancedSpec {
-    /// What keeps trees from waiting for one another in a cycle; without it the one that suits the topology.
+    /// Order that keeps trees from waiting for one another in a cycle. Default: the order that suits the topology.
     pub order: Option<OrderKind>,
-    /// Channels by which the farthest member may be farther from the root than need be, so that more switches can be roots.
+    /// Number of channels by which the farthest member may be farther from the root than necessary, so that more
+    /// switches can be roots.
     pub extra_depth: u32,
 }
 
 impl LoadBalancedSpec {
-    /// The builder on a topology, by an order that is made for it.
+    /// Returns the builder on a topology, by an order that is made for it.
     pub(in super::super) fn build(self, topology: &Arc<dyn Topology>, order: Box<dyn Order>) -> impl Builder + 'static {
         Growth {
             kind: "load-balanced",

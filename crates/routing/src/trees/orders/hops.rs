@@ -1,5 +1,6 @@
-//! Any topology: shortest paths, the class being the number of channels that remain to the root, one less with each (buffer classes:
-//! Gunther, IEEE Transactions on Communications 29, 1981). A tree of depth d needs d classes toward the root and d from it.
+//! Any topology: shortest paths. The class is the number of remaining channels to the root, one less with each hop
+//! (buffer classes: Gunther, IEEE Transactions on Communications 29, 1981). A tree of depth d needs d classes toward
+//! the root and d from it.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crate::trees::tree::Step;
 pub(in crate::trees) struct Hops(pub Arc<dyn Topology>);
 
 impl Order for Hops {
-    /// As many as the trees are deep, which they are to say.
+    /// The number of classes is the depth of the trees, which is not known here.
     fn levels_on(&self, _class: ChannelClass) -> u8 {
         0
     }

@@ -1,9 +1,10 @@
-//! Dragonflies: toward the root through the own group to one global wire, over it, and through the root's group; from it the same way
-//! back. Toward the root there are two classes on local channels (in groups that paths leave, in the root's) and one on global ones, as
-//! in `minimal` routing.
+//! Dragonflies: toward the root through the local group to one global wire, over it, and through the root's group; from
+//! it by the reverse paths. Toward the root there are two classes on local channels (in groups that paths leave, and in
+//! the root's) and one on global ones, as in `minimal` routing.
 //!
-//! All paths of a tree that leave a group leave it by one wire. A tree is as shallow as trees of such paths can be, which with several
-//! wires between two groups, or where two global wires make a shorter path than one, is not always as shallow as any.
+//! All paths of a tree that leave a group leave it by one wire. A tree has the smallest depth of trees with such paths.
+//! With several wires between two groups, or if two global wires make a shorter path than one, that is not always the
+//! smallest depth of all trees.
 
 use topology::families::dragonfly::Dragonfly;
 use topology::{ChannelClass, Endpoint, Topology};
@@ -18,7 +19,7 @@ use crate::trees::tree::Step;
 #[derive(Debug)]
 pub(in crate::trees) struct LocalGlobal(pub Dragonfly);
 
-/// A global wire out of a group: the router and its global port, and the router that it leads to.
+/// Global wire out of a group: the router and its global port, and the router that it leads to.
 #[derive(Clone, Copy, Debug)]
 struct Wire {
     from: RouterId,
@@ -27,7 +28,7 @@ struct Wire {
 }
 
 impl LocalGlobal {
-    /// The global wires out of a group that are not taken.
+    /// Iterates over the global wires out of a group that are not taken.
     fn wires(&self, load: &TreeLoad, group: u32) -> impl Iterator<Item = Wire> {
         let size = self.0.size();
         let ports = (0..size.a).flat_map(move |number| (0..size.h).map(move |port| (number, port)));
@@ -39,7 +40,7 @@ impl LocalGlobal {
         })
     }
 
-    /// The step from a router to another of its group.
+    /// Returns the step from a router to another of its group.
     fn local_step(&self, load: &TreeLoad, at: RouterId, to: RouterId) -> Option<(RouterId, PortId)> {
         let ((_, here), (_, there)) = (self.0.place(at), self.0.place(to));
         let port = self.0.local_port(self.0.group().toward(here, there)?);
@@ -49,7 +50,7 @@ impl LocalGlobal {
         }
     }
 
-    /// The channels from a router to another of its group.
+    /// Returns the number of channels from a router to another of its group.
     fn local_hops(&self, load: &TreeLoad, from: RouterId, to: RouterId) -> u32 {
         let (mut at, mut hops) = (from, 0);
         while at != to {
@@ -59,8 +60,8 @@ impl LocalGlobal {
         hops
     }
 
-    /// The wire by which paths from some routers of a group to a root leave the group: that by which the farthest has the fewest
-    /// channels, and how many these are.
+    /// Returns the wire by which paths from some routers of a group to a root leave the group: the one that gives the
+    /// farthest router the fewest channels, with their number.
     fn gate(&self, load: &TreeLoad, root: RouterId, some: &[RouterId], balanced: bool) -> Option<(u32, Wire)> {
         let group = self.0.place(*some.first()?).0;
         let to_root = self.wires(load, group).filter(|wire| self.0.place(wire.to).0 == self.0.place(root).0);
@@ -74,7 +75,7 @@ impl LocalGlobal {
         best.min_by_key(|cost| (cost.0, cost.1, cost.2, cost.3)).map(|cost| (cost.0, cost.4))
     }
 
-    /// Routers group by group.
+    /// Iterates over routers group by group.
     fn by_group<'s>(&self, switches: &'s [RouterId]) -> impl Iterator<Item = &'s [RouterId]> {
         switches.chunk_by(move |one, other| self.0.place(*one).0 == self.0.place(*other).0)
     }
