@@ -102,8 +102,9 @@ pub(crate) struct Interfaces {
     engines: Engines,
     /// Number of interfaces of a node.
     rails: usize,
-    /// Whether leaving packets have parts to pass. `receiving` says so of arriving ones.
+    /// Whether leaving packets have parts to pass.
     pub sending: bool,
+    /// Whether arriving packets have parts to pass.
     pub receiving: bool,
 }
 

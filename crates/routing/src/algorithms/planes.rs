@@ -14,8 +14,9 @@ use crate::{Hop, PathOption, Route, RouteState, Routing};
 #[derive(Clone, Debug)]
 pub struct PlanesRouting {
     plane: Arc<dyn Routing>,
-    /// Number of routers of a plane. `channels` is the number of output channels of all of them.
+    /// Number of routers of a plane.
     routers: u32,
+    /// Number of output channels of all routers of a plane.
     channels: u32,
 }
 

@@ -66,8 +66,9 @@ pub struct Trees {
     /// By group, its members in ascending order.
     members: Vec<Vec<NodeId>>,
     about: Vec<About>,
-    /// By class of channels, the number of VC classes beyond the routing's. `all` has the number of both together.
+    /// By class of channels, the number of VC classes beyond the routing's.
     beyond: Vec<u8>,
+    /// By class of channels, the number of VC classes of the routing and the trees together.
     all: Vec<u8>,
 }
 

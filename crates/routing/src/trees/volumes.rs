@@ -49,8 +49,9 @@ struct Branch {
     entry: u32,
     /// Branch above, the output of its router to this one, and the output of this one to it.
     above: Option<(usize, Output, Output)>,
-    /// Volume combined for members in the branch. `copied` is the volume that they multicast.
+    /// Volume combined for members in the branch.
     for_one: f64,
+    /// Volume that members in the branch multicast.
     copied: f64,
 }
 
