@@ -161,7 +161,7 @@ impl Arrivals {
         self.messages[place].is_first
     }
 
-    /// Returns the next message of the same pair behind one that was next, if it has arrived already.
+    /// Returns the message of this pair behind one that was next, if it has arrived already.
     pub fn next_of_pair(&mut self, place: u32) -> Option<u32> {
         let Inbound { rank, envelope, behind, is_in_no_table, .. } = self.messages[place];
         if is_in_no_table {

@@ -210,7 +210,7 @@ pub(super) fn rank_of(call: &GroupCall, group: &ProgramGroup, item: u32) -> u32 
 #[derive(Clone, Debug)]
 pub(super) struct GroupOp {
     pub call: GroupCall,
-    /// Place of the operation among those that have not ended.
+    /// Place of the operation among the unfinished ones.
     pub place: u32,
     /// Number of its first segment.
     pub first: u32,
