@@ -19,10 +19,11 @@ pub const MAX_JOBS: usize = 1 << (32 - FLOW_BITS);
 #[derive(Clone, Debug)]
 pub struct Counters {
     jobs: Vec<JobCounters>,
-    /// Begin of the first batch, in ticks. `length` is the length of a batch in ticks, `current` the number of the
-    /// present one.
+    /// Begin of the first batch, in ticks.
     begin: u64,
+    /// Length of a batch, in ticks.
     length: u64,
+    /// Number of the present batch.
     current: usize,
     /// Parts of a tick in which generation times and latencies are counted: `Plan::units_per_tick`.
     units_per_tick: u64,

@@ -162,8 +162,8 @@ pub struct Fabric {
     /// Words of a mask of ports.
     pub(crate) words: usize,
     /// `LocalRouter::arrived` with `words` words for each router, if one word is too few. Empty otherwise.
-    /// `wide_active` has `LocalRouter::active` in this form.
     wide_arrived: Vec<u64>,
+    /// `LocalRouter::active` with `words` words for each router, if one word is too few. Empty otherwise.
     wide_active: Vec<u64>,
     /// Inputs at which a packet has arrived in this instant, if routers are visited together.
     arrived: Marks,
@@ -183,12 +183,13 @@ pub struct Fabric {
     /// Whether every VC class is one virtual channel with one credit counter that lies with its port, and nodes have no
     /// credits.
     has_simple_credits: bool,
-    /// Parts of a tick in which generation times are counted. This and the next three fields are copies of the plan's,
-    /// for fast access: bits of a virtual channel, size of the largest packet in bytes, and pipeline delay of a router
-    /// in ticks.
+    /// Parts of a tick in which generation times are counted. Copied from the plan, for fast access.
     pub(crate) units_per_tick: u64,
+    /// Bits of a virtual channel in a number of (port, virtual channel). Copied from the plan, for fast access.
     pub(crate) vc_shift: u32,
+    /// Size of the largest packet in bytes. Copied from the plan, for fast access.
     pub(crate) full_bytes: u32,
+    /// Pipeline delay of a router in ticks. Copied from the plan, for fast access.
     router_delay: u64,
     /// Whether the routing reads the VC class on which a packet came, and a division is needed to find it.
     reads_class: bool,
@@ -209,8 +210,9 @@ pub struct Fabric {
     bypasses: bool,
     /// Packets that share buffer space.
     copies: Copies,
-    /// Destination sets of multicast packets. `splitting` has the buffers for splitting them.
+    /// Destination sets of multicast packets.
     pub(crate) sets: Sets,
+    /// Buffers for splitting multicast packets.
     splitting: Splitting,
     pub(crate) stations: Stations,
     /// Combine units, if routers have any.

@@ -7,6 +7,6 @@ use units::{Bandwidth, Time};
 pub struct LinkParameters {
     /// Bandwidth of each direction.
     pub bandwidth: Bandwidth,
-    /// Time from a packet's head at one end to its head at the other. A credit takes the same time back.
+    /// Time from a packet's head at one end to its head at the other. A credit takes as long back.
     pub delay: Time,
 }

@@ -29,13 +29,15 @@ pub struct Partition<R, T> {
     /// Packet at the head of each node's source queue.
     heads: Vec<Head>,
     instant: Instant<{ event_kind::COUNT }>,
-    /// Arrivals at the routers that are visited. Like the following buffers it is kept to avoid allocation.
+    /// Arrivals at the routers that are visited. Kept to avoid allocation.
     arrivals: Vec<Arrival>,
+    /// Copies of a multicast packet. Kept to avoid allocation.
     copies: Vec<Arrival>,
     /// Packets that combine units have combined in an instant.
     combined: Vec<u32>,
-    /// Events of which the traffic is notified in an instant. `actions` has its requests.
+    /// Events of which the traffic is notified in an instant.
     traffic_events: Vec<TrafficEvent>,
+    /// Requests of the traffic.
     actions: Actions,
     notices: Notices,
 }

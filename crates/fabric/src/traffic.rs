@@ -56,7 +56,7 @@ pub enum TrafficEvent {
         /// Time at which the tail reached the node, in ticks: the present.
         time: u64,
     },
-    /// Delivery, to a member, of a packet that followed a tree. Replaces `Delivered`, and is ordered in the same way.
+    /// Delivery, to a member, of a packet that followed a tree. Replaces `Delivered`, and has its order.
     Collected {
         /// Node that the packet has reached.
         node: NodeId,

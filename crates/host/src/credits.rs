@@ -24,8 +24,9 @@ impl Key for Pair {
 #[derive(Clone, Copy, Debug)]
 struct PairState {
     left: u32,
-    /// First waiting send. `tail` is the last one.
+    /// First waiting send.
     head: u32,
+    /// Last waiting send.
     tail: u32,
 }
 

@@ -27,9 +27,9 @@ pub(crate) enum Event {
     Polled(u32),
     /// A probe ends.
     Probed(u32),
-    /// A step of an operation that the interface carries out ends: its number in the program. At `Notified`, the rank
-    /// has been notified of the end of the operation.
+    /// A step of an operation that the interface carries out ends: its number in the program.
     OnNic(u32),
+    /// The rank has been notified of the end of an operation that the interface has carried out.
     Notified(u32),
     /// A packet of a message has passed the interface of its receiver.
     Packet(u32),
@@ -38,8 +38,9 @@ pub(crate) enum Event {
     Answered(u32),
     /// A message that is carried whole, or a part of a protocol, has arrived.
     Arrived(u32),
-    /// The first message of a progression has arrived. At `Passes`, it has passed the interface of its receiver.
+    /// The first message of a progression has arrived.
     Arrives(u32),
+    /// The first message of a progression has passed the interface of its receiver.
     Passes(u32),
     /// The first receive of a progression ends.
     Completes(u32),
@@ -49,16 +50,19 @@ pub(crate) enum Event {
     Finish(u32),
     /// A send ends whose data the receiver has fetched.
     Fetched(u32),
-    /// The sender's copy of a message between ranks of a node ends. The next events of such a message: it can be read
-    /// (`Readable`), and the receiver's copy begins (`CopyOut`) and ends (`Copied`).
+    /// The sender's copy of a message between ranks of a node ends.
     CopiedIn(u32),
+    /// A message between ranks of a node can be read.
     Readable(u32),
+    /// The receiver's copy of a message between ranks of a node begins.
     CopyOut(u32),
+    /// The receiver's copy of a message between ranks of a node ends.
     Copied(u32),
-    /// An operation in the switches is handed to the interface. Later events: a packet has passed the interface
-    /// (`GroupPassed`), and the operation ends (`GroupEnded`).
+    /// An operation in the switches is handed to the interface.
     GroupData(u32),
+    /// A packet of an operation in the switches has passed the interface.
     GroupPassed(u32),
+    /// An operation in the switches ends.
     GroupEnded(u32),
 }
 

@@ -55,8 +55,9 @@ pub(crate) struct Inbound {
     pub read_at: u64,
     /// Whether its first packet has arrived.
     pub is_here: bool,
-    /// Next message of the same pair. `is_first` says whether this message is the first of its pair.
+    /// Next message of this pair of ranks.
     behind: u32,
+    /// Whether this message is the first of its pair.
     is_first: bool,
     /// Whether the message comes in order without an entry in the order of its pair.
     is_in_no_table: bool,
@@ -160,7 +161,7 @@ impl Arrivals {
         self.messages[place].is_first
     }
 
-    /// Returns the next message of the same pair behind one that was next, if it has arrived already.
+    /// Returns the message of this pair behind one that was next, if it has arrived already.
     pub fn next_of_pair(&mut self, place: u32) -> Option<u32> {
         let Inbound { rank, envelope, behind, is_in_no_table, .. } = self.messages[place];
         if is_in_no_table {

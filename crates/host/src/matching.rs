@@ -130,7 +130,7 @@ impl Matching {
         }
     }
 
-    /// Posts a burst as single receives, if some have the same source although their stride is not 0.
+    /// Posts a burst as single receives, if `PostedBurst` cannot represent it.
     fn receive_each(
         &mut self,
         rank: u32,

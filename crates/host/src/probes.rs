@@ -13,8 +13,9 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probing {
     pub op: OpId,
-    /// Local rank. `id` identifies the probe in its program.
+    /// Local rank.
     pub rank: u32,
+    /// Identifier of the probe in its program.
     pub id: u32,
     pub label: Label,
     /// Message that it has found.

@@ -107,12 +107,13 @@ impl BusyTimes {
 /// Processor of a rank.
 #[derive(Clone, Debug, Default)]
 struct Processor {
-    /// Whether a calculation is in progress, or accepted. `computes_until` is its end. If overheads are latency, it is
-    /// the end of the last calculation.
+    /// Whether a calculation is in progress, or accepted.
     computing: bool,
+    /// End of the calculation. If overheads are latency: end of the last calculation.
     computes_until: u64,
-    /// End of the accepted library work on the processor. `beside_until` is the end of that beside it.
+    /// End of the accepted library work on the processor.
     library_until: u64,
+    /// End of the accepted library work beside the processor.
     beside_until: u64,
     busy: BusyTimes,
     /// Operations that start when the calculation has ended.

@@ -15,12 +15,14 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Progression<S, const N: usize> {
     shape: S,
-    /// Numbers of the first entry. `step` has the differences between neighbours, modulo 2^64.
+    /// Numbers of the first entry.
     first: [u64; N],
+    /// Differences between the numbers of neighbours, modulo 2^64.
     step: [u64; N],
     len: u32,
-    /// Queue of the progression, if it is in one. `behind` is the next progression of the queue.
+    /// Queue of the progression, if it is in one.
     queue: u32,
+    /// Next progression of the queue.
     behind: u32,
 }
 

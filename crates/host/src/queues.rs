@@ -18,8 +18,9 @@ pub fn time_of(bytes: u64, packet: u32, pace: u64) -> u64 {
 /// Message, or control message, to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outgoing {
-    /// Identifier of its packets. `mark` is their mark.
+    /// Identifier of its packets.
     pub flow_id: u32,
+    /// Mark of its packets.
     pub mark: u32,
     /// Destination node.
     pub dst: u32,
@@ -45,8 +46,9 @@ struct Entry {
 /// Bytes of a message that are queued together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// Whether the message begins with these bytes. `ends` says whether it ends with them.
+    /// Whether the message begins with these bytes.
     pub begins: bool,
+    /// Whether the message ends with these bytes.
     pub ends: bool,
     /// Whether they take room in the interface until they leave.
     pub in_room: bool,
@@ -75,8 +77,9 @@ pub(crate) struct Taken {
     pub generated_at: u64,
     /// Times at which it has come to the interface.
     pub came: Passage,
-    /// Whether it is the first packet of its message. `is_last` says whether it is the last.
+    /// Whether it is the first packet of its message.
     pub is_first: bool,
+    /// Whether it is the last packet of its message.
     pub is_last: bool,
     /// Whether it takes room in the interface until it leaves.
     pub in_room: bool,

@@ -50,8 +50,8 @@ pub struct TracedOp {
     /// source of the message that it has waited for, or `NO_OP`. For an operation in the switches: the number of the
     /// group.
     pub peer: u32,
-    /// Number of the send whose message `peer` has sent. For an operation in the switches: its first segment, by which
-    /// all members identify it. Otherwise `NO_OP`.
+    /// Number of the send of the message that a receive has matched or a probe has found. For an operation in the
+    /// switches: its first segment, by which all members identify it. Otherwise `NO_OP`.
     pub sent_by: u32,
     /// Bytes of a send.
     pub bytes: u64,

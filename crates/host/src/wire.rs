@@ -69,9 +69,9 @@ pub(crate) struct Shape {
 /// Eager message that is carried whole, and of which no protocol needs to know more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Light {
-    /// Time at which it arrives, or has passed the interface of its receiver. `since` is the time at which it was
-    /// handed over. Both in picoseconds.
+    /// Time at which it arrives, or has passed the interface of its receiver, in picoseconds.
     pub at: u64,
+    /// Time at which it was handed over, in picoseconds.
     pub since: u64,
     /// Send of the message.
     pub op: OpId,

@@ -1,4 +1,4 @@
-//! Routings written as tables, which `routing.kind = "table"` reads.
+//! Export of routings as tables, which `routing.kind = "table"` reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,20 +11,20 @@ use crate::algorithms::table::{DestinationKind, MAX_ENTRIES, MAX_LAYERS};
 use crate::walk::Wiring;
 use crate::{Choice, Hop, Route, RouteState, Routing, RoutingError};
 
-/// A routing as arrays by layer, router, destination and, for the ports, place among these.
+/// Routing as arrays by layer, router, destination and, for the ports, candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoutingTable {
-    /// The number of layers: the different things that packets carry.
+    /// Number of layers: the distinct routing states of packets.
     pub layers: usize,
-    /// What the columns are.
+    /// Meaning of the columns.
     pub destinations: DestinationKind,
-    /// The number of columns.
+    /// Number of columns.
     pub columns: usize,
-    /// The most ports of an entry.
+    /// Largest number of ports of an entry.
     pub candidates: usize,
-    /// How one of several ports is chosen.
+    /// Rule by which one of several ports is chosen.
     pub ties: TieRule,
-    /// Ports; -1 where there are fewer than `candidates`, or no packet comes.
+    /// Ports. -1 fills up entries with fewer than `candidates` ports, and entries that no packet uses.
     pub ports: Vec<i32>,
     /// By entry, the class of virtual channels on which packets leave.
     pub classes: Vec<i32>,
@@ -32,7 +32,7 @@ pub struct RoutingTable {
     pub next_layers: Vec<i32>,
 }
 
-/// An entry of a table in the making.
+/// Entry of a table under construction.
 struct Cell {
     layer: u32,
     router: RouterId,
@@ -70,7 +70,7 @@ impl RoutingTable {
     }
 }
 
-/// The nodes that stand for all destinations.
+/// Returns the nodes that represent all destinations.
 fn destinations(topology: &dyn Topology, routing: &dyn Routing) -> Vec<NodeId> {
     let mut nodes: Vec<NodeId> = (0..topology.nodes()).map(NodeId).collect();
     if routing.same_for_router() {
@@ -79,7 +79,7 @@ fn destinations(topology: &dyn Topology, routing: &dyn Routing) -> Vec<NodeId> {
     nodes
 }
 
-/// All states in which packets start, if each pair of nodes has one.
+/// Returns all states in which packets start, if each pair of nodes has one.
 fn starts(
     topology: &dyn Topology,
     routing: &dyn Routing,
@@ -108,13 +108,13 @@ fn refuse(routing: &dyn Routing, why: &str) -> RoutingError {
     RoutingError::new("kind", format!("`{}` cannot be written as a table: it {why}", routing.kind()))
 }
 
-/// What follows all packets of a routing.
+/// Tracer, which follows all packets of a routing.
 struct Tracer<'a> {
     routing: &'a dyn Routing,
     wiring: Wiring,
-    /// The layer of each state.
+    /// Layer of each state.
     layers: BTreeMap<RouteState, u32>,
-    /// Whether layer 0 is that of packets that have just been injected, whatever they carry.
+    /// Whether layer 0 is for packets that have just been injected, whatever their state.
     injected: bool,
     cells: Vec<Cell>,
     choices: BTreeSet<Choice>,
@@ -153,7 +153,7 @@ impl Tracer<'_> {
         Ok(())
     }
 
-    /// The layer of a state, new or known.
+    /// Returns the layer of a state, and adds it if it is new.
     fn layer(&mut self, state: RouteState) -> Result<u32, RoutingError> {
         let fresh = self.layers.len() as u32 + u32::from(self.injected);
         let layer = *self.layers.entry(state).or_insert(fresh);

@@ -1,4 +1,4 @@
-//! How many channels packets cross from router to router.
+//! Number of channels that packets cross from router to router.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use units::RouterId;
 
 use crate::{Routing, RoutingError, RoutingSpec};
 
-/// The lengths of the paths that a topology's default routing takes. They differ from `Topology::distance` where that
-/// routing does not take shortest paths: a dragonfly's crosses one global channel even where two are shorter.
+/// Lengths of the paths of a topology's default routing. They differ from `Topology::distance` if that routing does not
+/// take shortest paths: a dragonfly's crosses one global channel even if two are shorter.
 #[derive(Debug)]
 pub struct PathLengths<'a> {
     topology: &'a dyn Topology,
-    /// The default routing, where its paths may be longer than the distance.
+    /// Default routing, if its paths may be longer than the distance.
     routing: Option<Arc<dyn Routing>>,
 }
 
 impl<'a> PathLengths<'a> {
-    /// The paths of a topology.
+    /// Creates the path lengths of a topology.
     ///
     /// # Errors
     /// If the default routing cannot be built on this topology.
@@ -27,7 +27,8 @@ impl<'a> PathLengths<'a> {
         Ok(Self { topology, routing })
     }
 
-    /// Channels between two routers; the fewest, where the routing chooses among paths of several lengths.
+    /// Returns the number of channels between two routers. If the routing chooses among paths of several lengths it is
+    /// the fewest.
     pub fn channels(&self, from: RouterId, to: RouterId) -> u32 {
         let own = self.routing.as_ref().and_then(|routing| routing.path_channels(from, to));
         own.unwrap_or_else(|| self.topology.distance(from, to))

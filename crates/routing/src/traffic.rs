@@ -1,28 +1,28 @@
-//! What nodes send to one another, as the exact analyses take it.
+//! Traffic between nodes, as input of the exact analyses.
 
 use topology::{Channels, Topology};
 use units::{NodeId, PortId, RouterId};
 
-/// Whom a node sends to, and how much to each: fractions of its injection link's bandwidth at offered load 1.0. They
-/// sum to at most 1 (to less if a node sends less than others). A node that sends to itself loads its injection and its
-/// ejection channel.
+/// Destinations of a node with the amount for each: fractions of its injection link's bandwidth at offered load 1.0.
+/// They sum to at most 1 (to less if a node sends less than others). A node that sends to itself loads its injection
+/// and its ejection channel.
 pub type Traffic<'a> = dyn Fn(NodeId) -> Vec<(NodeId, f64)> + 'a;
 
 /// What a node sends: a share to every node, itself too, and what some get besides, which may be negative. Uniform
 /// traffic has one entry a node, where `Traffic` has one for each pair.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demand {
-    /// The share of each node.
+    /// Share of each node.
     pub everyone: f64,
-    /// Additions to it; several for one node are added up.
+    /// Additions to the share. Several for one node are summed.
     pub besides: Vec<(NodeId, f64)>,
 }
 
-/// What each node sends.
+/// Demand of each node.
 pub type Demands<'a> = dyn Fn(NodeId) -> Demand + 'a;
 
 impl Demand {
-    /// The shares of all nodes that get something, in order.
+    /// Returns the shares of all nodes with a non-zero share, in order.
     pub fn by_node(mut self, nodes: u32) -> Vec<(NodeId, f64)> {
         if self.everyone != 0.0 {
             self.besides.extend((0..nodes).map(|node| (NodeId(node), self.everyone)));
@@ -40,7 +40,7 @@ impl Demand {
     }
 }
 
-/// What every node sends to each of the others, if all send alike.
+/// Returns the amount that every node sends to each of the others, if all send alike.
 pub(crate) fn alike(nodes: u32, demands: &Demands<'_>) -> Option<f64> {
     let own = |node: NodeId| {
         let Demand { everyone, besides } = demands(node);
@@ -51,17 +51,17 @@ pub(crate) fn alike(nodes: u32, demands: &Demands<'_>) -> Option<f64> {
     (1..nodes).all(|node| own(NodeId(node)) == Some(first)).then_some(first.0).filter(|&each| each > 0.0)
 }
 
-/// A traffic, router by router.
+/// Traffic, router by router.
 #[derive(Clone, Debug)]
 pub struct RouterTraffic {
-    /// By router of the sources: the routers of the destinations, in ascending order, and how much goes there.
+    /// By router of the sources: the routers of the destinations, in ascending order, with the amounts.
     pub rows: Vec<Vec<(RouterId, f64)>>,
-    /// By node, what it sends and what it receives.
+    /// By node, the amounts that it sends and receives.
     nodes: Vec<(f64, f64)>,
 }
 
 impl RouterTraffic {
-    /// Adds up what the nodes of each router send to those of each other.
+    /// Sums the traffic from the nodes of each router to the nodes of each other.
     pub(crate) fn gather(topology: &dyn Topology, demands: &Demands<'_>) -> Self {
         let routers = topology.routers() as usize;
         let home: Vec<RouterId> = (0..topology.nodes()).map(|node| topology.attachment(NodeId(node)).0).collect();
@@ -106,7 +106,7 @@ impl RouterTraffic {
         Self { rows, nodes }
     }
 
-    /// The loads of all channels, by a routing's own method.
+    /// Returns the loads of all channels, by a routing's own method.
     pub(crate) fn loads(&self, topology: &dyn Topology, method: &dyn OutputLoads) -> Vec<f64> {
         let channels = Channels::new(topology);
         let mut load = method.output_loads(self);
@@ -120,31 +120,31 @@ impl RouterTraffic {
     }
 }
 
-/// Flows that stand for all where every node sends as much to each of the others.
+/// Flows that represent all flows if every node sends equally to each of the others.
 ///
 /// The promise: a router's output channels to routers are divided into orbits, all channels of an orbit carry as much,
 /// and their sum is that of what the sets of flows put on the orbit, each times its `copies`. It holds where a group of
 /// automorphisms of topology and routing maps any destination to that of a set, and the orbits are those of the group.
 pub struct Symmetry<'a> {
-    /// The flows to follow.
+    /// Flows to follow.
     pub flows: Vec<FlowSet>,
-    /// The number of the orbit of an output channel; a small one.
+    /// Number of the orbit of an output channel. Numbers are small.
     pub orbit: Box<dyn Fn(RouterId, PortId) -> u32 + 'a>,
 }
 
-/// The flows from all nodes of some routers to all nodes of others.
+/// Flows from all nodes of some routers to all nodes of others.
 #[derive(Clone, Debug)]
 pub struct FlowSet {
-    /// The routers that send; none if all do.
+    /// Sending routers. `None`: all routers.
     pub from: Option<Vec<RouterId>>,
-    /// The routers that receive.
+    /// Receiving routers.
     pub to: Vec<RouterId>,
-    /// How many times the flows count.
+    /// Multiplicity of the flows.
     pub copies: f64,
 }
 
-/// A routing's own method for the exact loads that it makes, faster than to follow every packet.
+/// A routing's own method for its exact loads, faster than following every packet.
 pub trait OutputLoads {
-    /// The loads of the output channels of all routers, by channel; those of the channels to nodes may be left 0.
+    /// Returns the loads of the output channels of all routers, by channel. Channels to nodes may be left 0.
     fn output_loads(&self, traffic: &RouterTraffic) -> Vec<f64>;
 }

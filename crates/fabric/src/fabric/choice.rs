@@ -1,4 +1,4 @@
-//! Choice of the output of an arrival, among those that the routing offers.
+//! Choice of the output of an arrival, among the outputs that the routing offers.
 
 use std::sync::Arc;
 

@@ -50,9 +50,10 @@ pub struct OutputQueued {
 struct Row {
     /// Bytes in all crosspoints. Under `row-counter` the bytes of a multicast packet count once.
     held: u64,
-    /// Bytes in the fullest crosspoint. `as_full` is the number of crosspoints that hold as much. For `row-minimum`
-    /// only. Without that number every packet that leaves one of them would have to read the whole row.
+    /// Bytes in the fullest crosspoint. For `row-minimum` only.
     fullest: u32,
+    /// Number of crosspoints that hold as much as the fullest. For `row-minimum` only. Otherwise every packet that
+    /// leaves one of them would have to read the whole row.
     as_full: u32,
 }
 

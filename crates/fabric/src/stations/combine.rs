@@ -128,8 +128,9 @@ fn kept_each(spec: &CombineSpec, topology: &dyn Topology, routers: impl Iterator
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     count: u32,
-    /// Start of the present waiting period. `total` has the length of all earlier periods.
+    /// Start of the present waiting period, in ticks.
     since: u64,
+    /// Length of all earlier waiting periods, in ticks.
     total: u64,
 }
 

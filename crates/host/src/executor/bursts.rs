@@ -14,11 +14,13 @@ use crate::matching::Receive;
 pub(super) struct SendBurst {
     /// Next send.
     next: Sending,
-    /// Number of the next send in the burst. `count` is the number of sends.
+    /// Number of the next send in the burst.
     number: u32,
+    /// Number of sends.
     count: u32,
-    /// Destination of the first send. `stride` is the distance from each destination to the next.
+    /// Destination of the first send.
     first: u32,
+    /// Distance from each destination to the next.
     stride: u32,
     /// Work of each send, in picoseconds, if that occupies the processor.
     work: u64,

@@ -21,8 +21,9 @@ use crate::trace::Purpose;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Notified {
     pub op: OpId,
-    /// Local rank. `id` identifies the step in its program.
+    /// Local rank.
     rank: u32,
+    /// Identifier of the step in its program.
     id: u32,
 }
 

@@ -157,8 +157,7 @@ impl Executor {
         self.notes = Some(Default::default());
     }
 
-    /// Returns the messages that have been released to the network, and those that have arrived. Empty unless messages
-    /// are noted.
+    /// Returns the released messages, and the arrived ones. Empty unless messages are noted.
     pub fn noted(&self) -> (&[Released], &[Completed]) {
         self.notes.as_ref().map_or((&[], &[]), |notes| (&notes.0, &notes.1))
     }

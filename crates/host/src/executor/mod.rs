@@ -72,8 +72,9 @@ use crate::wire::Wire;
 #[derive(Clone, Copy, Debug)]
 struct Sending {
     op: OpId,
-    /// Local rank. `id` identifies the send in its program.
+    /// Local rank.
     rank: u32,
+    /// Identifier of the send in its program.
     id: u32,
     to: u32,
     tag: u32,
@@ -87,9 +88,9 @@ struct Sending {
     fetched: bool,
     /// Whether it waits for a credit, or behind a send that does.
     stalled: bool,
-    /// Time at which the processor has written its present data to the interface. `written` has their bytes. `None`: it
-    /// writes nothing.
+    /// Time at which the processor has written its present data to the interface, in picoseconds.
     written_at: u64,
+    /// Bytes that the processor writes to the interface at present. `None`: it writes nothing.
     written: Option<u64>,
     /// Rail that it has been handed over to, if it is not striped.
     rail: u32,
@@ -167,9 +168,9 @@ struct Rank {
     open: u64,
     /// Time at which its last operation ended, in picoseconds.
     ended_at: u64,
-    /// Whether its program is notified only when no operation is open. `unnotified` is the number of ended operations
-    /// that it has not been notified of.
+    /// Whether its program is notified only when no operation is open.
     notify_last: bool,
+    /// Number of ended operations that its program has not been notified of.
     unnotified: u32,
 }
 
@@ -217,8 +218,9 @@ pub struct Executor {
     ready: Box<Ready>,
     /// Buffer for operations that start, which is removed while in use.
     starting: Option<Box<Ready>>,
-    /// Present tick of the network. `alarm` is the earliest tick for which an alarm is set.
+    /// Present tick of the network.
     tick: u64,
+    /// Earliest tick for which an alarm is set.
     alarm: u64,
     /// Tick of the last message that was announced to another executor, and its position in that tick.
     announced: (u64, u32),

@@ -10,7 +10,7 @@
 //! | DMA engines ([`dma`]) | the data of messages that the interface reads from memory | a setup, then a time a byte |
 //! | bus ([`bus`]) | packets to the interface and from it, in one server or in one each | a time a packet and a byte |
 //! | gap, sending ([`gap`]) | packets that leave | a time a byte; after the last packet of a message a time a message |
-//! | gap, receiving ([`gap`]) | packets that arrive | the same |
+//! | gap, receiving ([`gap`]) | packets that arrive | as for sending |
 //! | processor | searches of queues, if the interface does them | a time an entry that is visited |
 //! | | collective operations, if it carries them out | a time a message, and a byte that is combined |
 //!
@@ -102,8 +102,9 @@ pub(crate) struct Interfaces {
     engines: Engines,
     /// Number of interfaces of a node.
     rails: usize,
-    /// Whether leaving packets have parts to pass. `receiving` says so of arriving ones.
+    /// Whether leaving packets have parts to pass.
     pub sending: bool,
+    /// Whether arriving packets have parts to pass.
     pub receiving: bool,
 }
 

@@ -76,8 +76,9 @@ impl Stream {
 pub(crate) struct Fragment {
     /// Size in bytes.
     pub bytes: u64,
-    /// Whether it is the first packet of its message. `is_last` says whether it is the last.
+    /// Whether it is the first packet of its message.
     pub is_first: bool,
+    /// Whether it is the last packet of its message.
     pub is_last: bool,
 }
 

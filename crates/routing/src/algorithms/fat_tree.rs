@@ -1,4 +1,4 @@
-//! Up and down a fat-tree by a nearest common ancestor.
+//! Fat-tree routings: up to a nearest common ancestor, and down.
 //!
 //! A packet goes up until its switch is an ancestor of the destination, then down by the one path that leads there. The
 //! three routings differ in the up port. No packet that has gone down goes up again, so that one class of virtual
@@ -12,43 +12,43 @@ use units::{NodeId, PortId, RouterId, VcClass};
 
 use crate::{Choice, FlowSet, Hop, Representative, Route, RouteState, Routing, Symmetry};
 
-/// Fat-trees, up by the least congested port.
+/// Fat-trees: up by the least congested port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdaptiveUpDownSpec {}
 
-/// Fat-trees, up by a random port, drawn anew at every switch.
+/// Fat-trees: up by a random port, drawn anew at every switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RandomUpDownSpec {}
 
-/// Fat-trees, up from level l by the port of digit l of the destination: `(dst / k^l) mod k`.
+/// Fat-trees: up from level l by the port of digit l of the destination, `(dst / k^l) mod k`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DModKSpec {}
 
 impl AdaptiveUpDownSpec {
-    /// The routing on a fat-tree.
+    /// Builds the routing on a fat-tree.
     pub fn build(&self, tree: &FatTree) -> impl Routing + 'static {
         AnyUpPort { tree: tree.clone(), choice: Choice::LeastLoaded }
     }
 }
 
 impl RandomUpDownSpec {
-    /// The routing on a fat-tree.
+    /// Builds the routing on a fat-tree.
     pub fn build(&self, tree: &FatTree) -> impl Routing + 'static {
         AnyUpPort { tree: tree.clone(), choice: Choice::Random }
     }
 }
 
 impl DModKSpec {
-    /// The routing on a fat-tree.
+    /// Builds the routing on a fat-tree.
     pub fn build(&self, tree: &FatTree) -> impl Routing + 'static {
         DModK { tree: tree.clone() }
     }
 }
 
-/// All up ports are candidates.
+/// Routing in which all up ports are candidates.
 #[derive(Debug)]
 struct AnyUpPort {
     tree: FatTree,
@@ -102,10 +102,10 @@ impl Routing for AnyUpPort {
     }
 }
 
-/// The destination decides the up port.
+/// Routing in which the destination decides the up port.
 ///
-/// All packets for a node meet at the same ancestors, and the channels down from there are its own: they carry no more
-/// than the node receives.
+/// All packets for a node meet at the same ancestors, and no others use the channels down from there: these carry no
+/// more than the node receives.
 #[derive(Debug)]
 struct DModK {
     tree: FatTree,
@@ -174,7 +174,7 @@ fn representatives(tree: &FatTree, at: RouterId, by_digit: bool) -> Vec<Represen
     let first = index / lower * below;
     let mut found: Vec<u64> = Vec::new();
     for digit in 0..k {
-        // Digit l - 1 of the leaf level's packets does not exist.
+        // Packets at the leaf level have no digit l - 1.
         found.extend((0..k).map(|next| first + digit * lower + next * (lower / k)));
     }
     let ports = if by_digit { k } else { 1 };
@@ -182,7 +182,7 @@ fn representatives(tree: &FatTree, at: RouterId, by_digit: bool) -> Vec<Represen
         let around = first / higher * higher;
         let up = (0..k).flat_map(|digit| (0..ports).map(move |port| digit * below + port * lower));
         found.extend(up.clone().map(|place| around + place).filter(|node| node / below != first / below));
-        // And those that are not below the next switch either.
+        // Packets that are not below the next switch either.
         let beyond = (around + higher) % nodes;
         found.extend(up.map(|place| beyond + place).filter(|_| higher < nodes));
     }

@@ -1,11 +1,11 @@
-//! The routing of the flat network: none. A packet at a router is at its destination's.
+//! Routing of the flat network: none. A packet is always at its destination's router.
 
 use topology::Topology;
 use units::{PortId, RouterId, VcClass};
 
 use crate::{Hop, Route, Routing};
 
-/// No routes.
+/// Routing without routes.
 #[derive(Clone, Copy, Debug)]
 pub struct NoRouting;
 
@@ -35,7 +35,7 @@ impl Routing for NoRouting {
     }
 }
 
-/// Whether a topology is the flat network.
+/// Returns whether a topology is the flat network.
 pub fn is_flat(topology: &dyn Topology) -> bool {
     topology.as_any().is::<topology::families::flat::Flat>()
 }

@@ -21,18 +21,18 @@ use units::{PortId, RouterId, VcClass};
 use super::dimension_order::{DimensionOrder, DimensionOrderSpec, RingTies};
 use crate::{Choice, FlowSet, Hop, Representative, Route, Routing, RoutingError, Symmetry};
 
-/// The most dimensions: the sets of ports are listed, up to 4^8.
+/// Largest number of dimensions: the sets of ports are listed, up to 4^8.
 const MOST_DIMENSIONS: usize = 8;
 
-/// Tori and meshes, by any port that leads nearer.
+/// Tori and meshes: by any port that leads nearer, with dimension order as the escape.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MinimalAdaptiveSpec {
-    /// The dimensions in the order in which the escape channels are travelled, each once; without it, ascending.
+    /// Order in which the escape channels travel the dimensions. Must name each dimension once. Default: ascending.
     pub order: Option<Vec<u32>>,
 }
 
-/// The ports that lead nearer in some directions: where they begin in the list, and how many they are.
+/// Ports that lead nearer in some directions: their begin in the list, and their number.
 #[derive(Clone, Copy, Debug, Default)]
 struct PortSet {
     list: u32,
@@ -42,15 +42,15 @@ struct PortSet {
 #[derive(Debug)]
 struct MinimalAdaptive {
     escape: DimensionOrder,
-    /// The adaptive class.
+    /// Adaptive class.
     class: VcClass,
-    /// By the directions in each dimension, two bits each: plus and minus.
+    /// Port sets by the directions in each dimension, two bits each: plus and minus.
     sets: Vec<PortSet>,
     lists: Vec<PortId>,
 }
 
 impl MinimalAdaptiveSpec {
-    /// The routing on a torus or mesh.
+    /// Builds the routing on a torus or mesh.
     ///
     /// # Errors
     /// If `order` does not name each dimension once, or if there are more than 8 dimensions.
@@ -125,7 +125,7 @@ impl Routing for MinimalAdaptive {
         self.escape.representatives(at)
     }
 
-    /// In a torus all routers are alike, and so are their channels of a port. A mesh has borders.
+    /// In a torus all routers are equivalent, and so are their channels of a port. A mesh has borders.
     fn symmetry(&self) -> Option<Symmetry<'_>> {
         let torus = &self.escape.torus;
         let flows = FlowSet { from: None, to: vec![RouterId(0)], copies: f64::from(torus.routers()) };

@@ -1,4 +1,4 @@
-//! The routing algorithms, one file each.
+//! Routing algorithms, one file each.
 
 pub mod dimension_order;
 pub mod dragonfly;

@@ -1,4 +1,4 @@
-//! The routing of several planes: that of one, in each.
+//! Routing of several planes: the routing of one plane, in each.
 //!
 //! Packets stay in the plane that they are in, and know nothing of it: what they carry is the same in all. So freedom
 //! from deadlock and loads are those of one plane, and the analyses follow the first (`one_plane`).
@@ -10,22 +10,23 @@ use units::{ChannelId, Draw, NodeId, PortId, RouterId, Time, VcClass};
 
 use crate::{Hop, PathOption, Route, RouteState, Routing};
 
-/// A routing in every plane of a network.
+/// Routing in every plane of a network.
 #[derive(Clone, Debug)]
 pub struct PlanesRouting {
     plane: Arc<dyn Routing>,
-    /// Routers of a plane, and output channels of all of them.
+    /// Number of routers of a plane.
     routers: u32,
+    /// Number of output channels of all routers of a plane.
     channels: u32,
 }
 
 impl PlanesRouting {
-    /// The routing of one plane, in all planes of a topology whose planes are `plane`.
+    /// Creates the routing of all planes from the routing of one. All planes of the topology are copies of `plane`.
     pub fn new(routing: Arc<dyn Routing>, plane: &dyn Topology) -> Self {
         Self { plane: routing, routers: plane.routers(), channels: Channels::new(plane).ports() }
     }
 
-    /// A router as the plane knows it.
+    /// Returns a router as the plane numbers it.
     #[inline]
     fn within(&self, router: RouterId) -> RouterId {
         RouterId(router.0 % self.routers)
@@ -121,7 +122,8 @@ impl Routing for PlanesRouting {
     }
 }
 
-/// Of several planes the network and the routing of the first, which the others are copies of; else as they are.
+/// Returns the network and the routing of the first plane, of which the others are copies. Without planes, returns both
+/// unchanged.
 pub(crate) fn one_plane<'a>(
     topology: &'a dyn Topology,
     routing: &'a dyn Routing,

@@ -8,48 +8,48 @@ use units::{PortId, RouterId, VcClass};
 use super::tables::{RouteTable, TableBuilder, UNREACHED, distances, in_parts, ports_to};
 use crate::{Choice, Hop, Route, Routing, RoutingError};
 
-/// The most classes that a routing may ask for: a router has no more virtual channels.
+/// Largest number of classes that a routing may need: the largest number of virtual channels of a router.
 const MAX_CLASSES: u32 = 64;
 
-/// Shortest paths on any topology, from tables computed by breadth-first search.
+/// Any topology: shortest paths from tables computed by breadth-first search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ShortestPathSpec {
-    /// Which of several ports on shortest paths a packet takes.
+    /// Rule by which a packet takes one of several ports on shortest paths.
     pub ties: TieRule,
-    /// How packets use classes of virtual channels.
+    /// Rule by which packets use classes of virtual channels.
     pub vc_rule: VcRule,
 }
 
-/// Which of several ports that are as good a packet takes.
+/// Rule by which a packet takes one of several equally good ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TieRule {
-    /// The lowest: one fixed path for each pair.
+    /// The lowest port: one fixed path for each pair.
     #[default]
     First,
-    /// Each with the same probability, at every router anew.
+    /// Any port with equal probability, drawn anew at every router.
     Random,
-    /// The least congested, ties at random.
+    /// The least congested port. Ties are broken at random.
     LeastLoaded,
 }
 
 impl TieRule {
-    /// How a router chooses among several ports.
+    /// Returns the rule by which a router chooses among several ports.
     pub(super) fn choice(self) -> Choice {
         if self == Self::LeastLoaded { Choice::LeastLoaded } else { Choice::Random }
     }
 }
 
-/// How packets use classes of virtual channels.
+/// Rule by which packets use classes of virtual channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VcRule {
-    /// The class is the number of hops to the destination's router that follow: one lower with every hop, so free of
-    /// deadlock on every topology, but as many classes as the diameter.
+    /// The class is the number of remaining hops to the destination's router: one lower with every hop, so free of
+    /// deadlock on every topology, but with as many classes as the diameter.
     #[default]
     Hops,
-    /// One class: whether that is free of deadlock depends on the topology, and is checked.
+    /// One class. Whether that is free of deadlock depends on the topology, and is checked.
     Single,
 }
 
@@ -62,7 +62,7 @@ struct ShortestPath {
 }
 
 impl ShortestPathSpec {
-    /// The routing on a topology.
+    /// Builds the routing on a topology.
     ///
     /// # Errors
     /// If routers cannot reach one another, if `vc_rule = "hops"` needs more than 64 classes, or if the table would
@@ -71,7 +71,7 @@ impl ShortestPathSpec {
         let mut table = TableBuilder::new(topology, "shortest-path", self.ties.choice())?;
         let mut diameter = 0;
         for (column, target) in table.targets().to_vec().into_iter().enumerate() {
-            // Wiring is reciprocal, so that the distances from the target are those to it.
+            // Wiring is reciprocal, so that the distances from the target equal the distances to it.
             let distances = distances(topology, target, |_, _, _| true);
             for (router, &distance) in (0..).map(RouterId).zip(&distances).filter(|(_, distance)| **distance > 0) {
                 if table.has_nodes(router) {
@@ -100,11 +100,11 @@ impl ShortestPathSpec {
         ports_to(topology, router, nearer, self.ties != TieRule::First)
     }
 
-    /// The class of a hop from a distance to one less.
+    /// Returns the class of a hop that reduces the distance by one, from `distance`.
     fn class(&self, distance: u32) -> VcClass {
         match self.vc_rule {
             VcRule::Single => VcClass(0),
-            // No packet starts from beyond the diameter, and one beyond 64 is refused.
+            // No packet starts from beyond the diameter, and a diameter above 64 is refused.
             VcRule::Hops => VcClass((distance - 1).min(MAX_CLASSES) as u8),
         }
     }

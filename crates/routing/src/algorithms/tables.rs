@@ -1,4 +1,4 @@
-//! A table of ports for each router and destination: what the routings of arbitrary topologies consist of.
+//! Table of ports for each router and destination: the basis of the routings of arbitrary topologies.
 
 use std::collections::BTreeMap;
 
@@ -7,32 +7,32 @@ use units::{NodeId, PortId, RouterId, VcClass};
 
 use crate::{Choice, Route, RoutingError};
 
-/// The most table entries, (routers) x (routers with nodes): 4 bytes each.
+/// Largest number of table entries, (routers) x (routers with nodes), of 4 bytes each.
 const MAX_ENTRIES: u64 = 1 << 28;
 
-/// Where packets for a node leave the network.
+/// Router, column and port by which packets for a node leave the network.
 #[derive(Clone, Copy, Debug)]
 struct Destination {
     router: RouterId,
-    /// Of the router in the table.
+    /// Column of the router in the table.
     column: u32,
     port: PortId,
 }
 
-/// The routes from each router to each router that has nodes.
+/// Routes from each router to each router that has nodes.
 #[derive(Debug)]
 pub(super) struct RouteTable {
     destinations: Vec<Destination>,
     columns: usize,
     /// By router and column: an index into `routes`.
     table: Vec<u32>,
-    /// The different routes.
+    /// Distinct routes.
     routes: Vec<Route>,
     lists: Vec<PortId>,
 }
 
 impl RouteTable {
-    /// The next hop; at the destination's router its port, on class 0.
+    /// Returns the next hop. At the destination's router it is the destination's port, on class 0.
     #[inline]
     pub fn route(&self, at: RouterId, dst: NodeId) -> Route {
         let destination = self.destinations[dst.index()];
@@ -43,28 +43,28 @@ impl RouteTable {
         self.routes[index as usize]
     }
 
-    /// The ports of the routes that are not consecutive.
+    /// Returns the ports of the routes that are not consecutive.
     pub fn port_lists(&self) -> &[PortId] {
         &self.lists
     }
 }
 
-/// A table in the making.
+/// Table under construction.
 pub(super) struct TableBuilder {
     made: RouteTable,
     choice: Choice,
-    /// The routers that have nodes, by column.
+    /// Routers that have nodes, by column.
     targets: Vec<RouterId>,
     has_nodes: Vec<bool>,
-    /// The index in `routes` of each set of ports and class.
+    /// Index in `routes` of each set of ports and class.
     known: BTreeMap<(Vec<PortId>, VcClass), u32>,
-    /// Where each set of ports begins in `lists`.
+    /// Begin of each set of ports in `lists`.
     listed: BTreeMap<Vec<PortId>, u32>,
 }
 
 impl TableBuilder {
-    /// An empty table, whose routes will choose among their ports in one way; an error if it would be larger than
-    /// 1 GiB.
+    /// Creates an empty table, whose routes choose among their ports by `choice`. Returns an error if it would be
+    /// larger than 1 GiB.
     pub fn new(topology: &dyn Topology, kind: &str, choice: Choice) -> Result<Self, RoutingError> {
         let routers = topology.routers() as usize;
         let (destinations, targets) = destinations(topology);
@@ -87,22 +87,22 @@ impl TableBuilder {
         Ok(Self { made, choice, targets, has_nodes, known: BTreeMap::new(), listed: BTreeMap::new() })
     }
 
-    /// The routers that have nodes: each has a column.
+    /// Returns the routers that have nodes, each of which has a column.
     pub fn targets(&self) -> &[RouterId] {
         &self.targets
     }
 
-    /// Whether a router has nodes.
+    /// Returns whether a router has nodes.
     pub fn has_nodes(&self, router: RouterId) -> bool {
         self.has_nodes[router.index()]
     }
 
-    /// Sets how a router sends to a column's router: by some of `ports`, which are not none and in ascending order.
+    /// Sets the route of a router to a column's router. `ports` is non-empty and in ascending order.
     pub fn set(&mut self, router: RouterId, column: usize, ports: Vec<PortId>, class: VcClass) {
         self.made.table[router.index() * self.made.columns + column] = self.route_index(ports, class);
     }
 
-    /// The table; an error if the lists of ports are too long.
+    /// Returns the table, or an error if the lists of ports are too long.
     pub fn finish(self) -> Result<RouteTable, RoutingError> {
         if self.made.lists.len() > Route::MAX_LISTED {
             let message = format!("the different sets of ports have more than {} ports in all", Route::MAX_LISTED);
@@ -129,7 +129,7 @@ impl TableBuilder {
         index
     }
 
-    /// Where these ports begin in `lists`.
+    /// Returns the begin of these ports in `lists`, and adds them if they are new.
     fn list(&mut self, ports: &[PortId]) -> u32 {
         if let Some(&listed) = self.listed.get(ports) {
             return listed;
@@ -141,7 +141,7 @@ impl TableBuilder {
     }
 }
 
-/// The destination of each node, and the routers that have nodes, by column.
+/// Returns the destination of each node, and the routers that have nodes, by column.
 fn destinations(topology: &dyn Topology) -> (Vec<Destination>, Vec<RouterId>) {
     let mut column_of = vec![u32::MAX; topology.routers() as usize];
     let mut targets = Vec::new();
@@ -158,7 +158,7 @@ fn destinations(topology: &dyn Topology) -> (Vec<Destination>, Vec<RouterId>) {
     (destinations, targets)
 }
 
-/// The routers that a router is wired to, and by which ports.
+/// Iterates over the routers that a router is wired to, with the ports.
 pub(crate) fn neighbours(topology: &dyn Topology, router: RouterId) -> impl Iterator<Item = (PortId, RouterId)> {
     (0..topology.ports(router)).filter_map(move |port| match topology.endpoint(router, PortId(port)) {
         Endpoint::Router(next, _) => Some((PortId(port), next)),
@@ -166,10 +166,10 @@ pub(crate) fn neighbours(topology: &dyn Topology, router: RouterId) -> impl Iter
     })
 }
 
-/// The distance of a router that cannot be reached.
+/// Distance of an unreachable router.
 pub(crate) const UNREACHED: u32 = u32::MAX;
 
-/// The distances of all routers from one, by steps that are allowed: `may(from, port, to)`.
+/// Returns the distances of all routers from `start`, by allowed steps: `may(from, port, to)`.
 pub(crate) fn distances(
     topology: &dyn Topology,
     start: RouterId,
@@ -191,7 +191,7 @@ pub(crate) fn distances(
     distances
 }
 
-/// The ports of a router that lead to where `wanted` says.
+/// Returns the ports of a router to routers for which `wanted` holds.
 pub(super) fn ports_to(
     topology: &dyn Topology,
     router: RouterId,
@@ -202,7 +202,7 @@ pub(super) fn ports_to(
     ports.take(if all { usize::MAX } else { 1 }).collect()
 }
 
-/// Two routers with nodes that cannot reach each other.
+/// Returns the error for two routers with nodes that cannot reach each other.
 pub(super) fn in_parts(from: RouterId, to: RouterId) -> RoutingError {
     RoutingError::new("kind", format!("router {from} cannot reach router {to}: the network is in parts"))
 }

@@ -6,7 +6,7 @@
 //! router to the destination, then down, each as directly as it can. So no channel's wait goes around a circle, with
 //! one class of virtual channels; in return the routers near the root carry more, and not every path is a shortest one.
 //!
-//! This is the rule of `adaptive-up-down` and its kin without the fat-tree.
+//! This is the rule of `adaptive-up-down` and its variants without the fat-tree.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,13 +17,13 @@ use super::shortest_path::TieRule;
 use super::tables::{RouteTable, TableBuilder, UNREACHED, distances, in_parts, neighbours, ports_to};
 use crate::{Hop, Route, Routing, RoutingError};
 
-/// Any topology, up and down the levels of a breadth-first search.
+/// Any topology: up and down the levels of a breadth-first search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UpDownSpec {
-    /// The router at the top; without it, one whose farthest router is nearest.
+    /// Root router. Default: a router at which the distance to the farthest router is smallest.
     pub root: Option<u32>,
-    /// Which of several ports that are as good a packet takes.
+    /// Rule by which a packet takes one of several equally good ports.
     pub ties: TieRule,
 }
 
@@ -35,7 +35,7 @@ struct UpDown {
 }
 
 impl UpDownSpec {
-    /// The routing on a topology.
+    /// Builds the routing on a topology.
     ///
     /// # Errors
     /// If there is no such root, if routers cannot reach one another, or if the table would be larger than 1 GiB.
@@ -61,7 +61,7 @@ impl UpDownSpec {
         Ok(UpDown { table: table.finish()?, adaptive, max_routers: longest + 1 })
     }
 
-    /// The ports that lead nearer, down if that is possible and else up.
+    /// Returns the ports that lead nearer: down if possible, otherwise up.
     fn ports(&self, topology: &dyn Topology, levels: &Levels, hops_left: &HopsLeft, router: RouterId) -> Vec<PortId> {
         let goes_up = hops_left.down[router.index()] == UNREACHED;
         let hops = if goes_up { &hops_left.left } else { &hops_left.down };
@@ -84,44 +84,44 @@ impl UpDownSpec {
     }
 }
 
-/// The router whose farthest router is nearest; of several the first.
+/// Returns the router at which the distance to the farthest router is smallest, the first in a tie.
 pub(crate) fn center(topology: &dyn Topology) -> RouterId {
     let farthest = |root: u32| distances(topology, RouterId(root), |_, _, _| true).into_iter().max();
     let farthest = workers::map(0..topology.routers(), farthest);
     RouterId((0..).zip(farthest).min_by_key(|&(_, hops)| hops).map_or(0, |(root, _)| root))
 }
 
-/// Which direction is up.
+/// Levels of the routers, which define the direction up.
 #[derive(Debug)]
 pub(crate) struct Levels {
-    /// Each router's distance from the root.
+    /// Distance of each router from the root.
     levels: Vec<u32>,
-    /// The routers from the root on: whatever is above a router comes before it.
+    /// Routers from the root on: every router comes after all routers above it.
     upwards: Vec<RouterId>,
 }
 
-/// The hops to one destination.
+/// Hops to one destination.
 struct HopsLeft {
-    /// From each router by down channels alone.
+    /// By router, hops by down channels alone.
     down: Vec<u32>,
-    /// From each router as packets go: straight down where that is possible.
+    /// By router, hops as packets go: straight down if possible.
     left: Vec<u32>,
 }
 
 impl Levels {
-    /// The levels of a breadth-first search.
+    /// Creates the levels of a breadth-first search.
     pub(crate) fn new(topology: &dyn Topology, root: RouterId) -> Self {
         Self::of(distances(topology, root, |_, _, _| true))
     }
 
-    /// Given levels, by router; 0 is the top.
+    /// Creates given levels, by router. 0 is the top.
     pub(crate) fn of(levels: Vec<u32>) -> Self {
         let mut upwards: Vec<RouterId> = (0..levels.len() as u32).map(RouterId).collect();
         upwards.sort_by_key(|router| (levels[router.index()], *router));
         Self { levels, upwards }
     }
 
-    /// Whether a channel leads up.
+    /// Returns whether a channel leads up.
     pub(crate) fn is_up(&self, from: RouterId, to: RouterId) -> bool {
         (self.levels[to.index()], to) < (self.levels[from.index()], from)
     }

@@ -1,4 +1,4 @@
-//! The dependencies of routings with waypoints, leg by leg.
+//! Dependencies of routings with waypoints, leg by leg.
 //!
 //! Where packets of every source go by way of any waypoint to any destination, following each of them would take the
 //! product of the three. But what a packet does on its way to a waypoint does not depend on its destination, and what
@@ -16,40 +16,40 @@ use super::graph::{BitRows, DependencyGraph, set_bits};
 use crate::walk::{Aim, Move, RoutingContractError, Walk};
 use crate::{RouteState, Routing};
 
-/// Where packets go over from one leg to another.
+/// Joint, at which packets change from one leg to another.
 #[derive(Clone, Copy)]
 struct Joint {
     router: RouterId,
-    /// What one of them carries.
+    /// Routing state of one of the packets.
     state: RouteState,
-    /// Whether they go on to a waypoint.
+    /// Whether the packets go on to a waypoint.
     to_waypoint: bool,
 }
 
-/// All joints, found one after another.
+/// All joints found so far.
 struct Joints<'a> {
     routing: &'a dyn Routing,
     routers: usize,
     words: usize,
     all: Vec<Joint>,
-    /// What distinguishes joints of a router: the next leg, and the state, waypoints apart.
+    /// Kinds of joints of a router: the next leg, and the state apart from waypoints.
     kinds: Vec<(bool, RouteState)>,
-    /// By kind and router, the joint; or `NONE`.
+    /// Joint by kind and router, or `NONE`.
     index: Vec<u32>,
     /// By joint: the inputs (port and class) by which packets come, as bits.
     held: Vec<u64>,
     /// By joint: the outputs (port and class) that they may wait for.
     wanted: BitRows,
-    /// Joints at which packets go over to another at once.
+    /// Pairs of joints between which packets change at once.
     passages: Vec<(u32, u32)>,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// As many passages are kept before those that are listed twice are sought.
+/// Number of passages that are kept before duplicates are removed.
 const PASSAGES: usize = 1 << 20;
 
-/// So many legs are followed before what they end at is noted: enough for many threads, few enough to hold.
+/// Number of legs that are followed before their ends are noted: enough for many threads, few enough to hold.
 const AT_ONCE: usize = 64;
 
 /// Adds the dependencies of all packets.
@@ -79,26 +79,26 @@ pub(super) fn add(
     Ok(())
 }
 
-/// What a leg leads to.
+/// Goal of a leg.
 #[derive(Clone, Copy)]
 enum Goal {
     Waypoint(u32),
     Node(NodeId),
 }
 
-/// Where the packets of a leg have gone over to another.
+/// Ends of a leg: the joints at which its packets have changed to another leg.
 #[derive(Default)]
 struct LegEnds {
-    /// Router, state, and whether the next leg is to a waypoint.
+    /// Joints: router, state, and whether the next leg is to a waypoint.
     ends: Vec<Joint>,
-    /// By end, the inputs by which they had come, as bits.
+    /// By end, the inputs by which the packets had come, as bits.
     held: Vec<u64>,
-    /// Joints at which packets go over to an end at once.
+    /// Pairs of a joint and an end between which packets change at once.
     passages: Vec<(u32, u32)>,
 }
 
 impl<'a> Joints<'a> {
-    /// The joints at which packets start.
+    /// Creates the joints at which packets start.
     fn at_sources(
         graph: &DependencyGraph<'_>,
         (topology, routing): (&dyn Topology, &'a dyn Routing),
@@ -118,7 +118,8 @@ impl<'a> Joints<'a> {
         for state in routing.initial_states() {
             for &node in nodes {
                 let router = topology.attachment(node).0;
-                // Where the waypoint is the router itself the next leg is another; any that is not says so.
+                // If the waypoint is the router itself the next leg is another. Any other waypoint says whether there
+                // is one.
                 let to_waypoint =
                     (0..2).any(|w| routing.current_waypoint(router, routing.with_waypoint(state, w)).is_some());
                 joints.at(Joint { router, state, to_waypoint });
@@ -127,7 +128,7 @@ impl<'a> Joints<'a> {
         joints
     }
 
-    /// The number of a joint, known or new.
+    /// Returns the number of a joint, and adds it if it is new.
     fn at(&mut self, joint: Joint) -> u32 {
         let kind = (joint.to_waypoint, self.routing.with_waypoint(joint.state, 0));
         let number = self.kinds.iter().position(|&known| known == kind).unwrap_or_else(|| {
@@ -200,7 +201,7 @@ impl<'a> Joints<'a> {
         Ok(self.ends(graph, walk, &entered))
     }
 
-    /// Where packets have gone over to another leg, and by which channels they had come.
+    /// Returns the joints at which packets have changed to another leg, and the channels by which they had come.
     fn ends(&self, graph: &DependencyGraph<'_>, walk: &Walk<'_>, entered: &[(usize, u32)]) -> LegEnds {
         let mut found = LegEnds::default();
         let mut at: Vec<(u32, u32)> = Vec::new();
@@ -234,7 +235,7 @@ impl<'a> Joints<'a> {
         found
     }
 
-    /// Notes where the packets of a leg have gone over to another.
+    /// Notes the ends of a leg.
     fn note(&mut self, found: &LegEnds) {
         let joints: Vec<u32> = found.ends.iter().map(|&end| self.at(end)).collect();
         for (&joint, held) in joints.iter().zip(found.held.chunks_exact(self.words.max(1))) {
@@ -248,7 +249,7 @@ impl<'a> Joints<'a> {
         }
     }
 
-    /// Whoever goes over at once still holds what it came by.
+    /// Passes held inputs on: a packet that changes legs at once still holds its input.
     fn pass_on(&mut self) {
         self.passages.sort_unstable();
         self.passages.dedup();
@@ -265,7 +266,7 @@ impl<'a> Joints<'a> {
         }
     }
 
-    /// Whoever comes to a joint may wait for all that anyone there may wait for.
+    /// Joins the legs: a packet that comes to a joint may wait for everything that any packet there may wait for.
     fn join(&mut self, graph: &DependencyGraph<'_>, topology: &dyn Topology) {
         self.wanted.grow(self.all.len());
         for (number, joint) in self.all.iter().enumerate() {

@@ -13,7 +13,7 @@ fn network(shorthand: &str) -> Arc<dyn Topology> {
     spec.build(Path::new(".")).expect("a topology")
 }
 
-/// Every routing of a network that states representatives, its keys included.
+/// Returns every routing of a network that states representatives, with variants of its keys.
 fn stating(topology: &dyn Topology) -> Vec<Arc<dyn Routing>> {
     let mut specs = RoutingSpec::all();
     for text in [
@@ -32,7 +32,7 @@ fn stating(topology: &dyn Topology) -> Vec<Arc<dyn Routing>> {
     built.filter(|routing| routing.representatives(RouterId(0)).is_some()).collect()
 }
 
-/// The networks that the two graphs are compared on: odd and even sizes, sizes of 2, several nodes on a router.
+/// Networks on which the two graphs are compared: odd and even sizes, sizes of 2, several nodes on a router.
 const NETWORKS: [&str; 38] = [
     "fat-tree:k=2,n=1",
     "fat-tree:k=2,n=2",
@@ -74,7 +74,7 @@ const NETWORKS: [&str; 38] = [
     "dragonfly:p=1,a=6,h=1,g=4,group=flattened-butterfly,group_dims=2x3",
 ];
 
-/// The edges between channels from router to router.
+/// Returns the edges between channels from router to router.
 fn edges(graph: &DependencyGraph<'_>) -> Vec<(usize, usize)> {
     let is_link = |vertex: usize| {
         let channel = ChannelId((vertex / graph.classes) as u32);
@@ -147,7 +147,7 @@ fn a_check_ends_when_it_is_stopped() {
 
 #[test]
 fn nodes_of_one_router_depend_alike() {
-    // Would catch a routing that says `same_for_router` and is not.
+    // Would catch a routing that wrongly says `same_for_router`.
     for shorthand in NETWORKS {
         let topology = network(shorthand);
         let wiring = Wiring::new(&*topology);
@@ -205,7 +205,7 @@ fn representatives_that_leave_something_out_are_found() {
     assert!(fault.to_string().contains("`representatives` leaves out"), "{fault}");
 }
 
-/// A routing on one class of virtual channels, which states its representatives or leaves out every third.
+/// Routing on one class of virtual channels, which states its representatives or leaves out every third.
 #[derive(Debug)]
 struct OneClass(Arc<dyn Routing>, bool);
 

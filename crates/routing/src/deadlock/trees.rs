@@ -21,7 +21,7 @@ pub(super) fn add(graph: &DependencyGraph<'_>, trees: &Trees) {
     });
 }
 
-/// The first tree whose packets hold one channel's class and may wait for another's, if there is one.
+/// Returns the first tree whose packets hold one channel's class and may wait for another's, if there is one.
 pub(super) fn holder(
     graph: &DependencyGraph<'_>,
     trees: &Trees,

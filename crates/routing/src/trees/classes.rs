@@ -1,4 +1,4 @@
-//! The classes of virtual channels of trees.
+//! Classes of virtual channels of trees.
 
 use topology::{ChannelClass, Topology};
 use units::VcClass;
@@ -8,29 +8,29 @@ use super::error::TreeError;
 use super::spec::TreeClasses;
 use crate::Routing;
 
-/// The most classes of virtual channels.
+/// Largest number of classes of virtual channels.
 const MOST_CLASSES: u32 = 64;
 
-/// How classes of virtual channels are numbered.
+/// Numbering of the classes of virtual channels.
 pub(super) struct Numbering<'a> {
     pub classes: TreeClasses,
-    /// Whether the classes toward the root serve from it too.
+    /// Whether the classes toward the root also serve from it.
     pub folds: bool,
-    /// By class of channels, the classes toward the root at least.
+    /// By class of channels, the smallest number of classes toward the root.
     pub levels: Vec<u8>,
     pub routing: &'a dyn Routing,
 }
 
-/// The classes of virtual channels, by class of channels.
+/// Classes of virtual channels, by class of channels.
 pub(super) struct Classes {
-    /// The first of the trees.
+    /// First class of the trees.
     first: Vec<u8>,
-    /// What is added from the root.
+    /// Offset of the classes from the root.
     down: Vec<u8>,
     single: bool,
-    /// Beyond the routing's.
+    /// Number of classes beyond the routing's.
     pub beyond: Vec<u8>,
-    /// The routing's and the trees'.
+    /// Number of classes of the routing and the trees together.
     pub all: Vec<u8>,
 }
 
@@ -69,7 +69,7 @@ impl Classes {
         Ok(counted)
     }
 
-    /// The class of an exit.
+    /// Returns the class of an exit.
     pub fn of(&self, topology: &dyn Topology, draft: &Draft) -> VcClass {
         let class = usize::from(topology.class(draft.router, draft.port).0);
         VcClass(match draft.to {

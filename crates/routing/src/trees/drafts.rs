@@ -1,30 +1,30 @@
-//! The exits of a tree before they have numbers.
+//! Exits of a tree before they have numbers.
 
 use topology::Topology;
 use units::{NodeId, PortId, RouterId};
 
 use super::tree::Tree;
 
-/// A tree that has been made.
+/// Finished tree.
 #[derive(Debug)]
 pub(super) struct Made {
     pub tree: Tree,
     pub group: u32,
-    /// The only member that sends, if the tree is directed.
+    /// Only sender, if the tree is directed.
     pub sender: Option<NodeId>,
 }
 
-/// Where a way out leads.
+/// Direction of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// Up, to a switch; the level of the step.
+    /// Up, to a switch, with the level of the step.
     Up(RouterId, u8),
-    /// Down.
+    /// Down, to a switch, with the level of the step.
     Down(RouterId, u8),
     Member,
 }
 
-/// An exit in the making.
+/// Exit under construction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Draft {
     pub router: RouterId,
@@ -55,7 +55,7 @@ impl Draft {
     }
 }
 
-/// The switches from a node's up to the root.
+/// Returns the switches from a node's switch up to the root.
 fn path_up(topology: &dyn Topology, tree: &Tree, node: NodeId) -> Vec<RouterId> {
     let mut path = vec![topology.attachment(node).0];
     while let Some(step) = tree.steps.iter().find(|step| Some(&step.router) == path.last()) {

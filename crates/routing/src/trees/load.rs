@@ -1,4 +1,4 @@
-//! What the trees made so far carry.
+//! Load of the trees made so far.
 
 use topology::{Channels, Topology};
 use units::{PortId, RouterId};
@@ -11,15 +11,15 @@ use super::tree::Tree;
 pub(super) struct TreeLoad {
     channels: Channels,
     through: Vec<u32>,
-    /// By output channel, the same for both directions of a wire.
+    /// By output channel, with equal values for both directions of a wire.
     wires: Vec<u32>,
     taken: Vec<bool>,
-    /// The channels that are taken, to release them.
+    /// Taken channels, for releasing them.
     list: Vec<u32>,
 }
 
 impl TreeLoad {
-    /// No trees.
+    /// Creates the load without trees.
     pub fn new(topology: &dyn Topology) -> Self {
         let channels = Channels::new(topology);
         let ports = channels.ports() as usize;
@@ -27,17 +27,17 @@ impl TreeLoad {
         Self { channels, through, wires: vec![0; ports], taken: vec![false; ports], list: Vec::new() }
     }
 
-    /// Trees through a switch: the paper's load.
+    /// Returns the number of trees through a switch: the paper's load.
     pub fn through(&self, router: RouterId) -> u32 {
         self.through[router.index()]
     }
 
-    /// Trees over the wire at a port.
+    /// Returns the number of trees over the wire at a port.
     pub fn over(&self, router: RouterId, port: PortId) -> u32 {
         self.wires[self.channels.output(router, port).index()]
     }
 
-    /// Whether the wire at a port belongs to a tree that the next one is to be edge-disjoint to.
+    /// Returns whether the wire at a port belongs to a tree to which the next one is to be edge-disjoint.
     pub fn is_taken(&self, router: RouterId, port: PortId) -> bool {
         self.taken[self.channels.output(router, port).index()]
     }
@@ -56,7 +56,7 @@ impl TreeLoad {
         }
     }
 
-    /// Releases all wires: the next tree is of another group, or of another sender.
+    /// Releases all wires: the next tree belongs to another group, or to another sender.
     pub fn release(&mut self) {
         for channel in self.list.drain(..) {
             self.taken[channel as usize] = false;

@@ -1,4 +1,4 @@
-//! The tables of switches.
+//! Tables of the switches.
 
 use std::ops::Range;
 
@@ -9,69 +9,70 @@ use super::classes::{Classes, Numbering};
 use super::drafts::{Direction, Draft, Made};
 use super::error::TreeError;
 
-/// A port of a tree at a switch, as a way out.
+/// Exit: a port of a tree at a switch, as an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// The entry of the tree at the far end; `Exit::NODE` if that is a member.
+    /// Entry of the tree at the far end. `Exit::NODE` if the far end is a member.
     pub next: u32,
-    /// The port.
+    /// Port of the exit.
     pub port: PortId,
-    /// The class of virtual channels on which packets of the tree leave by it.
+    /// Class of virtual channels on which packets of the tree leave by the exit.
     pub vc_class: VcClass,
 }
 
 impl Exit {
-    /// The value of `next` that says that a member is at the far end.
+    /// Value of `next` for a member at the far end.
     pub const NODE: u32 = u32::MAX;
 }
 
-/// A tree at a switch.
+/// Entry: a tree at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The switch.
+    /// Switch.
     pub router: RouterId,
-    /// The number of the tree, its collective address.
+    /// Number of the tree, its collective address.
     pub tree: u32,
     first_exit: u32,
     first_word: u32,
     exits: u16,
-    /// Which exit leads up.
+    /// Index of the exit that leads up.
     up: u16,
 }
 
-/// No exit leads up.
+/// Value of `up` if no exit leads up.
 const NO_UP: u16 = u16::MAX;
 
-/// What the tables of a switch take.
+/// Memory of the table of a switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TableMemory {
-    /// Entries: trees through the switch.
+    /// Number of entries: trees through the switch.
     pub entries: u32,
     /// Their bits: one for each port of the switch, and in an undirected tree as many as number its ports and "none",
     /// for the way up.
     pub bits: u64,
 }
 
-/// The tables of all switches. Entries are numbered switch by switch and, in each, by tree.
+/// Tables of all switches. Entries are numbered switch by switch and, within a switch, by tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trees {
     entries: Vec<Entry>,
     exits: Vec<Exit>,
-    /// The bit vectors of ports.
+    /// Bit vectors of ports.
     words: Vec<u64>,
-    /// By router, its first entry, and one more.
+    /// By router, its first entry, with one more at the end.
     first: Vec<u32>,
-    /// By group, its first tree, and one more.
+    /// By group, its first tree, with one more at the end.
     groups: Vec<u32>,
     /// By group, its members in ascending order.
     members: Vec<Vec<NodeId>>,
     about: Vec<About>,
-    /// By class of channels, the classes of virtual channels beyond the routing's, and the classes of both together.
+    /// By class of channels, the number of VC classes beyond the routing's.
     beyond: Vec<u8>,
+    /// By class of channels, the number of VC classes of the routing and the trees together.
     all: Vec<u8>,
 }
 
-/// What is known of a tree.
+/// Properties of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct About {
     group: u32,
@@ -82,7 +83,7 @@ struct About {
 }
 
 impl Trees {
-    /// The tables of trees that have been made, group by group; members are in ascending order.
+    /// Creates the tables of trees, group by group. Members are in ascending order.
     pub(super) fn new(
         topology: &dyn Topology,
         numbering: &Numbering<'_>,
@@ -136,7 +137,7 @@ impl Trees {
         Ok(tables)
     }
 
-    /// Adds the entry of a tree at a switch, whose exits these are.
+    /// Adds the entry of a tree at a switch, with its exits.
     fn add_entry(
         &mut self,
         (topology, classes): (&dyn Topology, &Classes),
@@ -169,27 +170,28 @@ impl Trees {
         });
     }
 
-    /// The number of trees.
+    /// Returns the number of trees.
     pub fn len(&self) -> u32 {
         self.about.len() as u32
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no trees.
     pub fn is_empty(&self) -> bool {
         self.about.is_empty()
     }
 
-    /// The number of groups.
+    /// Returns the number of groups.
     pub fn groups(&self) -> u32 {
         self.members.len() as u32
     }
 
-    /// The trees of a group: edge-disjoint ones, or, of a directed group, those of each sender in ascending order.
+    /// Returns the trees of a group: edge-disjoint ones, or, for a directed group, the trees of each sender in
+    /// ascending order.
     pub fn trees_of(&self, group: u32) -> Range<u32> {
         self.groups[group as usize]..self.groups[group as usize + 1]
     }
 
-    /// The trees on which a member of a group sends: with directed trees its own, else all of the group's.
+    /// Returns the trees on which a member of a group sends: all trees of the group, or its own if trees are directed.
     #[inline]
     pub fn trees_for(&self, group: u32, sender: NodeId) -> Range<u32> {
         let all = self.trees_of(group);
@@ -202,42 +204,42 @@ impl Trees {
         all.start + first..all.start + end
     }
 
-    /// The group of a tree.
+    /// Returns the group of a tree.
     pub fn group_of(&self, tree: u32) -> u32 {
         self.about[tree as usize].group
     }
 
-    /// The members of a group, in ascending order.
+    /// Returns the members of a group, in ascending order.
     pub fn members_of(&self, group: u32) -> &[NodeId] {
         &self.members[group as usize]
     }
 
-    /// The members of a tree, in ascending order.
+    /// Returns the members of a tree, in ascending order.
     pub fn members(&self, tree: u32) -> &[NodeId] {
         &self.members[self.group_of(tree) as usize]
     }
 
-    /// The only member that sends on a tree, if it is directed.
+    /// Returns the only member that sends on a tree, if it is directed.
     pub fn sender(&self, tree: u32) -> Option<NodeId> {
         self.about[tree as usize].sender
     }
 
-    /// The entry of a tree's root, its top switch.
+    /// Returns the entry of a tree's root, its top switch.
     pub fn root(&self, tree: u32) -> u32 {
         self.about[tree as usize].root
     }
 
-    /// Channels from the farthest member's switch to the root.
+    /// Returns the number of channels from the farthest member's switch to the root.
     pub fn depth(&self, tree: u32) -> u32 {
         self.about[tree as usize].depth
     }
 
-    /// The switches that a tree passes through.
+    /// Returns the number of switches that a tree passes through.
     pub fn switches(&self, tree: u32) -> u32 {
         self.about[tree as usize].switches
     }
 
-    /// The number of entries of all switches.
+    /// Returns the number of entries of all switches.
     pub fn entries(&self) -> u32 {
         self.entries.len() as u32
     }
@@ -251,25 +253,25 @@ impl Trees {
         (entry < own.end && self.entries[entry as usize].tree == tree).then_some(entry)
     }
 
-    /// The entries of a switch, in the order of trees.
+    /// Returns the entries of a switch, in the order of trees.
     pub fn entries_of(&self, router: RouterId) -> Range<u32> {
         self.first[router.index()]..self.first[router.index() + 1]
     }
 
-    /// An entry.
+    /// Returns an entry.
     #[inline]
     pub fn entry(&self, entry: u32) -> &Entry {
         &self.entries[entry as usize]
     }
 
-    /// The exits of an entry, in the order of ports.
+    /// Returns the exits of an entry, in the order of ports.
     #[inline]
     pub fn exits(&self, entry: u32) -> &[Exit] {
         let Entry { first_exit, exits, .. } = self.entries[entry as usize];
         &self.exits[first_exit as usize..][..usize::from(exits)]
     }
 
-    /// The exit toward the root; none at the root, and on directed trees.
+    /// Returns the exit toward the root. `None` at the root, and on directed trees.
     #[inline]
     pub fn up(&self, entry: u32) -> Option<&Exit> {
         match self.entries[entry as usize].up {
@@ -295,30 +297,31 @@ impl Trees {
         self.up(entry)
     }
 
-    /// Whether a port is in the bit vector of an entry.
+    /// Returns whether a port is in the bit vector of an entry.
     #[inline]
     pub fn has_port(&self, entry: u32, port: PortId) -> bool {
         let word = self.entries[entry as usize].first_word as usize + port.index() / 64;
         self.words[word] >> (port.index() % 64) & 1 != 0
     }
 
-    /// The exits by which a packet goes on that came by a port: all but the arrival's.
+    /// Iterates over the exits of a packet: all except its arrival port.
     #[inline]
     pub fn exits_but(&self, entry: u32, arrival: PortId) -> impl Iterator<Item = &Exit> {
         self.exits(entry).iter().filter(move |exit| exit.port != arrival)
     }
 
-    /// The classes of virtual channels that trees need on a class of channels beyond the routing's.
+    /// Returns the number of VC classes that trees need on a class of channels beyond the routing's.
     pub fn classes_on(&self, class: ChannelClass) -> u8 {
         self.beyond[usize::from(class.0)]
     }
 
-    /// The classes of virtual channels of the routing and the trees together: the most of any class of channels.
+    /// Returns the number of VC classes of the routing and the trees together: the maximum over all classes of
+    /// channels.
     pub fn classes(&self) -> u8 {
         self.all.iter().copied().max().unwrap_or(1)
     }
 
-    /// What the table of a switch takes.
+    /// Returns the memory of the table of a switch.
     pub fn memory(&self, topology: &dyn Topology, router: RouterId) -> TableMemory {
         let ports = u64::from(topology.ports(router));
         let way_up = u64::from((ports + 1).next_power_of_two().ilog2());
@@ -327,14 +330,14 @@ impl Trees {
         TableMemory { entries: own.len() as u32, bits: own.map(bits).sum() }
     }
 
-    /// The switch whose table takes the most, the first of several; none if there are no trees.
+    /// Returns the switch with the largest table, the lowest in a tie. `None`: there are no trees.
     pub fn fullest(&self, topology: &dyn Topology) -> Option<(RouterId, TableMemory)> {
         let used = (0..topology.routers()).map(RouterId).map(|router| (self.memory(topology, router), router));
         let most = used.max_by_key(|&(memory, router)| (memory, std::cmp::Reverse(router)))?;
         (most.0.entries > 0).then_some((most.1, most.0))
     }
 
-    /// The bytes that the tables take in a simulation.
+    /// Returns the bytes of the tables in a simulation.
     pub fn bytes(&self) -> u64 {
         let nodes: usize = self.members.iter().map(Vec::len).sum();
         (size_of_val(&self.entries[..])

@@ -1,55 +1,57 @@
-//! What the operations of a group put on the channels of its trees.
+//! Loads of a group's operations on the channels of its trees.
 
 use topology::{Channels, Endpoint, Topology};
 use units::{NodeId, PortId, RouterId};
 
 use super::tables::{Exit, Trees};
 
-/// What the members of a group send by a tree, in any unit of volume. By member means in the order of `Trees::members`.
+/// Volumes that the members of a group send by a tree, in any unit. Lists by member are in the order of
+/// `Trees::members`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TreeVolumes {
-    /// What the switches combine of all members for all members: as much as each of them sends.
+    /// Volume that the switches combine of all members for all members. Each member sends this volume.
     pub for_all: f64,
-    /// By member, what they combine of all others for that one,
+    /// By member, the volume that the switches combine of all others for that member.
     pub for_one: Vec<f64>,
-    /// and what the member multicasts to all others.
+    /// By member, the volume that the member multicasts to all others.
     pub copied: Vec<f64>,
 }
 
 impl TreeVolumes {
-    /// Nothing, of so many members.
+    /// Creates zero volumes of `members` members.
     pub fn none(members: usize) -> Self {
         Self { for_all: 0.0, for_one: vec![0.0; members], copied: vec![0.0; members] }
     }
 
-    /// Multiplies all of it.
+    /// Multiplies all volumes.
     pub fn scale(&mut self, factor: f64) {
         self.for_all *= factor;
         self.for_one.iter_mut().chain(&mut self.copied).for_each(|own| *own *= factor);
     }
 
-    /// What arrives at all members together.
+    /// Returns the volume that arrives at all members together.
     pub fn delivered(&self) -> f64 {
         let (members, copied) = (self.copied.len() as f64, self.copied.iter().sum::<f64>());
         members * self.for_all + self.for_one.iter().sum::<f64>() + (members - 1.0) * copied
     }
 
-    /// What a member sends.
+    /// Returns the volume that a member sends.
     pub fn sent(&self, member: usize) -> f64 {
         self.for_all + self.for_one.iter().sum::<f64>() - self.for_one[member] + self.copied[member]
     }
 }
 
-/// A way out of a router.
+/// Output of a router.
 type Output = (RouterId, PortId);
 
-/// A part of a tree: an entry and all below it.
+/// Branch of a tree: an entry and everything below it.
 struct Branch {
     entry: u32,
-    /// The branch above, the output of its router to this one, and the output of this one to it.
+    /// Branch above, the output of its router to this one, and the output of this one to it.
     above: Option<(usize, Output, Output)>,
-    /// What is combined for members in it, and what they multicast.
+    /// Volume combined for members in the branch.
     for_one: f64,
+    /// Volume that members in the branch multicast.
     copied: f64,
 }
 
@@ -99,7 +101,7 @@ impl Trees {
         }
     }
 
-    /// Every way out of a directed tree, from its sender's router on.
+    /// Visits every output of a directed tree, from its sender's router on.
     fn each_exit_from(&self, topology: &dyn Topology, (tree, sender): (u32, NodeId), visit: &mut dyn FnMut(Output)) {
         let mut left: Vec<u32> = self.entry_at(topology.attachment(sender).0, tree).into_iter().collect();
         while let Some(entry) = left.pop() {

@@ -33,10 +33,11 @@ pub(super) struct SetQueues {
     first: Vec<u16>,
     /// By set, the gain of a port that leaves by it, and the queue that it then serves.
     gains: Vec<(i64, u32)>,
-    /// Ports that could send. By port and set of available outputs, `sums` has the largest sum of this port and the
-    /// previous ones, and `choices` the set and the queue that this port then serves.
+    /// Ports that could send.
     ports: Vec<u32>,
+    /// Largest sum of a port and the previous ones, by port and set of available outputs.
     sums: Vec<i64>,
+    /// Set and queue that a port serves at the largest sum, by port and set of available outputs.
     choices: Vec<(u32, u32)>,
 }
 

@@ -11,11 +11,13 @@ use crate::ranges::{Ranges, ahead_of};
 /// Member of a group on a node of this executor.
 #[derive(Debug)]
 pub(super) struct Member {
-    /// Group. `member` is the number of this member in it.
+    /// Group.
     pub group: u32,
+    /// Number of this member in the group.
     pub member: u32,
-    /// Rank. `rank` is its local number.
+    /// Rank.
     pub of: u32,
+    /// Local number of the rank.
     pub rank: u32,
     /// Local node.
     pub node: u32,
@@ -27,13 +29,14 @@ pub(super) struct Member {
     pub finished: Ranges,
     /// Segments for operations that the rank has not called yet.
     pub early: Early,
-    /// Segment before which everything has been handed to the interface. `released_at` has the latest time and tick of
-    /// that.
+    /// Segment before which everything has been handed to the interface.
     pub released: u32,
+    /// Latest time, in picoseconds, and latest tick of a handing over of these segments.
     pub released_at: (u64, u64),
-    /// Segment before which the network has taken everything. One segment at a time waits in the interface's queue
-    /// (`is_queued`), so that the groups and messages of a node are served round robin.
+    /// Segment before which the network has taken everything.
     pub taken: u32,
+    /// Whether a segment waits in the interface's queue. At most one waits, so that the groups and messages of a node
+    /// are served round robin.
     pub is_queued: bool,
     /// Streams in which items come to the interface, with their first segments. Empty if items come at once.
     pub streams: VecDeque<(u32, Stream)>,

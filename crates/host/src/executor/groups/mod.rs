@@ -66,8 +66,9 @@ struct Called {
     op: OpId,
     /// Identifier of the operation in its program.
     id: u32,
-    /// Member. `first` is the operation's first segment.
+    /// Member.
     member: u32,
+    /// First segment of the operation.
     first: u32,
 }
 

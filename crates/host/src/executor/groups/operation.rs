@@ -210,7 +210,7 @@ pub(super) fn rank_of(call: &GroupCall, group: &ProgramGroup, item: u32) -> u32 
 #[derive(Clone, Debug)]
 pub(super) struct GroupOp {
     pub call: GroupCall,
-    /// Place of the operation among those that have not ended.
+    /// Place of the operation among the unfinished ones.
     pub place: u32,
     /// Number of its first segment.
     pub first: u32,
@@ -223,21 +223,25 @@ pub(super) struct GroupOp {
     pub is_stream: bool,
     /// Whether its send overhead has passed.
     pub handed: bool,
-    /// Whether the operation is among the outstanding ones. `has_waited` says whether it has waited for that.
+    /// Whether the operation is among the outstanding ones.
     pub is_let_in: bool,
+    /// Whether the operation has waited to become outstanding.
     pub has_waited: bool,
     /// Whether its last segment has been handed to the interface.
     pub sent: bool,
-    /// Number of segments that have not arrived. `got` has those that have.
+    /// Number of segments that have not arrived.
     pub missing: u32,
+    /// Segments that have arrived.
     pub got: Ranges,
-    /// Whether all segments have arrived and been sent. `ended` says whether the operation has ended.
+    /// Whether all segments have arrived and been sent.
     pub complete: bool,
+    /// Whether the operation has ended.
     pub ended: bool,
     /// Segments of the member's item that the others know to be finished, as a number of the group.
     pub acknowledged: u32,
-    /// Stream in which the processor writes the data to the interface, if it does. `written_at` is its end.
+    /// Stream in which the processor writes the data to the interface, if it does.
     pub written: Option<Stream>,
+    /// End of the writing, in picoseconds.
     pub written_at: u64,
     /// Bytes of items that have been handed to the interface.
     pub handed_bytes: u64,

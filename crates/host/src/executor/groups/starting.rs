@@ -12,7 +12,7 @@ use crate::report::HostError;
 use crate::trace::Purpose;
 
 impl Memberships {
-    /// Begins an operation of a member. Returns its place among those that have not ended.
+    /// Begins an operation of a member. Returns its place among the unfinished ones.
     fn begin(&mut self, called: Called, call: GroupCall, (cut, params): (Cut, &GroupParams)) -> Result<u32, u64> {
         let member = &mut self.members[called.member as usize];
         let group = self.groups.get(member.group);

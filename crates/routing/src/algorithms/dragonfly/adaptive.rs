@@ -1,5 +1,5 @@
-//! Routings that choose between the direct path and a detour: UGAL (Singh 2005; Kim et al. 2008 for dragonflies) and
-//! progressive adaptive routing (Jiang, Kim & Dally, ISCA 2009).
+//! Adaptive routings that choose between the direct path and a detour: UGAL (Singh 2005; Kim et al. 2008 for
+//! dragonflies) and progressive adaptive routing (Jiang, Kim & Dally, ISCA 2009).
 //!
 //! Each packet draws a waypoint at its source, as under Valiant routing, and its router compares: the cost of a path is
 //! the congestion that it meets times its length in channels, and the direct path is taken unless the detour costs less
@@ -9,8 +9,8 @@
 //! simulated first. *PAR* decides as UGAL-L does, and again at every router of the source's group as long as the packet
 //! is on the direct path.
 //!
-//! Model choices: congestion of a port is the bytes that wait in the router for it, and the buffer space beyond it that
-//! is taken, over all its virtual channels. A packet whose destination is in its own group goes directly, unless
+//! Model choices: the congestion of a port is the bytes that wait in the router for it, plus the occupied buffer space
+//! beyond it, over all its virtual channels. A packet whose destination is in its source's group goes directly, unless
 //! intra-group traffic may take detours.
 
 use std::sync::Arc;
@@ -29,14 +29,14 @@ use super::representatives::Representatives;
 use super::valiant::{ValiantGroupSpec, ValiantNodeSpec};
 use crate::{Hop, PathOption, Representative, Route, RouteState, Routing, RoutingError};
 
-/// Detours of choosing routings.
+/// Detours of adaptive routings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DetourKind {
-    /// By a random router, as `valiant-node`.
+    /// By a random router, as in `valiant-node`.
     #[default]
     Node,
-    /// By a random group, as `valiant-group`.
+    /// By a random group, as in `valiant-group`.
     Group,
 }
 
@@ -50,16 +50,16 @@ macro_rules! choosing_spec {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct $name {
-            /// Where a detour leads.
+            /// Kind of waypoint of a detour.
             pub detour: DetourKind,
-            /// What a detour must be better by: packets of the largest size, times channels.
+            /// Cost advantage that a detour must exceed, in packets of the largest size times channels.
             #[schemars(range(max = 1000000))]
             pub threshold: u32,
-            /// Whether no packet is sent by way of its source's own group.
+            /// Whether packets avoid waypoints in their source's group.
             pub exclude_source_group: bool,
-            /// Whether no packet is sent by way of its destination's group.
+            /// Whether packets avoid waypoints in their destination's group.
             pub exclude_destination_group: bool,
-            /// How packets go that stay within their group: directly, or with the choice of a detour.
+            /// Routing of packets that stay within their group: directly, or with the choice of a detour.
             pub intra_group: IntraGroup,
             $($(#[$extra_doc])* pub $extra: $type,)*
         }
@@ -100,7 +100,7 @@ choosing_spec! {
 choosing_spec! {
     /// Dragonflies: directly or by a detour, by the queues of the source group's global channels (UGAL-G).
     UgalGSpec {
-        /// How often the queues are sampled.
+        /// Period with which the queues are sampled.
         #[schemars(extend("minimum" = 1))]
         refresh: Time = Time(100_000),
     }
@@ -111,7 +111,7 @@ choosing_spec! {
     ParSpec {}
 }
 
-/// The keys that all have.
+/// Keys that all adaptive routings have in common.
 #[derive(Clone, Copy, Debug)]
 struct Options {
     detour: DetourKind,
@@ -129,12 +129,12 @@ impl Options {
     }
 }
 
-/// Which router decides, and by the queues of which channels.
+/// Router that decides, and the channels whose queues it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sight {
-    /// The source's router, at its own ports.
+    /// Router of the source, at its own ports.
     Router,
-    /// The source's router, at its group's global channels, as they were at a snapshot.
+    /// Router of the source, at its group's global channels, as of a snapshot.
     Group { refresh: Time },
     /// Every router of the source's group, at its own ports.
     Progressive,
@@ -147,12 +147,12 @@ struct Choosing {
     detours: Detours,
     threshold: u32,
     channels: Channels,
-    /// The routings that it chooses between.
+    /// Routings between which it chooses.
     options: Vec<Arc<dyn Routing>>,
 }
 
 impl UgalLSpec {
-    /// The routing on a dragonfly.
+    /// Builds the routing on a dragonfly.
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.
@@ -162,7 +162,7 @@ impl UgalLSpec {
 }
 
 impl UgalGSpec {
-    /// The routing on a dragonfly.
+    /// Builds the routing on a dragonfly.
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB, or if `refresh` is 0.
@@ -175,7 +175,7 @@ impl UgalGSpec {
 }
 
 impl ParSpec {
-    /// The routing on a dragonfly.
+    /// Builds the routing on a dragonfly.
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.
@@ -204,7 +204,7 @@ impl Choosing {
         Memory::new(Phase::Open, waypoint, (0, 0)).state()
     }
 
-    /// What a packet carries that goes directly from a router that has weighed its paths.
+    /// Returns the routing state of a packet that goes directly from a router that has weighed its paths.
     fn decided(&self, open: Memory) -> Memory {
         match self.sight {
             Sight::Progressive => open.in_phase(Phase::Decided),
@@ -227,7 +227,7 @@ impl Choosing {
         }
     }
 
-    /// Channels to a waypoint and from there to a router.
+    /// Returns the number of channels to a waypoint and from there to a router.
     fn detour_length(&self, at: RouterId, waypoint: u32, home: RouterId) -> u32 {
         let paths = &self.detours.paths;
         let (entry, before) = match self.detours.rule.waypoints {

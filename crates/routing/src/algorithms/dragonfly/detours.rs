@@ -1,4 +1,4 @@
-//! Detours by way of waypoints drawn at the source: which waypoints a packet may be sent by, and its hops.
+//! Detours by way of waypoints drawn at the source: the rule that restricts waypoints, and the hops.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,25 +10,25 @@ use super::candidates::{Classes, DirectPaths};
 use super::memory::{Memory, Phase};
 use crate::{Hop, Route, RouteState, RoutingError};
 
-/// How packets go whose destination is in their source's group.
+/// Routing of packets whose destination is in their source's group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IntraGroup {
-    /// The direct path.
+    /// Direct path.
     #[default]
     Minimal,
-    /// By way of a waypoint, as all others.
+    /// Valiant routing by way of a waypoint, as for all other packets.
     Valiant,
 }
 
-/// What is drawn.
+/// Kind of waypoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waypoints {
     Groups,
     Routers,
 }
 
-/// Which waypoints a packet may be sent by.
+/// Rule that restricts the waypoints of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
     pub waypoints: Waypoints,
@@ -38,7 +38,7 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// The groups that a packet between two groups may not be sent by, in ascending order; none of them if packets go
+    /// Returns the groups by which a packet between two groups may not be sent, in ascending order. `None`: packets go
     /// directly.
     pub fn excluded(self, groups: u32, from: u32, to: u32) -> Option<Excluded> {
         if from == to && self.intra_group == IntraGroup::Minimal {
@@ -70,7 +70,7 @@ impl Excluded {
         self.0.contains(&group)
     }
 
-    /// The group of a rank among those that are not excluded.
+    /// Returns the group with a rank among the groups that are not excluded.
     #[inline]
     fn other(self, rank: u32) -> u32 {
         let group = rank + u32::from(rank >= self.0[0]);
@@ -78,17 +78,18 @@ impl Excluded {
     }
 }
 
-/// Draws waypoints and routes by way of them; what Valiant routing and the choosing ones share.
+/// Draws waypoints, and routes by way of them: the common part of Valiant routing and the adaptive routings.
 #[derive(Debug)]
 pub(super) struct Detours {
     pub paths: DirectPaths,
     pub rule: Rule,
-    /// Classes of local channels before the detour begins: 1 where packets may turn to it on their way.
+    /// Number of classes of local channels before the detour begins: 1 if packets may turn to it on their way.
     before: u8,
 }
 
 impl Detours {
-    /// Detours by waypoints of a rule; `before` local classes are for packets that have not turned to it.
+    /// Creates detours by waypoints of a rule. `before` local classes are for packets that have not turned to the
+    /// detour.
     ///
     /// # Errors
     /// If the tables would be larger than 1 GiB.
@@ -98,15 +99,15 @@ impl Detours {
         Ok(Self { paths: DirectPaths::new(topology, Classes { behind_first, behind_second })?, rule, before })
     }
 
-    /// Classes on local channels.
+    /// Returns the number of classes on local channels.
     pub fn local_classes(&self) -> u8 {
         self.paths.classes.behind_second + 1
     }
 
-    /// Classes on global channels.
+    /// Number of classes on global channels.
     pub const GLOBAL_CLASSES: u8 = 2;
 
-    /// The number of waypoints.
+    /// Returns the number of waypoints.
     pub fn waypoints(&self) -> u32 {
         match self.rule.waypoints {
             Waypoints::Groups => self.paths.topology.size().g,
@@ -119,13 +120,13 @@ impl Detours {
         (group(src), group(dst))
     }
 
-    /// Whether a waypoint is drawn for a packet, and the groups that it does not lie in.
+    /// Returns the groups that a packet's waypoint may not lie in. `None`: no waypoint is drawn.
     fn excluded(&self, src: NodeId, dst: NodeId) -> Option<Excluded> {
         let (from, to) = self.groups(src, dst);
         self.rule.excluded(self.paths.topology.size().g, from, to)
     }
 
-    /// Draws a waypoint; none if the packet goes directly.
+    /// Draws a waypoint. `None`: the packet goes directly.
     pub fn draw(&self, src: NodeId, dst: NodeId, draw: &mut dyn Draw) -> Option<u32> {
         let excluded = self.excluded(src, dst)?;
         let size = self.paths.topology.size();
@@ -139,7 +140,7 @@ impl Detours {
         }
     }
 
-    /// All waypoints that may be drawn, each as likely as any; none if the packet goes directly.
+    /// Returns all waypoints that may be drawn, all equally likely. `None`: the packet goes directly.
     pub fn all(&self, src: NodeId, dst: NodeId) -> Option<Vec<u32>> {
         let excluded = self.excluded(src, dst)?;
         let a = self.paths.topology.size().a;
@@ -150,12 +151,12 @@ impl Detours {
         Some((0..self.waypoints()).filter(|waypoint| !excluded.has(group_of(waypoint))).collect())
     }
 
-    /// What a packet carries that sets out for a waypoint.
+    /// Returns the routing state of a packet that sets out for a waypoint.
     pub fn with_waypoint(&self, waypoint: u32) -> Memory {
         Memory::new(Phase::Detour, waypoint, (self.before, 0))
     }
 
-    /// Whether a packet is at its waypoint.
+    /// Returns whether a packet is at its waypoint.
     #[inline]
     pub fn has_arrived(&self, at: RouterId, waypoint: u32) -> bool {
         match self.rule.waypoints {
@@ -164,13 +165,13 @@ impl Detours {
         }
     }
 
-    /// What a packet carries that has reached its waypoint.
+    /// Returns the routing state of a packet that has reached its waypoint.
     #[inline]
     fn behind_waypoint(&self) -> Memory {
         Memory::new(Phase::Direct, 0, (self.paths.classes.behind_second - 1, 1))
     }
 
-    /// The next hop of a packet that goes directly or has a waypoint.
+    /// Returns the next hop of a packet that goes directly or has a waypoint.
     #[inline]
     pub fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
         let mut memory = Memory::of(hop.state);
@@ -189,13 +190,14 @@ impl Detours {
         route
     }
 
-    /// The waypoint that a packet is on its way to.
+    /// Returns the waypoint that a packet is on its way to.
     pub fn current_waypoint(&self, at: RouterId, state: RouteState) -> Option<u32> {
         let memory = Memory::of(state);
         (memory.phase() == Phase::Detour && !self.has_arrived(at, memory.waypoint())).then_some(memory.waypoint())
     }
 
-    /// The most routers that a packet can traverse, if it sets out for its waypoint after so many channels.
+    /// Returns the largest number of routers that a packet can traverse, if it sets out for its waypoint after `before`
+    /// channels.
     pub fn max_routers(&self, before: u32) -> u32 {
         let (out, inside) = (self.paths.longest_exit(), self.paths.topology.group().diameter());
         let to_waypoint = match self.rule.waypoints {

@@ -12,10 +12,10 @@ use super::candidates::DirectPaths;
 use super::detours::{Detours, Excluded, Waypoints};
 use super::memory::Memory;
 
-/// What routers send to one another: by source, destinations and amounts.
+/// Traffic between routers: by source, destinations and amounts.
 type Rows = [Vec<(RouterId, f64)>];
 
-/// The loads of a traffic that goes directly, by channel.
+/// Returns the loads of a direct traffic, by channel.
 pub(super) fn direct(paths: &DirectPaths, rows: &Rows) -> Vec<f64> {
     let flows = |from: usize, visit: &mut dyn FnMut(RouterId, f64)| {
         for &(to, flow) in &rows[from] {
@@ -25,7 +25,7 @@ pub(super) fn direct(paths: &DirectPaths, rows: &Rows) -> Vec<f64> {
     spread(paths, &flows)
 }
 
-/// What a router sends directly to others.
+/// Direct flows of a router to others.
 type Flows<'a> = dyn Fn(usize, &mut dyn FnMut(RouterId, f64)) + Sync + 'a;
 
 /// Adds up what flows directly. Sources are taken in fixed blocks whose sums are added in order, so that the result
@@ -60,7 +60,7 @@ fn add(sum: &mut [f64], more: &[f64]) {
     }
 }
 
-/// A flow on its direct path.
+/// Flow on its direct path.
 #[derive(Clone, Copy)]
 struct Leg {
     at: RouterId,
@@ -84,7 +84,7 @@ fn go(paths: &DirectPaths, channels: &Channels, load: &mut [f64], mut leg: Leg) 
     }
 }
 
-/// The loads of a traffic that goes by way of waypoints, by channel.
+/// Returns the loads of a traffic that goes by way of waypoints, by channel.
 pub(super) fn by_waypoints(detours: &Detours, rows: &Rows) -> Vec<f64> {
     let parted = Parted::new(detours, rows);
     let paths = &detours.paths;
@@ -94,15 +94,15 @@ pub(super) fn by_waypoints(detours: &Detours, rows: &Rows) -> Vec<f64> {
     load
 }
 
-/// A traffic, parted into what goes directly and what goes by waypoints.
+/// Traffic, divided into direct traffic and traffic by waypoints.
 struct Parted<'a> {
     detours: &'a Detours,
     direct: Vec<Vec<(RouterId, f64)>>,
     detoured: Vec<Vec<(RouterId, f64)>>,
     groups: usize,
-    /// By router of the source and group of the destination, what is sent by waypoints.
+    /// Traffic sent by waypoints, by router of the source and group of the destination.
     by_target: Vec<f64>,
-    /// By group of the source and router of the destination.
+    /// Traffic sent by waypoints, by group of the source and router of the destination.
     by_source: Vec<f64>,
 }
 
@@ -123,7 +123,7 @@ impl<'a> Parted<'a> {
         };
         for (from, row) in (0..).map(RouterId).zip(rows) {
             for &(to, flow) in row {
-                // The nodes of one router reach one another without leaving it, or as all others of their group do.
+                // The nodes of one router reach one another without leaving it, or like all others of their group.
                 if !goes_round(from, to) {
                     parted.direct[from.index()].push((to, flow));
                     continue;
@@ -140,7 +140,7 @@ impl<'a> Parted<'a> {
         self.detours.rule.excluded(self.groups as u32, from as u32, to as u32)
     }
 
-    /// The share of the packets between two groups that go by way of a third.
+    /// Returns the share of the packets between two groups that go by way of a third.
     fn share(&self, from: usize, by: usize, to: usize) -> f64 {
         match self.excluded(from, to) {
             Some(excluded) if !excluded.has(by as u32) => 1.0 / f64::from(self.groups as u32 - excluded.count()),
@@ -148,14 +148,14 @@ impl<'a> Parted<'a> {
         }
     }
 
-    /// What a router sends by way of a group.
+    /// Returns the traffic that a router sends by way of a group.
     fn sent_by(&self, from: usize, by: usize) -> f64 {
         let group = from / self.detours.paths.topology.size().a as usize;
         let row = &self.by_target[from * self.groups..(from + 1) * self.groups];
         row.iter().enumerate().filter(|&(_, &flow)| flow > 0.0).map(|(to, flow)| flow * self.share(group, by, to)).sum()
     }
 
-    /// The loads on the way to the waypoints.
+    /// Returns the loads on the way to the waypoints.
     fn to_waypoints(&self) -> Vec<f64> {
         let paths = &self.detours.paths;
         let a = paths.topology.size().a;
@@ -185,13 +185,13 @@ impl<'a> Parted<'a> {
         }
     }
 
-    /// The loads behind the waypoints.
+    /// Returns the loads behind the waypoints.
     fn behind_waypoints(&self) -> Vec<f64> {
         let paths = &self.detours.paths;
         let (a, routers) = (paths.topology.size().a as usize, paths.topology.routers() as usize);
         match self.detours.rule.waypoints {
             Waypoints::Routers => {
-                // All routers of a group are as likely as any, so that a row a group is enough.
+                // All routers of a group are equally likely, so that one row for each group is enough.
                 let rows = workers::map(0..self.groups, |by| self.received_by(by));
                 spread(paths, &|waypoint, visit| {
                     for (to, flow) in rows[waypoint / a].iter().enumerate() {
@@ -210,7 +210,7 @@ impl<'a> Parted<'a> {
         }
     }
 
-    /// What goes by way of a group, by router of its destination.
+    /// Returns the traffic by way of a group, by router of its destination.
     fn received_by(&self, by: usize) -> Vec<f64> {
         let a = self.detours.paths.topology.size().a as usize;
         let routers = self.detours.paths.topology.routers() as usize;
@@ -226,7 +226,7 @@ impl<'a> Parted<'a> {
         row
     }
 
-    /// What enters its waypoint's group at each router, by router of its destination.
+    /// Returns the traffic that enters its waypoint's group at each router, by router of its destination.
     fn entered(&self) -> Vec<f64> {
         let paths = &self.detours.paths;
         let (a, routers) = (paths.topology.size().a as usize, paths.topology.routers() as usize);
@@ -250,8 +250,8 @@ impl<'a> Parted<'a> {
     }
 }
 
-/// The paths from a router to another group: visits the channels, and the routers at which the group is entered, each
-/// with the part of the packets.
+/// Visits the paths from a router to another group: the channels, and the routers at which the group is entered, each
+/// with the share of the packets.
 fn enter(
     paths: &DirectPaths,
     channels: &Channels,

@@ -13,9 +13,9 @@ use super::representatives::Representatives;
 use crate::{Hop, Representative, Route, Routing, RoutingError};
 use crate::{OutputLoads, RouterTraffic};
 
-/// Classes of virtual channels on local channels.
+/// Number of classes of virtual channels on local channels.
 const LOCAL: u8 = 2;
-/// Classes on global ones.
+/// Number of classes of virtual channels on global channels.
 const GLOBAL: u8 = 1;
 
 /// Dragonflies: at most one local, one global and one local hop (Prisacari et al., section II: "shortest path").
@@ -29,7 +29,7 @@ struct Minimal {
 }
 
 impl MinimalSpec {
-    /// The routing on a dragonfly.
+    /// Builds the routing on a dragonfly.
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.
@@ -90,7 +90,7 @@ impl Routing for Minimal {
         Some(self.paths.fewest(from, to))
     }
 
-    // Paths by way of a third group can be shorter where it happens to join both routers.
+    // Paths by way of a third group can be shorter if it happens to join both routers.
     fn minimal(&self) -> bool {
         false
     }

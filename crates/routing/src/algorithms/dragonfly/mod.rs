@@ -1,9 +1,9 @@
-//! Dragonflies: minimal and Valiant routing, and those that choose between the two.
+//! Dragonfly routings: minimal, Valiant, and adaptive ones that choose between the two.
 //!
-//! A *direct* path goes by at most one global channel: through the own group to a router with a channel to the
-//! destination's group (the nearest such router, the channels of equally near ones with the same probability), over it,
-//! and through the destination's group. A *detour* first goes to a waypoint, a group or a router, and from there
-//! directly on.
+//! A *direct* path uses at most one global channel: it goes through the source's group to a router with a channel to
+//! the destination's group (the nearest such router; the channels of equally near ones are equally likely), over that
+//! channel, and through the destination's group. A *detour* first goes to a waypoint, a group or a router, and directly
+//! on from there.
 //!
 //! Classes of virtual channels are counted for local and for global channels each, and a packet only ever goes up in
 //! the order in which its path visits them, which is why nothing can wait in a circle (inside a group that is a

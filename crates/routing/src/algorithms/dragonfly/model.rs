@@ -1,21 +1,21 @@
-//! The model of load imbalance inside groups (Prisacari et al., section III).
+//! Model of load imbalance inside groups (Prisacari et al., section III).
 
 use topology::families::dragonfly::Dragonfly;
 use topology::{ChannelClass, Topology};
 use units::RouterId;
 
-/// What valiant-group routing carries of traffic that sends consecutive groups to consecutive groups, by their model:
-/// loads of the nodes, as shares of their injection channels' bandwidth.
+/// Throughput of valiant-group routing, by their model, for traffic that sends consecutive groups to consecutive
+/// groups: loads of the nodes, as shares of their injection channels' bandwidth.
 ///
 /// The h global channels into a router of an intermediate group lead on over one or two local channels, so that each of
-/// them can bring in between 1/h and 2/h of a local channel's bandwidth; and every packet crosses two global channels.
+/// them can bring in between 1/h and 2/h of a local channel's bandwidth. Every packet crosses two global channels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImbalanceModel {
-    /// The least that is carried: the left side of equation 1.
+    /// Lower bound: the left side of equation 1.
     pub lower: f64,
-    /// The most: the right side of equation 1.
+    /// Upper bound: the right side of equation 1.
     pub upper: f64,
-    /// Equation 4's estimate, half-way between the two: 3/(4p) at full scale.
+    /// Estimate of equation 4, half-way between the bounds: 3/(4p) at full scale.
     pub estimate: f64,
 }
 
@@ -26,12 +26,12 @@ impl ImbalanceModel {
         let size = topology.size();
         let connected = |router| (0..size.h).filter(move |&port| topology.across(RouterId(router), port).is_some());
         let globals = (0..topology.routers()).map(|router| connected(router).count()).sum::<usize>() as f64;
-        // Half of what crosses a global channel is on its way to a waypoint, half comes from one.
+        // Half of the packets on a global channel are on their way to a waypoint, half come from one.
         let unit = 0.5 * globals / f64::from(topology.nodes()) / f64::from(size.h) * local_capacity;
         Self { lower: unit, upper: 2.0 * unit, estimate: 1.5 * unit }
     }
 
-    /// The class of the channels that bind.
+    /// Class of the channels that limit the throughput.
     pub const BINDING: ChannelClass = Dragonfly::LOCAL;
 }
 

@@ -1,8 +1,8 @@
-//! Packets that stand for all others at a router of a dragonfly: see `Routing::representatives`.
+//! Representative packets at a router of a dragonfly: see `Routing::representatives`.
 //!
-//! On the direct path a hop depends on the group of the destination, and in that group on its router. So for one hop it
-//! is enough to have a target for each port; for two, also one in each group, and every router of the groups that the
-//! router itself is wired to. A packet that reaches its waypoint goes on by any port.
+//! On the direct path a hop depends on the group of the destination, and in that group on its router. So for one hop a
+//! target for each port suffices. For two hops a target in each group is needed too, and every router of the groups
+//! that the router is wired to. A packet that reaches its waypoint goes on by any port.
 
 use topology::families::dragonfly::Dragonfly;
 use units::{NodeId, RouterId};
@@ -12,11 +12,11 @@ use super::detours::{Detours, Waypoints};
 use super::memory::{Memory, Phase};
 use crate::{Representative, RouteState};
 
-/// Collects the packets at one router.
+/// Collector of the packets at one router.
 pub(super) struct Representatives<'a> {
     paths: &'a DirectPaths,
     at: RouterId,
-    /// Targets that stand for all over the next two hops from the router.
+    /// Targets that represent all over the next two hops from the router.
     two_hops: Vec<RouterId>,
     packets: Vec<Representative>,
 }
@@ -28,12 +28,12 @@ impl<'a> Representatives<'a> {
         collected
     }
 
-    /// Everything that has been listed; few packets are listed twice.
+    /// Returns the listed packets. Few are listed twice.
     pub fn packets(self) -> Vec<Representative> {
         self.packets
     }
 
-    /// Lists packets on the direct path that have crossed `global` global channels; after the last, those that are in
+    /// Lists packets on the direct path that have crossed `global` global channels. With `in_last_group`, they are in
     /// the destination's group.
     pub fn direct(&mut self, local: u8, global: u8, in_last_group: bool) {
         let state = Memory::new(Phase::Direct, 0, (local, global)).state();
@@ -43,7 +43,7 @@ impl<'a> Representatives<'a> {
         self.packets.extend(targets.iter().map(|target| Representative::new(NodeId(target.0 * nodes), state)));
     }
 
-    /// Lists the packets of Valiant routing: those on direct paths, those on their way to a waypoint, those behind it.
+    /// Lists the packets of Valiant routing: on direct paths, on their way to a waypoint, and behind it.
     pub fn valiant(&mut self, detours: &Detours) {
         let classes = self.paths.classes;
         self.direct(0, 0, false);
@@ -116,7 +116,7 @@ impl<'a> Representatives<'a> {
         }
     }
 
-    /// The routers of this group that a packet on the direct path to a router comes to next and may turn at.
+    /// Returns the routers of this group that a packet on the direct path to a router comes to next and may turn at.
     fn undecided_next(&self, target: RouterId) -> Vec<RouterId> {
         let route = self.paths.to_router(self.at, target, &mut Memory::default());
         let next = route.ports(&self.paths.lists).map(|port| self.paths.next(self.at, port));
@@ -145,27 +145,27 @@ impl<'a> Representatives<'a> {
         (0..self.topology().size().g).filter(move |&group| group != own)
     }
 
-    /// The other routers of a router's group.
+    /// Returns the other routers of a router's group.
     fn mates(&self, router: RouterId) -> Vec<RouterId> {
         let (group, number) = self.topology().place(router);
         let others = (0..self.topology().size().a).filter(|&other| other != number);
         others.map(|other| self.topology().router(group, other)).collect()
     }
 
-    /// The routers at the other ends of a router's global channels.
+    /// Returns the routers at the other ends of a router's global channels.
     fn across(&self, router: RouterId) -> Vec<RouterId> {
         let ports = 0..self.topology().size().h;
         ports.filter_map(|port| self.topology().across(router, port)).map(|(far, _)| far).collect()
     }
 
-    /// Targets that stand for all over the next hop from a router: one for each port at least.
+    /// Returns targets that represent all over the next hop from a router: at least one for each port.
     fn next_hops(&self, router: RouterId) -> Vec<RouterId> {
         let mut targets = self.mates(router);
         targets.extend(self.across(router));
         targets
     }
 
-    /// Targets that stand for all over the next two hops.
+    /// Returns targets that represent all over the next two hops.
     fn two_hops(&self) -> Vec<RouterId> {
         let mut targets = self.mates(self.at);
         targets.extend(self.other_groups().map(|group| self.topology().router(group, 0)));

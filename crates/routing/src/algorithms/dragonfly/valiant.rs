@@ -1,9 +1,9 @@
 //! Valiant routing on dragonflies: every packet by way of a waypoint drawn at its source (Valiant 1982).
 //!
 //! `valiant-group` draws a group and leaves it from the first router that it reaches there (Kim et al. 2008; the
-//! ValiantRestricted of Prisacari et al.); `valiant-node` draws a router (their ValiantAny). Both draw uniformly among
-//! what is not excluded. The groups of source and destination are excluded unless the keys say otherwise: a waypoint
-//! there would be no detour. Where nothing is left to draw from (two groups) packets go directly.
+//! ValiantRestricted of Prisacari et al.). `valiant-node` draws a router (their ValiantAny). Both draw uniformly among
+//! the waypoints that are not excluded. The groups of source and destination are excluded unless the keys say
+//! otherwise: a waypoint there would be no detour. If no waypoint is left (two groups) packets go directly.
 //!
 //! Traffic within a group stays on the direct path unless `intra_group = "valiant"`.
 
@@ -22,27 +22,27 @@ use super::representatives::Representatives;
 use crate::{Hop, Representative, Route, RouteState, Routing, RoutingError};
 use crate::{OutputLoads, RouterTraffic};
 
-/// Dragonflies: by way of a random group, left from the first router reached there.
+/// Dragonflies: Valiant routing by way of a random group, left from the first router reached there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ValiantGroupSpec {
-    /// Whether no packet is sent by way of its source's own group.
+    /// Whether packets avoid waypoints in their source's group.
     pub exclude_source_group: bool,
-    /// Whether no packet is sent by way of its destination's group.
+    /// Whether packets avoid waypoints in their destination's group.
     pub exclude_destination_group: bool,
-    /// How packets go that stay within their group.
+    /// Routing of packets that stay within their group.
     pub intra_group: IntraGroup,
 }
 
-/// Dragonflies: by way of a random router.
+/// Dragonflies: Valiant routing by way of a random router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ValiantNodeSpec {
-    /// Whether no packet is sent by way of a router of its source's group.
+    /// Whether packets avoid waypoints in their source's group.
     pub exclude_source_group: bool,
-    /// Whether no packet is sent by way of a router of its destination's group.
+    /// Whether packets avoid waypoints in their destination's group.
     pub exclude_destination_group: bool,
-    /// How packets go that stay within their group.
+    /// Routing of packets that stay within their group.
     pub intra_group: IntraGroup,
 }
 
@@ -87,7 +87,7 @@ struct Valiant {
 }
 
 impl ValiantGroupSpec {
-    /// The routing on a dragonfly.
+    /// Builds the routing on a dragonfly.
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.
@@ -97,7 +97,7 @@ impl ValiantGroupSpec {
 }
 
 impl ValiantNodeSpec {
-    /// The routing on a dragonfly.
+    /// Builds the routing on a dragonfly.
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.

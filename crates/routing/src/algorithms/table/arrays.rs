@@ -11,17 +11,17 @@ use super::limits::{DestinationKind, MAX_ENTRIES, MAX_LAYERS, too_large};
 use super::npy::{self, Array};
 use crate::RoutingError;
 
-/// The arrays of a table.
+/// Arrays of a table.
 struct Arrays {
     ports: Array,
     classes: Option<Array>,
     next_layers: Option<Array>,
 }
 
-/// Their names in an archive.
+/// Names of the arrays in an archive.
 const NAMES: [&str; 3] = ["ports", "classes", "next_layers"];
 
-/// How the entries of `ports` are laid out.
+/// Layout of the entries of `ports`.
 struct Layout {
     layers: usize,
     routers: usize,
@@ -62,7 +62,7 @@ pub(super) fn read_npz(
     draft(&Arrays { ports, classes: classes?, next_layers: next_layers? }, name, network)
 }
 
-/// An array of an archive, if it has it.
+/// Returns an array of an archive, if it is there.
 fn member(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<Option<Array>, String> {
     let file = format!("{name}.npy");
     if archive.index_for_name(&file).is_none() {
@@ -122,7 +122,7 @@ fn draft(
     Ok(draft)
 }
 
-/// An entry's ports, and its class and next layer; nothing if it has no port.
+/// Returns an entry's ports, and its class and next layer. `None`: it has no port.
 fn entry(
     arrays: &Arrays,
     layout: &Layout,
@@ -146,7 +146,8 @@ fn entry(
 }
 
 impl Layout {
-    /// Of an array of 2 to 4 dimensions: routers and destinations; layers before them; ports behind all.
+    /// Returns the layout of an array of 2 to 4 dimensions: routers and destinations, preceded by layers, followed by
+    /// ports.
     fn of(shape: &[usize], routers: u32) -> Result<Self, String> {
         let (layers, rows, width, candidates) = match *shape {
             [rows, width] => (1, rows, width, 1),
@@ -170,11 +171,11 @@ impl Layout {
         Ok(Self { layers, routers: rows, width, candidates })
     }
 
-    /// What the columns are, by their number where the file does not say.
+    /// Returns the meaning of the columns, by their number if the file does not say.
     fn columns(&self, topology: &dyn Topology, given: Option<DestinationKind>) -> Result<Columns, RoutingError> {
         let (routers, nodes) = (topology.routers(), topology.nodes());
         let fits = |number: u32| self.width == number as usize;
-        // Where the two are numbered alike, either is right.
+        // If routers and nodes are numbered alike, either is right.
         let alike = || (0..nodes).all(|node| topology.attachment(NodeId(node)).0 == RouterId(node));
         match given {
             Some(DestinationKind::Routers) if fits(routers) => Ok(Columns::Routers),
@@ -199,7 +200,7 @@ impl Layout {
         }
     }
 
-    /// Whether an array has a number for each entry.
+    /// Checks that an array has a number for each entry.
     fn fits(&self, array: &Array, name: &str, ports: &[usize]) -> Result<(), String> {
         let expected = &ports[..ports.len().min(3)];
         if array.shape == expected {

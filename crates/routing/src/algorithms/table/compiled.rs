@@ -1,4 +1,4 @@
-//! A table whose entries have been checked against a topology, with a column for each destination that differs.
+//! Table whose entries have been checked against a topology, with a column for each distinct destination.
 
 use topology::{Endpoint, Topology};
 use units::{NodeId, PortId, RouterId};
@@ -7,24 +7,24 @@ use super::draft::{Columns, Draft, NONE, TableError};
 use crate::RoutingError;
 use crate::walk::Wiring;
 
-/// The columns that packets need.
+/// Columns that packets need.
 pub(super) struct Compiled {
     /// By column, the router at which packets leave the network.
     pub targets: Vec<RouterId>,
     /// By column, its number in the file.
     pub source: Vec<u32>,
-    /// The column of each node.
+    /// Column of each node.
     pub of_node: Vec<u32>,
     /// Whether the nodes of each router share a column.
     pub by_router: bool,
     /// By layer, router and column, an index into the entries of the draft or `NONE`.
     pub index: Vec<u32>,
-    /// The routers that have nodes.
+    /// Routers that have nodes.
     pub with_nodes: Vec<RouterId>,
 }
 
 impl Compiled {
-    /// Checks every entry, and drops those of routers without nodes and of nodes that fare like their neighbours.
+    /// Checks every entry, and drops the entries of routers without nodes and of nodes equivalent to their neighbours.
     pub fn new(draft: &mut Draft, topology: &dyn Topology, wiring: &Wiring) -> Result<Self, RoutingError> {
         let home: Vec<(RouterId, PortId)> =
             (0..topology.nodes()).map(|node| topology.attachment(NodeId(node))).collect();
@@ -53,7 +53,7 @@ impl Compiled {
     }
 }
 
-/// The columns of a table that are needed.
+/// Returns the index restricted to the needed columns of a table.
 fn select(index: Vec<u32>, width: usize, columns: &[u32]) -> Vec<u32> {
     if columns.len() == width {
         return index;
@@ -61,7 +61,7 @@ fn select(index: Vec<u32>, width: usize, columns: &[u32]) -> Vec<u32> {
     index.chunks_exact(width).flat_map(|row| columns.iter().map(|&column| row[column as usize])).collect()
 }
 
-/// Checks that ports lead to routers, and drops what is said of a router's own nodes.
+/// Checks that ports lead to routers, and drops entries for a router's own nodes.
 fn check_entries(
     draft: &mut Draft,
     topology: &dyn Topology,
@@ -107,7 +107,7 @@ fn check_port(topology: &dyn Topology, wiring: &Wiring, router: RouterId, port: 
     }
 }
 
-/// Whether the columns of all nodes of each router are the same.
+/// Returns whether the columns of all nodes of each router are equal.
 fn are_alike(draft: &Draft, home: &[(RouterId, PortId)], first_node: &[u32]) -> bool {
     let alike = |row: &[u32]| {
         row.iter().zip(home).all(|(&entry, (router, _))| entry == row[first_node[router.index()] as usize])

@@ -1,11 +1,11 @@
 //! Arrays of whole numbers in NumPy's format (`.npy`, "NEP 1: A simple file format for NumPy arrays", versions 1 to 3).
 
-/// What every file begins with.
+/// First bytes of every file.
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// The most dimensions that an array may have.
+/// Largest number of dimensions of an array.
 const MOST_DIMENSIONS: usize = 8;
 
-/// An array of whole numbers, in the order of its indices (the last one fastest).
+/// Array of whole numbers, in the order of its indices (the last one fastest).
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Array {
     pub shape: Vec<usize>,
@@ -29,7 +29,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Array, String> {
     Ok(Array { shape, values })
 }
 
-/// The text of the header, and what follows it.
+/// Splits a file into the text of the header and the data.
 fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let (&major, rest) = rest.split_first()?;
@@ -49,7 +49,7 @@ fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
     Some((std::str::from_utf8(header).ok()?, data))
 }
 
-/// What stands behind a key of the header, which is a Python dictionary that NumPy writes in one form.
+/// Returns the text behind a key of the header, which is a Python dictionary that NumPy writes in one form.
 fn entry<'a>(header: &'a str, key: &str) -> Option<&'a str> {
     let (_, rest) = header.split_once(&format!("'{key}':"))?;
     Some(rest.trim_start())
@@ -66,7 +66,7 @@ fn shape(text: &str) -> Result<Vec<usize>, String> {
     Ok(sizes)
 }
 
-/// How the numbers of an array are written.
+/// Encoding of the numbers of an array.
 #[derive(Clone, Copy, Debug)]
 struct Number {
     size: usize,
@@ -75,7 +75,7 @@ struct Number {
 }
 
 impl Number {
-    /// Of a description such as `'<i4'`.
+    /// Parses a description such as `'<i4'`.
     fn of(descr: &str) -> Result<Self, String> {
         let quoted = descr.strip_prefix('\'').and_then(|text| text.split_once('\''));
         let name = quoted.map_or("a record", |(name, _)| name);
@@ -104,7 +104,7 @@ impl Number {
     }
 }
 
-/// The values of an array whose first index is the fastest, in the order of its indices.
+/// Transposes values whose first index is the fastest into the order of indices.
 fn transposed(values: &[i32], shape: &[usize]) -> Vec<i32> {
     let mut strides = Vec::with_capacity(shape.len());
     let mut stride = 1;

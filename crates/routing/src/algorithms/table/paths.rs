@@ -1,4 +1,4 @@
-//! The paths of a table: whether every packet arrives, and by how many hops.
+//! Paths of a table: whether every packet arrives, and the number of hops.
 
 use topology::{Endpoint, Topology};
 use units::{PortId, RouterId};
@@ -8,17 +8,17 @@ use super::draft::{Draft, NONE, TableError};
 use crate::RoutingError;
 use crate::walk::Wiring;
 
-/// Destinations that a thread takes at least.
+/// Smallest number of destinations of a thread.
 const LEAST: usize = 8;
 
-/// What is known of the paths of all packets.
+/// Properties of the paths of all packets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Paths {
-    /// Channels on the longest path.
+    /// Number of channels on the longest path.
     pub longest: u32,
     /// Whether some path is not a shortest one.
     pub detours: bool,
-    /// By class of channels, the classes of virtual channels that are used on it.
+    /// By class of channels, the number of classes of virtual channels used on it.
     pub classes: Vec<u8>,
 }
 
@@ -34,11 +34,11 @@ impl Paths {
     }
 }
 
-/// A packet that has no path.
+/// Packet without a path.
 enum Lost {
-    /// No entry at a place of packets that start at a router.
+    /// A place that packets from a router need has no entry.
     Missing { from: usize, at: usize },
-    /// Places that lead to one another in a circle.
+    /// Places lead to one another in a cycle.
     Loop { from: usize, path: Vec<usize> },
 }
 
@@ -77,27 +77,27 @@ fn describe(draft: &Draft, compiled: &Compiled, column: usize, lost: &Lost) -> R
     draft.error(&error)
 }
 
-/// Not visited yet.
+/// Mark of a place that is not visited yet.
 const FRESH: u32 = u32::MAX;
-/// On the path that is being followed.
+/// Mark of a place on the path that is being followed.
 const OPEN: u32 = u32::MAX - 1;
 
-/// A place on the path that is being followed.
+/// Place on the path that is being followed.
 struct Stop {
     place: usize,
-    /// How many of its ports have been followed.
+    /// Number of its ports that have been followed.
     followed: usize,
-    /// Channels on the longest path by these.
+    /// Number of channels on the longest path by these ports.
     longest: u32,
 }
 
-/// The search for the longest path to one destination, depth first. A place is a layer and a router.
+/// Depth-first search for the longest path to one destination. A place is a layer and a router.
 struct Search<'a> {
     draft: &'a Draft,
     compiled: &'a Compiled,
     topology: &'a dyn Topology,
     wiring: &'a Wiring,
-    /// By place, the channels on the longest path from there; or `FRESH` or `OPEN`.
+    /// By place, the number of channels on the longest path from there, or `FRESH` or `OPEN`.
     longest: Vec<u32>,
     path: Vec<Stop>,
 }
@@ -107,7 +107,7 @@ impl<'a> Search<'a> {
         Self { draft, compiled, topology, wiring, longest: Vec::new(), path: Vec::new() }
     }
 
-    /// The paths to a destination, from every router that has nodes, on each layer on which packets start.
+    /// Follows the paths to a destination, from every router that has nodes, on each layer on which packets start.
     fn column(&mut self, column: usize, starts: usize) -> Result<Paths, Lost> {
         self.longest.clear();
         self.longest.resize(self.draft.layers * self.draft.routers, FRESH);
@@ -169,13 +169,13 @@ impl<'a> Search<'a> {
         self.path.push(Stop { place, followed: 0, longest: 0 });
     }
 
-    /// The loop that is closed where the path comes to a place again.
+    /// Returns the loop that is closed when the path comes to a place again.
     fn lost_in_loop(&self, from: usize, place: usize) -> Lost {
         let circle = self.path.iter().map(|stop| stop.place).skip_while(|&on_path| on_path != place);
         Lost::Loop { from, path: circle.chain([place]).collect() }
     }
 
-    /// The router that a port leads to; ports have been checked.
+    /// Returns the router that a port leads to. Ports have been checked.
     fn next(&self, router: RouterId, port: PortId) -> RouterId {
         match self.wiring.end(self.wiring.channels.output(router, port)) {
             Endpoint::Router(next, _) => next,

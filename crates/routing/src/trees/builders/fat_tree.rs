@@ -1,4 +1,4 @@
-//! What trees of k-ary n-trees have in common: up to a common ancestor, and down from it to all members.
+//! Common part of trees of k-ary n-trees: up to a common ancestor, and down from it to all members.
 
 use topology::families::fat_tree::FatTree;
 use topology::{ChannelClass, Endpoint, Topology};
@@ -8,12 +8,12 @@ use super::super::load::TreeLoad;
 use super::super::tree::{Request, Step, Tree};
 use super::Builder;
 
-/// By which up port, from 0 to k - 1, a climb leaves a switch.
+/// Rule that gives the up port, from 0 to k - 1, by which a climb leaves a switch.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum UpPort {
-    /// The same at every switch; the i-th edge-disjoint tree of a group takes the i-th one after it, in rotation.
+    /// One port at every switch. The i-th edge-disjoint tree of a group takes the i-th port after it, in rotation.
     Fixed(u16),
-    /// That to the parent with the fewest trees through it, ties by the lower port, over a wire that is not taken.
+    /// Port to the parent with the fewest trees through it, ties by the lower port, over a wire that is not taken.
     LeastLoaded,
 }
 
@@ -57,7 +57,7 @@ impl Builder for Climb {
 }
 
 impl Climb {
-    /// The switch at which the climb ends.
+    /// Returns the switch at which the climb ends.
     fn top(&self, request: &Request<'_>, load: &TreeLoad) -> Option<RouterId> {
         let tree = &self.tree;
         let (&first, &last) = (request.members.first()?, request.members.last()?);
@@ -71,7 +71,7 @@ impl Climb {
         Some(switch)
     }
 
-    /// The up port by which the tree of that number of its group leaves a switch.
+    /// Returns the up port by which tree `number` of its group leaves a switch.
     fn up_port(&self, switch: RouterId, number: u32, load: &TreeLoad) -> Option<u16> {
         let k = self.tree.k();
         let parent = |up: u16| match self.tree.endpoint(switch, PortId(k + up)) {
@@ -84,7 +84,7 @@ impl Climb {
         }
     }
 
-    /// The steps up to the top switch from all switches below it that members need.
+    /// Returns the steps up to the top switch from all switches below it that members need.
     fn steps(&self, root: RouterId, members: &[NodeId], load: &TreeLoad) -> Option<Vec<Step>> {
         let mut steps = Vec::new();
         let mut below = vec![(root, members)];

@@ -12,7 +12,7 @@ use super::super::error::TreeError;
 use super::Builder;
 use super::fat_tree::{Climb, UpPort};
 
-/// k-ary n-trees: up by the same port at every switch.
+/// k-ary n-trees: up by one fixed port at every switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FixedUpPortSpec {
@@ -22,7 +22,7 @@ pub struct FixedUpPortSpec {
 }
 
 impl FixedUpPortSpec {
-    /// The builder on a fat-tree.
+    /// Returns the builder on a fat-tree.
     ///
     /// # Errors
     /// If there is no such up port.

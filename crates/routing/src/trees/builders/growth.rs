@@ -12,15 +12,15 @@ use super::super::tree::{Request, Step, Tree};
 use super::Builder;
 use crate::algorithms::tables::UNREACHED;
 
-/// How a tree grows.
+/// Rule by which a tree grows.
 #[derive(Debug)]
 pub(super) struct Growth {
     pub kind: &'static str,
     pub topology: Arc<dyn Topology>,
     pub order: Box<dyn Order>,
-    /// Whether of what is as deep the least loaded is taken, rather than what makes the smallest tree.
+    /// Whether ties in depth are broken by the load, rather than by the size of the tree.
     pub balanced: bool,
-    /// Channels by which a tree may be deeper than need be, for the sake of the load of its root.
+    /// Number of channels by which a tree may be deeper than necessary, for the sake of the load of its root.
     pub extra_depth: u32,
 }
 
@@ -58,7 +58,8 @@ impl Builder for Growth {
 }
 
 impl Growth {
-    /// The root: of those from which the farthest member is nearest, or `extra_depth` farther, the best by load.
+    /// Returns the root: among switches from which the farthest member is nearest, or at most `extra_depth` farther,
+    /// the best by load.
     fn root(&self, switches: &[RouterId], load: &TreeLoad) -> Option<RouterId> {
         let routers = self.topology.routers();
         let mut farthest = vec![0; routers as usize];
@@ -94,7 +95,7 @@ impl Growth {
         .map(|(.., root)| root)
     }
 
-    /// The steps up: from the farthest switches on, each to one that is in the tree already if it can.
+    /// Returns the steps up: from the farthest switches on, each to a switch that is in the tree already if possible.
     fn steps(&self, way: &Way, switches: &[RouterId], load: &TreeLoad) -> Option<Vec<Step>> {
         let mut in_tree = vec![false; self.topology.routers() as usize];
         let mut at: Vec<RouterId> = switches.to_vec();

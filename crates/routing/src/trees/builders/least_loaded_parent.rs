@@ -26,7 +26,7 @@ use super::fat_tree::{Climb, UpPort};
 pub struct LeastLoadedParentSpec {}
 
 impl LeastLoadedParentSpec {
-    /// The builder on a fat-tree.
+    /// Returns the builder on a fat-tree.
     pub(in super::super) fn build(self, tree: &FatTree) -> impl Builder + 'static {
         Climb { kind: "least-loaded-parent", tree: tree.clone(), up: UpPort::LeastLoaded }
     }

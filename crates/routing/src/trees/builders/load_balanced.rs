@@ -13,11 +13,11 @@ use super::super::orders::kind::OrderKind;
 use super::Builder;
 use super::growth::Growth;
 
-/// Any topology: of what is as deep, what the fewest trees use.
+/// Any topology: among trees of equal depth, the channels with the fewest trees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoadBalancedSpec {
-    /// What keeps trees from waiting for one another in a cycle; without it the one that suits the topology.
+    /// Order that keeps trees from waiting for one another in a cycle. Default: the order that suits the topology.
     pub order: Option<OrderKind>,
     /// Channels by which the farthest member may be farther from the root than need be, so that more switches can be
     /// roots.
@@ -25,7 +25,7 @@ pub struct LoadBalancedSpec {
 }
 
 impl LoadBalancedSpec {
-    /// The builder on a topology, by an order that is made for it.
+    /// Returns the builder on a topology, by an order that is made for it.
     pub(in super::super) fn build(self, topology: &Arc<dyn Topology>, order: Box<dyn Order>) -> impl Builder + 'static {
         Growth {
             kind: "load-balanced",

@@ -2,7 +2,7 @@
 //! which all members together are nearest, and every member reaches it by a shortest path that the order allows, over
 //! switches of the tree where it can.
 //!
-//! The depth is the least of all trees whose paths toward the root the order allows: with `hops` of all trees.
+//! The depth is minimal among all trees whose paths toward the root the order allows: with `hops` among all trees.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use super::super::orders::kind::OrderKind;
 use super::Builder;
 use super::growth::Growth;
 
-/// Any topology: as few channels as possible from the farthest member to the root.
+/// Any topology: the fewest channels from the farthest member to the root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MinimalDepthSpec {
-    /// What keeps trees from waiting for one another in a cycle; without it the one that suits the topology.
+    /// Order that keeps trees from waiting for one another in a cycle. Default: the order that suits the topology.
     pub order: Option<OrderKind>,
 }
 
 impl MinimalDepthSpec {
-    /// The builder on a topology, by an order that is made for it.
+    /// Returns the builder on a topology, by an order that is made for it.
     pub(in super::super) fn build(self, topology: &Arc<dyn Topology>, order: Box<dyn Order>) -> impl Builder + 'static {
         Growth { kind: "minimal-depth", topology: Arc::clone(topology), order, balanced: false, extra_depth: 0 }
     }

@@ -1,4 +1,4 @@
-//! The builders of trees, one file each.
+//! Builders of trees, one file each.
 
 pub(super) mod fat_tree;
 pub(super) mod fixed_up_port;
@@ -14,16 +14,16 @@ use topology::ChannelClass;
 use super::load::TreeLoad;
 use super::tree::{Request, Tree};
 
-/// What makes the trees of a topology, one after the other.
+/// Builder of the trees of a topology, one at a time.
 pub(super) trait Builder: Debug {
-    /// Its name as the experiment file writes it.
+    /// Returns the builder's name in the experiment file.
     fn kind(&self) -> &'static str;
-    /// The classes of virtual channels toward the root on a class of channels, before any tree is known.
+    /// Returns the number of VC classes toward the root on a class of channels, before any tree is known.
     fn levels_on(&self, class: ChannelClass) -> u8;
-    /// Whether one order of switches ranks all trees, so that the classes toward the root serve from it too.
+    /// Returns whether one order of switches ranks all trees, so that the classes toward the root also serve from it.
     fn folds(&self) -> bool;
-    /// Whether any switch may be the root: then that of a directed tree is its sender's.
+    /// Returns whether any switch may be the root. The root of a directed tree is then its sender's switch.
     fn any_root(&self) -> bool;
-    /// A tree of some members over wires that are not taken; none if there is none.
+    /// Returns a tree of some members over wires that are not taken, if there is one.
     fn build(&self, request: &Request<'_>, load: &TreeLoad) -> Option<Tree>;
 }

@@ -21,15 +21,15 @@ pub(in crate::trees) struct DimensionOrder {
 }
 
 impl DimensionOrder {
-    /// The order on a torus or mesh.
+    /// Creates the order on a torus or mesh.
     pub fn new(torus: &Torus) -> Result<Self, RoutingError> {
         let routing = DimensionOrderSpec { order: None, ties: RingTies::Positive }.build(torus)?;
         Ok(Self { torus: torus.clone(), routing: Box::new(routing) })
     }
 
-    /// The next step toward a root that is another switch, unless its wire is taken.
+    /// Returns the next step toward a root that is another switch, unless its wire is taken.
     fn step(&self, load: &TreeLoad, at: RouterId, root: RouterId) -> Option<(RouterId, Step)> {
-        // Packets for any node of the root go there alike.
+        // Packets for all nodes of the root take one path.
         let dst = NodeId(root.0 * u32::from(self.torus.nodes_per_router()));
         let mut hop = Hop { dst, state: RouteState::default(), in_port: PortId(0), vc_class: VcClass(0) };
         let route = self.routing.route(at, &mut hop);
@@ -41,7 +41,7 @@ impl DimensionOrder {
         }
     }
 
-    /// The channels from a switch to a root.
+    /// Returns the number of channels from a switch to a root.
     fn hops(&self, load: &TreeLoad, from: RouterId, root: RouterId) -> u32 {
         let (mut at, mut hops) = (from, 0);
         while at != root {

@@ -17,7 +17,7 @@ use crate::trees::tree::Step;
 pub(in crate::trees) struct Hops(pub Arc<dyn Topology>);
 
 impl Order for Hops {
-    /// As many as the trees are deep, which they are to say.
+    /// The number of classes is the depth of the trees, which is not known here.
     fn levels_on(&self, _class: ChannelClass) -> u8 {
         0
     }

@@ -1,4 +1,4 @@
-//! The orders, as the experiment file will name them.
+//! Orders, as specified in the experiment file.
 
 use std::sync::Arc;
 
@@ -15,19 +15,20 @@ use super::local_global::LocalGlobal;
 use super::up_down::UpDown;
 use crate::trees::error::{TreeError, quoted};
 
-/// What keeps trees of different roots from waiting for one another in a cycle.
+/// Order that keeps trees of different roots from waiting for one another in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OrderKind {
     /// Any topology: one order of all switches, up toward the root; one class of virtual channels, paths not always
     /// shortest.
     UpDown,
-    /// Tori and meshes: dimension order toward the root; four classes on a torus, two on a mesh.
+    /// Tori and meshes: dimension order toward the root. Four classes on a torus, two on a mesh.
     DimensionOrder,
     /// Dragonflies: over at most one global channel toward the root; four classes on local channels, two on global
     /// ones.
     LocalGlobal,
-    /// Any topology: shortest paths, twice as many classes as the deepest tree has channels from a member to the root.
+    /// Any topology: shortest paths. The number of classes is twice the largest number of channels from a member to the
+    /// root.
     Hops,
 }
 
@@ -45,7 +46,7 @@ impl OrderKind {
         }
     }
 
-    /// The order's name as the experiment file writes it.
+    /// Returns the order's name in the experiment file.
     pub fn kind(self) -> &'static str {
         match self {
             Self::UpDown => "up-down",
@@ -55,7 +56,7 @@ impl OrderKind {
         }
     }
 
-    /// The kinds of topology that the order is made for; none if it fits all.
+    /// Returns the kinds of topology that the order is made for. Empty: it fits all.
     pub fn families(self) -> &'static [&'static str] {
         match self {
             Self::DimensionOrder => &["torus", "mesh"],

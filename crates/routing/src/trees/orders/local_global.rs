@@ -19,7 +19,7 @@ use crate::trees::tree::Step;
 #[derive(Debug)]
 pub(in crate::trees) struct LocalGlobal(pub Dragonfly);
 
-/// A global wire out of a group: the router and its global port, and the router that it leads to.
+/// Global wire out of a group: the router and its global port, and the router that it leads to.
 #[derive(Clone, Copy, Debug)]
 struct Wire {
     from: RouterId,
@@ -28,7 +28,7 @@ struct Wire {
 }
 
 impl LocalGlobal {
-    /// The global wires out of a group that are not taken.
+    /// Iterates over the global wires out of a group that are not taken.
     fn wires(&self, load: &TreeLoad, group: u32) -> impl Iterator<Item = Wire> {
         let size = self.0.size();
         let ports = (0..size.a).flat_map(move |number| (0..size.h).map(move |port| (number, port)));
@@ -40,7 +40,7 @@ impl LocalGlobal {
         })
     }
 
-    /// The step from a router to another of its group.
+    /// Returns the step from a router to another of its group.
     fn local_step(&self, load: &TreeLoad, at: RouterId, to: RouterId) -> Option<(RouterId, PortId)> {
         let ((_, here), (_, there)) = (self.0.place(at), self.0.place(to));
         let port = self.0.local_port(self.0.group().toward(here, there)?);
@@ -50,7 +50,7 @@ impl LocalGlobal {
         }
     }
 
-    /// The channels from a router to another of its group.
+    /// Returns the number of channels from a router to another of its group.
     fn local_hops(&self, load: &TreeLoad, from: RouterId, to: RouterId) -> u32 {
         let (mut at, mut hops) = (from, 0);
         while at != to {
@@ -75,7 +75,7 @@ impl LocalGlobal {
         best.min_by_key(|cost| (cost.0, cost.1, cost.2, cost.3)).map(|cost| (cost.0, cost.4))
     }
 
-    /// Routers group by group.
+    /// Iterates over routers group by group.
     fn by_group<'s>(&self, switches: &'s [RouterId]) -> impl Iterator<Item = &'s [RouterId]> {
         switches.chunk_by(move |one, other| self.0.place(*one).0 == self.0.place(*other).0)
     }

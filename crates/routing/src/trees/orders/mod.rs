@@ -15,39 +15,40 @@ use units::{PortId, RouterId};
 use super::load::TreeLoad;
 use super::tree::Step;
 
-/// The paths toward roots.
+/// Paths toward roots.
 pub(super) trait Order: Debug {
-    /// The classes toward the root on a class of channels, before any tree is known.
+    /// Returns the number of VC classes toward the root on a class of channels, before any tree is known.
     fn levels_on(&self, class: ChannelClass) -> u8;
     /// Whether one order of switches ranks the trees of all roots, so that the classes toward the root serve from it
     /// too.
     fn folds(&self) -> bool {
         false
     }
-    /// Whether every switch may be the root of any group.
+    /// Returns whether every switch may be the root of any group.
     fn any_root(&self) -> bool {
         true
     }
-    /// The channels from a switch to each switch as a root, over wires that are not taken; `UNREACHED` where none lead.
+    /// Returns the number of channels from a switch to each switch as a root, over wires that are not taken.
+    /// `UNREACHED`: there is no path.
     fn reach(&self, load: &TreeLoad, from: RouterId) -> Vec<u32>;
-    /// The channels from the farthest of some switches to a root, of which `reach` says `bound`.
+    /// Returns the number of channels from the farthest of some switches to a root. `bound` is the value by `reach`.
     fn depth(&self, _load: &TreeLoad, _root: RouterId, _switches: &[RouterId], bound: u32) -> u32 {
         bound
     }
     /// The paths toward a root that a tree of some switches may have; if there is a choice that binds them all, the
     /// least loaded.
     fn way(&self, load: &TreeLoad, root: RouterId, switches: &[RouterId], balanced: bool) -> Way;
-    /// The steps from a switch that lead one channel nearer to the root, and the switch that each leads to.
+    /// Returns the steps from a switch that lead one channel nearer to the root, with their far switches.
     fn steps(&self, load: &TreeLoad, way: &Way, at: RouterId) -> Vec<(RouterId, Step)>;
 }
 
-/// The paths toward a root.
+/// Paths toward a root.
 #[derive(Debug)]
 pub(super) struct Way {
-    /// The root.
+    /// Root.
     pub root: RouterId,
-    /// By router, the channels to the root.
+    /// By router, the number of channels to the root.
     pub hops: Vec<u32>,
-    /// By group of routers, the port by which its paths leave it, if the order has all leave by one.
+    /// By group of routers, the port by which its paths leave it, if the order lets all leave by one.
     pub gates: Vec<Option<(RouterId, PortId)>>,
 }

@@ -22,7 +22,8 @@ pub(in crate::trees) struct UpDown {
 }
 
 impl UpDown {
-    /// The levels of a fat-tree, or those of a breadth-first search from the router whose farthest router is nearest.
+    /// Creates the ranks: the levels of a fat-tree, or of a breadth-first search from the router at which the distance
+    /// to the farthest router is smallest.
     pub fn new(topology: &Arc<dyn Topology>) -> Self {
         let levels = match topology.as_any().downcast_ref::<FatTree>() {
             Some(tree) => {
