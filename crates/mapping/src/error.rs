@@ -1,42 +1,42 @@
 //! Errors of machines and mappings.
 
-/// Why a machine cannot be read or made.
+/// Error of a machine that cannot be read or made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", self.place())]
 pub struct MachineError {
-    /// The file, if one is at fault.
+    /// File at fault, if any.
     pub file: Option<String>,
-    /// Its line, from 1, if one is at fault.
+    /// Line at fault, from 1, if any.
     pub line: Option<u64>,
-    /// The key or option that is at fault, if one is.
+    /// Key or option at fault, if any.
     pub key: Option<&'static str>,
-    /// What is wrong and what is allowed, as one sentence.
+    /// Message as one sentence: the fault, and the allowed values.
     pub message: String,
 }
 
 impl MachineError {
-    /// An error at a key or option.
+    /// Creates an error at a key or option.
     pub fn key(key: &'static str, message: impl Into<String>) -> Self {
         Self { file: None, line: None, key: Some(key), message: message.into() }
     }
 
-    /// An error at a line of a file, from 1.
+    /// Creates an error at a line of a file, from 1.
     pub fn at(line: u64, message: impl Into<String>) -> Self {
         Self { file: None, line: Some(line), key: None, message: message.into() }
     }
 
-    /// An error of a file as a whole, or of a machine as a whole.
+    /// Creates an error of a whole file or machine.
     pub fn new(message: impl Into<String>) -> Self {
         Self { file: None, line: None, key: None, message: message.into() }
     }
 
-    /// The same, in a file.
+    /// Returns this error with the name of its file.
     #[must_use]
     pub fn in_file(self, file: impl Into<String>) -> Self {
         Self { file: Some(file.into()), ..self }
     }
 
-    /// `file:line: `, as far as it is known.
+    /// Returns `file:line: `, as far as it is known.
     fn place(&self) -> String {
         match (&self.file, self.line) {
             (Some(file), Some(line)) => format!("{file}:{line}: "),
@@ -53,24 +53,24 @@ impl From<topology::TopologyError> for MachineError {
     }
 }
 
-/// Why a graph cannot be mapped.
+/// Error of a graph that cannot be mapped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MappingError {
-    /// The options and the graph or the machine do not go together.
+    /// The options do not fit the graph or the machine.
     #[error("{message}")]
     Unfit {
-        /// The option that is at fault: a key of `MapSpec`, `graph`, `machine` or `fixed`.
+        /// Option at fault: a key of `MapSpec`, `graph`, `machine` or `fixed`.
         key: &'static str,
-        /// What is wrong and what is allowed, as one sentence.
+        /// Message as one sentence: the fault, and the allowed values.
         message: String,
     },
-    /// The search was stopped before it had found a mapping.
+    /// The search was stopped before it found a mapping.
     #[error("the search was stopped before it had found a mapping")]
     Cancelled,
 }
 
 impl MappingError {
-    /// An error at an option.
+    /// Creates an error at an option.
     pub fn unfit(key: &'static str, message: impl Into<String>) -> Self {
         Self::Unfit { key, message: message.into() }
     }

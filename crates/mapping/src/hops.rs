@@ -1,12 +1,12 @@
-//! Hops between the nodes of a machine: what a strategy asks most often.
+//! Hops between the nodes of a machine: the distance that strategies use.
 //!
-//! Hops of a message are the channels that it crosses between nodes under the machine's default routing. On a torus or
-//! mesh where every node has a router of its own these are the channels between routers; elsewhere the channel into the
-//! network and the one out of it count too: 2, 4, 6 in a tree by the level of the nearest common switch, and the
-//! channels of the minimal path between routers + 2 in a dragonfly. Within a node there are none.
+//! The hops of a message are the channels that it crosses between nodes under the machine's default routing. On a torus
+//! or mesh with one node on each router, these are the channels between routers. Elsewhere the channels into and out of
+//! the network count too: 2, 4, 6 in a tree by the level of the nearest common switch, and the channels of the minimal
+//! path between routers + 2 in a dragonfly. Hops within a node are 0.
 //!
-//! Places are indices into the machine's allocation. A torus or mesh answers from coordinates, everything else from a
-//! table of the hops between the routers that have allocated nodes.
+//! Places are indices into the machine's allocation. A torus or mesh computes hops from coordinates. Other topologies
+//! use a table of the hops between the routers that have allocated nodes.
 
 use routing::PathLengths;
 use topology::Topology;
@@ -14,37 +14,37 @@ use units::{NodeId, RouterId};
 
 use crate::MachineError;
 
-/// The most bytes of a table of hops: one, two or four for each pair of routers with allocated nodes, by the most hops.
+/// Largest size of a table of hops, in bytes. An entry takes one, two or four bytes, by the largest number of hops, for
+/// each pair of routers with allocated nodes.
 const MAX_TABLE_BYTES: usize = 24_000 * 24_000;
 
 /// Hops between places.
 pub trait Metric: Sync {
-    /// Hops from one place to another; 0 to itself. Symmetric, but for dragonflies with several wires between groups
-    /// that are flattened butterflies.
+    /// Returns the hops from one place to another; 0 to itself. Symmetric, except for dragonflies with several wires
+    /// between groups that are flattened butterflies.
     fn hops(&self, from: u32, to: u32) -> u32;
 
-    /// Whether two places have the same hops to all others, so that tasks on nodes of their own may as well change
-    /// places.
+    /// Whether two places have equal hops to all others. Tasks on separate nodes can then change places at no cost.
     fn alike(&self, _one: u32, _other: u32) -> bool {
         false
     }
 }
 
-/// Hops by coordinates: a torus or mesh, possibly with several nodes on a router.
+/// Hops from coordinates: a torus or mesh, possibly with several nodes on a router.
 #[derive(Clone, Debug)]
 pub struct GridHops {
-    /// The extents of the whole machine.
+    /// Extents of the whole machine.
     pub dims: Vec<u32>,
-    /// By dimension, whether it wraps.
+    /// Whether each dimension wraps.
     pub wraps: Vec<bool>,
     /// Coordinates of each place, `dims.len()` numbers each.
     pub coordinates: Vec<u16>,
-    /// Hops from a node to its router and back that are added between different nodes: 0 or 2.
+    /// Hops from a node to its router and back, added between different nodes: 0 or 2.
     pub ends: u32,
 }
 
 impl GridHops {
-    /// The coordinates of a place.
+    /// Returns the coordinates of a place.
     #[inline]
     pub fn of(&self, place: u32) -> &[u16] {
         let dims = self.dims.len();
@@ -67,11 +67,12 @@ impl Metric for GridHops {
     }
 }
 
-/// The hops of a grid of D dimensions, without a branch: what the inner loops of strategies run on.
+/// Hops of a grid of D dimensions, without a branch: for the inner loops of strategies.
 #[derive(Clone, Debug)]
 pub struct FixedGrid<const D: usize> {
     coordinates: Vec<[u16; D]>,
-    /// By dimension, the extent that a way round saves from; so large that it never does where there is no wrap.
+    /// Extent of each dimension that wraps. For a dimension without a wrap, a number so large that the way around is
+    /// never shorter.
     around: [u32; D],
     ends: u32,
 }
@@ -105,14 +106,14 @@ impl<const D: usize> Metric for FixedGrid<D> {
 /// Hops from a table.
 #[derive(Clone, Debug)]
 pub struct TableHops {
-    /// The row of each place.
+    /// Row of each place.
     row: Vec<u32>,
     rows: usize,
-    /// By pair of rows: hops between two nodes there.
+    /// Hops between two nodes, by pair of rows.
     table: Cells,
 }
 
-/// Whole numbers in as few bytes each as the largest needs.
+/// Whole numbers in the fewest bytes that hold the largest.
 #[derive(Clone, Debug)]
 enum Cells {
     One(Vec<u8>),
@@ -121,7 +122,7 @@ enum Cells {
 }
 
 impl Cells {
-    /// The narrowest that holds the values.
+    /// Stores values in the narrowest type that holds them.
     fn of(values: &[u32]) -> Self {
         match values.iter().copied().max().unwrap_or(0) {
             0..=0xff => Self::One(values.iter().map(|&value| value as u8).collect()),
@@ -130,7 +131,7 @@ impl Cells {
         }
     }
 
-    /// Rows of numbers as one.
+    /// Joins rows of numbers.
     fn joined(rows: &[Self]) -> Self {
         let narrow: Option<Vec<&[u8]>> =
             rows.iter().map(|row| if let Self::One(cells) = row { Some(&cells[..]) } else { None }).collect();
@@ -162,7 +163,7 @@ impl Cells {
         }
     }
 
-    /// Bytes of a number.
+    /// Returns the bytes of a number.
     fn width(&self) -> usize {
         match self {
             Self::One(_) => 1,
@@ -173,17 +174,17 @@ impl Cells {
 }
 
 impl TableHops {
-    /// A row number for each place, such that places of one row are alike.
+    /// Returns the row of a place. Places in one row are alike.
     pub fn row(&self, place: u32) -> u32 {
         self.row[place as usize]
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Hops between different nodes of two rows.
+    /// Returns the hops between different nodes of two rows.
     #[inline]
     pub fn between(&self, one: u32, other: u32) -> u32 {
         self.table.get(one as usize * self.rows + other as usize)
@@ -202,20 +203,20 @@ impl Metric for TableHops {
     }
 }
 
-/// The hops of a machine.
+/// Hops of a machine.
 #[derive(Clone, Debug)]
 pub enum Hops {
-    /// From coordinates.
+    /// Computed from coordinates.
     Grid(GridHops),
-    /// From a table.
+    /// Looked up in a table.
     Table(TableHops),
 }
 
-/// Runs a generic function with the machine's own kind of metric, so that the inner loops know it.
+/// Generic function that runs with the machine's concrete metric, so that inner loops are compiled for it.
 pub trait HopsView {
-    /// What the function returns.
+    /// Result of the function.
     type Output;
-    /// The function.
+    /// Runs the function.
     fn run<M: Metric>(self, metric: &M) -> Self::Output;
 }
 
@@ -242,7 +243,7 @@ pub struct NodeHops<'a> {
 }
 
 impl<'a> NodeHops<'a> {
-    /// The hops on a topology.
+    /// Creates the hops of a topology.
     ///
     /// # Errors
     /// If the topology's default routing cannot be built.
@@ -250,7 +251,7 @@ impl<'a> NodeHops<'a> {
         Ok(Self { topology, lengths: path_lengths(topology)? })
     }
 
-    /// Hops from a node to another.
+    /// Returns the hops from one node to another.
     pub fn between(&self, from: NodeId, to: NodeId) -> u32 {
         if from == to {
             return 0;
@@ -265,18 +266,18 @@ fn path_lengths(topology: &dyn Topology) -> Result<PathLengths<'_>, MachineError
     PathLengths::new(topology).map_err(|error| MachineError::key("machine", error.message))
 }
 
-/// The extents of a machine that answers from coordinates.
+/// Returns the extents of a machine whose hops follow from coordinates. None for other machines.
 fn grid(topology: &dyn Topology) -> Option<Vec<u32>> {
     topology.grid().filter(|dims| dims.iter().all(|&size| size <= u32::from(u16::MAX)))
 }
 
-/// Hops from a node of a grid to its router and back: none where each node has a router of its own.
+/// Returns the hops from a node of a grid to its router and back. 0 if each router has one node.
 fn ends(topology: &dyn Topology) -> u32 {
     if topology.nodes() == topology.plane_routers() { 0 } else { 2 }
 }
 
 impl Hops {
-    /// Hops from one place to another.
+    /// Returns the hops from one place to another.
     #[inline]
     pub fn hops(&self, from: u32, to: u32) -> u32 {
         match self {
@@ -293,7 +294,7 @@ impl Hops {
         let home: Vec<RouterId> = places.iter().map(|&node| topology.attachment(node).0).collect();
         match grid(topology) {
             Some(dims) => {
-                // Of several planes the last coordinate is the plane.
+                // With several planes, the last coordinate is the plane.
                 let place = |&router: &RouterId| topology.coordinates(router).into_iter().take(dims.len());
                 let coordinates: Vec<u16> = home.iter().flat_map(place).map(|c| c as u16).collect();
                 let wraps = vec![topology.kind() == "torus"; dims.len()];
@@ -314,7 +315,7 @@ fn table(topology: &dyn Topology, home: &[RouterId]) -> Result<TableHops, Machin
         let hops: Vec<u32> = routers.iter().map(|&to| lengths.channels(from, to) + 2).collect();
         Cells::of(&hops)
     };
-    // No row has more than twice the hops of any other, so that its width is a fair guess of the table's.
+    // No row has more than twice the hops of any other, so its width is a fair guess of the table's.
     if let Some(&first) = routers.first() {
         fits(routers.len(), row(first).width())?;
     }
@@ -325,7 +326,7 @@ fn table(topology: &dyn Topology, home: &[RouterId]) -> Result<TableHops, Machin
     Ok(TableHops { row: of_place, rows: routers.len(), table: Cells::joined(&rows) })
 }
 
-/// Refuses a table of so many routers with so many bytes a pair that is larger than `MAX_TABLE_BYTES`.
+/// Refuses a table larger than `MAX_TABLE_BYTES`. `width` is the number of bytes for a pair of routers.
 fn fits(routers: usize, width: usize) -> Result<(), MachineError> {
     let most = (MAX_TABLE_BYTES / width).isqrt();
     if routers <= most {

@@ -31,8 +31,7 @@ pub enum RoutingSpec {
     RandomUpDown(RandomUpDownSpec),
     /// Fat-trees: up to a nearest common ancestor by the ports that the destination's digits name, then down.
     DModK(DModKSpec),
-    /// Tori and meshes: one dimension after the other, the shorter way round; two classes of virtual channels on a
-    /// torus.
+    /// Tori and meshes: dimension-order routing, the shorter way round. Two classes of virtual channels on a torus.
     DimensionOrder(DimensionOrderSpec),
     /// Tori and meshes: by any port that leads nearer, with dimension order as the escape. Three classes of virtual
     /// channels on a torus, two on a mesh.
@@ -85,8 +84,8 @@ impl RoutingSpec {
         ]
     }
 
-    /// The routing of a topology whose experiment names none. On a file it spreads packets over all shortest paths:
-    /// with one fixed path for each pair most of a folded Clos network would lie idle.
+    /// Returns the routing of a topology whose experiment names none. On a topology from a file packets spread over all
+    /// shortest paths: with one fixed path for each pair most of a folded Clos network would lie idle.
     pub fn default_for(topology: &dyn Topology) -> Self {
         Self::default_of(topology.kind())
     }

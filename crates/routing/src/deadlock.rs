@@ -1,29 +1,29 @@
 //! Deadlock check of a routing by the channel dependency graph of Dally and Seitz (IEEE Transactions on Computers 36,
 //! 1987).
 //!
-//! A vertex is a class of virtual channels of a channel between routers; there is an edge from one to the next if some
-//! packet that holds the one may wait for the other. Injection channels have no predecessors and ejection channels no
-//! successors, so that no cycle contains one, and they are left out. If the graph has no cycle, no set of packets can
-//! wait in a cycle, whatever the flow control counts (a packet, a queue or a whole row of crosspoints), since a channel
-//! may wait for everything that any of its packets may wait for.
+//! A vertex is a class of virtual channels of a channel between routers. There is an edge from one vertex to another if
+//! some packet that holds the first may wait for the second. Injection channels have no predecessors and ejection
+//! channels no successors, so that no cycle contains one, and they are left out. If the graph has no cycle, no set of
+//! packets can wait in a cycle, whatever the unit of flow control (a packet, a queue or a whole row of crosspoints),
+//! since a channel may wait for everything that any of its packets may wait for.
 //!
-//! For an oblivious routing a cycle means that traffic exists which deadlocks. For an adaptive one this graph holds all
-//! hops that packets may wait for, so that its freedom from cycles is sufficient, not necessary. Where a route has an
-//! escape (`Choice::Escape`), packets take the adaptive ports only if their credit is certain, and wait for escape
-//! channels only; the graph then has these alone, of all routers and destinations that packets can reach by any hops
-//! (Duato's condition for cut-through, IEEE TPDS 7, 1996).
+//! For an oblivious routing a cycle means that some traffic deadlocks. For an adaptive one this graph holds all hops
+//! that packets may wait for, so that the absence of cycles is sufficient, not necessary. If a route has an escape
+//! (`Choice::Escape`), packets take the adaptive ports only if their credit is certain, and wait for escape channels
+//! only. The graph then has only these, for all routers and destinations that packets can reach by any hops (Duato's
+//! condition for cut-through, IEEE TPDS 7, 1996).
 //!
 //! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach. If packets go by way
 //! of waypoints their paths are divided there (`legs`). Threads follow destinations in parallel.
 //!
-//! Packets of trees (`trees::Trees`) go by tables, from entry to entry; what they wait for is read off these and added
-//! to the graph.
+//! Packets of trees (`trees::Trees`) follow tables, from entry to entry. Their dependencies are read off these tables
+//! and added to the graph.
 //!
-//! Where that would be too many pairs, routings that state `Routing::representatives` are checked by these: at each
-//! router, the packets that stand for all others there are followed over two hops, which is linear in routers. The
-//! statement is not trusted: as many destinations as fit into the limit, spread over the network, are followed from
-//! every source as well, and a dependency that is not in the graph yet is an error of the routing; the tests compare
-//! both graphs on small networks of every kind. If the graph has a cycle, the enumeration decides.
+//! If there are too many pairs, routings that state `Routing::representatives` are checked by these: at each router,
+//! the representative packets are followed over two hops, which is linear in routers. The statement is not trusted: a
+//! sample of destinations up to the limit, spread over the network, is followed from every source as well, and a
+//! dependency that is not in the graph yet is an error of the routing. The tests compare both graphs on small networks
+//! of every kind. If the graph has a cycle, the enumeration decides.
 
 mod follow;
 mod graph;
@@ -97,9 +97,9 @@ pub fn dependency_cycle(
     dependency_cycle_unless((topology, routing), None, NEVER)
 }
 
-/// The same of the packets of a routing and of trees together, which wait for one another where they use the same
-/// classes of virtual channels, or go from one's to the other's. Trees are of the whole network, of which all planes
-/// are followed.
+/// Returns a cycle of the dependencies of a routing's packets and trees' packets together. They wait for one another if
+/// they use common classes of virtual channels, or change between their classes. Trees belong to the whole network, of
+/// which all planes are followed.
 ///
 /// # Errors
 /// If the routing breaks its contract.
@@ -138,8 +138,7 @@ fn find_dependency_cycle(
             trees::add(graph, trees);
         }
     };
-    // Representatives may do more than packets can: whether a cycle among them is real is for the enumeration to
-    // decide.
+    // Representatives may do more than packets can: the enumeration decides whether a cycle among them is real.
     if let Some(by_few) = by_representatives(&wiring, (topology, routing), (classes, limit, stops))? {
         add_trees(&by_few);
         if by_few.cycle().is_none() {

@@ -42,12 +42,12 @@ struct Cell {
 }
 
 impl RoutingTable {
-    /// The table of a routing: the same ports, classes and choices at every router; of several planes that of one,
-    /// which is what a table of theirs is read as.
+    /// Returns the table of a routing, with the ports, classes and choices of the routing at every router. If there are
+    /// several planes it is the table of one, which is valid for all.
     ///
     /// # Errors
-    /// If the next ports are not a function of the router, the destination and what packets carry from a single start:
-    /// where a packet draws its path at the source, or a router weighs whole paths.
+    /// If the next ports are not a function of the router, the destination and a routing state with a single start: if
+    /// a packet draws its path at the source, or a router weighs whole paths.
     pub fn of(topology: &dyn Topology, routing: &dyn Routing) -> Result<Self, RoutingError> {
         let (topology, routing) = one_plane(topology, routing);
         let nodes: Vec<NodeId> = destinations(topology, routing);

@@ -1,5 +1,5 @@
-//! Where a packet may go next: routing algorithms, their virtual-channel rules, the proof that they cannot deadlock,
-//! and the exact load that they put on every channel.
+//! Routing: algorithms, their rules for virtual channels, the proof of freedom from deadlock, and the exact load of
+//! every channel.
 
 pub mod algorithms;
 mod catalogue;

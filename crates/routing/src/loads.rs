@@ -13,9 +13,9 @@
 //! estimate.
 //!
 //! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach, in topological
-//! order, flows from all sources together. The nodes of a router are one destination where the routing sends them
-//! alike; that is at most routers times channels of work. Where every node sends alike and the routing is symmetric
-//! (`Routing::symmetry`), the destinations that are not alike are followed only.
+//! order, with the flows from all sources together. The nodes of a router are one destination if the routing treats
+//! them alike; that is at most routers times channels of work. If every node sends alike and the routing is symmetric
+//! (`Routing::symmetry`), only one destination of each symmetry class is followed.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -38,8 +38,8 @@ const BINDING: f64 = 1e-9;
 /// Largest number of entries of the table of flows that is held at a time: 128 MiB.
 const TABLE: usize = 1 << 24;
 
-/// Pieces into which the destinations of a block are divided, and pairs of destinations and sources below which they
-/// are not.
+/// Pieces into which the destinations of a block are divided. Blocks of at most `ALONE` pairs of destinations and
+/// sources stay undivided.
 const PIECES: usize = 16;
 const ALONE: usize = 1 << 14;
 
@@ -81,8 +81,9 @@ pub fn channel_loads(
 /// Progress callback of an analysis, called by any thread with the completed part. Returns whether to continue.
 pub type Report<'a> = dyn Fn(f64) -> bool + Sync + 'a;
 
-/// The same of what nodes send to all others, and besides. The routing's own method is taken if it has one, its
-/// symmetry where all nodes send alike, and else the packets for each destination are followed.
+/// Returns the expected load of every channel under demands, which may include traffic of nodes to all others. Uses the
+/// routing's own method if it has one, its symmetry if all nodes send alike, and otherwise follows the packets for each
+/// destination.
 ///
 /// # Errors
 /// If the routing breaks its contract, or the callback ends the analysis.
@@ -145,8 +146,8 @@ fn symmetric_loads(
     Ok(load)
 }
 
-/// The loads of channels between routers, by following the packets for each destination: those for the nodes of a
-/// router together, where the routing allows it. Destinations are divided into fixed pieces, whose loads are added in
+/// Returns the loads of channels between routers by following the packets for each destination, those for the nodes of
+/// a router together if the routing allows it. Destinations are divided into fixed pieces, whose loads are added in
 /// order, so that the result does not depend on the number of threads.
 fn follow_demands(
     topology: &dyn Topology,
@@ -298,8 +299,8 @@ pub struct TransitLoad {
     pub load: f64,
 }
 
-/// The expected load of every pair of channels that packets take one after the other, in the order of their numbers.
-/// Follows every packet, and keeps those of different inputs apart: for networks of moderate size.
+/// Returns the expected load of every pair of consecutive channels of packets, in the order of their numbers. Follows
+/// every packet, and keeps packets of different inputs apart: for networks of moderate size.
 ///
 /// # Errors
 /// If the routing breaks its contract.

@@ -1,13 +1,13 @@
 //! Exact expected load of every channel under random multicasts that routers split, without simulation.
 //!
-//! Units as in `channel_loads`: the offered load of a sender is 1.0, of which a multicast counts once. A channel
-//! carries a copy if any member lies behind it: with members drawn uniformly, each set of a size alike, the probability
-//! of that depends on how many of the candidates lie behind it, and on the distribution of the size.
+//! Units as in `channel_loads`: the offered load of a sender is 1.0, in which a multicast counts once. A channel
+//! carries a copy if any member lies behind it. With members drawn uniformly, so that all sets of a size are equally
+//! likely, the probability of that depends on the number of candidates behind it and on the distribution of the size.
 //!
-//! Members that are offered the same outputs stay together, so that one of several outputs is taken for all of them; as
-//! in `channel_loads`, each is taken equally often, which is exact for drawn choices and the best that adaptive ones
-//! can reach on fat-trees. Where members that are offered several outputs can meet others at one of them, the copies
-//! that they then share are counted apart: the loads are an upper bound there (`MulticastLoads::exact`).
+//! Members with equal offered outputs stay together, so that one of several outputs is taken for all of them. As in
+//! `channel_loads`, each output is taken equally often, which is exact for drawn choices and the best that adaptive
+//! ones can reach on fat-trees. If members with several offered outputs can meet others at one of them, the copies that
+//! they then share are counted separately: the loads are then an upper bound (`MulticastLoads::exact`).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,8 +31,8 @@ pub struct MulticastTraffic<'a> {
     pub include_self: bool,
     /// By number of candidates from 0 on, the probability that a set contains at least one of that many candidates.
     pub hit: &'a [f64],
-    /// If a packet is not for any set: whether one that the first node sends may be for both of two nodes, which come
-    /// one after the other in a set. Then a multicast is a packet for each run of such nodes.
+    /// Rule by which a packet is for a run of nodes, if it cannot be for any set: whether a packet of the first node
+    /// may be for both of two consecutive nodes of a set. A multicast then is one packet for each run of such nodes.
     pub joins: Option<Joins<'a>>,
 }
 
@@ -47,12 +47,12 @@ impl fmt::Debug for Joins<'_> {
 }
 
 impl MulticastTraffic<'_> {
-    /// Copies that the multicasts of a sender have of it on the way to some of the candidates, in ascending order, on
-    /// average: where packets may be for any set one, if any of these is a member.
+    /// Returns the mean number of copies of a sender's multicast on the way to some candidates, in ascending order. If
+    /// packets may be for any set, it is one copy if any of these candidates is a member.
     ///
-    /// Of runs as many as touch these candidates. A run begins at a member before which none is that joins it: at the
-    /// first candidate of a stretch with the probability of a member, and at another with that of a member before which
-    /// there is none.
+    /// With runs, there are as many copies as runs that touch these candidates. A run begins at a member whose
+    /// predecessor does not join it: at the first candidate of a stretch with the probability of a member, and at
+    /// another with that of a member without a member before it.
     fn copies(&self, sender: NodeId, group: &[(NodeId, RouteState)]) -> f64 {
         let hit = |candidates: usize| self.hit.get(candidates).copied().unwrap_or(1.0);
         let Some(joins) = self.joins else {
@@ -96,8 +96,8 @@ pub enum MulticastLoadsError {
 /// Returns the expected load of every channel under random multicasts.
 ///
 /// # Errors
-/// If the routing draws where members start, or weighs paths (`Choice::Ugal`, `Choice::Escape`), and if it breaks its
-/// contract.
+/// If the routing draws the initial states of members, or weighs paths (`Choice::Ugal`, `Choice::Escape`), and if it
+/// breaks its contract.
 pub fn multicast_loads(
     topology: &dyn Topology,
     routing: &dyn Routing,

@@ -1,8 +1,8 @@
-//! The channels that packets between two nodes take, pair by pair: for searches that add and take away single flows,
-//! where `channel_loads` adds up a whole traffic.
+//! Channels of the packets between two nodes, pair by pair: for searches that add and remove single flows, while
+//! `channel_loads` sums a whole traffic.
 //!
 //! Cost: for each destination one walk over the (router, state) pairs that its packets can reach, then for each source
-//! one pass over those that its own packets reach, in topological order.
+//! one pass over the pairs that its own packets reach, in topological order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -59,8 +59,8 @@ pub struct PathFollower<'a> {
 }
 
 impl PathFollower<'_> {
-    /// Calls with each source (by its index) and the channels between routers that its packets for the destination
-    /// take.
+    /// Calls `call` with each source (by its index) and the channels between routers that its packets for the
+    /// destination take.
     ///
     /// # Errors
     /// If the routing breaks its contract.

@@ -33,11 +33,11 @@ pub enum Choice {
     Random,
     /// The least congested port, ties at random: adaptive.
     LeastLoaded,
-    /// One of the two of `Routing::candidates`, by their cost; ports and class are those of the path that is chosen,
-    /// and what stands in the route is of no consequence.
+    /// One of the two paths of `Routing::candidates`, by their cost. The chosen path gives ports and class; those of
+    /// the route have no meaning.
     Ugal,
-    /// The least congested port with room for a packet that is promised to no other, ties at random; if there is none,
-    /// the channel of `Routing::escape`: adaptive, and packets wait for escape channels only.
+    /// The least congested port with room for a packet that is not reserved for another, ties at random. If there is
+    /// none, the channel of `Routing::escape`. Adaptive; packets wait for escape channels only.
     Escape,
 }
 
@@ -58,14 +58,14 @@ pub struct PathOption {
     pub probe: Option<ChannelId>,
 }
 
-/// The ports by which a packet may leave, all on class `vc_class`: `count` consecutive ones, or, where the candidates
-/// are not consecutive, `count` entries of `Routing::port_lists`.
+/// Ports by which a packet may leave, all on class `vc_class`: `count` consecutive ones, or, if the candidates are not
+/// consecutive, `count` entries of `Routing::port_lists`.
 ///
 /// Classes of virtual channels serve deadlock freedom. If a link has more virtual channels than the algorithm has
 /// classes, a class has several virtual channels, and the router picks one.
 ///
-/// Eight bytes, which are returned in a register: read back from the stack, fields that have been written apart are
-/// waited for until they have left the store buffer, longer than the whole route takes to be found.
+/// Its eight bytes are returned in a register. Read back from the stack, fields that were written separately would
+/// stall until they have left the store buffer, longer than it takes to find the whole route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Route {
     /// First port, or `LISTED` and the begin of the ports in `Routing::port_lists`.
@@ -187,8 +187,9 @@ pub trait Routing: Debug + Send + Sync {
     fn candidate_states(&self, at: RouterId, hop: &Hop) -> [RouteState; 2] {
         self.candidates(at, hop).map(|option| option.state)
     }
-    /// The port and class of a packet whose route says `Choice::Escape` and whose ports have no room. It is a function
-    /// of the router and the destination, and leads to the destination if a packet never takes anything else.
+    /// Returns the port and class of a packet whose route says `Choice::Escape` and whose ports have no room. They
+    /// depend on the router and the destination only, and lead to the destination if a packet never takes anything
+    /// else.
     fn escape(&self, _at: RouterId, hop: &Hop) -> (PortId, VcClass) {
         (hop.in_port, VcClass(0))
     }
@@ -197,8 +198,8 @@ pub trait Routing: Debug + Send + Sync {
     fn adaptive_class(&self) -> Option<VcClass> {
         None
     }
-    /// How often the snapshot of all channels' congestion is taken that `PathOption::probe` reads; none if nothing
-    /// reads it.
+    /// Returns the period of the snapshots of all channels' congestion that `PathOption::probe` reads. `None`: nothing
+    /// reads them.
     fn snapshot_period(&self) -> Option<Time> {
         None
     }
@@ -206,8 +207,8 @@ pub trait Routing: Debug + Send + Sync {
     fn port_lists(&self) -> &[PortId] {
         &[]
     }
-    /// Whether `route` reads `Hop::in_port` or `Hop::vc_class`. If not, the analyses take together what arrives at a
-    /// router with the same destination and state by any port.
+    /// Returns whether `route` reads `Hop::in_port` or `Hop::vc_class`. If not, the analyses merge packets at a router
+    /// that share destination and state, whatever their input ports.
     fn uses_input_port(&self) -> bool {
         true
     }
@@ -246,9 +247,9 @@ pub trait Routing: Debug + Send + Sync {
 
     /// Returns packets at a router that represent all others in their next hops. `None`: the routing does not know.
     ///
-    /// The promise: whatever packet can be at the router, one of these goes on by the same ports and class (or more),
-    /// and from each router that it comes to next by the same ports and class again. More may be listed, even packets
-    /// that cannot be there, as long as the check finds no cycle. Only for routings without `uses_input_port`.
+    /// The promise: for any packet that can be at the router, one of these packets goes on by the ports and class of
+    /// that packet (or more), and does so again from each router that the packet comes to next. Further packets may be
+    /// listed, even impossible ones, as long as the check finds no cycle. Only for routings without `uses_input_port`.
     fn representatives(&self, _at: RouterId) -> Option<Vec<Representative>> {
         None
     }
@@ -259,8 +260,8 @@ pub trait Routing: Debug + Send + Sync {
     fn output_loads(&self) -> Option<&dyn OutputLoads> {
         None
     }
-    /// Flows that stand for all where every node sends as much to each of the others; none if the routing has no such
-    /// symmetry.
+    /// Returns flows that represent all flows if every node sends equally to each of the others. `None`: the routing
+    /// has no such symmetry.
     fn symmetry(&self) -> Option<Symmetry<'_>> {
         None
     }

@@ -8,8 +8,8 @@ use units::{NodeId, PortId, RouterId};
 /// and its ejection channel.
 pub type Traffic<'a> = dyn Fn(NodeId) -> Vec<(NodeId, f64)> + 'a;
 
-/// What a node sends: a share to every node, itself too, and what some get besides, which may be negative. Uniform
-/// traffic has one entry a node, where `Traffic` has one for each pair.
+/// Demand of a node: a share for every node, itself included, and additions for some, which may be negative. Uniform
+/// traffic has one entry a node, while `Traffic` has one for each pair.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demand {
     /// Share of each node.
@@ -122,9 +122,10 @@ impl RouterTraffic {
 
 /// Flows that represent all flows if every node sends equally to each of the others.
 ///
-/// The promise: a router's output channels to routers are divided into orbits, all channels of an orbit carry as much,
-/// and their sum is that of what the sets of flows put on the orbit, each times its `copies`. It holds where a group of
-/// automorphisms of topology and routing maps any destination to that of a set, and the orbits are those of the group.
+/// The promise: a router's output channels to routers are divided into orbits, all channels of an orbit carry equal
+/// loads, and their sum is the sum of the loads of the flow sets on the orbit, each times its `copies`. It holds if a
+/// group of automorphisms of topology and routing maps any destination to one of a set, and the orbits are the orbits
+/// of the group.
 pub struct Symmetry<'a> {
     /// Flows to follow.
     pub flows: Vec<FlowSet>,

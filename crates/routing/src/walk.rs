@@ -156,8 +156,8 @@ impl Wiring {
         self.ends[channel.index()]
     }
 
-    /// The channel that leaves a router by a port, and what it leads to; an error for a packet's destination if it
-    /// leads nowhere.
+    /// Returns the channel by which a port of a router leads, and its end. It is an error for a packet's destination if
+    /// the port is unconnected.
     pub fn output(
         &self,
         dst: NodeId,

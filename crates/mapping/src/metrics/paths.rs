@@ -1,4 +1,4 @@
-//! The channels that a flow between two places uses, pair by pair: what searches by channel load add and take away.
+//! Channels of the flow between each pair of places, for searches by channel load.
 
 use routing::{PairPaths, PathFollower, RoutingContractError, RoutingSpec, Shares};
 use topology::Channels;
@@ -7,29 +7,30 @@ use units::NodeId;
 use super::channels::Walker;
 use crate::{GridHops, Machine, MappingError, TableHops};
 
-/// The most steps of the paths between all pairs of routers that are followed; a second or two.
+/// Largest number of steps of the paths between all pairs of routers that are followed: a second or two.
 const MOST_FOLLOWED: usize = 1 << 27;
-/// The most steps that are kept: 256 MiB.
+/// Largest number of steps that are kept: 256 MiB.
 const MOST_KEPT: usize = 1 << 25;
 
-/// The channels that flows use.
+/// Channels that flows use.
 pub(crate) trait Paths: Sync {
-    /// By number, how many channels of the machine carry exactly the same: a number stands for all of them.
+    /// Returns, for each channel number, the number of the machine's channels that carry identical loads. The channel
+    /// number stands for all of them.
     fn copies(&self) -> Vec<f64>;
 
-    /// Calls with the numbers of the channels between routers that a flow between two different places uses, and how
-    /// much of it each of them carries.
+    /// Calls `add` for each channel between routers that a flow between two different places uses, with the channel
+    /// number and the amount on this channel.
     fn follow(&self, from: u32, to: u32, amount: f64, add: &mut impl FnMut(usize, f64));
 }
 
-/// The paths of a grid, walked by coordinates.
+/// Paths of a grid, walked by coordinates.
 pub(crate) struct GridPaths<'a> {
     channels: Channels,
     grid: &'a GridHops,
 }
 
 impl<'a> GridPaths<'a> {
-    /// The paths of a machine that answers from coordinates.
+    /// Creates the paths of a machine whose hops follow from coordinates.
     pub(crate) fn new(machine: &Machine, grid: &'a GridHops) -> Self {
         Self { channels: Channels::new(&**machine.topology()), grid }
     }
@@ -46,15 +47,15 @@ impl Paths for GridPaths<'_> {
     }
 }
 
-/// The paths between all routers with allocated nodes, under the topology's default routing, in compressed rows.
+/// Paths between all routers with allocated nodes, under the topology's default routing, in compressed rows.
 ///
-/// Channels that carry the same share of the flows of every pair are one: in a fat-tree with an even spread the
-/// channels of a level out of a subtree, so that a pair has a few entries instead of hundreds. Such channels are
-/// recognised by the sum over pairs of a 128-bit mix of the pair and the share.
+/// Channels that carry an equal share of the flows of every pair have one number. In a fat-tree with an even spread,
+/// these are the channels of a level out of a subtree, so that a pair has a few entries instead of hundreds. Such
+/// channels are recognised by the sum over pairs of a 128-bit mix of the pair and the share.
 pub(crate) struct TablePaths {
     row: Vec<u32>,
     rows: usize,
-    /// By pair of rows, the destination's first, where its entries begin.
+    /// Start of the entries of each pair of rows, ordered by destination.
     first: Vec<u32>,
     entries: Vec<(u32, f32)>,
     copies: Vec<f64>,
@@ -75,7 +76,7 @@ impl Paths for TablePaths {
 }
 
 impl TablePaths {
-    /// The paths of a machine; none if they are more than can be followed or kept.
+    /// Creates the paths of a machine. None if there are more than can be followed or kept.
     ///
     /// # Errors
     /// If the topology's default routing cannot be built, or breaks its contract.
@@ -90,7 +91,7 @@ impl TablePaths {
     }
 }
 
-/// A node of each row of a table of hops.
+/// Returns a node of each row of a table of hops.
 fn representatives(machine: &Machine, table: &TableHops) -> Vec<NodeId> {
     let mut nodes = vec![NodeId(0); table.rows()];
     for place in (0..machine.places()).rev() {
@@ -99,17 +100,17 @@ fn representatives(machine: &Machine, table: &TableHops) -> Vec<NodeId> {
     nodes
 }
 
-/// The pairs of all rows.
+/// Pairs of all rows.
 struct All<'a> {
     paths: PairPaths<'a>,
-    /// By row, a node of it.
+    /// Node of each row.
     nodes: Vec<NodeId>,
 }
 
-/// What distinguishes channels: two channels with the same signature carry the same shares.
+/// Signature of a channel. Two channels with equal signatures carry equal shares.
 type Signature = [u64; 2];
 
-/// What a thread adds up: a follower, and signatures by channel.
+/// State of a thread: a follower, and signatures by channel.
 type State<'b> = (PathFollower<'b>, Vec<Signature>);
 
 impl All<'_> {
@@ -143,7 +144,7 @@ impl All<'_> {
         Ok(Some(TablePaths { row, rows, first, entries, copies }))
     }
 
-    /// Follows the packets of all rows to one; calls with each of them.
+    /// Follows the packets of all rows to one row, and calls `call` for each row.
     fn towards(
         &self,
         follower: &mut PathFollower<'_>,
@@ -153,7 +154,7 @@ impl All<'_> {
         follower.follow(&self.nodes, self.nodes[dst], call)
     }
 
-    /// By channel, its signature. Sums that wrap do not depend on the order of threads.
+    /// Returns the signature of each channel. Wrapping sums do not depend on the order of threads.
     fn signatures(&self, channels: usize) -> Result<Vec<Signature>, RoutingContractError> {
         let empty = || vec![Signature::default(); channels];
         let add = |state, dst| self.sign(state, dst);
@@ -170,7 +171,7 @@ impl All<'_> {
         Ok(sums)
     }
 
-    /// Adds the paths of all rows to one to the signatures of their channels.
+    /// Adds the paths of all rows to one row to the signatures of their channels.
     fn sign<'b>(&'b self, (mut follower, mut sums): State<'b>, dst: usize) -> Result<State<'b>, RoutingContractError> {
         self.towards(&mut follower, dst, &mut |src, row| {
             let pair = (dst * self.nodes.len() + src) as u64;
@@ -181,7 +182,7 @@ impl All<'_> {
         Ok((follower, sums))
     }
 
-    /// The entries of the paths of all rows to one.
+    /// Returns the entries of the paths of all rows to one row.
     fn compressed(
         &self,
         follower: &mut PathFollower<'_>,
@@ -207,14 +208,14 @@ impl All<'_> {
     }
 }
 
-/// The entries of one destination, and how many each source has.
+/// Entries of one destination, and the number of entries of each source.
 #[derive(Default)]
 struct Compressed {
     lengths: Vec<u32>,
     entries: Vec<(u32, f32)>,
 }
 
-/// The mix of a pair and a share (SplitMix64's finalizer, Steele, Lea and Flood 2014), twice.
+/// Mixes a pair and a share (SplitMix64's finalizer, Steele, Lea and Flood 2014), twice.
 fn signature(pair: u64, share: f32) -> Signature {
     let mix = |salt: u64| {
         let mut word = (pair << 32 ^ u64::from(share.to_bits())).wrapping_add(salt);
@@ -229,7 +230,7 @@ fn merge(sum: &mut Signature, other: Signature) {
     sum.iter_mut().zip(other).for_each(|(sum, other)| *sum = sum.wrapping_add(other));
 }
 
-/// By channel, the number of its kind, in the order of signatures; and how many channels each kind has.
+/// Returns the kind of each channel, numbered in the order of signatures, and the number of channels of each kind.
 fn kinds(signatures: &[Signature]) -> (Vec<u32>, Vec<f64>) {
     let mut order: Vec<u32> = (0..signatures.len() as u32).collect();
     order.sort_by_key(|&channel| (signatures[channel as usize], channel));
@@ -293,8 +294,8 @@ mod tests {
 
     #[test]
     fn channels_of_a_level_are_one() {
-        // Expected of a tree of 3 levels of arity 3 under an even spread: the channels up and down between each of 9
-        // leaf routers and its level, and between each of 3 subtrees and the roots; and those of no flow.
+        // Expected for a tree of 3 levels of arity 3 under an even spread: the channels up and down between each of 9
+        // leaf routers and its level, and between each of 3 subtrees and the roots; and the channels without a flow.
         let spec: TopologySpec = "fat-tree:k=3,n=3".parse().expect("a shorthand");
         let topology: Arc<dyn Topology> = spec.build(Path::new(".")).expect("a topology");
         let machine = Machine::new(topology, MachineSpec::default()).expect("a machine");

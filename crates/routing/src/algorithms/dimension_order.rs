@@ -2,9 +2,9 @@
 //!
 //! A mesh needs one class of virtual channels, since the order of the dimensions orders its channels. A ring of a torus
 //! is a cycle by itself and has two classes (Dally and Seitz 1987): its *dateline* is the link between the last router
-//! and router 0, in either direction. A packet goes on class 0 as long as the dateline is ahead of it in the current
-//! dimension, the dateline's own link included, and on class 1 once it is not, so from the start if it never crosses.
-//! So class 1 never uses the dateline's link, and class 0 leads to class 1 and never the reverse.
+//! and router 0, in either direction. A packet uses class 0 as long as the dateline is ahead of it in the current
+//! dimension, including the dateline's own link, and class 1 otherwise, so from the start if it never crosses it. So
+//! class 1 never uses the dateline's link, and class 0 leads to class 1 and never the reverse.
 
 use std::borrow::Cow;
 
@@ -116,9 +116,9 @@ impl DimensionOrderSpec {
     }
 }
 
-/// The coordinates in a dimension that stand for all but a router's own, however many there are. A hop, and the next,
-/// depend on the way round, on whether the dateline is ahead, and on whether they end the dimension: so the next two
-/// each way stand for those before the dateline, and the two on each side of it for those behind.
+/// Returns coordinates in a dimension that represent all but a router's own, whatever their number. A hop, and the
+/// next, depend on the way round, on whether the dateline is ahead, and on whether they end the dimension. So the next
+/// two each way represent the coordinates before the dateline, and the two on each side of it those behind.
 fn others(torus: &Torus, at: RouterId, dim: usize) -> Vec<u32> {
     let (here, size) = (torus.coordinate(at, dim), torus.dims()[dim]);
     let around = |from: u32| [from + 1, from + 2, from + size - 1, from + size - 2].map(|there| there % size);
@@ -233,8 +233,8 @@ impl Routing for DimensionOrder {
         true
     }
 
-    /// A hop depends on the first dimension in which the packet is not home, and on its coordinate there (`others`). So
-    /// does the next, in the same dimension, or in a later one if the hop ends this one.
+    /// A hop depends on the first dimension in which the packet is not at its destination, and on its coordinate there
+    /// (`others`). So does the next, in this dimension, or in a later one if the hop ends this one.
     fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
         let (torus, from) = (&self.torus, NodeId(at.0 * u32::from(self.torus.nodes_per_router())));
         let mut place = torus.coordinates(at);
@@ -264,9 +264,9 @@ impl Routing for DimensionOrder {
         Some(packets)
     }
 
-    /// What passes along a line of routers are the packets whose source and destination have its coordinates in the
-    /// dimensions that are travelled later and before: as many from each router of the line to each other, whichever
-    /// the line. Those within the line go the same way.
+    /// The packets that pass along a line of routers have sources and destinations with the line's coordinates in the
+    /// dimensions travelled later and earlier: equally many from each router of the line to each other, for every line.
+    /// Packets within the line take these paths too.
     fn symmetry(&self) -> Option<Symmetry<'_>> {
         let torus = &self.torus;
         let line = |dim: usize| {

@@ -151,8 +151,8 @@ impl Routing for DModK {
     }
 }
 
-/// Renaming the values of each digit of nodes and switches alike is an automorphism: so all leaf switches are alike,
-/// and so are all channels of a level up, and all down. Up ports of a digit go along with it.
+/// Permuting the values of each digit of nodes and switches together is an automorphism. So all leaf switches are
+/// equivalent, and so are all channels of a level up, and all down. Up ports of a digit are permuted with it.
 fn symmetry(tree: &FatTree) -> Symmetry<'_> {
     let leaves = tree.routers() / u32::from(tree.levels());
     let orbit = |router, port: PortId| 2 * u32::from(tree.level(router)) + u32::from(port.0 >= tree.k());
@@ -162,9 +162,9 @@ fn symmetry(tree: &FatTree) -> Symmetry<'_> {
     }
 }
 
-/// Packets that stand for all at a switch of level l. Down it is digits l and l - 1 of the destination that name the
-/// next two ports. Up, it is whether the next switch is an ancestor and digit l + 1, its down port; if up ports follow
-/// digits (`by_digit`), also digit l, the port to the next switch.
+/// Returns the representative packets at a switch of level l. Going down, digits l and l - 1 of the destination name
+/// the next two ports. Going up, the next hops depend on whether the next switch is an ancestor and on digit l + 1, its
+/// down port. If up ports follow digits (`by_digit`), digit l, the port to the next switch, matters too.
 fn representatives(tree: &FatTree, at: RouterId, by_digit: bool) -> Vec<Representative> {
     let (k, nodes) = (u64::from(tree.k()), u64::from(tree.nodes()));
     let level = u32::from(tree.level(at));

@@ -1,14 +1,15 @@
 //! Minimal adaptive routing on tori and meshes, with an escape class (Duato, IEEE TPDS 4, 1993; the adaptive mode of
 //! Blue Gene's torus: Adiga et al., IBM Journal of Research and Development 49, 2005).
 //!
-//! A packet may leave by any port that leads nearer to its destination, on the adaptive class, the last one; or by the
-//! port of dimension order, on its classes, the escape classes. A router takes the least congested adaptive port that
-//! has room for the packet, and none of its credit promised to another; where no port has, the packet takes the escape
-//! port and waits there. So packets wait for escape channels only. Dimension order is connected and free of cycles from
-//! wherever a packet enters it: its class is a function of the packet's router and its destination (the dateline is
-//! ahead or not), and ties go to higher coordinates. That is Duato's condition for cut-through (IEEE TPDS 7, 1996),
-//! with no dependency from escape to escape by way of adaptive channels, since a packet that has moved on holds only
-//! the buffer it is in.
+//! A packet may leave by any port that leads nearer to its destination, on the adaptive class, which is the last one,
+//! or by the port of dimension order, on its classes, the escape classes. A router takes the least congested adaptive
+//! port with room for the packet that is not reserved for another. If there is none, the packet takes the escape port
+//! and waits there. So packets wait for escape channels only.
+//!
+//! Dimension order is connected and free of cycles wherever a packet enters it: its class is a function of the packet's
+//! router and its destination (the dateline is ahead or not), and ties go to higher coordinates. That is Duato's
+//! condition for cut-through (IEEE TPDS 7, 1996). There is no dependency from escape to escape channels by way of
+//! adaptive channels, since a packet that has moved on holds only its present buffer.
 //!
 //! In a torus packets may go either way round to a router that is just opposite.
 

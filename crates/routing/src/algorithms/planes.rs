@@ -1,7 +1,7 @@
 //! Routing of several planes: the routing of one plane, in each.
 //!
-//! Packets stay in the plane that they are in, and know nothing of it: what they carry is the same in all. So freedom
-//! from deadlock and loads are those of one plane, and the analyses follow the first (`one_plane`).
+//! Packets stay in their plane, and know nothing of it: their routing state is equal in all planes. So freedom from
+//! deadlock and loads are properties of one plane, and the analyses follow the first (`one_plane`).
 
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! Up*/down* routing on any topology (Schroeder et al., "Autonet: a high-speed, self-configuring local area network
 //! using point-to-point links", IEEE JSAC 9, 1991).
 //!
-//! Breadth-first search from a root puts every router on a level; of a wire's two directions, *up* is the one to the
-//! lower level, or on the same level to the lower number. A packet goes up until only down channels lead from its
-//! router to the destination, then down, each as directly as it can. So no channel's wait goes around a circle, with
-//! one class of virtual channels; in return the routers near the root carry more, and not every path is a shortest one.
+//! Breadth-first search from a root puts every router on a level. Of a wire's two directions, *up* leads to the lower
+//! level, or within a level to the lower number. A packet goes up until only down channels lead from its router to the
+//! destination, then down, each as directly as it can. So no cycle of waiting channels can form, with one class of
+//! virtual channels. In return the routers near the root carry more, and not every path is a shortest one.
 //!
 //! This is the rule of `adaptive-up-down` and its variants without the fat-tree.
 

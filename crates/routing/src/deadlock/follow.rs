@@ -10,8 +10,7 @@ use crate::{Choice, Hop, Representative, Route, Routing};
 /// Smallest number of destinations of a thread, so that building its arrays pays.
 const LEAST: usize = 8;
 
-/// The step by which to take about so many of a number of things. It is odd, to keep clear of sizes that are powers of
-/// two.
+/// Returns the step by which to take about `wanted` of `all` items. It is odd, to avoid sizes that are powers of two.
 pub(super) fn spread(all: usize, wanted: usize) -> usize {
     if wanted >= all { 1 } else { (all / wanted.max(1)) | 1 }
 }
@@ -69,8 +68,8 @@ fn unrepresented(graph: &DependencyGraph<'_>, walk: &Walk<'_>, stop: usize, bit:
     }
 }
 
-/// Follows the packets of about so many sources to each destination, many destinations side by side. The error is that
-/// of the first destination that has one, whichever thread comes first.
+/// Follows the packets of about `most_sources` sources to each destination, many destinations in parallel. The error is
+/// that of the first destination that has one, whichever thread finishes first.
 fn visit_destinations(
     graph: &DependencyGraph<'_>,
     (topology, routing): (&dyn Topology, &dyn Routing),
@@ -145,8 +144,8 @@ impl TwoHops<'_> {
         })
     }
 
-    /// The route that a packet waits for, or both of those between which it chooses, with what the packet carries on
-    /// it.
+    /// Visits the route that a packet waits for, or both routes between which it chooses, with the packet's routing
+    /// state on it.
     fn each_route(
         &self,
         at: RouterId,

@@ -139,8 +139,8 @@ impl<'a> DependencyGraph<'a> {
         }
     }
 
-    /// Adds what a walk has found: whoever comes to a stop may wait for every move from it. `masks` are those of
-    /// `wanted`.
+    /// Adds the dependencies of a walk: packets that come to a stop may wait for every move from it. `masks` are the
+    /// rows of `wanted`.
     pub fn add(&self, walk: &Walk<'_>, masks: &[u64]) {
         for step in Self::held(walk) {
             let mask = &masks[step.to as usize * self.words..][..self.words];

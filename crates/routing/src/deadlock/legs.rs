@@ -1,12 +1,13 @@
 //! Dependencies of routings with waypoints, leg by leg.
 //!
-//! Where packets of every source go by way of any waypoint to any destination, following each of them would take the
-//! product of the three. But what a packet does on its way to a waypoint does not depend on its destination, and what
-//! it does afterwards not on where it has been. A *joint* is a router at which packets go over from one leg to another
-//! in some state: a start at a source, a turn to a waypoint, the arrival at one. All packets for a waypoint are
-//! followed from all joints that lead to it, all for a destination from all others, and whoever may come to a joint by
-//! a channel may wait for whatever anyone at the joint may wait for. That is more than what can happen (a waypoint may
-//! be excluded for a pair of source and destination), which makes the check stricter, never laxer.
+//! If packets of every source go by way of any waypoint to any destination, following each of them would cost the
+//! product of the three numbers. But the behaviour of a packet on its way to a waypoint does not depend on its
+//! destination, and its later behaviour does not depend on its earlier path. A *joint* is a router at which packets
+//! change from one leg to another in some state: a start at a source, a turn to a waypoint, the arrival at one. All
+//! packets for a waypoint are followed from all joints that lead to it, all packets for a destination from all other
+//! joints, and every packet that may come to a joint by a channel may wait for everything that any packet at the joint
+//! may wait for. That is more than what can happen (a waypoint may be excluded for a pair of source and destination),
+//! which makes the check stricter, never laxer.
 
 use topology::{Endpoint, Topology};
 use units::{NodeId, PortId, RouterId};
@@ -149,8 +150,8 @@ impl<'a> Joints<'a> {
         joint * self.words..(joint + 1) * self.words
     }
 
-    /// Follows the packets of some joints for each of the goals, many goals side by side; what they end at is noted in
-    /// the order of the goals.
+    /// Follows the packets of some joints for each of the goals, many goals in parallel. Their ends are noted in the
+    /// order of the goals.
     fn follow_all(
         &mut self,
         graph: &DependencyGraph<'_>,

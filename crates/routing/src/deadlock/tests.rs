@@ -86,9 +86,9 @@ fn edges(graph: &DependencyGraph<'_>) -> Vec<(usize, usize)> {
 
 #[test]
 fn representatives_find_the_dependencies_of_all_packets() {
-    // Would catch a destination that is left out, a state that is left out, a hop that is taken for the other's. In
-    // grids the graphs are equal: every packet starts at every router. In trees there may be more, since a
-    // representative may stand where no packet comes.
+    // Would catch a destination that is left out, a state that is left out, a hop that is taken for another. In grids
+    // the graphs are equal: every packet starts at every router. In trees there may be more edges, since a
+    // representative may be where no packet comes.
     for shorthand in NETWORKS {
         let topology = network(shorthand);
         let wiring = Wiring::new(&*topology);
@@ -108,8 +108,8 @@ fn representatives_find_the_dependencies_of_all_packets() {
 
 #[test]
 fn a_long_line_or_ring_has_no_more_representatives_than_a_short_one() {
-    // Would catch a proof that is quadratic in routers: a packet for each other router of a line stood at each of
-    // 60,000, which took a minute and more.
+    // Would catch a proof that is quadratic in routers: with a packet for each other router of a line at each of 60,000
+    // it took a minute and more.
     for kind in ["torus", "mesh"] {
         let [short, long] = [100, 60_000].map(|size| {
             let topology = network(&format!("{kind}:{size}"));
@@ -129,7 +129,7 @@ fn a_long_line_or_ring_has_no_more_representatives_than_a_short_one() {
 #[test]
 fn a_check_ends_when_it_is_stopped() {
     // Would catch a proof of minutes that cannot be cancelled, by representatives, destination by destination or by
-    // legs; and one that is stopped and has a verdict.
+    // legs, and one that is stopped and has a verdict.
     for shorthand in ["torus:5x4x3", "fat-tree:k=4,n=3", "dragonfly:h=2"] {
         let topology = network(shorthand);
         for routing in RoutingSpec::all().iter().filter_map(|spec| spec.build(&*topology).ok()) {

@@ -1,9 +1,9 @@
-//! The dependencies of packets of trees: whoever comes to a switch by a channel of a tree may wait for every exit of
-//! the tree there but the arrival's; at the root for that too, if multicasts turn at the top switch only, which members
-//! below the same port are on as well.
+//! Dependencies of packets of trees: a packet that comes to a switch by a channel of a tree may wait for every exit of
+//! the tree there except its arrival port. If multicasts turn at the top switch only, it may wait for the arrival port
+//! at the root too, since members below that port belong to the tree.
 //!
 //! A multicast that turns at every switch waits for all exits, one that goes up first for some of them, and a partial
-//! sum for the exit up or down, from a unit that takes in whatever comes to it: all are among these.
+//! sum for the exit up or down, from a unit that accepts everything that comes to it: all are among these.
 
 use topology::Endpoint;
 use units::{ChannelId, RouterId, VcClass};
@@ -39,8 +39,8 @@ pub(super) fn holder(
     found
 }
 
-/// Visits each dependency of packets that leave some entries, until the visitor says that it is enough: the tree with
-/// the channel and class that are held, the entry that they lead to, and its exit that is wanted.
+/// Visits each dependency of packets that leave some entries, until the visitor stops it. The visitor gets the tree
+/// with the held channel and class, the entry that they lead to, and its wanted exit.
 fn each(
     graph: &DependencyGraph<'_>,
     trees: &Trees,

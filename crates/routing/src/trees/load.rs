@@ -5,8 +5,7 @@ use units::{PortId, RouterId};
 
 use super::tree::Tree;
 
-/// The number of trees through each switch and over each wire, and the wires that edge-disjoint trees of a group have
-/// taken.
+/// Number of trees through each switch and over each wire, and the wires taken by edge-disjoint trees of a group.
 #[derive(Clone, Debug)]
 pub(super) struct TreeLoad {
     channels: Channels,

@@ -17,9 +17,8 @@ use crate::Routing;
 use crate::deadlock::router_name;
 
 impl TreesSpec {
-    /// The tables of the trees of some groups, in the order in which the groups are given: trees that are made later
-    /// keep away from those before, if the builder does. Trees are numbered group by group; of a group with `directed`,
-    /// member by member.
+    /// Builds the tables of the trees of some groups, in the given order of groups: later trees avoid earlier ones, if
+    /// the builder does so. Trees are numbered group by group, and with `directed` member by member within a group.
     ///
     /// # Errors
     /// If the builder or the order is not made for the topology, if a group has no members, one twice or one that the
@@ -34,8 +33,8 @@ impl TreesSpec {
         self.build_for(topology, routing, groups, &[])
     }
 
-    /// The same, given by group the members that send, each once, in ascending order: with `directed` the others have
-    /// no trees. Without any (an empty list), all members of all groups do.
+    /// Builds the tables for given senders: by group, the sending members, in ascending order and without duplicates.
+    /// With `directed` the other members have no trees. If `senders` is empty, all members of all groups send.
     ///
     /// # Errors
     /// As for `build`.
@@ -72,9 +71,9 @@ impl TreesSpec {
         if self.count == 0 { Err(TreeError::NoTrees) } else { self.build.bind(topology, self.count) }
     }
 
-    /// By group, whether the tables have room for its trees beside those of the groups before it that have been taken,
-    /// and whether it is then taken by `admits`, given its number and the switches of its trees in ascending order.
-    /// Without those that are not, the others get the same trees. Senders are as for `build_for`.
+    /// Returns, by group, whether the tables have room for its trees beside those of the groups taken before it, and
+    /// `admits` then takes it. `admits` gets the number of the group and the switches of its trees in ascending order.
+    /// Removing the groups that are not taken does not change the trees of the others. Senders are as for `build_for`.
     ///
     /// # Errors
     /// As for `build`, except for tables without room.

@@ -1,24 +1,23 @@
-//! Spanning trees of persistent groups of nodes, as tables that switches look packets up in by the tree's number (its
+//! Spanning trees of persistent groups of nodes, as tables in which switches look packets up by the tree's number (its
 //! collective address): Kumar and Kale's undirected trees ("hardware-collectives", sections 2.1 and 2.2), which
 //! multicasts, reductions and barriers share, and directed ones to compare them with.
 //!
-//! - A `Tree` is a shape: a root, the *top switch*, and from every other switch of it the one port up. `builders` make
-//!   them, one file each; `load` says what the trees made so far carry, so that the next one can keep away.
+//! - A `Tree` is a structure: a root, the *top switch*, and for every other switch the one port up. `builders` make
+//!   trees, one file each. `load` has the load of the trees made so far, so that the next one can avoid it.
 //! - `Trees` are the tables: for each switch of a tree the bit vector of its ports, the way to the root, and the exits,
 //!   each with the entry at its far end, so that no hop searches. A multicast leaves a switch by every port of the
-//!   vector but the one it came by. The memory that they take in a switch is counted, and limited where `table_entries`
-//!   is given.
-//! - `orders` keep trees of different roots from waiting for one another in a cycle, which on one class of virtual
-//!   channels they can (one has a channel before another, the next tree the other way round). The channels toward the
-//!   root are on classes of their own, below those of the channels from it: packets go from the former to the latter
-//!   and never back. Toward the root paths of all trees follow one order that has no cycles (dimension order with
-//!   datelines, local-global-local, hops left); from the root they follow its mirror image. Where one order of switches
-//!   ranks all trees at once, as the levels of a fat-tree do, one class serves both. Nothing of this is taken on trust:
-//!   `dependency_cycle_with_trees` puts what packets of all trees wait for into the graph of the routing.
+//!   vector but its input port. Their memory in a switch is counted, and limited by `table_entries`.
+//! - `orders` keep trees of different roots from waiting for one another in a cycle, which they could on one class of
+//!   virtual channels (one tree has a channel before another, the next tree the other way round). The channels toward
+//!   the root are on separate classes, below the classes of the channels from it: packets go from the former to the
+//!   latter and never back. Toward the root, paths of all trees follow one order that has no cycles (dimension order
+//!   with datelines, local-global-local, hops left); from the root they follow its mirror image. If one order of
+//!   switches ranks all trees at once, as the levels of a fat-tree do, one class serves both. None of this is taken on
+//!   trust: `dependency_cycle_with_trees` adds the dependencies of all trees' packets to the graph of the routing.
 //!
-//! The links between a node and its switch belong to every tree of the node; *edge-disjoint* is said of wires between
-//! switches. How many edge-disjoint trees there are is exact on k-ary n-trees (k, or 1 below one leaf switch);
-//! elsewhere trees are taken greedily, one after the other, and more may exist than are found.
+//! The links between a node and its switch belong to every tree of the node; *edge-disjoint* refers to wires between
+//! switches. The number of edge-disjoint trees is exact on k-ary n-trees (k, or 1 below one leaf switch). Elsewhere
+//! trees are taken greedily, one at a time, and more may exist than are found.
 
 mod builders;
 mod classes;

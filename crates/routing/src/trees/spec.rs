@@ -57,8 +57,8 @@ pub struct TreesSpec {
     /// Whether every member has a separate tree on which it alone sends, instead of one tree on which all members send.
     #[serde(default)]
     pub directed: bool,
-    /// The classes of virtual channels; without it `shared` on a fat-tree with one of its up-down routings, and else
-    /// `own`.
+    /// Classes of virtual channels of the trees. Default: `shared` on a fat-tree with one of its up-down routings,
+    /// otherwise `own`.
     pub classes: Option<TreeClasses>,
     /// Number of entries of a switch's table, which limits the trees through it. Default: no limit.
     pub table_entries: Option<u32>,
@@ -74,8 +74,7 @@ impl TreesSpec {
         Self { build, count: 1, or_fewer: false, directed: false, classes: None, table_entries: None }
     }
 
-    /// Whether classes of virtual channels are the routing's own if nothing is said: where both go up and down the same
-    /// levels.
+    /// Returns the default classes of trees: the routing's own if trees and routing go up and down equal levels.
     pub(super) fn classes_for(&self, topology: &dyn Topology, folds: bool, routing: &str) -> TreeClasses {
         let same_levels = topology.kind() == "fat-tree"
             && folds

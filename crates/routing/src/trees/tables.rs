@@ -47,8 +47,8 @@ const NO_UP: u16 = u16::MAX;
 pub struct TableMemory {
     /// Number of entries: trees through the switch.
     pub entries: u32,
-    /// Their bits: one for each port of the switch, and in an undirected tree as many as number its ports and "none",
-    /// for the way up.
+    /// Bits of the entries: one for each port of the switch, and in an undirected tree the bits of a number for its
+    /// ports and "none", for the way up.
     pub bits: u64,
 }
 
@@ -244,8 +244,8 @@ impl Trees {
         self.entries.len() as u32
     }
 
-    /// The entry of a tree at a switch, if the tree passes through it: what a packet from a node is looked up by.
-    /// Further on, `Exit::next` has it.
+    /// Returns the entry of a tree at a switch, if the tree passes through it. A packet from a node is looked up by it.
+    /// Further entries are given by `Exit::next`.
     pub fn entry_at(&self, router: RouterId, tree: u32) -> Option<u32> {
         let own = self.entries_of(router);
         let place = self.entries[own.start as usize..own.end as usize].partition_point(|entry| entry.tree < tree);
@@ -280,8 +280,8 @@ impl Trees {
         }
     }
 
-    /// The exit toward a member whose switch the tree passes through: the one by which a packet that a switch has
-    /// combined goes on to that member. Found by going up from the member's switch; none where the node is no member.
+    /// Returns the exit toward a member, by which a packet that a switch has combined goes on to that member. Found by
+    /// going up from the member's switch. `None`: the node is no member.
     pub fn toward(&self, topology: &dyn Topology, entry: u32, member: NodeId) -> Option<&Exit> {
         let (router, port) = topology.attachment(member);
         let mut at = self.entry_at(router, self.entry(entry).tree)?;

@@ -56,12 +56,13 @@ struct Branch {
 }
 
 impl Trees {
-    /// Adds the volumes of a tree to the loads of channels (`Channels`), multiplied by a factor; `turns_at_top`:
-    /// multicasts go up to the top switch before they go down. Channels to combine units and from them are not counted.
+    /// Adds the volumes of a tree, multiplied by a factor, to the loads of channels (`Channels`). `turns_at_top`:
+    /// multicasts go up to the top switch before they go down. Channels to and from combine units are not counted.
     ///
-    /// Switches combine where branches meet: of all members toward the top switch, from which the result goes down
-    /// everywhere; for one member toward that, so that each wire of the tree carries it once, one way or the other. By
-    /// a directed tree goes what its sender multicasts, and nothing else. The cost is that of the tree's exits.
+    /// Switches combine where branches meet. Contributions of all members for all go toward the top switch, from which
+    /// the result goes down everywhere. Contributions for one member go toward that member, so that each wire of the
+    /// tree carries them once, one way or the other. A directed tree carries only the multicasts of its sender. The
+    /// cost is proportional to the number of the tree's exits.
     pub fn add_volumes(
         &self,
         (topology, channels): (&dyn Topology, &Channels),
@@ -113,8 +114,8 @@ impl Trees {
         }
     }
 
-    /// The branches of an undirected tree from the top switch on, each after the one above it, and the members with the
-    /// branch and the output that they are at.
+    /// Returns the branches of an undirected tree from the top switch on, each after the one above it, and the members
+    /// with their branch and output.
     fn branches(&self, topology: &dyn Topology, tree: u32) -> (Vec<Branch>, Vec<(usize, NodeId, Output)>) {
         let mut branches = vec![Branch { entry: self.root(tree), above: None, for_one: 0.0, copied: 0.0 }];
         let (mut ends, mut at) = (Vec::new(), 0);

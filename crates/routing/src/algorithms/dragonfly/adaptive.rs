@@ -1,13 +1,15 @@
 //! Adaptive routings that choose between the direct path and a detour: UGAL (Singh 2005; Kim et al. 2008 for
 //! dragonflies) and progressive adaptive routing (Jiang, Kim & Dally, ISCA 2009).
 //!
-//! Each packet draws a waypoint at its source, as under Valiant routing, and its router compares: the cost of a path is
-//! the congestion that it meets times its length in channels, and the direct path is taken unless the detour costs less
-//! by more than the threshold. *UGAL-L* reads the queues of the source router's own ports. *UGAL-G* reads those of the
-//! global channel by which each path leaves the source's group, wherever in the group that is; it reads it from a
-//! snapshot that is taken of the whole network at fixed times, so that a result does not depend on which part of it was
-//! simulated first. *PAR* decides as UGAL-L does, and again at every router of the source's group as long as the packet
-//! is on the direct path.
+//! Each packet draws a waypoint at its source, as under Valiant routing, and its router compares two paths. The cost of
+//! a path is the congestion that it meets times its length in channels. The direct path is taken unless the detour
+//! costs less by more than the threshold.
+//! - *UGAL-L* reads the queues of the source router's own ports.
+//! - *UGAL-G* reads the queues of the global channel by which each path leaves the source's group, wherever in the
+//!   group that is. It reads them from a snapshot of the whole network that is taken at fixed times, so that a result
+//!   does not depend on the order in which parts of the network are simulated.
+//! - *PAR* decides as UGAL-L does, and again at every router of the source's group while the packet is on the direct
+//!   path.
 //!
 //! Model choices: the congestion of a port is the bytes that wait in the router for it, plus the occupied buffer space
 //! beyond it, over all its virtual channels. A packet whose destination is in its source's group goes directly, unless
@@ -40,8 +42,8 @@ pub enum DetourKind {
     Group,
 }
 
-/// Packets that the direct path is allowed to be worse, times channels: enough that single packets in the way, which
-/// say nothing of the load, do not send traffic round.
+/// Default of `threshold`, in packets times channels: large enough that single packets in the way, which say nothing
+/// about the load, do not cause detours.
 const THRESHOLD: u32 = 4;
 
 macro_rules! choosing_spec {

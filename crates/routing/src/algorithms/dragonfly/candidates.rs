@@ -54,8 +54,8 @@ pub(super) struct DirectPaths {
 
 #[derive(Debug)]
 enum Exits {
-    /// One wire between any two groups: by node of a group its router in the group (above) and its port; and behind
-    /// them by group and target group likewise.
+    /// One wire between any two groups. By node of a group its router in the group (upper bits) and its port, followed
+    /// by the exits, packed in this form, by group and target group.
     Single(Vec<u32>),
     /// Several wires between groups: by router and target group.
     Several(Vec<Exit>),
@@ -173,8 +173,8 @@ impl DirectPaths {
         let ports: Vec<PortId> =
             near.map(|&(exit, port)| if exit == number { port } else { self.local_port(number, exit) }).collect();
         self.farthest_exit = self.farthest_exit.max(least);
-        // The count fits: of a router's own channels there are at most h; where it has none to the group, fewer than
-        // two for each router of its own group, and `MAX_ALL_PORTS` allows no more than 23,170 of those.
+        // The count fits: a router has at most h channels to the group. If it has none, there are fewer than two for
+        // each router of its group, and `MAX_ALL_PORTS` allows no more than 23,170 of those.
         let (global, count) = (least == 0, ports.len() as u16);
         match ports[..] {
             [only] => Exit { place: u32::from(only.0), count, global },
@@ -200,9 +200,9 @@ impl DirectPaths {
         self.out_of(at, (group, number), to_group, memory)
     }
 
-    /// The next hop on the direct path to a node, which may be one of this router's. Where a packet stands on its path
-    /// is as random as its destination, so that values are selected here instead of branched on: branches would be
-    /// mispredicted about once a hop.
+    /// Returns the next hop on the direct path to a node, which may be one of this router's. The position of a packet
+    /// on its path is as random as its destination, so that values are selected instead of branched on: branches would
+    /// be mispredicted about once a hop.
     #[inline(always)]
     pub fn to_node(&self, at: RouterId, dst: NodeId, memory: &mut Memory) -> Route {
         let Exits::Single(exits) = &self.exits else {

@@ -1,9 +1,9 @@
 //! Exact channel loads of dragonflies, router by router.
 //!
-//! A waypoint is drawn by the groups of source and destination only, so what goes from a router to a waypoint, and from
-//! where a waypoint is entered to a router, are sums over groups, not over single packets (Prisacari et al., section
-//! III: "for a given traffic matrix, the bottlenecks ... can be computed exactly"). Each leg is then a traffic between
-//! routers that goes directly.
+//! The draw of a waypoint depends on the groups of source and destination only. So the flows from a router to a
+//! waypoint, and from the entry of a waypoint to a router, are sums over groups, not over single packets (Prisacari et
+//! al., section III: "for a given traffic matrix, the bottlenecks ... can be computed exactly"). Each leg is then a
+//! direct traffic between routers.
 
 use topology::{Channels, Topology};
 use units::RouterId;
@@ -28,8 +28,8 @@ pub(super) fn direct(paths: &DirectPaths, rows: &Rows) -> Vec<f64> {
 /// Direct flows of a router to others.
 type Flows<'a> = dyn Fn(usize, &mut dyn FnMut(RouterId, f64)) + Sync + 'a;
 
-/// Adds up what flows directly. Sources are taken in fixed blocks whose sums are added in order, so that the result
-/// does not depend on the number of threads.
+/// Sums direct flows. Sources are taken in fixed blocks whose sums are added in order, so that the result does not
+/// depend on the number of threads.
 fn spread(paths: &DirectPaths, flows: &Flows<'_>) -> Vec<f64> {
     const BLOCKS: usize = 16;
     let routers = paths.topology.routers() as usize;

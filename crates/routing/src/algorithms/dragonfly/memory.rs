@@ -4,9 +4,9 @@ use std::hint::select_unpredictable;
 
 use crate::RouteState;
 
-/// What a packet carries: the waypoint (a router or a group), the phase, and the classes of its next local and global
-/// channels. As it is written in its state, since a hop reads and changes little of it: 24 bits of waypoint, 2 of
-/// phase, 3 and 2 of classes.
+/// Routing state of a packet: the waypoint (a router or a group), the phase, and the classes of its next local and
+/// global channels. It is kept packed as in the packet, since a hop reads and changes little of it: 24 bits of
+/// waypoint, 2 of phase, 3 and 2 of classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Memory(u32);
 
@@ -83,8 +83,9 @@ impl Memory {
         (self.0 >> GLOBAL_AT & 3) as u8
     }
 
-    /// The class of the next channel: at the end of its way through a group a global one or, inside the group that it
-    /// is for, a node's, of class 0; before, a local one.
+    /// Returns the class of the next channel. At the end of its way through a group (`is_at_end`) that is a global
+    /// channel or, inside the destination group (`is_inside`), a node's channel, of class 0. Before, it is a local
+    /// channel.
     #[inline]
     pub fn class(self, is_at_end: bool, is_inside: bool) -> u8 {
         let at = select_unpredictable(is_inside, ZERO_AT, GLOBAL_AT);

@@ -5,9 +5,9 @@
 //! channel, and through the destination's group. A *detour* first goes to a waypoint, a group or a router, and directly
 //! on from there.
 //!
-//! Classes of virtual channels are counted for local and for global channels each, and a packet only ever goes up in
-//! the order in which its path visits them, which is why nothing can wait in a circle (inside a group that is a
-//! flattened butterfly the order of the dimensions does it):
+//! Classes of virtual channels are counted separately for local and for global channels. A packet only ever goes up in
+//! the order in which its path visits them, so that no cycle of waiting packets can form (inside a group that is a
+//! flattened butterfly the order of the dimensions prevents it):
 //!
 //! | routing | order of (l)ocal and (g)lobal classes | l | g |
 //! |---|---|---|---|

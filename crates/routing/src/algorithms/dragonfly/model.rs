@@ -20,8 +20,8 @@ pub struct ImbalanceModel {
 }
 
 impl ImbalanceModel {
-    /// The model of a dragonfly whose local channels have so much bandwidth, in units of an injection channel's (1 in
-    /// the paper).
+    /// Creates the model of a dragonfly. `local_capacity` is the bandwidth of a local channel in units of an injection
+    /// channel's (1 in the paper).
     pub fn new(topology: &Dragonfly, local_capacity: f64) -> Self {
         let size = topology.size();
         let connected = |router| (0..size.h).filter(move |&port| topology.across(RouterId(router), port).is_some());

@@ -92,9 +92,9 @@ impl<'a> Representatives<'a> {
     /// Lists the packets of progressive routing that are on the direct path and may turn to any waypoint at the next
     /// router.
     ///
-    /// The next router is in the same group, and so both hops depend on the destination's group only, unless that is
-    /// this one. For each destination there is a packet that is at its waypoint at the next router; for each next
-    /// router, one that turns to each waypoint there.
+    /// The next router is in the same group. So both hops depend on the destination's group only, unless that is this
+    /// group. For each destination there is a packet that is at its waypoint at the next router; for each next router,
+    /// one that turns to each waypoint there.
     pub fn undecided(&mut self, detours: &Detours) {
         let decided = |waypoint| Memory::new(Phase::Decided, waypoint, (0, 0)).state();
         let mut covered: Vec<RouterId> = Vec::new();

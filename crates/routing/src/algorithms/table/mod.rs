@@ -2,16 +2,15 @@
 //!
 //! A packet carries a *layer*. At each router the entry of its layer, the router and its destination gives the ports
 //! among which the router chooses, the class of virtual channels on which the packet leaves, and the layer on which it
-//! arrives. With one layer this is the forwarding table of a switch; with more, classes of virtual channels can change
+//! arrives. With one layer this is the forwarding table of a switch. With more, classes of virtual channels can change
 //! on the way (datelines, hop counts), and packets can take different paths to a destination (LASH: Skeie, Lysne and
 //! Theiss, IPDPS 2002; FatPaths: Besta et al., SC 2020).
 //!
-//! A table is checked as it is read: ports lead to routers, every packet arrives, no packet can go in a loop. Whether
-//! it is free of deadlock is for the same check as with every routing. At the destination's router packets leave on
-//! class 0.
+//! A table is checked as it is read: ports lead to routers, every packet arrives, no packet can loop. Deadlock freedom
+//! is checked as for every routing. At the destination's router packets leave on class 0.
 //!
-//! Cost: 2 bytes an entry (4 if more than 65,535 entries differ), one look-up a hop. What is left out: tables that
-//! depend on the input port, which are layers, and choices between ports of different classes.
+//! Cost: 2 bytes an entry (4 if more than 65,535 entries differ), one look-up a hop. Not modelled: tables that depend
+//! on the input port, which layers can express, and choices between ports of different classes.
 
 mod arrays;
 mod compiled;
@@ -50,10 +49,9 @@ use crate::{Choice, Hop, Route, RouteState, Routing, RoutingError};
 /// ```
 ///
 /// An `.npy` file is an array of ports, -1 for none, of the shape [routers, destinations], [layers, routers,
-/// destinations] or
-/// [layers, routers, destinations, ports]. An `.npz` archive holds it as `ports`, and may hold `classes` and `next_layers`, a
-/// number for each entry. Where a class is not given it is the number of the layer; where the next layer is not given,
-/// packets keep theirs.
+/// destinations] or [layers, routers, destinations, ports]. An `.npz` archive holds it as `ports`, and may hold
+/// `classes` and `next_layers`, a number for each entry. Default of the class: the number of the layer. Default of the
+/// next layer: the present one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TableSpec {
@@ -66,8 +64,8 @@ pub struct TableSpec {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 4096))]
     pub starts: u16,
-    /// What the columns of an array are, where its width does not say, or numbers of destinations in a text: there
-    /// `routers`.
+    /// Meaning of the columns of an array, if its width is ambiguous, or of numbers of destinations in a text. Default
+    /// in a text: `routers`.
     pub destinations: Option<DestinationKind>,
 }
 
@@ -142,8 +140,8 @@ impl TableSpec {
     /// Builds the routing on a topology. A relative path starts from `base`.
     ///
     /// # Errors
-    /// If the file cannot be read, names what does not exist, lacks an entry that packets need, or sends them in a
-    /// loop.
+    /// If the file cannot be read, names something that does not exist, lacks an entry that packets need, or sends them
+    /// in a loop.
     pub fn build(&self, topology: &dyn Topology, base: &Path) -> Result<impl Routing + 'static, RoutingError> {
         let name = self.path.display().to_string();
         let read = input::ROUTING_TABLE.read(&base.join(&self.path));

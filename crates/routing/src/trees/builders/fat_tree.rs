@@ -42,11 +42,11 @@ impl Builder for Climb {
         false
     }
 
-    /// The tree whose top switch is where a climb from the sender (or the first member) ends: at the first common
+    /// Builds the tree whose top switch is the end of a climb from the sender (or the first member): the first common
     /// ancestor of all members.
     ///
     /// The paths down from there are given. They pass the switches of the climb too, so that each switch of the tree is
-    /// visited once, on the way down; its port up is the one at which the wire from above ends.
+    /// visited once, on the way down. Its port up is the one at which the wire from above ends.
     fn build(&self, request: &Request<'_>, load: &TreeLoad) -> Option<Tree> {
         let root = self.top(request, load)?;
         let steps = self.steps(root, request.members, load)?;

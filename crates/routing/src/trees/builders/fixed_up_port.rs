@@ -1,8 +1,8 @@
 //! The paper's simple tree: up by one fixed port, down to all members ("hardware-collectives", section 2.2 and figure
 //! 4).
 //!
-//! All trees of groups that span the network meet at the same top switch, or at few of them: the load imbalance for
-//! whose sake the paper goes on to `least_loaded_parent`.
+//! All trees of groups that span the network meet at one top switch, or at few: this is the load imbalance for which
+//! the paper goes on to `least_loaded_parent`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,8 +16,8 @@ use super::fat_tree::{Climb, UpPort};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FixedUpPortSpec {
-    /// The up port, from 0 to k - 1; without it the last, as in the paper. The i-th edge-disjoint tree of a group takes
-    /// the i-th one after it, in rotation.
+    /// Up port, from 0 to k - 1. The i-th edge-disjoint tree of a group takes the i-th port after it, in rotation.
+    /// Default: the last port, as in the paper.
     pub port: Option<u16>,
 }
 

@@ -1,6 +1,7 @@
-//! Trees on any topology that keep away from one another: `leastLoadedParent` without the fat-tree. Of the roots that
-//! are as near to all members (or `extra_depth` farther) it is the one with the fewest trees through it, and of the
-//! steps up, those to switches of the tree apart, the one whose wire, and then whose switch, the fewest trees use.
+//! Trees on any topology that avoid one another: `leastLoadedParent` without the fat-tree. Among the roots that are
+//! nearest to all members (or at most `extra_depth` farther) it takes the one with the fewest trees through it. Among
+//! the steps up, except for steps to switches of the tree, it takes the one whose wire, and then whose switch, the
+//! fewest trees use.
 
 use std::sync::Arc;
 
@@ -19,8 +20,8 @@ use super::growth::Growth;
 pub struct LoadBalancedSpec {
     /// Order that keeps trees from waiting for one another in a cycle. Default: the order that suits the topology.
     pub order: Option<OrderKind>,
-    /// Channels by which the farthest member may be farther from the root than need be, so that more switches can be
-    /// roots.
+    /// Number of channels by which the farthest member may be farther from the root than necessary, so that more
+    /// switches can be roots.
     pub extra_depth: u32,
 }
 

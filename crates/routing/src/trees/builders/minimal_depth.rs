@@ -1,6 +1,6 @@
-//! Trees of the least depth on any topology: the root is a switch whose farthest member is nearest, of these one from
-//! which all members together are nearest, and every member reaches it by a shortest path that the order allows, over
-//! switches of the tree where it can.
+//! Trees of minimal depth on any topology. The root is a switch whose farthest member is nearest, and among these one
+//! with the smallest sum of distances to all members. Every member reaches it by a shortest path that the order allows,
+//! over switches of the tree if possible.
 //!
 //! The depth is minimal among all trees whose paths toward the root the order allows: with `hops` among all trees.
 

@@ -1,6 +1,6 @@
-//! Tori and meshes: toward the root in dimension order, from it the same way back. The classes toward the root are
-//! those of `dimension-order` routing, two on a torus (datelines), one on a mesh; paths are shortest ones, and there is
-//! one for each switch and root.
+//! Tori and meshes: toward the root in dimension order, from it by the reverse paths. The classes toward the root are
+//! the classes of `dimension-order` routing, two on a torus (datelines), one on a mesh. Paths are shortest ones, with
+//! one path for each switch and root.
 
 use topology::families::torus::Torus;
 use topology::{ChannelClass, Endpoint, Topology};

@@ -1,4 +1,4 @@
-//! Any topology: shortest paths, the class being the number of channels that remain to the root, one less with each
+//! Any topology: shortest paths. The class is the number of remaining channels to the root, one less with each hop
 //! (buffer classes: Gunther, IEEE Transactions on Communications 29, 1981). A tree of depth d needs d classes toward
 //! the root and d from it.
 

@@ -19,12 +19,12 @@ use crate::trees::error::{TreeError, quoted};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OrderKind {
-    /// Any topology: one order of all switches, up toward the root; one class of virtual channels, paths not always
+    /// Any topology: one order of all switches, up toward the root. One class of virtual channels; paths are not always
     /// shortest.
     UpDown,
     /// Tori and meshes: dimension order toward the root. Four classes on a torus, two on a mesh.
     DimensionOrder,
-    /// Dragonflies: over at most one global channel toward the root; four classes on local channels, two on global
+    /// Dragonflies: over at most one global channel toward the root. Four classes on local channels, two on global
     /// ones.
     LocalGlobal,
     /// Any topology: shortest paths. The number of classes is twice the largest number of channels from a member to the
@@ -36,8 +36,8 @@ impl OrderKind {
     /// Every order.
     pub const ALL: [Self; 4] = [Self::UpDown, Self::DimensionOrder, Self::LocalGlobal, Self::Hops];
 
-    /// The order that suits a topology and a number of edge-disjoint trees: those of single paths leave no wires for a
-    /// second tree.
+    /// Returns the order that suits a topology and a number of edge-disjoint trees. Orders with single paths leave no
+    /// wires for a second tree.
     pub fn default_for(topology: &dyn Topology, count: u32) -> Self {
         match topology.kind() {
             "torus" | "mesh" if count == 1 => Self::DimensionOrder,

@@ -1,10 +1,10 @@
-//! Dragonflies: toward the root through the own group to one global wire, over it, and through the root's group; from
-//! it the same way back. Toward the root there are two classes on local channels (in groups that paths leave, in the
-//! root's) and one on global ones, as in `minimal` routing.
+//! Dragonflies: toward the root through the local group to one global wire, over it, and through the root's group; from
+//! it by the reverse paths. Toward the root there are two classes on local channels (in groups that paths leave, and in
+//! the root's) and one on global ones, as in `minimal` routing.
 //!
-//! All paths of a tree that leave a group leave it by one wire. A tree is as shallow as trees of such paths can be,
-//! which with several wires between two groups, or where two global wires make a shorter path than one, is not always
-//! as shallow as any.
+//! All paths of a tree that leave a group leave it by one wire. A tree has the smallest depth of trees with such paths.
+//! With several wires between two groups, or if two global wires make a shorter path than one, that is not always the
+//! smallest depth of all trees.
 
 use topology::families::dragonfly::Dragonfly;
 use topology::{ChannelClass, Endpoint, Topology};
@@ -60,8 +60,8 @@ impl LocalGlobal {
         hops
     }
 
-    /// The wire by which paths from some routers of a group to a root leave the group: that by which the farthest has
-    /// the fewest channels, and how many these are.
+    /// Returns the wire by which paths from some routers of a group to a root leave the group: the one that gives the
+    /// farthest router the fewest channels, with their number.
     fn gate(&self, load: &TreeLoad, root: RouterId, some: &[RouterId], balanced: bool) -> Option<(u32, Wire)> {
         let group = self.0.place(*some.first()?).0;
         let to_root = self.wires(load, group).filter(|wire| self.0.place(wire.to).0 == self.0.place(root).0);

@@ -1,5 +1,5 @@
-//! What keeps trees of different roots from waiting for one another in a cycle, one file each: paths toward roots whose
-//! channels, with their classes, no set of trees can close a cycle of.
+//! Orders that keep trees of different roots from waiting for one another in a cycle, one file each: paths toward roots
+//! whose channels, with their classes, cannot form a cycle for any set of trees.
 
 pub(super) mod dimension_order;
 pub(super) mod hops;
@@ -19,8 +19,8 @@ use super::tree::Step;
 pub(super) trait Order: Debug {
     /// Returns the number of VC classes toward the root on a class of channels, before any tree is known.
     fn levels_on(&self, class: ChannelClass) -> u8;
-    /// Whether one order of switches ranks the trees of all roots, so that the classes toward the root serve from it
-    /// too.
+    /// Returns whether one order of switches ranks the trees of all roots, so that the classes toward the root also
+    /// serve from it.
     fn folds(&self) -> bool {
         false
     }
@@ -35,8 +35,8 @@ pub(super) trait Order: Debug {
     fn depth(&self, _load: &TreeLoad, _root: RouterId, _switches: &[RouterId], bound: u32) -> u32 {
         bound
     }
-    /// The paths toward a root that a tree of some switches may have; if there is a choice that binds them all, the
-    /// least loaded.
+    /// Returns the paths toward a root for a tree of some switches. If a choice binds all paths, the least loaded one
+    /// is made.
     fn way(&self, load: &TreeLoad, root: RouterId, switches: &[RouterId], balanced: bool) -> Way;
     /// Returns the steps from a switch that lead one channel nearer to the root, with their far switches.
     fn steps(&self, load: &TreeLoad, way: &Way, at: RouterId) -> Vec<(RouterId, Step)>;

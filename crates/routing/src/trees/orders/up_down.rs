@@ -1,6 +1,6 @@
-//! Any topology: up the ranks of all switches, which are the same for all trees (up*/down*; on fat-trees the levels).
-//! Up channels never wait for what waits for down channels, so that one class of virtual channels serves toward the
-//! root and from it. A root is a switch that all members have above them, and paths are not always shortest ones.
+//! Any topology: up the ranks of all switches, which are common to all trees (up*/down*; on fat-trees the levels). Up
+//! channels never wait for anything that waits for down channels, so that one class of virtual channels serves toward
+//! the root and from it. A root is a switch that lies above all members, and paths are not always shortest.
 
 use std::sync::Arc;
 
