@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 /// Processor time of a case after which it counts as hanging.
 const LIMIT: Duration = Duration::from_secs(20);
 
+/// Held by the case that runs.
+static TURN: Mutex<()> = Mutex::new(());
+
 /// Watches each case of a test from a separate thread.
 pub struct Watch {
     case: Arc<Mutex<Option<Case>>>,
@@ -48,8 +51,9 @@ impl Watch {
         Self { case }
     }
 
-    /// Watches what `work` does, and says how long it took.
+    /// Watches what `work` does, and returns how long it took. Cases of all tests take turns, since the processor time is that of the process.
     pub fn over<T>(&self, text: &str, work: impl FnOnce() -> T) -> (T, Duration) {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         *lock(&self.case) =
             Some(Case { text: text.to_owned(), begin: Instant::now(), used: used().unwrap_or_default() });
         let found = work();
