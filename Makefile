@@ -66,6 +66,7 @@ lint-python: all $(VENV)/.dev
 	$(BIN)/mypy
 	set -e; for claims in papers/*/claims; do $(BIN)/mypy $$claims; done
 	$(BIN)/python tools/check_imports.py
+	$(BIN)/python tools/tidy.py
 
 format: $(VENV)/.dev
 	cargo fmt --all

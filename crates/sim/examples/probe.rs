@@ -1,7 +1,7 @@
 //! A bare probe of the engine's speed: no warm-up, no statistics beyond the counters.
 //!
-//! `probe TOPOLOGY LOAD SLOTS [simple|real] [ROUTER]`: `simple` is a slot of 1 ns, a slot a link and deep buffers; ROUTER is
-//! keys of a `[router]` section, such as `'kind = "input-output-queued", vcs = 4'`.
+//! `probe TOPOLOGY LOAD SLOTS [simple|real] [ROUTER]`: `simple` is a slot of 1 ns, a slot a link and deep buffers;
+//! ROUTER is keys of a `[router]` section, such as `'kind = "input-output-queued", vcs = 4'`.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, missing_docs, reason = "a tool for developers")]
 use std::sync::Arc;
 use std::time::Instant;

@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn what_is_put_off_comes_at_the_first_of_its_times() {
-        // Would catch a repeated action that leaves its grid, comes before its time or twice, and one that does not repeat
-        // and is lost.
+        // Would catch a repeated action that leaves its grid, comes before its time or twice, and one that does not
+        // repeat and is lost.
         let mut timeline = Timeline::default();
         timeline.add(3, Global::Snapshot { period: 7 });
         timeline.add(5, Global::Sample);

@@ -73,7 +73,8 @@ fn is_header(line: &[u8]) -> bool {
     all.peek().is_some() && all.all(is_name)
 }
 
-/// Returns the line of names of a table, if it has one: its first line, or a comment before it that names the columns of a list.
+/// Returns the line of names of a table, if it has one: its first line, or a comment before it that names the columns
+/// of a list.
 pub(crate) fn heading(bytes: &[u8]) -> Option<(u64, Vec<String>)> {
     let (number, first) = filled(bytes).next()?;
     if is_header(first) {
@@ -89,7 +90,8 @@ fn names(line: &[u8]) -> Vec<String> {
     words(line).map(|word| String::from_utf8_lossy(word).trim().to_ascii_lowercase()).collect()
 }
 
-/// Returns whether words are the columns of a list, so that a comment of them is a heading: a sender, a receiver, an amount, and names.
+/// Returns whether words are the columns of a list, so that a comment of them is a heading: a sender, a receiver, an
+/// amount, and names.
 fn are_columns(words: &[String]) -> bool {
     let is_name = |word: &String| word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ' '));
     let has = |column: usize| words.iter().any(|word| NAMES[column].contains(&word.as_str()));

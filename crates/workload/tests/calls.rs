@@ -383,8 +383,8 @@ fn calls_in_the_switches_are_checked_and_grouped() {
 
 #[test]
 fn members_call_one_operation_even_where_its_messages_meet() {
-    // Would catch a reduction of one rank that is run as the gather of another, since both send one message to the root, and a broadcast that
-    // is longer for its root than for the others.
+    // Would catch a reduction of one rank that is run as the gather of another, since both send one message to the
+    // root, and a broadcast that is longer for its root than for the others.
     for (one, other) in [
         ("reduce 64 B by linear", "gather 64 B by linear"),
         ("broadcast 64 B by linear", "broadcast 128 B by linear"),

@@ -492,8 +492,8 @@ fn what_is_listed_twice_or_left_out_is_noted() {
 
 #[test]
 fn a_heading_in_a_comment_is_obeyed_and_a_decimal_comma_refused() {
-    // Would catch arcs in the wrong direction, messages that are taken for bytes, a remark about the format that is taken for a heading, and
-    // a row that has two separators.
+    // Would catch arcs in the wrong direction, messages that are taken for bytes, a remark about the format that is
+    // taken for a heading, and a row that has two separators.
     let sent = |text: &str| arcs_of(&parse_graph(text.as_bytes(), GraphFormat::Edges).expect(text));
     assert_eq!(sent("# dst,src,bytes\n1,0,1000\n2,1,50\n"), [(0, 1, 1000), (1, 2, 50)]);
     assert_eq!(sent("# src dst messages bytes\n1 0 5 1000\n"), [(1, 0, 1000)]);

@@ -21,7 +21,8 @@ pub struct MappedSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub tasks_per_node: Option<u32>,
-    /// Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below 500 tasks, more above 8,000.
+    /// Length of the search in nominal seconds for each start, counted in steps. Default: 2; less below 500 tasks, more
+    /// above 8,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 86400.0))]
     pub budget: Option<f64>,

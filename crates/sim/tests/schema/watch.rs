@@ -51,7 +51,8 @@ impl Watch {
         Self { case }
     }
 
-    /// Watches what `work` does, and returns how long it took. Cases of all tests take turns, since the processor time is that of the process.
+    /// Watches what `work` does, and returns how long it took. Cases of all tests take turns, since the processor time
+    /// is that of the process.
     pub fn over<T>(&self, text: &str, work: impl FnOnce() -> T) -> (T, Duration) {
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         *lock(&self.case) =

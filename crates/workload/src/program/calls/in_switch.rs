@@ -25,7 +25,8 @@ impl Calls {
         self
     }
 
-    /// Checks that all members of a communicator call the same operations in the same order, with the same sizes and root.
+    /// Checks that all members of a communicator call the same operations in the same order, with the same sizes and
+    /// root.
     ///
     /// # Errors
     /// An operation that members do not share.

@@ -19,7 +19,8 @@ use crate::collectives::Operation;
 /// Largest message of a file in bytes, which holds the names and attributes of a node.
 const LARGEST: u64 = 1 << 24;
 
-/// Attributes of other tools that name a process group. A trace that has one of them, and no `pg_name`, would be run among all ranks.
+/// Attributes of other tools that name a process group. A trace that has one of them, and no `pg_name`, would be run
+/// among all ranks.
 const GROUPS: [&str; 5] = ["comm_group", "process_group", "group_name", "pg_id", "pg"];
 
 /// The most nodes of a file.

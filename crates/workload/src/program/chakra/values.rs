@@ -27,7 +27,8 @@ pub(super) fn attribute(name: &str, value: &Value) -> Option<Attribute> {
     }
 }
 
-/// Attributes that say what a node does: of another shape than is read, they are kept as they are written, so that their reader refuses them.
+/// Attributes that say what a node does: of another shape than is read, they are kept as they are written, so that
+/// their reader refuses them.
 const READ: [&str; 9] =
     ["comm_type", "comm_size", "comm_tag", "comm_src", "comm_dst", "pg_name", "involved_dim", "is_cpu_op", "root_rank"];
 

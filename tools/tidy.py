@@ -1,0 +1,243 @@
+"""Checks the text and the shape of the project's files: `python tools/tidy.py` (part of `make lint`).
+
+Phrases that make readers read a sentence twice are counted by file in comments, docstrings and pages. `tools/tidy.json`
+records the numbers, which may only fall: `--record` writes what is left. Comments and prose have at most 120 columns,
+files 600 lines, functions 70 (longer ones are recorded, and may only get shorter); nothing is left TODO; links within
+the repository lead to files and headings; and pages state no number of variants that the catalogue contradicts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORD = "tools/tidy.json"
+
+#: Phrases that are counted, as regular expressions.
+PHRASES = (
+    "so many",
+    "those that",
+    "of its own",
+    "one after the other",
+    "[Ww]hat it (?:takes|is|comes|has|does)",
+    "(?:^|[.:;] )The same(?: |,|\\.)",
+    "[Ll]ikewise",
+    "[Ww]ithout it,",
+    "goes by",
+    "is asked for",
+    "stands beside",
+    "in the place of",
+    "/// (?:Of|And|With) ",
+)
+COLUMNS = 120
+FILE_LINES = 600
+FUNCTION_LINES = 70
+
+#: Files that scripts write.
+GENERATED = ("python/cutthrough/sections/", "python/cutthrough/quantities.py", "docs/reference/generated/")
+#: Numbers in words, for counts of variants.
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a comment, a docstring or a page, without its marker."""
+
+    number: int
+    text: str
+
+
+def main() -> int:
+    """Checks all tracked files; 1 if something is to be mended."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--record", action="store_true", help="write the numbers of phrases to tools/tidy.json")
+    record = parser.parse_args().record
+    files = tracked()
+    counts = {name: count for name in files if (count := phrases_in(name))}
+    if record:
+        kept = counts | dict(too_long(files))
+        (ROOT / RECORD).write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    recorded: dict[str, int] = json.loads((ROOT / RECORD).read_text(encoding="utf-8"))
+    found = list(risen(counts, recorded))
+    for name in files:
+        found += wide(name)
+        found += long(name, recorded)
+        found += unfinished(name)
+        found += broken_links(name)
+    found += miscounted(files)
+    for line in found:
+        sys.stdout.write(f"{line}\n")
+    return 1 if found else 0
+
+
+def tracked() -> list[str]:
+    """The names of the files that people write: Rust, Python and pages."""
+    command = ["git", "ls-files"]
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")  # noqa: S603
+    written = [name for name in names if name.endswith((".rs", ".py", ".md")) and not name.startswith(GENERATED)]
+    return [name for name in written if name != "tools/tidy.py" and (ROOT / name).is_file()]
+
+
+def read(name: str) -> str:
+    """The text of a file."""
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def prose(name: str) -> Iterator[Line]:
+    """The lines of a file that are text for readers: comments and docstrings, or a page without its code blocks."""
+    text = read(name)
+    if name.endswith(".rs"):
+        for number, line in enumerate(text.splitlines(), 1):
+            if (comment := re.search(r"(?:^|\s)(//[/!]?.*)$", line)) and '"' not in line[: comment.start(1)]:
+                yield Line(number, comment.group(1))
+    elif name.endswith(".py"):
+        yield from python_prose(text)
+    else:
+        fenced = False
+        for number, line in enumerate(text.splitlines(), 1):
+            fenced ^= line.lstrip().startswith("```")
+            if not fenced:
+                yield Line(number, line)
+
+
+def python_prose(text: str) -> Iterator[Line]:
+    """The comments and docstrings of a Python file."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("#"):
+            yield Line(number, line.lstrip())
+    for node in ast.walk(ast.parse(text)):
+        body = getattr(node, "body", None)
+        first = body[0] if isinstance(body, list) and body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            for offset, line in enumerate(first.value.value.splitlines()):
+                yield Line(first.lineno + offset, line)
+
+
+def phrases_in(name: str) -> int:
+    """How often the phrases stand in a file's text."""
+    found = re.compile("|".join(PHRASES))
+    return sum(len(found.findall(line.text)) for line in prose(name))
+
+
+def risen(counts: dict[str, int], recorded: dict[str, int]) -> Iterator[str]:
+    """The files with more phrases than recorded, or fewer: the record is kept as low as it can be."""
+    for name in sorted(set(counts) | {name for name in recorded if ": " not in name}):
+        now, before = counts.get(name, 0), recorded.get(name, 0)
+        if now > before:
+            found = re.compile("|".join(PHRASES))
+            for line in prose(name):
+                if phrase := found.search(line.text):
+                    yield f"{name}:{line.number}: `{phrase.group().strip()}`: say it with the subject first"
+        elif now < before:
+            yield f"{name}: {now} phrases, recorded are {before}: run `python tools/tidy.py --record`"
+
+
+def wide(name: str) -> Iterator[str]:
+    """Lines of text that are too wide; tables and links are not broken."""
+    for line in prose(name):
+        whole = read(name).splitlines()[line.number - 1] if name.endswith(".md") else ""
+        text = whole or line.text
+        kept = text.lstrip().startswith(("|", "$$")) or text.startswith("    ") or "](" in text or "http" in text
+        if len(text) > COLUMNS and not kept:
+            yield f"{name}:{line.number}: {len(text)} columns; text has at most {COLUMNS}"
+
+
+def long(name: str, recorded: dict[str, int]) -> Iterator[str]:
+    """Files and functions that are too long."""
+    if name.endswith(".md"):
+        return
+    lines = read(name).splitlines()
+    if len(lines) > FILE_LINES and not is_test(name):
+        yield f"{name}: {len(lines)} lines; a file has at most {FILE_LINES}"
+    for start, end, function in functions(name, lines):
+        allowed = max(FUNCTION_LINES, recorded.get(f"{name}: {function}", 0))
+        if end - start + 1 > allowed and not is_test(name):
+            yield f"{name}:{start}: `{function}` has {end - start + 1} lines; a function has at most {FUNCTION_LINES}"
+
+
+def too_long(files: list[str]) -> Iterator[tuple[str, int]]:
+    """The functions that are too long today, and their lines."""
+    for name in files:
+        if name.endswith(".md") or is_test(name):
+            continue
+        for start, end, function in functions(name, read(name).splitlines()):
+            if end - start + 1 > FUNCTION_LINES:
+                yield f"{name}: {function}", end - start + 1
+
+
+def is_test(name: str) -> bool:
+    """Whether a file is one of tests or benchmarks."""
+    return bool(re.search(r"(^|/)(tests?|benches|testkit)/", name)) or name.endswith("tests.rs")
+
+
+def functions(name: str, lines: list[str]) -> Iterator[tuple[int, int, str]]:
+    """The first and last line and the name of each function."""
+    if name.endswith(".py"):
+        for node in ast.walk(ast.parse("\n".join(lines))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield node.lineno, node.end_lineno or node.lineno, node.name
+        return
+    for at, line in enumerate(lines):
+        if begin := re.match(r"^( *)(?:pub(?:\([^)]*\))? )?(?:const |async |unsafe )*fn (\w+)", line):
+            ends = (row for row in range(at, len(lines)) if re.match(rf"^{begin.group(1)}\}}", lines[row]))
+            opened = next((row for row in range(at, len(lines)) if lines[row].rstrip().endswith(("{", ";", "}"))), at)
+            if lines[opened].rstrip().endswith("{"):
+                yield at + 1, next(ends, at) + 1, begin.group(2)
+
+
+def unfinished(name: str) -> Iterator[str]:
+    """What is left for later without an issue."""
+    for line in prose(name):
+        if re.search(r"\b(TODO|FIXME|XXX)\b", line.text):
+            yield f"{name}:{line.number}: nothing is left `{line.text.strip()[:40]}`"
+
+
+def broken_links(name: str) -> Iterator[str]:
+    """Links of a page to files or headings that are not there."""
+    if not name.endswith(".md"):
+        return
+    for line in prose(name):
+        for target in re.findall(r"\]\(([^)\s]+)\)", line.text):
+            if re.match(r"[a-z]+:", target) or "/generated/" in target:
+                continue
+            path, _, heading = target.partition("#")
+            page = (ROOT / name).parent / path if path else ROOT / name
+            if not page.exists():
+                yield f"{name}:{line.number}: link to `{target}`: there is no such file"
+            elif heading and page.suffix == ".md" and heading not in headings(page):
+                yield f"{name}:{line.number}: link to `{target}`: there is no such heading"
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors of a page's headings, and those that it names itself."""
+    text = page.read_text(encoding="utf-8")
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    anchors = {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+    return anchors | set(re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE))
+
+
+def miscounted(files: list[str]) -> Iterator[str]:
+    """Numbers of router architectures that the catalogue contradicts."""
+    enum = re.search(r"pub enum RouterSpec \{(.*?)\n\}", read("crates/fabric/src/catalogue.rs"), re.DOTALL)
+    count = len(re.findall(r"^    \w+\(", enum.group(1), re.MULTILINE)) if enum else 0
+    said = re.compile(rf"\b({'|'.join(NUMBERS)}|\d+) (?:router architectures|architectures of routers)")
+    for name in files:
+        for line in prose(name):
+            for number in said.findall(line.text):
+                if number not in (str(count), NUMBERS[count]):
+                    yield f"{name}:{line.number}: {number} router architectures, and the catalogue has {count}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
