@@ -33,29 +33,29 @@ __all__ = [
 
 
 class ClassUtilization(dict[str, Any]):
-    """How much the channels of a class are used, as a share of their bandwidth."""
+    """Utilization of the channels of a class, as a share of their bandwidth."""
 
     @property
     def class_(self) -> str:
-        """The class's name."""
+        """Name of the class."""
         value: str = self["class"]
         return value
 
     @property
     def channels(self) -> int:
-        """The number of channels."""
+        """Number of channels of the class."""
         value: int = self["channels"]
         return value
 
     @property
     def mean(self) -> float:
-        """The mean over channels."""
+        """Mean utilization of the channels, from 0 to 1."""
         value: float = self["mean"]
         return value
 
     @property
     def max(self) -> float:
-        """The most used channel."""
+        """Utilization of the busiest channel, from 0 to 1."""
         value: float = self["max"]
         return value
 
@@ -80,7 +80,8 @@ class ClassUtilization(dict[str, Any]):
 
     @property
     def without_acknowledgements_mean(self) -> float | None:
-        """The mean over channels by the exact load, at the accepted load, without packets that acknowledge results.
+        """The mean over channels by the exact load, at the accepted load, without packets that acknowledge
+        results.
 
         None where there are no such results, or where it was not computed.
         """
@@ -135,35 +136,36 @@ class ClassUtilization(dict[str, Any]):
 
 
 class ChannelUtilization(dict[str, Any]):
-    """How much a channel is used, as a share of its bandwidth."""
+    """Utilization of a channel, as a share of its bandwidth."""
 
     @property
     def id(self) -> int:
-        """Its number in the table of channels."""
+        """Number of the channel in the table of channels."""
         value: int = self["id"]
         return value
 
     @property
     def channel(self) -> str:
-        """Where it leads from and to."""
+        """Source and destination of the channel."""
         value: str = self["channel"]
         return value
 
     @property
     def class_(self) -> str:
-        """Its class."""
+        """Class of the channel."""
         value: str = self["class"]
         return value
 
     @property
     def utilization(self) -> float:
-        """The share of time in which it sends."""
+        """Share of time in which the channel sends, from 0 to 1."""
         value: float = self["utilization"]
         return value
 
     @property
     def exact(self) -> float | None:
-        """The share of time in which it should send by the exact load per unit of offered load times the accepted load.
+        """The share of time in which it should send by the exact load per unit of offered load times the accepted
+        load.
 
         None with adaptive routing, or where it was not computed.
         """
@@ -172,8 +174,8 @@ class ChannelUtilization(dict[str, Any]):
 
     @property
     def even_spread(self) -> float | None:
-        """The share of time in which it should send if packets were spread evenly over the candidates of an adaptive
-        routing.
+        """The share of time in which it should send if packets were spread evenly over the candidates of an
+        adaptive routing.
 
         Above 1, such a spread could not carry the accepted load. None with other routings, or where it was not
         computed.
@@ -202,23 +204,26 @@ class ChannelUtilization(dict[str, Any]):
 
 
 class PhaseResult(dict[str, Any]):
-    """One phase of a closed workload."""
+    """Results of one phase of a workload that finishes."""
 
     @property
     def dimension(self) -> int:
-        """The dimension, from 0, in which tasks exchange; of an application, the number of the phase."""
+        """Dimension in which tasks exchange, from 0. For an application: number of the phase."""
         value: int = self["dimension"]
         return value
 
     @property
     def name(self) -> str:
-        """What the phase is called."""
+        """Name of the phase."""
         value: str = self["name"]
         return value
 
     @property
     def time_ns(self) -> float | None:
-        """From the phase's begin to the last arrival; null if the run ended before."""
+        """Time from the begin of the phase to its last arrival, in nanoseconds.
+
+        Null if the run ended earlier.
+        """
         value: float | None = self.get("time_ns")
         return value
 
@@ -230,121 +235,138 @@ class PhaseResult(dict[str, Any]):
 
     @property
     def throughput(self) -> float | None:
-        """Throughput of the phase: what the nodes that send have sent, over what their links could have in that time;
-        null if the run ended before anything arrived.
+        """Throughput: bytes sent by the nodes that send, over the bytes that their links could carry in the time
+        of the phase.
+
+        Null if the run ended before anything arrived.
         """
         value: float | None = self.get("throughput")
         return value
 
 
 class PairResult(dict[str, Any]):
-    """Two ranks that have exchanged messages."""
+    """Results of two ranks that have exchanged messages."""
 
     @property
     def rank(self) -> int:
-        """The rank that begins."""
+        """Rank that begins."""
         value: int = self["rank"]
         return value
 
     @property
     def partner(self) -> int:
-        """The rank that answers."""
+        """Rank that answers."""
         value: int = self["partner"]
         return value
 
     @property
     def channels(self) -> int:
-        """Links between their nodes; 0 in one node."""
+        """Number of links between the nodes of the two ranks. 0 within a node."""
         value: int = self["channels"]
         return value
 
     @property
     def messages(self) -> int:
-        """Round trips that have ended."""
+        """Number of round trips that have ended."""
         value: int = self["messages"]
         return value
 
     @property
     def time_mean_ns(self) -> float | None:
-        """Time of a message, on average."""
+        """Mean time of a message, in nanoseconds."""
         value: float | None = self.get("time_mean_ns")
         return value
 
     @property
     def time_min_ns(self) -> float | None:
-        """Time of the fastest message."""
+        """Least time of a message, in nanoseconds."""
         value: float | None = self.get("time_min_ns")
         return value
 
     @property
     def time_max_ns(self) -> float | None:
-        """Time of the slowest message."""
+        """Greatest time of a message, in nanoseconds."""
         value: float | None = self.get("time_max_ns")
         return value
 
 
 class RowResult(dict[str, Any]):
-    """A row of a benchmark's table. Null if the run ended before, and where the benchmark has no such quantity."""
+    """A row of a benchmark's table.
+
+    Values are null if the run ended before the row was measured, and if the benchmark does not have the
+    quantity.
+    """
 
     @property
     def size_B(self) -> int:
-        """Bytes of a message; of a collective operation, as the benchmark counts them."""
+        """Size of a message, in bytes. For collective operations: the size as the benchmark counts it."""
         value: int = self["size_B"]
         return value
 
     @property
     def repetitions(self) -> int:
-        """Iterations that were measured."""
+        """Number of measured iterations."""
         value: int = self["repetitions"]
         return value
 
     @property
     def time_min_ns(self) -> float | None:
-        """Time of an iteration, or of half of it where a message goes there and back: that of the rank for which it is
-        shortest.
+        """Time of an iteration at the fastest rank, in nanoseconds: half of the iteration if a message goes there
+        and back.
 
-        Of polling, the time of all work.
+        For polling: the time of all work.
         """
         value: float | None = self.get("time_min_ns")
         return value
 
     @property
     def time_max_ns(self) -> float | None:
-        """The same of the rank for which it is longest."""
+        """Time of an iteration at the slowest rank, in nanoseconds: half of the iteration if a message goes there
+        and back.
+
+        For polling: the time of all work.
+        """
         value: float | None = self.get("time_max_ns")
         return value
 
     @property
     def time_mean_ns(self) -> float | None:
-        """The mean over the ranks that measure."""
+        """Time of an iteration, mean over the ranks that measure, in nanoseconds: half of the iteration if a
+        message goes there and back.
+
+        For polling: the time of all work.
+        """
         value: float | None = self.get("time_mean_ns")
         return value
 
     @property
     def bandwidth_B_per_s(self) -> float | None:
-        """Bytes of an iteration as the benchmark counts them, over its longest time.
+        """Bytes moved in an iteration over its time at the slowest rank, in bytes per second.
 
-        Of `sendrecv` and `imb-exchange` those that a rank sends and receives, of others those of all messages. Of
-        polling, what a rank receives over its time.
+        `sendrecv` and `imb-exchange` count the bytes that a rank sends and receives, other benchmarks the bytes
+        of all messages. For polling: bytes that a rank receives over its time.
         """
         value: float | None = self.get("bandwidth_B_per_s")
         return value
 
     @property
     def messages_per_s(self) -> float | None:
-        """Messages over the same time, of `streaming` and `osu-mbw-mr`; of polling, those that a rank receives."""
+        """Messages of an iteration over its time at the slowest rank, per second.
+
+        `streaming` and `osu-mbw-mr` only. For polling: messages that a rank receives over its time.
+        """
         value: float | None = self.get("messages_per_s")
         return value
 
     @property
     def interval_ns(self) -> float | None:
-        """Of polling: the time between two polls."""
+        """Time between two polls, in nanoseconds. Polling only."""
         value: float | None = self.get("interval_ns")
         return value
 
     @property
     def availability(self) -> float | None:
-        """Of polling: the share of the time in which ranks have computed."""
+        """Share of the time in which ranks have computed. Polling only."""
         value: float | None = self.get("availability")
         return value
 
@@ -354,317 +376,340 @@ class MeasureResult(dict[str, Any]):
 
     @property
     def name(self) -> str:
-        """What is measured."""
+        """Name of the time."""
         value: str = self["name"]
         return value
 
     @property
     def count(self) -> int:
-        """How often ranks have measured it, all together."""
+        """Number of measurements of all ranks together."""
         value: int = self["count"]
         return value
 
     @property
     def time_mean_ns(self) -> float | None:
-        """From a rank's begin to its end: the mean; null if none has ended."""
+        """Time from a rank's begin to its end, in nanoseconds: mean over ranks and repetitions.
+
+        Null if none has ended.
+        """
         value: float | None = self.get("time_mean_ns")
         return value
 
     @property
     def time_max_ns(self) -> float | None:
-        """The longest of these times."""
+        """Greatest time from a rank's begin to its end, in nanoseconds."""
         value: float | None = self.get("time_max_ns")
         return value
 
     @property
     def span_mean_ns(self) -> float | None:
-        """From the first rank's begin to the last one's end: the mean over repetitions."""
+        """Time from the first rank's begin to the last rank's end, in nanoseconds: mean over repetitions."""
         value: float | None = self.get("span_mean_ns")
         return value
 
     @property
     def bound_ns(self) -> float | None:
-        """A lower bound of that; null if none is known."""
+        """Lower bound of `span_mean_ns`, in nanoseconds. Null if none is known."""
         value: float | None = self.get("bound_ns")
         return value
 
 
 class BreakdownResult(dict[str, Any]):
-    """What ranks do until the last of them has ended (`measure.timeline`).
+    """Time of ranks by state, until the last rank has ended (`measure.timeline`).
 
-    The parts of a rank add up to the time of the run.
+    The times of a rank add up to the time of the run.
     """
 
     @property
     def computing_ns(self) -> float:
-        """A calculation has the processor."""
+        """Time in which a calculation has the processor, in nanoseconds."""
         value: float = self["computing_ns"]
         return value
 
     @property
     def overhead_ns(self) -> float:
-        """The overhead of an operation passes, and no calculation."""
+        """Time in the overhead of an operation, without a simultaneous calculation, in nanoseconds."""
         value: float = self["overhead_ns"]
         return value
 
     @property
     def late_sender_ns(self) -> float:
-        """Blocked, and what it waits for has not been sent: the sender is late."""
+        """Time in which the rank is blocked and the message that it waits for has not been sent (late sender), in
+        nanoseconds.
+        """
         value: float = self["late_sender_ns"]
         return value
 
     @property
     def late_receiver_ns(self) -> float:
-        """Blocked in a send, and the receive has not been posted: the receiver is late."""
+        """Time in which the rank is blocked in a send whose receive has not been posted (late receiver), in
+        nanoseconds.
+        """
         value: float = self["late_receiver_ns"]
         return value
 
     @property
     def transfer_ns(self) -> float:
-        """Blocked, and what it waits for is on its way."""
+        """Time in which the rank is blocked and the message that it waits for is on its way, in nanoseconds."""
         value: float = self["transfer_ns"]
         return value
 
     @property
     def noise_ns(self) -> float:
-        """Noise has the processor."""
+        """Time in which noise has the processor, in nanoseconds."""
         value: float = self["noise_ns"]
         return value
 
     @property
     def ended_ns(self) -> float:
-        """Ended, and others have not."""
+        """Time after the end of the rank's last operation, while other ranks have not ended, in nanoseconds."""
         value: float = self["ended_ns"]
         return value
 
     @property
     def ranks(self) -> BreakdownRanks:
-        """Each rank."""
+        """Times by state, for each rank."""
         return BreakdownRanks(self["ranks"])
 
 
 class BreakdownRanks(dict[str, Any]):
-    """What each rank does, by rank."""
+    """Time in each state, by rank."""
 
     @property
     def computing_ns(self) -> list[float | None]:
-        """A calculation has the processor."""
+        """Time in which a calculation has the processor, in nanoseconds."""
         value: list[float | None] = self["computing_ns"]
         return value
 
     @property
     def overhead_ns(self) -> list[float | None]:
-        """The overhead of an operation passes, and no calculation."""
+        """Time in the overhead of an operation, without a simultaneous calculation, in nanoseconds."""
         value: list[float | None] = self["overhead_ns"]
         return value
 
     @property
     def late_sender_ns(self) -> list[float | None]:
-        """Blocked, and what it waits for has not been sent: the sender is late."""
+        """Time in which the rank is blocked and the message that it waits for has not been sent (late sender), in
+        nanoseconds.
+        """
         value: list[float | None] = self["late_sender_ns"]
         return value
 
     @property
     def late_receiver_ns(self) -> list[float | None]:
-        """Blocked in a send, and the receive has not been posted: the receiver is late."""
+        """Time in which the rank is blocked in a send whose receive has not been posted (late receiver), in
+        nanoseconds.
+        """
         value: list[float | None] = self["late_receiver_ns"]
         return value
 
     @property
     def transfer_ns(self) -> list[float | None]:
-        """Blocked, and what it waits for is on its way."""
+        """Time in which the rank is blocked and the message that it waits for is on its way, in nanoseconds."""
         value: list[float | None] = self["transfer_ns"]
         return value
 
     @property
     def noise_ns(self) -> list[float | None]:
-        """Noise has the processor."""
+        """Time in which noise has the processor, in nanoseconds."""
         value: list[float | None] = self["noise_ns"]
         return value
 
     @property
     def ended_ns(self) -> list[float | None]:
-        """Ended, and others have not."""
+        """Time after the end of the rank's last operation, while other ranks have not ended, in nanoseconds."""
         value: list[float | None] = self["ended_ns"]
         return value
 
 
 class CriticalPathResult(dict[str, Any]):
-    """The critical path: the chain of work and messages that the end of the run has waited for (`measure.timeline`).
+    """Critical path: the chain of work and messages that the end of the run has waited for
+    (`measure.timeline`).
 
     Its parts add up to the time of the run.
     """
 
     @property
     def computing_ns(self) -> float:
-        """Calculations."""
+        """Time of calculations on the path, in nanoseconds."""
         value: float = self["computing_ns"]
         return value
 
     @property
     def overhead_ns(self) -> float:
-        """Overheads of operations."""
+        """Time of overheads of operations on the path, in nanoseconds."""
         value: float = self["overhead_ns"]
         return value
 
     @property
     def noise_ns(self) -> float:
-        """Noise that lengthens either."""
+        """Time by which noise lengthens calculations and overheads on the path, in nanoseconds."""
         value: float = self["noise_ns"]
         return value
 
     @property
     def network_ns(self) -> float:
-        """In the network and the interfaces: the sum of what follows."""
+        """Time in the network and the interfaces, in nanoseconds.
+
+        Sum of `serialization_ns`, `propagation_ns`, `routers_ns`, `queueing_ns`, `host_ns` and `unresolved_ns`.
+        """
         value: float = self["network_ns"]
         return value
 
     @property
     def serialization_ns(self) -> float:
-        """Sending: at a source the packets of a message before the last one, at the end the length of that one."""
+        """Time of sending, in nanoseconds: at the source, of the packets of a message before the last; at the end,
+        of the last packet.
+        """
         value: float = self["serialization_ns"]
         return value
 
     @property
     def propagation_ns(self) -> float:
-        """The delays of channels."""
+        """Delays of channels, in nanoseconds."""
         value: float = self["propagation_ns"]
         return value
 
     @property
     def routers_ns(self) -> float:
-        """The pipelines of routers."""
+        """Time in the pipelines of routers, in nanoseconds."""
         value: float = self["routers_ns"]
         return value
 
     @property
     def queueing_ns(self) -> float:
-        """Waiting for channels, behind other messages."""
+        """Time of waiting for channels behind other messages, in nanoseconds."""
         value: float = self["queueing_ns"]
         return value
 
     @property
     def host_ns(self) -> float:
-        """Between a processor and the network, and behind earlier messages of the same pair of ranks."""
+        """Time between a processor and the network, and behind earlier messages of the pair of ranks, in
+        nanoseconds.
+        """
         value: float = self["host_ns"]
         return value
 
     @property
     def unresolved_ns(self) -> float:
-        """In the network, without a log that would say more: there were too many transmissions."""
+        """Time in the network that is not divided further, in nanoseconds: there were too many transmissions for a
+        log, or switches executed the operation.
+        """
         value: float = self["unresolved_ns"]
         return value
 
     @property
     def messages(self) -> int:
-        """Messages on the path, of requests and answers each."""
+        """Number of messages on the path. Requests and answers count as messages."""
         value: int = self["messages"]
         return value
 
     @property
     def ranks(self) -> int:
-        """Ranks that the path visits."""
+        """Number of ranks that the path visits."""
         value: int = self["ranks"]
         return value
 
     @property
     def classes(self) -> list[PathClass]:
-        """By class of channels."""
+        """Parts of the path by class of channels."""
         return [PathClass(each) for each in self.get("classes") or ()]
 
 
 class PathClass(dict[str, Any]):
-    """What a class of channels has of the critical path."""
+    """Share of the critical path in the channels of one class."""
 
     @property
     def class_(self) -> str:
-        """The class's name."""
+        """Name of the class."""
         value: str = self["class"]
         return value
 
     @property
     def crossed(self) -> int:
-        """Channels that the path crosses."""
+        """Number of channels that the path crosses."""
         value: int = self["crossed"]
         return value
 
     @property
     def serialization_ns(self) -> float:
-        """Sending: at a source the packets of a message before the last one, at the end the length of that one."""
+        """Time of sending, in nanoseconds: at the source, of the packets of a message before the last; at the end,
+        of the last packet.
+        """
         value: float = self["serialization_ns"]
         return value
 
     @property
     def propagation_ns(self) -> float:
-        """The delays of channels."""
+        """Delays of channels, in nanoseconds."""
         value: float = self["propagation_ns"]
         return value
 
     @property
     def queueing_ns(self) -> float:
-        """Waiting for channels, behind other messages."""
+        """Time of waiting for channels behind other messages, in nanoseconds."""
         value: float = self["queueing_ns"]
         return value
 
     @property
     def share(self) -> float:
-        """All of it, as a share of the time of the run."""
+        """Time of this class on the path, as a share of the time of the run."""
         value: float = self["share"]
         return value
 
 
 class TimelineResult(dict[str, Any]):
-    """What ranks do when, and their messages (`measure.timeline`).
+    """Timeline of ranks and their messages (`measure.timeline`).
 
-    Of many ranks every second, fourth, ... one is kept, so that there are at most 262,144 intervals, and as many
-    messages.
+    If there are many ranks, only every second, fourth, ... rank is kept, so that there are at most 262,144
+    intervals and 262,144 messages.
     """
 
     @property
     def start_ns(self) -> float:
-        """When the ranks began."""
+        """Time at which the ranks began, in nanoseconds."""
         value: float = self["start_ns"]
         return value
 
     @property
     def end_ns(self) -> float:
-        """When the last rank ended."""
+        """Time at which the last rank ended, in nanoseconds."""
         value: float = self["end_ns"]
         return value
 
     @property
     def every(self) -> int:
-        """The ranks that are kept: each of so many, from 0 on."""
+        """Distance of the ranks that are kept: ranks 0, `every`, 2 `every` and so on."""
         value: int = self["every"]
         return value
 
     @property
     def states(self) -> list[str | None]:
-        """The names of states, by their numbers."""
+        """Names of states, by their number."""
         value: list[str | None] = self["states"]
         return value
 
     @property
     def rank(self) -> list[int | None]:
-        """By interval, in ascending order of ranks and times, the rank."""
+        """Rank of each interval. Intervals are in ascending order of ranks and times."""
         value: list[int | None] = self["rank"]
         return value
 
     @property
     def state(self) -> list[int | None]:
-        """By interval, the number of its state."""
+        """Number of the state of each interval."""
         value: list[int | None] = self["state"]
         return value
 
     @property
     def begin_ns(self) -> list[float | None]:
-        """By interval, its begin."""
+        """Begin of each interval, in nanoseconds."""
         value: list[float | None] = self["begin_ns"]
         return value
 
     @property
     def interval_end_ns(self) -> list[float | None]:
-        """By interval, its end."""
+        """End of each interval, in nanoseconds."""
         value: list[float | None] = self["interval_end_ns"]
         return value
 
@@ -675,1093 +720,1180 @@ class TimelineResult(dict[str, Any]):
 
     @property
     def path(self) -> TimelinePath:
-        """The steps of the critical path."""
+        """Steps of the critical path."""
         return TimelinePath(self["path"])
 
 
 class TimelineMessages(dict[str, Any]):
-    """The messages of a timeline."""
+    """Messages of a timeline, by column."""
 
     @property
     def from_(self) -> list[int | None]:
-        """The rank that sends it."""
+        """Rank that sends the message."""
         value: list[int | None] = self["from"]
         return value
 
     @property
     def to(self) -> list[int | None]:
-        """The rank that it is for."""
+        """Rank that receives the message."""
         value: list[int | None] = self["to"]
         return value
 
     @property
     def bytes_B(self) -> list[int | None]:
-        """Its size."""
+        """Size of the message, in bytes."""
         value: list[int | None] = self["bytes_B"]
         return value
 
     @property
     def sent_ns(self) -> list[float | None]:
-        """When the overhead of its send begins."""
+        """Time at which the overhead of the send begins, in nanoseconds."""
         value: list[float | None] = self["sent_ns"]
         return value
 
     @property
     def handed_ns(self) -> list[float | None]:
-        """When its data are handed over to the interface."""
+        """Time at which the data are handed over to the interface, in nanoseconds."""
         value: list[float | None] = self["handed_ns"]
         return value
 
     @property
     def arrived_ns(self) -> list[float | None]:
-        """When the last byte arrives."""
+        """Time at which the last byte arrives, in nanoseconds."""
         value: list[float | None] = self["arrived_ns"]
         return value
 
     @property
     def received_ns(self) -> list[float | None]:
-        """When the receive ends that it has met; null if there is none."""
+        """Time at which the matching receive ends, in nanoseconds. Null if there is none."""
         value: list[float | None] = self["received_ns"]
         return value
 
 
 class TimelinePath(dict[str, Any]):
-    """The steps of a critical path, in the order of time."""
+    """Steps of a critical path in order of time, by column."""
 
     @property
     def kind(self) -> list[int | None]:
-        """What it is: 0 for computing, 1 for overhead, 2 for a message, 3 for noise."""
+        """Kind of the step: 0 computing, 1 overhead, 2 message, 3 noise."""
         value: list[int | None] = self["kind"]
         return value
 
     @property
     def from_(self) -> list[int | None]:
-        """The rank at its begin."""
+        """Rank at the begin of the step."""
         value: list[int | None] = self["from"]
         return value
 
     @property
     def to(self) -> list[int | None]:
-        """The rank at its end."""
+        """Rank at the end of the step."""
         value: list[int | None] = self["to"]
         return value
 
     @property
     def begin_ns(self) -> list[float | None]:
-        """When it begins."""
+        """Begin of the step, in nanoseconds."""
         value: list[float | None] = self["begin_ns"]
         return value
 
     @property
     def end_ns(self) -> list[float | None]:
-        """When it ends."""
+        """End of the step, in nanoseconds."""
         value: list[float | None] = self["end_ns"]
         return value
 
 
 class MessageResult(dict[str, Any]):
-    """The messages of a point or a job (`measure.messages`).
+    """Messages of a point or a job (`measure.messages`).
 
-    A message is, of open traffic, `message_size` bytes; of volumes, all that a node sends to another in a phase;
-    of ranks, the data of a send.
+    A message is `message_size` bytes of open traffic, all that a node sends to another in a phase of
+    volumes, or the data of one send of a rank.
     """
 
     @property
     def count(self) -> int:
-        """Messages that arrived, of those generated in the measured interval; of a closed workload, of all."""
+        """Number of arrived messages among those generated in the measured interval.
+
+        For workloads that finish: among all messages.
+        """
         value: int = self["count"]
         return value
 
     @property
     def latency_mean_ns(self) -> float | None:
-        """From generation to the arrival of the last byte, mean; source queue included and network interfaces apart."""
+        """Mean latency, from generation to the arrival of the last byte, in nanoseconds.
+
+        It includes the source queue and excludes network interfaces.
+        """
         value: float | None = self.get("latency_mean_ns")
         return value
 
     @property
     def latency_p50_ns(self) -> float | None:
-        """Its median."""
+        """Median of the latency, in nanoseconds."""
         value: float | None = self.get("latency_p50_ns")
         return value
 
     @property
     def latency_p90_ns(self) -> float | None:
-        """Its 90th percentile."""
+        """90th percentile of the latency, in nanoseconds."""
         value: float | None = self.get("latency_p90_ns")
         return value
 
     @property
     def latency_p99_ns(self) -> float | None:
-        """Its 99th percentile."""
+        """99th percentile of the latency, in nanoseconds."""
         value: float | None = self.get("latency_p99_ns")
         return value
 
     @property
     def latency_p999_ns(self) -> float | None:
-        """Its 99.9th percentile."""
+        """99.9th percentile of the latency, in nanoseconds."""
         value: float | None = self.get("latency_p999_ns")
         return value
 
     @property
     def latency_max_ns(self) -> float | None:
-        """The largest."""
+        """Maximum of the latency, in nanoseconds."""
         value: float | None = self.get("latency_max_ns")
         return value
 
     @property
     def slowdown_mean(self) -> float | None:
-        """Latency over the time of the same message alone in the network, mean of the messages' ratios."""
+        """Mean slowdown.
+
+        The slowdown of a message is its latency over the time that it takes alone in the network.
+        """
         value: float | None = self.get("slowdown_mean")
         return value
 
     @property
     def slowdown_p50(self) -> float | None:
-        """Its median."""
+        """Median of the slowdown."""
         value: float | None = self.get("slowdown_p50")
         return value
 
     @property
     def slowdown_p90(self) -> float | None:
-        """Its 90th percentile."""
+        """90th percentile of the slowdown."""
         value: float | None = self.get("slowdown_p90")
         return value
 
     @property
     def slowdown_p99(self) -> float | None:
-        """Its 99th percentile."""
+        """99th percentile of the slowdown."""
         value: float | None = self.get("slowdown_p99")
         return value
 
     @property
     def slowdown_p999(self) -> float | None:
-        """Its 99.9th percentile."""
+        """99.9th percentile of the slowdown."""
         value: float | None = self.get("slowdown_p999")
         return value
 
     @property
     def slowdown_max(self) -> float | None:
-        """The largest."""
+        """Maximum of the slowdown."""
         value: float | None = self.get("slowdown_max")
         return value
 
     @property
     def sizes(self) -> list[MessageSize]:
-        """By size, in ascending order: each size that occurs, or classes of powers of two of more than 16."""
+        """Latencies and slowdowns by size, in ascending order: each size that occurs or, if there are more than
+        16, classes by powers of two.
+        """
         return [MessageSize(each) for each in self.get("sizes") or ()]
 
     @property
     def distribution(self) -> Distribution:
-        """How they are distributed; null if not all measured messages arrived."""
+        """Distribution of latencies and slowdowns. Null unless all measured messages arrived."""
         return Distribution(self["distribution"])
 
 
 class MessageSize(dict[str, Any]):
-    """The messages of a size, or of a class of sizes."""
+    """Messages of one size, or of one class of sizes."""
 
     @property
     def smallest_B(self) -> int:
-        """Bytes of the smallest message."""
+        """Size of the smallest message, in bytes."""
         value: int = self["smallest_B"]
         return value
 
     @property
     def largest_B(self) -> int:
-        """Bytes of the largest."""
+        """Size of the largest message, in bytes."""
         value: int = self["largest_B"]
         return value
 
     @property
     def count(self) -> int:
-        """Messages that arrived, of those generated in the measured interval; of a closed workload, of all."""
+        """Number of arrived messages among those generated in the measured interval.
+
+        For workloads that finish: among all messages.
+        """
         value: int = self["count"]
         return value
 
     @property
     def latency_mean_ns(self) -> float | None:
-        """From generation to the arrival of the last byte, mean; source queue included and network interfaces apart."""
+        """Mean latency, from generation to the arrival of the last byte, in nanoseconds.
+
+        It includes the source queue and excludes network interfaces.
+        """
         value: float | None = self.get("latency_mean_ns")
         return value
 
     @property
     def latency_p50_ns(self) -> float | None:
-        """Its median."""
+        """Median of the latency, in nanoseconds."""
         value: float | None = self.get("latency_p50_ns")
         return value
 
     @property
     def latency_p90_ns(self) -> float | None:
-        """Its 90th percentile."""
+        """90th percentile of the latency, in nanoseconds."""
         value: float | None = self.get("latency_p90_ns")
         return value
 
     @property
     def latency_p99_ns(self) -> float | None:
-        """Its 99th percentile."""
+        """99th percentile of the latency, in nanoseconds."""
         value: float | None = self.get("latency_p99_ns")
         return value
 
     @property
     def latency_p999_ns(self) -> float | None:
-        """Its 99.9th percentile."""
+        """99.9th percentile of the latency, in nanoseconds."""
         value: float | None = self.get("latency_p999_ns")
         return value
 
     @property
     def latency_max_ns(self) -> float | None:
-        """The largest."""
+        """Maximum of the latency, in nanoseconds."""
         value: float | None = self.get("latency_max_ns")
         return value
 
     @property
     def slowdown_mean(self) -> float | None:
-        """Latency over the time of the same message alone in the network, mean of the messages' ratios."""
+        """Mean slowdown.
+
+        The slowdown of a message is its latency over the time that it takes alone in the network.
+        """
         value: float | None = self.get("slowdown_mean")
         return value
 
     @property
     def slowdown_p50(self) -> float | None:
-        """Its median."""
+        """Median of the slowdown."""
         value: float | None = self.get("slowdown_p50")
         return value
 
     @property
     def slowdown_p90(self) -> float | None:
-        """Its 90th percentile."""
+        """90th percentile of the slowdown."""
         value: float | None = self.get("slowdown_p90")
         return value
 
     @property
     def slowdown_p99(self) -> float | None:
-        """Its 99th percentile."""
+        """99th percentile of the slowdown."""
         value: float | None = self.get("slowdown_p99")
         return value
 
     @property
     def slowdown_p999(self) -> float | None:
-        """Its 99.9th percentile."""
+        """99.9th percentile of the slowdown."""
         value: float | None = self.get("slowdown_p999")
         return value
 
     @property
     def slowdown_max(self) -> float | None:
-        """The largest."""
+        """Maximum of the slowdown."""
         value: float | None = self.get("slowdown_max")
         return value
 
 
 class Distribution(dict[str, Any]):
-    """Distributions of latency and slowdown, each for itself: the value that a part of the messages does not exceed."""
+    """Distributions of latency and of slowdown, separately: the values that a given part of the messages does
+    not exceed.
+    """
 
     @property
     def part(self) -> list[float | None]:
-        """The parts, from 0 to 1."""
+        """Parts of the messages, from 0 to 1."""
         value: list[float | None] = self["part"]
         return value
 
     @property
     def latency_ns(self) -> list[float | None]:
-        """By part, the latency."""
+        """Latency that each part does not exceed, in nanoseconds."""
         value: list[float | None] = self["latency_ns"]
         return value
 
     @property
     def slowdown(self) -> list[float | None]:
-        """By part, the slowdown."""
+        """Slowdown that each part does not exceed."""
         value: list[float | None] = self["slowdown"]
         return value
 
 
 class SeriesResult(dict[str, Any]):
-    """What was measured at fixed simulated times (`measure.series`), from the start of the run on: a value for each
-    interval.
+    """Time series (`measure.series`): a value for each interval between two samples, from the start of the run
+    on.
     """
 
     @property
     def interval_ns(self) -> float:
-        """The longest interval: `measure.series`, or a multiple of it by a power of two where that would be too many
-        intervals.
+        """Longest interval, in nanoseconds: `measure.series`, or that period times a power of two if there would
+        be too many intervals.
 
-        The last of a run or of a phase may be shorter.
+        The last interval of a run or of a phase may be shorter.
         """
         value: float = self["interval_ns"]
         return value
 
     @property
     def time_ns(self) -> list[float | None]:
-        """When each interval ends."""
+        """End of each interval, in nanoseconds."""
         value: list[float | None] = self["time_ns"]
         return value
 
     @property
     def accepted_load(self) -> list[float | None]:
-        """Load delivered in the interval, as `accepted_load`."""
+        """Load delivered in each interval, in the unit of the point's `accepted_load`."""
         value: list[float | None] = self["accepted_load"]
         return value
 
     @property
     def source_wait_mean_ns(self) -> list[float | None] | None:
-        """At the end of the interval, how long packets at the heads of source queues have waited, mean over nodes that
-        send.
+        """Time that packets at the heads of source queues have waited at the end of each interval, in nanoseconds:
+        mean over the nodes that send.
 
-        It is 0 where none waits. Not of several jobs together.
+        0 for nodes where no packet waits. Absent for several jobs together.
         """
         value: list[float | None] | None = self.get("source_wait_mean_ns")
         return value
 
     @property
     def source_wait_max_ns(self) -> list[float | None] | None:
-        """That of the node that waits longest."""
+        """Time that the packet at the head of a source queue has waited at the end of each interval, in
+        nanoseconds: maximum over nodes.
+        """
         value: list[float | None] | None = self.get("source_wait_max_ns")
         return value
 
     @property
     def queues(self) -> list[QueueSeries]:
-        """What waits in routers at the end of the interval, by class of the channels that it waits for.
+        """Packets waiting in routers at the end of each interval, by class of the channels that they wait for.
 
-        Of several jobs, only of all together.
+        For several jobs: only for all of them together.
         """
         return [QueueSeries(each) for each in self.get("queues") or ()]
 
 
 class QueueSeries(dict[str, Any]):
-    """What waits in routers for the channels of a class: packets that are through the pipeline and whose heads have
-    not left.
+    """Packets waiting in routers for the channels of one class.
+
+    A packet waits from the end of the router's pipeline until its head leaves.
     """
 
     @property
     def class_(self) -> str:
-        """The class's name."""
+        """Name of the class."""
         value: str = self["class"]
         return value
 
     @property
     def channels(self) -> int:
-        """The number of channels."""
+        """Number of channels of the class."""
         value: int = self["channels"]
         return value
 
     @property
     def mean_B(self) -> list[float | None]:
-        """Bytes that wait for a channel, mean over channels."""
+        """Bytes that wait for a channel at the end of each interval, mean over channels."""
         value: list[float | None] = self["mean_B"]
         return value
 
     @property
     def max_B(self) -> list[int | None]:
-        """Bytes that wait for the channel with most."""
+        """Bytes that wait for the channel with the longest queue at the end of each interval."""
         value: list[int | None] = self["max_B"]
         return value
 
 
 class PointWarning(dict[str, Any]):
-    """Something that will mislead in a result although nothing is wrong with the experiment."""
+    """Warning about a result that may mislead although the experiment is valid."""
 
     @property
     def kind(self) -> str:
-        """What it is of: `fast-link`, `credits`, `memory`, `head-of-line`, `short-run`, `coarse-series`, `fine-series`,
-        `no-timeline`, `starvation`, `not-monotone` or `unreceived`.
+        """Kind of the warning: `fast-link`, `credits`, `memory`, `head-of-line`, `short-run`, `cut-short`,
+        `coarse-series`, `fine-series`, `no-timeline`, `starvation`, `unproven`, `not-monotone` or `unreceived`.
         """
         value: str = self["kind"]
         return value
 
     @property
     def key(self) -> str:
-        """The key of the experiment that changes it."""
+        """Key of the experiment whose value causes it."""
         value: str = self["key"]
         return value
 
     @property
     def message(self) -> str:
-        """What is to be expected, and what can be done."""
+        """Effect to expect, and possible remedies."""
         value: str = self["message"]
         return value
 
 
 class Quantities(dict[str, Any]):
-    """The result of one point.
+    """Results of one point.
 
-    Latencies run from generation to the tail's delivery, source queue included and network interfaces apart; a
-    value that nothing was measured for is null.
+    Latencies run from generation to the delivery of the tail. They include the source queue and exclude
+    network interfaces. A quantity without a measurement is null.
     """
 
     @property
     def offered_load(self) -> float:
-        """Load that every source offers, as a share of its injection link's bandwidth."""
+        """Load that every source offers, as a share of the bandwidth of its injection channel.
+
+        For several jobs: the largest of their loads.
+        """
         value: float = self["offered_load"]
         return value
 
     @property
     def accepted_load(self) -> float | None:
-        """Load delivered, as a mean over the sources that send (each for its weight); of multicasts what all
-        destinations have got, over their mean number.
+        """Delivered load, as a share of the bandwidth of an injection channel: mean over the sources that send, by
+        weight.
 
-        Not a number, which is null in JSON, if nothing could have arrived: the measured interval was shorter than the
-        longest path.
+        For multicasts: the traffic received by all destinations over their mean number. Not a number (null in
+        JSON) if nothing could have arrived, because the measured interval was shorter than the longest path.
         """
         value: float | None = self.get("accepted_load")
         return value
 
     @property
     def accepted_load_ci(self) -> float | None:
-        """Half-width of the confidence interval of the accepted load."""
+        """Half-width of the confidence interval of `accepted_load`."""
         value: float | None = self.get("accepted_load_ci")
         return value
 
     @property
     def accepted_load_min(self) -> float | None:
-        """Load delivered of the source that is served worst."""
+        """Delivered load of the source that is served worst."""
         value: float | None = self.get("accepted_load_min")
         return value
 
     @property
     def latency_mean_ns(self) -> float | None:
-        """Mean latency of the packets generated in the measured interval; past saturation, where many of them do not
-        arrive, of those delivered in it, and the longer the run the higher.
+        """Mean latency of the packets generated in the measured interval, in nanoseconds.
 
-        Of a closed workload, of all packets delivered.
+        Past saturation, where many of them do not arrive: mean over the packets delivered in the interval,
+        which grows with the length of the run. For workloads that finish: mean over all delivered packets.
         """
         value: float | None = self.get("latency_mean_ns")
         return value
 
     @property
     def latency_ci_ns(self) -> float | None:
-        """Half-width of the confidence interval of the mean latency."""
+        """Half-width of the confidence interval of `latency_mean_ns`, in nanoseconds."""
         value: float | None = self.get("latency_ci_ns")
         return value
 
     @property
     def latency_p50_ns(self) -> float | None:
-        """Median latency; null, as the other percentiles, if not all measured packets arrived."""
+        """Median of the latency, in nanoseconds. Percentiles are null unless all measured packets arrived."""
         value: float | None = self.get("latency_p50_ns")
         return value
 
     @property
     def latency_p99_ns(self) -> float | None:
-        """99th percentile of the latency."""
+        """99th percentile of the latency, in nanoseconds."""
         value: float | None = self.get("latency_p99_ns")
         return value
 
     @property
     def latency_max_ns(self) -> float | None:
-        """Largest latency."""
+        """Maximum of the latency, in nanoseconds."""
         value: float | None = self.get("latency_max_ns")
         return value
 
     @property
     def nic_overhead_ns(self) -> float:
-        """Latency that the network interfaces add to every message; not part of the latencies."""
+        """Latency that network interfaces add to every message, in nanoseconds.
+
+        The other latencies do not include it.
+        """
         value: float = self["nic_overhead_ns"]
         return value
 
     @property
     def hops_mean(self) -> float | None:
-        """Routers that a packet traverses, on average."""
+        """Mean number of routers that a packet traverses."""
         value: float | None = self.get("hops_mean")
         return value
 
     @property
     def saturated(self) -> bool:
-        """Some source's accepted load is below 0.97 of what it offers, beyond its confidence interval."""
+        """Whether some source's accepted load is below 0.97 of its offered load, by more than the confidence
+        interval.
+        """
         value: bool = self["saturated"]
         return value
 
     @property
     def steady(self) -> bool:
-        """The end of the transient was found, the precision was reached, and all measured packets arrived."""
+        """Whether the end of the transient was found, the precision was reached, and all measured packets arrived."""
         value: bool = self["steady"]
         return value
 
     @property
     def converged(self) -> bool:
-        """The precision that was asked for was reached."""
+        """Whether the precision `measure.precision` was reached."""
         value: bool = self["converged"]
         return value
 
     @property
     def drained(self) -> bool:
-        """All measured packets arrived."""
+        """Whether all measured packets arrived."""
         value: bool = self["drained"]
         return value
 
     @property
     def packets(self) -> int:
-        """Packets measured: those generated in the measured interval, or if not all of them arrived those delivered in
-        it.
+        """Number of measured packets: generated in the measured interval or, if not all of them arrived, delivered
+        in it.
         """
         value: int = self["packets"]
         return value
 
     @property
     def packet_hops(self) -> int:
-        """Packet-hops simulated: packets that routers have sent, in the whole run, whether they have been delivered or
-        not.
+        """Packet-hops simulated: transmissions of packets by routers in the whole run.
 
-        A packet counts once for each router that it leaves.
+        A packet counts once for each router that it leaves, delivered or not.
         """
         value: int = self["packet_hops"]
         return value
 
     @property
     def warm_up_ns(self) -> float:
-        """Simulated time before the measured interval."""
+        """Simulated time before the measured interval, in nanoseconds."""
         value: float = self["warm_up_ns"]
         return value
 
     @property
     def measured_ns(self) -> float:
-        """Length of the measured interval."""
+        """Length of the measured interval, in nanoseconds."""
         value: float = self["measured_ns"]
         return value
 
     @property
     def sim_time_ns(self) -> float:
-        """Simulated time of the whole run."""
+        """Simulated time of the whole run, in nanoseconds."""
         value: float = self["sim_time_ns"]
         return value
 
     @property
     def wall_s(self) -> float:
-        """Time of the simulation alone, without set-up."""
+        """Wall-clock time of the simulation without set-up, in seconds."""
         value: float = self["wall_s"]
         return value
 
     @property
     def class_utilization(self) -> list[ClassUtilization]:
-        """Utilisation of the channels by class, since the measured interval began; by several jobs, over the time in
-        which any of them is counted.
+        """Channel utilization by class, from the begin of the measured interval.
+
+        For several jobs: over the time in which any of them is counted.
         """
         return [ClassUtilization(each) for each in self.get("class_utilization") or ()]
 
     @property
     def hottest_channels(self) -> list[ChannelUtilization]:
-        """The most used channels."""
+        """Channels with the highest utilization."""
         return [ChannelUtilization(each) for each in self.get("hottest_channels") or ()]
 
     @property
     def saturation_load(self) -> float | None:
-        """Load at which the network saturates: the least accepted load at the largest load that it carries.
+        """Load at which the network saturates: the accepted load of the worst-served source, at the largest
+        offered load that the network carries.
 
-        Only of a search.
+        Searches only.
         """
         value: float | None = self.get("saturation_load")
         return value
 
     @property
     def time_ns(self) -> float | None:
-        """From the begin to the last arrival of the last phase; null if the run ended before."""
+        """Time from the begin of the workload to the last arrival of its last phase, in nanoseconds.
+
+        Null if the run ended earlier.
+        """
         value: float | None = self.get("time_ns")
         return value
 
     @property
     def bandwidth_B_per_s(self) -> float | None:
-        """Bytes delivered over the time of the workload, of all nodes together; null if the run ended before anything
-        arrived.
+        """Bytes delivered to all nodes together over the time of the workload, in bytes per second.
+
+        Null if the run ended before anything arrived.
         """
         value: float | None = self.get("bandwidth_B_per_s")
         return value
 
     @property
     def per_rank(self) -> list[float | None] | None:
-        """By task, when it has received all that its node has to receive, computation included: the sum over phases, in
+        """For each task, the time until its node had computed and had received everything: the sum over phases, in
         nanoseconds.
 
-        Of ranks, when each has done its last operation; the nodes with tasks are the ranks of a message-driven
-        application. Null for what the run did not see end.
+        For ranks: the time at which the last operation of each rank ended. The ranks of a message-driven
+        application are the nodes with tasks. Null for tasks and ranks that had not ended.
         """
         value: list[float | None] | None = self.get("per_rank")
         return value
 
     @property
     def phases(self) -> list[PhaseResult]:
-        """The phases, in order; none of ranks that send and receive, and of message-driven applications."""
+        """Results of phases, in order. Empty for ranks and for message-driven applications."""
         return [PhaseResult(each) for each in self.get("phases") or ()]
 
     @property
     def compute_ns(self) -> float | None:
-        """Computation of the node with most of it; bulk-synchronous, before the first phase."""
+        """Computation time of the node with the most computation, in nanoseconds.
+
+        In a bulk-synchronous execution it precedes the first phase.
+        """
         value: float | None = self.get("compute_ns")
         return value
 
     @property
     def hop_bytes(self) -> float | None:
-        """Bytes times links, summed over messages; of a multicast or reduction once for each member."""
+        """Bytes times links, summed over messages. A multicast or reduction counts once for each member."""
         value: float | None = self.get("hop_bytes")
         return value
 
     @property
     def hops_per_byte(self) -> float | None:
-        """Links that a mean byte crosses."""
+        """Mean number of links that a byte crosses."""
         value: float | None = self.get("hops_per_byte")
         return value
 
     @property
     def multicast_hop_bytes(self) -> float | None:
-        """Hop-bytes where a multicast reaches every node once, and a reduction leaves it once."""
+        """Hop-bytes in which a multicast counts once for each node that it reaches, and a reduction once for each
+        node that it leaves.
+        """
         value: float | None = self.get("multicast_hop_bytes")
         return value
 
     @property
     def proxies(self) -> int | None:
-        """Pairs of a multicast or reduction and a node other than its root's."""
+        """Number of pairs of a multicast or reduction and a node with members, other than the root's node."""
         value: int | None = self.get("proxies")
         return value
 
     @property
     def imbalance(self) -> float | None:
-        """The largest load of a node over the mean of the nodes that tasks can fill: at most one for each task."""
+        """Greatest load of a node over the mean load of the nodes that tasks can fill (at most one node for each
+        task).
+        """
         value: float | None = self.get("imbalance")
         return value
 
     @property
     def steps(self) -> int | None:
-        """Steps that have ended."""
+        """Number of steps that have ended."""
         value: int | None = self.get("steps")
         return value
 
     @property
     def step_time_ns(self) -> float | None:
-        """The time of a step: that of all over their number; null if the run ended before.
+        """Time of a step, in nanoseconds: the time of all steps over their number.
 
-        While a step ends, others have begun.
+        Steps overlap. Null if the run ended earlier.
         """
         value: float | None = self.get("step_time_ns")
         return value
 
     @property
     def first_step_ns(self) -> float | None:
-        """The time until all objects have ended the first step; null if the run ended before."""
+        """Time until all objects have ended the first step, in nanoseconds. Null if the run ended earlier."""
         value: float | None = self.get("first_step_ns")
         return value
 
     @property
     def message_size_B(self) -> int | None:
-        """Bytes of a message."""
+        """Size of a message, in bytes."""
         value: int | None = self.get("message_size_B")
         return value
 
     @property
     def message_time_mean_ns(self) -> float | None:
-        """Time of a message: the mean over pairs. Here and below, of those on different nodes."""
+        """Mean time of a message, in nanoseconds: mean over the pairs on different nodes."""
         value: float | None = self.get("message_time_mean_ns")
         return value
 
     @property
     def message_time_min_ns(self) -> float | None:
-        """Time of a message of the fastest pair, by its mean."""
+        """Mean time of a message of the fastest pair, in nanoseconds. Pairs on different nodes only."""
         value: float | None = self.get("message_time_min_ns")
         return value
 
     @property
     def message_time_max_ns(self) -> float | None:
-        """Time of a message of the slowest pair, by its mean."""
+        """Mean time of a message of the slowest pair, in nanoseconds. Pairs on different nodes only."""
         value: float | None = self.get("message_time_max_ns")
         return value
 
     @property
     def message_time_spread(self) -> float | None:
-        """How far the slowest pair is above the fastest, as a share of that."""
+        """Relative difference between the slowest and the fastest pair: (max - min) / min.
+
+        Pairs on different nodes only.
+        """
         value: float | None = self.get("message_time_spread")
         return value
 
     @property
     def pair_channels_mean(self) -> float | None:
-        """Links between the two of a pair, on average."""
+        """Mean number of links between the two ranks of a pair. Pairs on different nodes only."""
         value: float | None = self.get("pair_channels_mean")
         return value
 
     @property
     def pairs(self) -> list[PairResult]:
-        """The pairs."""
+        """Results of each pair."""
         return [PairResult(each) for each in self.get("pairs") or ()]
 
     @property
     def benchmark_kind(self) -> str | None:
-        """The benchmark."""
+        """Name of the benchmark."""
         value: str | None = self.get("benchmark_kind")
         return value
 
     @property
     def benchmark_ranks(self) -> int | None:
-        """The ranks that take part."""
+        """Number of ranks that take part."""
         value: int | None = self.get("benchmark_ranks")
         return value
 
     @property
     def least_time_ns(self) -> float | None:
-        """The shortest time of a row, as `time_max_ns` of rows has it: that of a short message."""
+        """Least `time_max_ns` of any row, in nanoseconds: the time of a short message."""
         value: float | None = self.get("least_time_ns")
         return value
 
     @property
     def peak_bandwidth_B_per_s(self) -> float | None:
-        """The most bandwidth of a row."""
+        """Greatest bandwidth of any row, in bytes per second."""
         value: float | None = self.get("peak_bandwidth_B_per_s")
         return value
 
     @property
     def peak_messages_per_s(self) -> float | None:
-        """The highest rate of messages of a row."""
+        """Greatest message rate of any row, in messages per second."""
         value: float | None = self.get("peak_messages_per_s")
         return value
 
     @property
     def benchmark_rows(self) -> list[RowResult]:
-        """Its rows: one for each size of messages, or for each time between two polls."""
+        """Rows of the table: one for each message size, or for each polling interval."""
         return [RowResult(each) for each in self.get("benchmark_rows") or ()]
 
     @property
     def program_called_back(self) -> bool | None:
-        """Whether the program was called back while it ran, on one thread, since what it did depended on what it had
-        received.
+        """Whether the program was called back during the run, on one thread, because its calls depended on
+        received messages.
         """
         value: bool | None = self.get("program_called_back")
         return value
 
     @property
     def program_messages(self) -> int | None:
-        """Messages that have come to their ranks."""
+        """Number of messages that have arrived at their ranks."""
         value: int | None = self.get("program_messages")
         return value
 
     @property
     def unexpected_max(self) -> int | None:
-        """The most messages that a rank had before it was ready for them."""
+        """Greatest length of a rank's queue of unexpected messages."""
         value: int | None = self.get("unexpected_max")
         return value
 
     @property
     def unexpected_max_B(self) -> int | None:
-        """The most bytes of such messages that a rank held at a time; of those that asked first, none."""
+        """Greatest number of bytes of unexpected messages that a rank has held at once.
+
+        Messages of the rendezvous protocol hold none.
+        """
         value: int | None = self.get("unexpected_max_B")
         return value
 
     @property
     def posted_search_mean(self) -> float | None:
-        """Entries that a search for a posted receive visits, on average; null without messages."""
+        """Mean number of entries visited by a search for a posted receive. Null without messages."""
         value: float | None = self.get("posted_search_mean")
         return value
 
     @property
     def unexpected_search_mean(self) -> float | None:
-        """Entries that a search for an unexpected message visits, on average; null without receives."""
+        """Mean number of entries visited by a search for an unexpected message. Null without receives."""
         value: float | None = self.get("unexpected_search_mean")
         return value
 
     @property
     def search_max(self) -> int | None:
-        """The most entries that a search has visited."""
+        """Greatest number of entries visited by any search."""
         value: int | None = self.get("search_max")
         return value
 
     @property
     def copied_B(self) -> int | None:
-        """Bytes copied by ranks of one node for one another, each as often as it has been copied; 0 without
-        `node.memory`.
+        """Bytes copied between ranks of a node.
+
+        Bytes that are copied twice count twice. 0 without `node.memory`.
         """
         value: int | None = self.get("copied_B")
         return value
 
     @property
     def credit_waits(self) -> int | None:
-        """Sends that have found no credit (`nic.eager_credits`): they have waited, or asked their receivers first."""
+        """Number of sends without an eager credit (`nic.eager_credits`).
+
+        They have waited, or used the rendezvous protocol.
+        """
         value: int | None = self.get("credit_waits")
         return value
 
     @property
     def connections_max(self) -> int | None:
-        """The most connections of a rank at a time, by `nic.connections`; 0 without."""
+        """Greatest number of connections of a rank at once. 0 without `nic.connections`."""
         value: int | None = self.get("connections_max")
         return value
 
     @property
     def connection_memory_max_B(self) -> int | None:
-        """The most memory that the connections of a node's ranks take together."""
+        """Greatest memory of all connections of a node's ranks together, in bytes."""
         value: int | None = self.get("connection_memory_max_B")
         return value
 
     @property
     def connection_misses(self) -> int | None:
-        """Messages, stripes and control messages that have waited for the state of their connection."""
+        """Number of messages, stripes and control messages that have waited for the state of their connection."""
         value: int | None = self.get("connection_misses")
         return value
 
     @property
     def registrations(self) -> int | None:
-        """Registrations of memory, at both ends, by `nic.registration`; 0 without."""
+        """Number of memory registrations, at both ends of messages. 0 without `nic.registration`."""
         value: int | None = self.get("registrations")
         return value
 
     @property
     def registration_hits(self) -> int | None:
-        """Messages that have found their memory registered, at both ends."""
+        """Number of messages whose memory was already registered, at both ends of messages."""
         value: int | None = self.get("registration_hits")
         return value
 
     @property
     def computing_share(self) -> float | None:
-        """Share of the time that a rank's processor computes, on average; null if the ranks have not ended.
+        """Share of the time that a rank's processor computes, mean over ranks.
 
-        Time lost to noise apart.
+        Time lost to noise does not count. Null if the ranks have not ended.
         """
         value: float | None = self.get("computing_share")
         return value
 
     @property
     def library_share(self) -> float | None:
-        """The same of library work that occupies the processor: overheads, searches, registrations, interrupts."""
+        """Share of the time that a rank's processor is occupied by library work (overheads, searches,
+        registrations, interrupts), mean over ranks.
+
+        Time lost to noise does not count. Null if the ranks have not ended.
+        """
         value: float | None = self.get("library_share")
         return value
 
     @property
     def noise_share(self) -> float | None:
-        """The same of noise that has lengthened either."""
+        """Share of the time that noise lengthens calculations and library work, mean over ranks.
+
+        Null if the ranks have not ended.
+        """
         value: float | None = self.get("noise_share")
         return value
 
     @property
     def operation_time_mean_ns(self) -> float | None:
-        """Mean time of a collective operation, or of a training step: of collective traffic from the begin of an
-        operation until its last node has ended, of a program from a rank's begin to its end, over ranks and
-        repetitions; null if none has ended, and of multicasts not all of whose measured packets have arrived.
+        """Mean time of a collective operation, or of a training step, in nanoseconds.
 
-        Of reductions and barriers past saturation, where not all that were measured end, of those that have ended in
-        the measured interval.
+        For collective traffic: from the begin of an operation until its last node has ended. For a program:
+        from a rank's begin to its end, mean over ranks and repetitions. Null if none has ended, and for
+        multicasts unless all measured packets have arrived. For reductions and barriers past saturation, where
+        some measured operations do not end: mean over the operations that have ended in the measured interval.
         """
         value: float | None = self.get("operation_time_mean_ns")
         return value
 
     @property
     def operation_time_max_ns(self) -> float | None:
-        """The longest of these times."""
+        """Greatest time of a collective operation or training step, in nanoseconds."""
         value: float | None = self.get("operation_time_max_ns")
         return value
 
     @property
     def operation_span_mean_ns(self) -> float | None:
-        """From the first rank's begin to the last one's end: the mean over repetitions."""
+        """Time from the first rank's begin to the last rank's end, in nanoseconds: mean over repetitions."""
         value: float | None = self.get("operation_span_mean_ns")
         return value
 
     @property
     def operation_bound_ns(self) -> float | None:
-        """A lower bound of that: the time of the shortest message, and of the bytes that some node has to send or
-        receive at least.
+        """Lower bound of `operation_span_mean_ns`, in nanoseconds: the time of the shortest message, and of the
+        bytes that some node has to send or receive at least.
         """
         value: float | None = self.get("operation_bound_ns")
         return value
 
     @property
     def measures(self) -> list[MeasureResult]:
-        """The same of everything that the program measures, the operation or the step first."""
+        """Each time that the program measures. The first is that of the operation or the step."""
         return [MeasureResult(each) for each in self.get("measures") or ()]
 
     @property
     def groups(self) -> int | None:
-        """The groups of the program."""
+        """Number of groups of the program."""
         value: int | None = self.get("groups")
         return value
 
     @property
     def groups_in_software(self) -> int | None:
-        """Groups for which routers have no room, and whose operations are made of messages (`in_switch.overflow`)."""
+        """Number of groups without room in routers, whose operations are executed by messages
+        (`in_switch.overflow`).
+        """
         value: int | None = self.get("groups_in_software")
         return value
 
     @property
     def groups_partly_in_software(self) -> int | None:
-        """Other groups whose operations larger than `in_switch.low_latency.max_message` are made of messages."""
+        """Number of other groups whose operations larger than `in_switch.low_latency.max_message` are executed by
+        messages.
+        """
         value: int | None = self.get("groups_partly_in_software")
         return value
 
     @property
     def outstanding_waits(self) -> int | None:
-        """Operations of ranks that have waited, since no more of their group may be under way
-        (`in_switch.outstanding_operations`, that of `in_switch.streaming`).
+        """Number of operations of ranks that have waited for the limit of operations of their group in progress
+        (`outstanding_operations` of `in_switch` and of `in_switch.streaming`).
         """
         value: int | None = self.get("outstanding_waits")
         return value
 
     @property
     def groups_verified(self) -> bool | None:
-        """Whether every result had each contribution exactly once, and every copy came once: counted, and summed in 64
-        bits.
+        """Whether every result contained each contribution exactly once, and every copy arrived once.
+
+        Contributions are counted, and summed in 64 bits.
         """
         value: bool | None = self.get("groups_verified")
         return value
 
     @property
     def elements_checked(self) -> int | None:
-        """With `in_switch.verify`: results whose elements have been computed again and found right, or, if
-        `groups_verified` is false, not all of them.
+        """Number of results whose elements were computed again and found right.
+
+        If `groups_verified` is false, some of them may be wrong. Requires `in_switch.verify`.
         """
         value: int | None = self.get("elements_checked")
         return value
 
     @property
     def elements_digest(self) -> str | None:
-        """With `in_switch.verify`: a number that stands for the bits of all these elements.
+        """Digest of the bits of all checked elements.
 
-        Runs that combine alike have the same.
+        Runs that combine in an identical way have an identical digest. Requires `in_switch.verify`.
         """
         value: str | None = self.get("elements_digest")
         return value
 
     @property
     def groups_window(self) -> int | None:
-        """Packets of a group that a member may have under way before a result is known."""
+        """Number of packets of a group that a member may have in flight before a result is known."""
         value: int | None = self.get("groups_window")
         return value
 
     @property
     def stall_share(self) -> float | None:
-        """Share of the time for which packets wait at the combine unit where they wait for longest, of all jobs
-        together: for so long at most the packets behind them, unicasts among them, are held up at an input that they
-        share.
+        """Share of the time for which packets wait at the combine unit with the longest waits, of all jobs
+        together.
+
+        Upper bound of the time for which packets behind them, unicasts included, are blocked at an input that
+        they share.
         """
         value: float | None = self.get("stall_share")
         return value
 
     @property
     def table_entries_max(self) -> int | None:
-        """The most entries that a router's table has: trees of all jobs that pass through it."""
+        """Greatest number of entries of a router's table: trees of all jobs through the router."""
         value: int | None = self.get("table_entries_max")
         return value
 
     @property
     def breakdown(self) -> BreakdownResult | None:
-        """What ranks do, if `measure.timeline` asks for it and all have ended."""
+        """Time of ranks by state. Requires `measure.timeline`, and that all ranks have ended."""
         return None if self.get("breakdown") is None else BreakdownResult(self["breakdown"])
 
     @property
     def critical_path(self) -> CriticalPathResult | None:
-        """What the end of the run has waited for, likewise."""
+        """Critical path. Requires `measure.timeline`, and that all ranks have ended."""
         return None if self.get("critical_path") is None else CriticalPathResult(self["critical_path"])
 
     @property
     def timeline(self) -> TimelineResult | None:
-        """What ranks do when, likewise."""
+        """Timeline of ranks. Requires `measure.timeline`, and that all ranks have ended."""
         return None if self.get("timeline") is None else TimelineResult(self["timeline"])
 
     @property
     def operations(self) -> int | None:
-        """Operations measured: those begun in the measured interval."""
+        """Number of measured operations: begun in the measured interval."""
         value: int | None = self.get("operations")
         return value
 
     @property
     def operation_time_ci_ns(self) -> float | None:
-        """Half-width of the confidence interval of that mean, of operations of groups that begin at a rate (`operation`
-        is `reduce`, `allreduce` or `barrier`); infinite, which is null in JSON, if too little was measured.
+        """Half-width of the confidence interval of `operation_time_mean_ns`, in nanoseconds.
+
+        Reductions and barriers only (`operation` is `reduce`, `allreduce` or `barrier`). Infinite (null in
+        JSON) if too little was measured.
         """
         value: float | None = self.get("operation_time_ci_ns")
         return value
 
     @property
     def operation_time_p99_ns(self) -> float | None:
-        """99th percentile of the times of operations, of collective traffic."""
+        """99th percentile of the times of operations, in nanoseconds."""
         value: float | None = self.get("operation_time_p99_ns")
         return value
 
     @property
     def copies(self) -> int | None:
-        """Messages that have arrived of these operations, one at each destination: each node that has a result."""
+        """Number of arrived messages of the measured operations: one at each node that gets a result."""
         value: int | None = self.get("copies")
         return value
 
     @property
     def fanout_mean(self) -> float | None:
-        """Destinations of an operation, on average; if not all measured packets arrived, what the file says."""
+        """Mean number of destinations of an operation.
+
+        If not all measured packets arrived: the mean given in the experiment.
+        """
         value: float | None = self.get("fanout_mean")
         return value
 
     @property
     def completion_mean_ns(self) -> float | None:
-        """Mean time from the begin of an operation until one of its nodes has its whole message."""
+        """Mean time from the begin of an operation until the whole message is at a destination, in nanoseconds."""
         value: float | None = self.get("completion_mean_ns")
         return value
 
     @property
     def last_begin_mean_ns(self) -> float | None:
-        """Mean time from the begin of an operation until its last member begins, where members may be late
-        (`workload.late`).
+        """Mean time from the begin of an operation until its last member begins, in nanoseconds.
+
+        Requires `workload.late`.
         """
         value: float | None = self.get("last_begin_mean_ns")
         return value
 
     @property
     def messages(self) -> MessageResult | None:
-        """Latencies and slowdowns of messages, if `measure.messages` asks for them; of several jobs, of each."""
+        """Latencies and slowdowns of messages.
+
+        Requires `measure.messages`. With several jobs, each job has its own.
+        """
         return None if self.get("messages") is None else MessageResult(self["messages"])
 
     @property
     def series(self) -> SeriesResult | None:
-        """What was measured at fixed times, if `measure.series` asks for it."""
+        """Time series. Requires `measure.series`."""
         return None if self.get("series") is None else SeriesResult(self["series"])
 
     @property
     def saturation_bracket(self) -> list[float | None] | None:
-        """The largest offered load that was carried, and the smallest that was not. Only of a search."""
+        """Bracket of the saturation load: the largest offered load that the network carried, and the smallest that
+        it did not.
+
+        Searches only.
+        """
         value: list[float | None] | None = self.get("saturation_bracket")
         return value
 
     @property
     def warnings(self) -> list[PointWarning]:
-        """What may mislead in the rest; left out if nothing does."""
+        """Warnings about results that may mislead. Omitted if there are none."""
         return [PointWarning(each) for each in self.get("warnings") or ()]
 
     @property
     def notes(self) -> list[str | None] | None:
-        """What the readers of files have left out or assumed, one sentence each. Left out if there is nothing."""
+        """Notes on what readers of files have left out or assumed, one sentence each.
+
+        Omitted if there are none.
+        """
         value: list[str | None] | None = self.get("notes")
         return value
 
     @property
     def jobs(self) -> list[JobResult]:
-        """By job, if there are several: in the order of the file."""
+        """Results of each job, in the order of the file. Omitted without several jobs."""
         return [JobResult(each) for each in self.get("jobs") or ()]
 
 
 class JobResult(Quantities):
-    """The result of one of several jobs that run at once."""
+    """Results of one of several jobs that run at once."""
 
     @property
     def name(self) -> str:
-        """The job's name."""
+        """Name of the job."""
         value: str = self["name"]
         return value
 
     @property
     def background(self) -> bool:
-        """Whether the run went on without waiting for it."""
+        """Whether the job was in the background: the run may have ended before it."""
         value: bool = self["background"]
         return value
 
     @property
     def nodes(self) -> int:
-        """The nodes that it has tasks on."""
+        """Number of nodes with tasks of the job."""
         value: int = self["nodes"]
         return value
 
     @property
     def start_ns(self) -> float:
-        """When it started."""
+        """Time at which the job started, in nanoseconds."""
         value: float = self["start_ns"]
         return value
 
     @property
     def counted_share(self) -> float:
-        """Share of the time in which any job is counted during which this job is counted: the sum of its shares of a
-        channel, each times this, is the share of all jobs together.
+        """Share of the time in which any job is counted during which this job is counted.
+
+        A channel's share over all jobs is the sum of the jobs' shares, each times this number.
         """
         value: float = self["counted_share"]
         return value
 
     @property
     def slowdown(self) -> float | None:
-        """How many times longer it took than alone in the same places: a workload that ends its time, traffic its mean
-        latency.
+        """Slowdown relative to a run of the job alone on these nodes: ratio of the times of a workload that
+        finishes, or of the mean latencies of traffic.
 
-        Only if that was asked for, and both runs have measured it.
+        Requires `measure.compare_alone`, and a measurement in both runs.
         """
         value: float | None = self.get("slowdown")
         return value

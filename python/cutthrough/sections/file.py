@@ -41,29 +41,30 @@ class File(Section):
     """An experiment: its sections, and the values that swept keys take in turn.
 
     Attributes:
-        title: What the experiment is called in tables and plots.
-        seed: The seed of every random stream. All points of a sweep share it, so that they see the same random
+        title: Name of the experiment in tables and plots.
+        seed: Seed of every random stream. All points of a sweep share it, so that they use common random
             numbers (at least 0; default 1).
-        topology: The shape of the network.
-        link: The channels between routers, and between routers and nodes.
-        router: The inside of every router.
-        routing: Which paths packets take; without it, what suits the topology.
-        nic: The interface between a node and the network.
-        node: What a node does with packets that arrive, and with messages between its ranks.
-        in_switch: What routers do of collective operations.
-        workload: Who sends what, and when.
-        placement: Which task runs on which node.
-        job: Several workloads that share the network, instead of `[workload]` and `[placement]`.
-        measure: How long to simulate, and how sure to be.
-        include: A file, or several, that this one starts from, relative to its folder: their entries hold where
-            this file has none of its own. A later file wins over an earlier one, table by table; lists, `[sweep]`
+        topology: Topology of the network.
+        link: Channels between routers, and between routers and nodes.
+        router: Router architecture.
+        routing: Routing algorithm. Default: one that suits the topology.
+        nic: Network interface of a node.
+        node: Node: its treatment of arriving packets, its processors, and messages between its ranks.
+        in_switch: Execution of collective operations in routers.
+        workload: Messages and their times.
+        placement: Placement of tasks on nodes.
+        job: Several workloads that share the network. Replaces `[workload]` and `[placement]`.
+        measure: Length of the simulation and precision of its results.
+        include: File, or list of files, that this file starts from, relative to its folder. Entries of this
+            file override theirs. A later file overrides an earlier one, table by table; lists, `[sweep]`
             and tables of another kind are replaced.
-        exclude: Keys and sections of included files that do not hold, by their paths, so that they have their
-            defaults. Requires `include`; each has to be there.
-        seeds: How many seeds each point is run with: `seed`, `seed` + 1 and so on, as a sweep of `seed`. Results
-            are means over the seeds, with confidence intervals (from 1 to 10000; default 1).
-        sweep: Values that keys take in turn, by the keys' paths, such as `"workload.load" = [0.1, 0.2]`; several
-            keys give every combination, the last one changing fastest.
+        exclude: Paths of keys and sections of included files to remove, so that they have their defaults.
+            Requires `include`. Each of them must be in an included file.
+        seeds: Number of seeds that each point is run with: `seed`, `seed` + 1 and so on, as a sweep of
+            `seed`. Results are means over the seeds, with confidence intervals (from 1 to 10000; default
+            1).
+        sweep: Values that keys take in turn, by the paths of keys, such as `"workload.load" = [0.1, 0.2]`.
+            Several keys give every combination; the last key changes fastest.
     """
 
     TABLES: ClassVar[Mapping[str, Choice]] = {

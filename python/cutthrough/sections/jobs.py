@@ -30,39 +30,41 @@ __all__ = ["INSWITCH", "JOB", "InSwitch", "Job"]
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class InSwitch(Section):
-    """What routers do of the operations of groups: of programs whose collective operations are `in-switch`, and of
-    message-driven applications with `collectives = "hardware"`.
+    """Execution of collective operations in routers.
 
-    The routers of a tree look its packets up in tables ("hardware-collectives", section 2).
+    Applies to programs whose collective operations are `in-switch`, and to message-driven applications with
+    `collectives = "hardware"`. The routers of a tree forward its packets by tables ("hardware-collectives",
+    section 2).
 
     Attributes:
-        trees: How the tree of a group is made; without it, `least-loaded-parent` on a fat-tree, and else
-            `load-balanced`.
-        trees_per_group: Edge-disjoint trees of a group, over which its packets are striped in turn: as many if
-            there are so many for the group, else those that are found. Without it, one (from 1 to 1024).
-        directed: Whether every member that multicasts has a tree of its own, on which nobody else sends, instead
-            of one tree of the group. Of groups that combine nothing. On a topology without levels its root is the
-            sender's router, so that copies take short paths; tables have an entry for each sender
-            ("hardware-collectives", section 2.1).
-        classes: The classes of virtual channels of trees; without it, `shared` on a fat-tree with one of its
-            up-down routings, and else `own`.
-        table_entries: Entries of a router's table: as many trees may pass through it. Without it, as many as
-            there are (from 1 to 4294967295).
-        groups_per_router: Groups that a router combines for, whose partial sums it keeps: those that it only
-            copies for do not count, and several trees of a group count once. Without it, as many as there are
-            (from 1 to 4294967295).
-        outstanding_operations: Operations of a group whose packets are combined and that may be under way at
-            once: a member that begins another one sends nothing of it before that which comes so many before it
-            is known to be finished. Without it, as many as the members begin (from 1 to 4294967295).
-        low_latency: Limits of small operations. They are combined in packets of their own size.
-        streaming: How operations larger than `low_latency.max_message` are combined: in packets of the full size,
-            of few groups at a time.
-        overflow: What becomes of a group for which routers do not have room, by any of these limits.
-        turn: Where the multicast of a member turns from its path up to its paths down (default `every-switch`).
-        combine: The combine units of a router.
-        verify: Whether packets of reductions carry real elements, which units combine and members compute again.
-            Every run counts contributions all the same.
-        elements: What the elements are, and how they are combined; goes with `verify = true`.
+        trees: Method that builds the tree of a group. Default: `least-loaded-parent` on a fat-tree,
+            otherwise `load-balanced`.
+        trees_per_group: Number of edge-disjoint trees of a group. Packets of the group are striped over
+            them in turn. A group for which fewer trees are found uses those. Default: 1 (from 1 to 1024).
+        directed: Whether every member that multicasts has a separate tree, on which nobody else sends,
+            instead of one tree for the group. Refused for groups that combine. On a topology without levels
+            the root of the tree is the sender's router, so that copies take short paths. Tables have an
+            entry for each sender ("hardware-collectives", section 2.1).
+        classes: Virtual channels of trees. Default: `shared` on a fat-tree with one of its up-down
+            routings, otherwise `own`.
+        table_entries: Number of entries of a router's table, which limits the trees that may pass through
+            the router. Default: no limit (from 1 to 4294967295).
+        groups_per_router: Number of groups that a router combines for, and whose partial sums it keeps.
+            Groups for which it only copies do not count. A group with several trees through the router
+            counts once. Default: no limit (from 1 to 4294967295).
+        outstanding_operations: Number of combining operations of a group that may be in progress at once. A
+            member sends nothing of an operation until the one `outstanding_operations` earlier is known to
+            be finished. Default: no limit (from 1 to 4294967295).
+        low_latency: Limits of small combining operations. Their packets have a separate size.
+        streaming: Limits of combining operations larger than `low_latency.max_message`. They use packets of
+            the full size. Few groups stream at a time.
+        overflow: Treatment of a group for which routers do not have room, by any of these limits.
+        turn: Router at which the multicast of a member turns from its path up to its paths down (default
+            `every-switch`).
+        combine: Combine units of a router.
+        verify: Whether packets of reductions carry real elements. Units combine the elements, and members
+            compute the result again. Every run counts contributions, with or without elements.
+        elements: Elements of packets and their combination. Requires `verify = true`.
     """
 
     TABLES: ClassVar[Mapping[str, Choice]] = {
@@ -97,22 +99,22 @@ INSWITCH = Choice(None, {"": InSwitch})
 class Job(Section):
     """One of several workloads that share a network.
 
-    Its tables `workload` and `placement` have the keys of the sections of these names; a key is swept and set as
-    `job.NAME.workload.load`.
+    The tables `workload` and `placement` have the keys of the sections of these names. The path of a key in
+    a sweep or an option is, for example, `job.NAME.workload.load`.
 
     Attributes:
-        name: What it is called in results and in the paths of keys: letters, digits, `-` and `_` (required, or
+        name: Name of the job in results and in paths of keys: letters, digits, `-` and `_` (required, or
             swept).
-        nodes: The nodes that it has, in order, such as "0-35,40"; other jobs may have them too. Without it and
-            `node_count`, all.
-        node_count: How many nodes it has: the first that no job before it has, in the order in which its
-            placement takes nodes (from 1 to 4294967295).
-        start: Simulated time at which it starts (default `0 ps`).
-        end: Simulated time from which on it generates nothing; without it, it goes on.
-        background: Whether the run ends without waiting for it: it goes on as long as another job is under way
-            (default false).
-        workload: Who sends what, and when.
-        placement: Which of its tasks runs on which of its nodes.
+        nodes: Nodes of the job, in order, such as "0-35,40". Other jobs may use them too. Excludes
+            `node_count`. Default: all nodes, unless `node_count` is given.
+        node_count: Number of nodes of the job. It gets the first nodes that no earlier job has, in the
+            order in which its placement takes nodes. Excludes `nodes` (from 1 to 4294967295).
+        start: Simulated time at which the job starts (default `0 ps`).
+        end: Simulated time from which the job generates no more messages. Default: no end.
+        background: Whether the run may end before the job does. A background job continues while any
+            foreground job runs (default false).
+        workload: Messages and their times.
+        placement: Placement of the job's tasks on its nodes.
     """
 
     TABLES: ClassVar[Mapping[str, Choice]] = {"workload": WORKLOAD, "placement": PLACEMENT}

@@ -65,11 +65,11 @@ __all__ = [
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class LinkClass(Section):
-    """What differs for one class of channels.
+    """Exceptions for one class of channels.
 
     Attributes:
-        bandwidth: Bandwidth of a channel of this class; without it, that of `[link]` (greater than 0).
-        delay: Delay of a channel of this class; without it, that of `[link]` (greater than 0).
+        bandwidth: Bandwidth of a channel of this class. Default: `link.bandwidth` (greater than 0).
+        delay: Delay of a channel of this class. Default: `link.delay` (greater than 0).
     """
 
     bandwidth: Bandwidth | None = None
@@ -82,12 +82,12 @@ LINKCLASS = Choice(None, {"": LinkClass})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Link(Section):
-    """The channels: what holds for all of them, and what differs for a class.
+    """Channels: values for all channels, and exceptions for classes of channels.
 
     Attributes:
         bandwidth: Bandwidth of a channel (greater than 0; required, or swept).
-        delay: Delay of a channel, from the moment that a head leaves to the moment that it arrives. Not zero: the
-            smallest delay is how far the parts of a parallel run may be apart (greater than 0; required, or
+        delay: Delay of a channel, from the departure of a head to its arrival. Must be positive: the
+            smallest delay limits the lookahead window of a parallel run (greater than 0; required, or
             swept).
         classes: The tables of classes of channels, which override these keys, by their names.
     """
@@ -106,11 +106,12 @@ LINK = Choice(None, {"": Link})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class FifoMulticast(Section):
-    """How a packet for several outputs at the head of a FIFO gets them (Prabhakar, McKeown and Ahuja 1997).
+    """Rule by which a multicast packet at the head of a FIFO gets its outputs (Prabhakar, McKeown and Ahuja
+    1997).
 
     Attributes:
-        fanout: Whether it may leave by some of its outputs before the others (default `splitting`).
-        policy: Which of the heads that ask for an output gets it (default `arbitration`).
+        fanout: Whether a packet may leave by some of its outputs before the others (default `splitting`).
+        policy: Rule by which an output chooses among the heads that request it (default `arbitration`).
     """
 
     fanout: Literal["splitting", "no-splitting"] | None = None
@@ -123,13 +124,13 @@ FIFOMULTICAST = Choice(None, {"": FifoMulticast})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Rails(Section):
-    """The rails of a node: its channels into the planes of the network, each with an interface of its own.
+    """Rails of a node: its channels into the planes of the network. Each rail has a separate interface.
 
     Attributes:
-        policy: By which rail a message goes that is not striped, and every control message (default
-            `round-robin`).
-        stripe_above: Larger messages are cut into a stripe of whole packets for each rail. Without it, 16 KiB if
-            messages take rails in turn; else no message is.
+        policy: Rule that selects the rail of a control message, and of a message that is not striped
+            (default `round-robin`).
+        stripe_above: Size above which messages are striped: cut into one stripe of whole packets for each
+            rail. Default: 16 KiB with `policy = "round-robin"`, otherwise no striping.
     """
 
     policy: Literal["round-robin", "by-rank", "by-destination"] | None = None
@@ -142,15 +143,16 @@ RAILS = Choice(None, {"": Rails})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class NicCollectives(Section):
-    """The processor of an interface that carries collective operations out: one message after the other.
+    """Processor of an interface that executes collective operations. It handles one message at a time.
 
     Attributes:
-        send_overhead: Its time for a message that leaves; without it, `nic.send_overhead`: a processor as slow as
-            the paper's ("hardware-collectives", table 1, gives the overheads of messages as those of the
-            interface).
-        receive_overhead: Its time for a message that has come; without it, `nic.receive_overhead`.
-        combine_per_byte: Its time for each byte that it combines with another. No source gives it: by default 10
-            ns, eight cycles of 100 MHz for 8 bytes (default `10 ns`).
+        send_overhead: Time of the interface's processor for each message that leaves. Default:
+            `nic.send_overhead`, a processor as slow as the paper's ("hardware-collectives", table 1, gives
+            the overheads of messages as those of the interface).
+        receive_overhead: Time of the interface's processor for each message that has arrived. Default:
+            `nic.receive_overhead`.
+        combine_per_byte: Time of the interface's processor to combine one byte. No source gives it. The
+            default of 10 ns is eight cycles of 100 MHz for 8 bytes (default `10 ns`).
     """
 
     send_overhead: Time | None = None
@@ -164,11 +166,12 @@ NICCOLLECTIVES = Choice(None, {"": NicCollectives})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Matching(Section):
-    """What searching the queues of posted receives and unexpected messages takes.
+    """Cost of message matching: searches of the queues of posted receives and unexpected messages.
 
     Attributes:
-        per_entry: Time of each entry that a search from the front of a queue visits (default `0 ps`).
-        on: Who searches (default `host`).
+        per_entry: Time of each entry that a search visits. A search starts at the front of the queue
+            (default `0 ps`).
+        on: Side that searches (default `host`).
     """
 
     per_entry: Time | None = None
@@ -181,16 +184,17 @@ MATCHING = Choice(None, {"": Matching})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Pio(Section):
-    """Data that the processor writes to the interface.
+    """Programmed input and output (PIO): the processor writes data to the interface.
 
     Attributes:
-        bandwidth: Rate at which the processor writes, and is occupied. The interface sends what has been written
-            meanwhile (greater than 0; required, or swept).
-        limit: Messages of more bytes are read by `[nic.dma]`; without it, all are written by the processor.
-        buffer: Room of the interface for written data that have not left; all rails of a node share it. In the
-            call of a send the processor writes what fits; it writes the rest as room becomes free, when the
-            library reacts (`progress`), and the send ends when all is written. Default: no limit. Not of networks
-            of kind "flat", nor of operations that switches carry out (greater than 0).
+        bandwidth: Rate at which the processor writes. The processor is occupied while the interface already
+            sends written data (greater than 0; required, or swept).
+        limit: Largest message that the processor writes. Larger messages are read by `[nic.dma]`. Default:
+            no limit.
+        buffer: Room of the interface for written data that have not left, shared by all rails of a node.
+            The call of a send writes the data that fit. The progress engine (`progress`) writes the rest as
+            room is freed, and the send ends when all data are written. Default: no limit. Excludes
+            `topology.kind = "flat"` and operations that switches execute (greater than 0).
     """
 
     bandwidth: Bandwidth | None = None
@@ -204,12 +208,12 @@ PIO = Choice(None, {"": Pio})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Dma(Section):
-    """Engines of the interface that read data from memory, each one message after the other.
+    """DMA engines of the interface, which read data from memory. Each engine reads one message at a time.
 
     Attributes:
         bandwidth: Rate at which an engine reads (greater than 0; required, or swept).
-        setup: Time from when an engine takes a message to its first byte (default `0 ps`).
-        engines: How many engines there are (from 1 to 64; default 1).
+        setup: Time of an engine for each message, before its first byte (default `0 ps`).
+        engines: Number of engines (from 1 to 64; default 1).
     """
 
     bandwidth: Bandwidth | None = None
@@ -223,12 +227,13 @@ DMA = Choice(None, {"": Dma})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Copy(Section):
-    """Data of messages that do not wait for their receivers, which processors copy: into buffers of the interface or
-    of the library, and out of them.
+    """Copies of the data of eager messages by processors, into and out of buffers of the interface or of the
+    library.
 
     Attributes:
-        bandwidth: Rate at which a processor copies, and is occupied (greater than 0; required, or swept).
-        at: Where data are copied (default `both`).
+        bandwidth: Rate at which a processor copies. It is occupied meanwhile (greater than 0; required, or
+            swept).
+        at: Ends of a message at which its data are copied (default `both`).
     """
 
     bandwidth: Bandwidth | None = None
@@ -241,12 +246,14 @@ COPY = Choice(None, {"": Copy})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Bus(Section):
-    """The bus between host and interface: packets that leave and packets that arrive cross it.
+    """Bus between host and interface. Departing and arriving packets cross it.
 
     Attributes:
-        bandwidth: Bandwidth, of each direction if there are two (greater than 0; required, or swept).
-        directions: Whether what leaves and what arrives share the bus (default `both`).
-        per_packet: Time of each packet before its first byte crosses; the bus is kept for it (default `0 ps`).
+        bandwidth: Bandwidth of the bus, for each direction if `directions = "both"` (greater than 0;
+            required, or swept).
+        directions: Whether departing and arriving packets share the bandwidth (default `both`).
+        per_packet: Time of each packet before its first byte crosses. The bus is occupied meanwhile
+            (default `0 ps`).
         of: Whether each rail has a bus, or all rails of a node share one (default `rail`).
     """
 
@@ -262,17 +269,20 @@ BUS = Choice(None, {"": Bus})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Registration(Section):
-    """Memory that processors have to register with the interface, of messages that wait for their receivers, at both
-    ends: their data go from memory to memory.
+    """Registration of memory with the interface by processors.
+
+    Messages of the rendezvous protocol need it, at both ends, because their data move from memory to
+    memory.
 
     Attributes:
-        time: Time of a registration, (default `0 ps`).
-        per_page: And of each page of it (default `0 ps`).
+        time: Time of a registration, in addition to `per_page` (default `0 ps`).
+        per_page: Time of each page of a registration (default `0 ps`).
         page_size: Size of a page (greater than 0; default `4 KiB`).
-        cached: How many buffers of a rank stay registered, least recently used first to give way (a cache of
-            registrations). Without it, none: each message registers its memory (from 0 to 4294967295; default 0).
-        buffers: Which messages of a rank are in the same buffer (default `by-peer`).
-        ends: At which ends of a message memory is registered (default `both`).
+        cached: Registration cache: number of buffers of a rank that stay registered. The least recently
+            used buffer is evicted first. Default: 0 (each message registers its memory) (from 0 to
+            4294967295; default 0).
+        buffers: Messages of a rank that share a buffer (default `by-peer`).
+        ends: Ends of a message at which memory is registered (default `both`).
     """
 
     time: Time | None = None
@@ -289,18 +299,19 @@ REGISTRATION = Choice(None, {"": Registration})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Connections(Section):
-    """Connections of ranks on different nodes, each of two ranks and for both directions.
+    """Connections between ranks on different nodes.
+
+    A connection joins two ranks and serves both directions.
 
     Attributes:
-        mode: When they are there (default `at-start`).
-        memory: Memory of a connection at each of its ranks: of the state, the queues and the buffers that belong
-            to it (default `0 B`).
-        setup: Time that setting a connection up takes the library of the rank that first sends; goes with `mode =
-            "on-demand"`. Without it, none.
-        cached: Connections of which an interface holds the state, least recently used first to give way. Without
-            it, of all (from 1 to 4294967295).
-        miss: Time of fetching the state of a connection that the interface does not hold, before a message leaves
-            by it, one after the other; goes with `cached`. Without it, none.
+        mode: Time at which connections are set up (default `at-start`).
+        memory: Memory of a connection at each of its ranks: its state, queues and buffers (default `0 B`).
+        setup: Library time to set up a connection, at the rank that sends first. Requires `mode =
+            "on-demand"`. Default: 0.
+        cached: Number of connections whose state an interface holds. The least recently used state is
+            evicted first. Default: all connections (from 1 to 4294967295).
+        miss: Time to fetch the state of a connection that the interface does not hold, before a message
+            leaves by it. Fetches of an interface are sequential. Requires `cached`. Default: 0.
     """
 
     mode: Literal["at-start", "on-demand", "connectionless"] | None = None
@@ -316,17 +327,18 @@ CONNECTIONS = Choice(None, {"": Connections})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Noise(Section):
-    """Noise of the operating system: detours during which a rank's processor does nothing for it, one in each
-    period.
+    """Noise of the operating system: detours during which a rank's processor does nothing for the rank, one in
+    each period.
 
     Attributes:
-        period: Time from one detour to the next, or that has one detour: by default that of a timer of 1000 Hz
+        period: Length of a period, which has one detour. The default is the period of a timer of 1000 Hz
             (greater than 0; default `1 ms`).
-        duration: How long a detour takes, or does on average; less than the period (greater than 0; required, or
-            swept).
-        detours: Whether detours come a period apart and take a duration each, or are drawn (default `fixed`).
-        phase: Whether the detours of a rank have anything to do with those of others (default `random`).
-        nodes: The nodes whose ranks have detours, such as "0-35,40"; without it, all.
+        duration: Duration of a detour (mean duration if detours are drawn). Less than the period (greater
+            than 0; required, or swept).
+        detours: Whether detours are periodic with a constant duration, or drawn at random (default
+            `fixed`).
+        phase: Whether ranks have detours at independent times or at common times (default `random`).
+        nodes: Nodes whose ranks have detours, such as "0-35,40". Default: all nodes.
     """
 
     period: Time | None = None
@@ -342,17 +354,19 @@ NOISE = Choice(None, {"": Noise})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Memory(Section):
-    """The memory by way of which ranks of a node exchange messages.
+    """Memory through which ranks of a node exchange messages.
 
-    Without it, such messages take the overheads only. Of ranks that send and receive only.
+    Default: such messages take the overheads only. Ranks only.
 
     Attributes:
-        bandwidth: Bandwidth of the copies of a node, which those of a job that are under way at a time share
-            equally (greater than 0; required, or swept).
-        latency: Time from when a rank has written something until another can read it (default `0 ps`).
-        copies: Copies of a message of more than `nic.eager_limit`: 2, by way of a buffer that both ranks share,
-            or 1, from the sender's own to the receiver's, which the sender waits for. Other messages are copied
-            twice (from 1 to 2; default 2).
+        bandwidth: Bandwidth of the copies of a node. Concurrent copies of one job share it equally (greater
+            than 0; required, or swept).
+        latency: Time from the end of a write by one rank until another rank can read the data (default `0
+            ps`).
+        copies: Number of copies of a message above `nic.eager_limit`. 2: through a buffer that both ranks
+            share. 1: directly from the sender's buffer to the receiver's; the sender waits for the copy.
+            Requires `nic.eager_limit` for the value 1. Eager messages are copied twice (from 1 to 2;
+            default 2).
     """
 
     bandwidth: Bandwidth | None = None
@@ -366,19 +380,20 @@ MEMORY = Choice(None, {"": Memory})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Node(Section):
-    """What a node does with packets that arrive.
+    """Node: its receive buffer, its processors, and its memory.
 
     Attributes:
-        receive_buffer: Depth of the buffer that takes packets from the network: at least a packet. It has
-            credits, so that a node that is slower than its link pushes back into the network. Without it, nodes
-            take packets as fast as they come.
-        drain: Rate at which the receive buffer is drained, packet by packet; without it, the bandwidth of the
-            ejection channel, or of `[nic.bus]` or `nic.receive_gap_per_byte` if that is less (greater than 0).
-        speeds: How fast the processors of nodes 0, 1, 2 and so on compute, over and over: calculations take their
-            time divided by this, and overheads their time; 1 of all without it. Of ranks only (from 0.001 to
-            1000).
-        noise: Noise of the operating system. Of ranks only.
-        memory: The memory by way of which ranks of a node exchange messages.
+        receive_buffer: Depth of the buffer that receives packets from the network: at least one packet. The
+            buffer has credits, so that a node slower than its link causes backpressure into the network.
+            Default: nodes accept packets as fast as they arrive.
+        drain: Rate at which the receive buffer is drained, packet by packet. Requires `receive_buffer`.
+            Default: the bandwidth of the ejection channel, of `[nic.bus]` or of `nic.receive_gap_per_byte`,
+            whichever is least (greater than 0).
+        speeds: Relative speeds of processors: of nodes 0, 1, 2 and so on, repeated cyclically. A
+            calculation takes its time divided by the speed; overheads do not depend on it. Default: 1 for
+            all nodes. Ranks only (from 0.001 to 1000).
+        noise: Noise of the operating system. Default: none. Ranks only.
+        memory: Memory through which ranks of a node exchange messages.
     """
 
     TABLES: ClassVar[Mapping[str, Choice]] = {"noise": NOISE, "memory": MEMORY}
@@ -396,16 +411,17 @@ NODE = Choice(None, {"": Node})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class LowLatency(Section):
-    """Small operations: those whose packets are combined and that are not larger than `max_message`.
+    """Small operations: combining operations of at most `max_message`.
 
-    As in SHARP, whose outstanding transactions have a payload of 256 B (Switch-IB 2) or 2 KiB (Quantum) each, and
-    where larger requests are a pipeline of them.
+    Modelled on SHARP, whose outstanding transactions have a payload of 256 B (Switch-IB 2) or 2 KiB
+    (Quantum) each. A larger SHARP request is a pipeline of them.
 
     Attributes:
-        segment: The most bytes of a packet of theirs, each of which takes a partial sum. Without it, or where
-            packets are smaller, the packet's size (greater than 0).
-        max_message: The `size` of the largest of them. Larger ones go by `in_switch.streaming` or, without that
-            section, as `in_switch.overflow` says. Without it, all are small (greater than 0).
+        segment: Largest packet of a small operation. Each packet occupies a partial sum. Default, and
+            maximum: the packet size (greater than 0).
+        max_message: Largest `size` of a small operation. Larger operations follow `in_switch.streaming` or,
+            without that section, `in_switch.overflow`. Default: no limit (all operations are small)
+            (greater than 0).
     """
 
     segment: Size | None = None
@@ -418,16 +434,17 @@ LOWLATENCY = Choice(None, {"": LowLatency})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Streaming(Section):
-    """Streams: operations whose packets are combined and that are larger than `in_switch.low_latency.max_message`.
+    """Streams: combining operations larger than `in_switch.low_latency.max_message`.
 
-    A group has the right to stream in the routers of its trees, or its operations of that size are not carried
-    out there.
+    A group needs the right to stream in the routers of its trees; otherwise routers do not execute its
+    operations of that size.
 
     Attributes:
-        groups_per_router: Groups that may stream through a router, reserved before the run in the order of
-            groups, as SHARP locks a tree for a job. Without it, as many as there are (from 1 to 4294967295).
-        outstanding_operations: Streams of a group that may be under way at once; small operations are beside them
-            (from 1 to 4294967295; default 1).
+        groups_per_router: Number of groups that may stream through a router. They are reserved before the
+            run in the order of groups, as SHARP locks a tree for a job. Default: no limit (from 1 to
+            4294967295).
+        outstanding_operations: Number of streams of a group that may be in progress at once. Small
+            operations do not count (from 1 to 4294967295; default 1).
     """
 
     groups_per_router: int | None = None
@@ -440,12 +457,13 @@ STREAMING = Choice(None, {"": Streaming})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Elements(Section):
-    """The elements that packets of reductions carry: one each, which stands for all of the packet's.
+    """Elements that packets of reductions carry: one in each packet, which stands for all of the packet's
+    elements.
 
     Attributes:
-        operator: How two of them are combined (default `sum`).
-        type: Their type (default `float64`).
-        order: In which order a unit combines them (default `arrival`).
+        operator: Operator that combines two elements (default `sum`).
+        type: Type of the elements (default `float64`).
+        order: Order in which a unit combines the elements (default `arrival`).
     """
 
     operator: Literal["sum", "min", "max"] | None = None
@@ -459,11 +477,11 @@ ELEMENTS = Choice(None, {"": Elements})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Fanout(Section):
-    """How many destinations a multicast has.
+    """Number of destinations of a multicast.
 
     Attributes:
-        mean: Destinations of a multicast on average (at least 1; required, or swept).
-        law: How they are distributed (default `fixed`).
+        mean: Mean number of destinations of a multicast (at least 1; required, or swept).
+        law: Distribution of the number of destinations (default `fixed`).
     """
 
     mean: float | None = None
@@ -476,14 +494,13 @@ FANOUT = Choice(None, {"": Fanout})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Late(Section):
-    """How late the nodes of a group come to its operations: each by a time of its own, drawn anew for each
-    operation.
+    """Lateness of the members of a group, drawn for each late member and each operation.
 
     Attributes:
-        time: The time on average (required, or swept).
-        law: How the time is distributed (default `fixed`).
-        members: How many nodes of the group are late, others in each operation; without it, all (from 1 to
-            4294967295).
+        time: Mean delay of a late member (required, or swept).
+        law: Distribution of the delay (default `fixed`).
+        members: Number of late members in each operation. They are drawn anew for each operation. Default:
+            all members (from 1 to 4294967295).
     """
 
     time: Time | None = None
@@ -497,34 +514,34 @@ LATE = Choice(None, {"": Late})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Measure(Section):
-    """How long to simulate, and how sure to be.
+    """Length of the simulation and precision of its results.
 
     Attributes:
-        warm_up: Simulated time before the measured interval; `"auto"` finds the end of the transient (default
-            `auto`).
-        confidence: Confidence level of the intervals (greater than 0 and less than 1; default 0.95).
-        precision: Half-width of the mean latency's confidence interval at which a run may end, as a share of the
-            mean (greater than 0 and less than 1; default 0.02).
-        min_time: Least simulated time of the measured interval; without it, derived from the network (greater
-            than 0).
-        max_time: Simulated time at which a run ends even if it is not precise enough; without it, derived from
-            the network (greater than 0).
-        search: What to search for, instead of running at the given load. A search varies the load itself: loads
-            of a sweep are left out.
-        resolution: How finely to search: the width of the interval of loads at which the search ends (greater
-            than 0 and at most 0.5; default 0.01).
-        compare_alone: Of several jobs, whether each that the run waits for is run alone too, in the same places:
-            its `slowdown` (default false).
-        messages: Whether messages are measured: their latencies, from generation to the arrival of the last byte,
-            and their slowdowns against the same messages alone in the network, by size.
-        series: Simulated time from one sample to the next of a time series of accepted load, source queues and
-            queues in routers; without it, there is no series. At most 65,536 samples are kept: of longer runs
-            every second one, and so on (greater than 0).
-        timeline: Whether it is recorded what each rank does when: computing, overhead, waiting for a late sender
-            or receiver, transfer; with the critical path. Only of ranks that run programs, of at most 4,194,304
-            operations.
-        unproven: Whether a run starts without the proof that its packets cannot deadlock: it ends with an error
-            if they stand still, with the packets and the buffers that wait for one another.
+        warm_up: Simulated time before the measured interval. `"auto"` detects the end of the transient
+            (default `auto`).
+        confidence: Confidence level of confidence intervals (greater than 0 and less than 1; default 0.95).
+        precision: Precision at which a run may end: the half-width of the confidence interval of the mean
+            latency, as a share of the mean (greater than 0 and less than 1; default 0.02).
+        min_time: Least length of the measured interval, in simulated time. Default: derived from the
+            network (greater than 0).
+        max_time: Simulated time at which a run ends even if `precision` has not been reached. Default:
+            derived from the network (greater than 0).
+        search: Quantity to search for, instead of a run at the given load. A search varies the load: loads
+            of a sweep are ignored. Default: no search.
+        resolution: Width of the load interval at which the search stops (greater than 0 and at most 0.5;
+            default 0.01).
+        compare_alone: Whether each job that the run waits for is also run alone, on the nodes it has in the
+            experiment. Its `slowdown` compares the two. Requires several jobs (default false).
+        messages: Whether messages are measured, by size: their latencies, from generation to the arrival of
+            the last byte, and their slowdowns relative to an idle network.
+        series: Simulated time between two samples of a time series of accepted load, source queues and
+            queues in routers. At most 65,536 samples are kept: a longer run keeps every second one, then
+            every fourth, and so on. Default: no series (greater than 0).
+        timeline: Whether a timeline of each rank's activity is recorded (computing, overhead, waiting for a
+            late sender or receiver, transfer), with the critical path. Requires ranks that run programs,
+            with at most 4,194,304 operations.
+        unproven: Whether a run starts without the proof that its packets cannot deadlock. If they deadlock,
+            the run ends with an error that names the packets and the buffers that wait for one another.
     """
 
     warm_up: Literal["auto"] | Time | None = None
@@ -547,12 +564,13 @@ MEASURE = Choice(None, {"": Measure})
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Range(Section):
-    """Values at equal distances, exact in decimals: `{ from = 0.1, to = 1.0, step = 0.1 }` ends with 1.0.
+    """Equidistant values, exact in decimals: `{ from = 0.1, to = 1.0, step = 0.1 }` ends with 1.0.
 
     Attributes:
-        from_: The first value (required, or swept).
-        to: The last value, if a whole number of steps leads to it; else the limit (required, or swept).
-        step: The distance between two values, greater than 0 (required, or swept).
+        from_: First value (required, or swept).
+        to: Last value, if a whole number of steps leads to it. Otherwise a limit that is not reached
+            (required, or swept).
+        step: Distance between two values. Greater than 0 (required, or swept).
     """
 
     RENAMED: ClassVar[Mapping[str, str]] = {"from_": "from"}

@@ -22,8 +22,8 @@ class SingleSwitch(Section):
 
     Attributes:
         ports: Ports of the switch, each with a node (from 1 to 4096; required, or swept).
-        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which plane
-            a message goes (from 1 to 16; default 1).
+        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which
+            plane a message goes (from 1 to 16; default 1).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "single-switch")
@@ -37,11 +37,12 @@ class FatTree(Section):
     """k-ary n-tree: n levels of switches of 2k ports, k^n nodes, full bisection.
 
     Attributes:
-        k: Down ports (and up ports) of each switch, which has 2k ports (from 2 to 32767; required, or swept).
-        n: Levels of switches. There are k^n nodes, at most 2^24, and n k^(n-1) switches, at most 2^24 (from 1 to
-            20; required, or swept).
-        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which plane
-            a message goes (from 1 to 16; default 1).
+        k: Down ports (and up ports) of each switch, which has 2k ports (from 2 to 32767; required, or
+            swept).
+        n: Levels of switches. There are k^n nodes, at most 2^24, and n k^(n-1) switches, at most 2^24 (from
+            1 to 20; required, or swept).
+        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which
+            plane a message goes (from 1 to 16; default 1).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "fat-tree")
@@ -59,16 +60,16 @@ class Dragonfly(Section):
         p: Nodes on each router; without it, h (balanced) (from 1 to 65533).
         a: Routers of a group; without it, 2h (balanced) (from 1 to 16777216).
         h: Global ports of each router (from 1 to 65533; required, or swept).
-        g: Groups, at least 2; without it, a h + 1 (full scale: one wire between any two groups). With fewer,
-            several wires join two groups (from 2 to 16777216).
+        g: Groups, at least 2; without it, a h + 1 (full scale: one wire between any two groups). With
+            fewer, several wires join two groups (from 2 to 16777216).
         arrangement: Which global port of a group leads to which other group (default `palmtree`).
         group: How the routers of a group are wired to one another (default `full-mesh`).
-        group_dims: Routers in each of the two dimensions of a group that is a flattened butterfly; without it, as
-            near to a square as a allows (from 1 to 16777216).
-        renumber_groups: Draws the places of the groups in the arrangement at random, from this seed, instead of
-            in the order of their numbers (at least 0).
-        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which plane
-            a message goes (from 1 to 16; default 1).
+        group_dims: Routers in each of the two dimensions of a group that is a flattened butterfly; without
+            it, as near to a square as a allows (from 1 to 16777216).
+        renumber_groups: Draws the places of the groups in the arrangement at random, from this seed,
+            instead of in the order of their numbers (at least 0).
+        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which
+            plane a message goes (from 1 to 16; default 1).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "dragonfly")
@@ -92,8 +93,8 @@ class Torus(Section):
         dims: Routers in each dimension, each at least 2; the first dimension is numbered fastest (from 2 to
             16777216; required, or swept).
         nodes_per_router: Nodes on each router (from 1 to 65533; default 1).
-        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which plane
-            a message goes (from 1 to 16; default 1).
+        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which
+            plane a message goes (from 1 to 16; default 1).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "torus")
@@ -111,8 +112,8 @@ class Mesh(Section):
         dims: Routers in each dimension, each at least 2; the first dimension is numbered fastest (from 2 to
             16777216; required, or swept).
         nodes_per_router: Nodes on each router (from 1 to 65533; default 1).
-        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which plane
-            a message goes (from 1 to 16; default 1).
+        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which
+            plane a message goes (from 1 to 16; default 1).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "mesh")
@@ -127,11 +128,11 @@ class File(Section):
     """Any connected network, from an edge list.
 
     Attributes:
-        path: The edge list, relative to the experiment file: lines `link ROUTER ROUTER [CLASS] [xCOUNT]` and
-            `node ROUTER [xCOUNT]`. Or what `map` reads as a machine: ibnetdiscover's output, Slurm's
+        path: The edge list, relative to the experiment file: lines `link ROUTER ROUTER [CLASS] [xCOUNT]`
+            and `node ROUTER [xCOUNT]`. Or what `map` reads as a machine: ibnetdiscover's output, Slurm's
             topology.conf or topology.yaml, a Cray interconnect (required, or swept).
-        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which plane
-            a message goes (from 1 to 16; default 1).
+        planes: Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by which
+            plane a message goes (from 1 to 16; default 1).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "file")
@@ -145,8 +146,8 @@ class Flat(Section):
     """A delay and a bandwidth, and no routers: for ranks alone.
 
     Attributes:
-        nodes: Nodes. Each has a link of the bandwidth of `[link]`; a message arrives its delay after it has left
-            (from 1 to 16777216; required, or swept).
+        nodes: Nodes. Each has a link of the bandwidth of `[link]`; a message arrives its delay after it has
+            left (from 1 to 16777216; required, or swept).
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "flat")
