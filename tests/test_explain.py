@@ -206,7 +206,7 @@ def test_lists_are_complete() -> None:
 def test_lists_have_the_names_of_sections_too(cutthrough: Callable[..., Any]) -> None:
     """Catches `list topology` that is refused, and brackets in a text that are taken for markup."""
     assert cutthrough("list", "topology").out == cutthrough("list", "topologies").out
-    assert "[link]" in cutthrough("list", "link.NAME").out
+    assert "[nic.dma]" in cutthrough("list", "nic.pio").out
     assert "default 0.95" in " ".join(cutthrough("list", "measure").out.split())
 
 

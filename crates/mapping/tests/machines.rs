@@ -196,6 +196,18 @@ fn the_inside_of_a_node_is_read() {
 }
 
 #[test]
+fn a_word_of_zeros_in_a_set_of_processors_may_be_nothing() {
+    // Would catch sets of more than 64 processors whose words move down: processors 0 and 64 are allowed, and that is cores 0 and 2.
+    let core =
+        |set: &str| format!("<object type=\"Core\" cpuset=\"{set}\"><object type=\"PU\" cpuset=\"{set}\"/></object>");
+    let cores: String = ["0x1", "0x1,0x0", "0x1,,0x0"].map(core).concat();
+    let machine = "cpuset=\"0xffffffff,0xffffffff,0xffffffff\" allowed_cpuset=\"0x1,,0x1\"";
+    let text = format!("<topology version=\"2.0\"><object type=\"Machine\" {machine}>{cores}</object></topology>");
+    let inside = from_text("node.xml", &text).expect("a machine");
+    assert_eq!(inside.places(), 2, "{:?}", inside.about().node);
+}
+
+#[test]
 fn a_job_of_slurm_says_its_hosts() {
     // Would catch repeated counts that are lost.
     let set = |pairs: &[(&str, &str)]| {

@@ -27,13 +27,11 @@ pub enum PatternSpec {
     BitComplement {},
     /// Task s sends to the task whose number has the bits of s in reverse order.
     BitReversal {},
-    /// Task s sends to the task whose number has the two halves of the bits of s exchanged; on a square grid, to the
-    /// task with exchanged coordinates.
+    /// Task s sends to the task with the two halves of its bits exchanged; on a square grid, with exchanged coordinates.
     Transpose {},
     /// Task s sends to the task whose number has the bits of s rotated left by one.
     Shuffle {},
-    /// Each task sends almost half-way around each dimension of a torus or mesh, or else around the numbering of the
-    /// tasks.
+    /// Each task sends almost half-way around each dimension of a torus or mesh, or else around the task numbers.
     Tornado {},
     /// Each task sends to the next task in each dimension of a torus or mesh, or else in the numbering of the tasks.
     #[serde(alias = "neighbour")]

@@ -139,6 +139,12 @@ fn groups_carry_their_operations_out_at_once() {
         assert_eq!(times(&point)[..3], [4.0 * (MESSAGE + 200.0); 3], "{rest}");
         assert_eq!(point.closed.unwrap().program.unwrap().program_messages, 12 * 4, "{rest}");
     }
+    // Peers wrap around modulo the members, also in the group whose members are numbered like ranks.
+    for operation in ["alltoall", "allgather", "reduce-scatter"] {
+        let program = format!("operation = \"{operation}\", algorithm = \"linear\", size = \"300 B\", group_size = 3");
+        let point = result(&experiment(&switch(12), &program, ""));
+        assert_eq!(point.closed.unwrap().program.unwrap().program_messages, 12 * 2, "{operation}");
+    }
 }
 
 #[test]

@@ -18,6 +18,12 @@ impl<'a> Posts<'a> {
         Self { request, ranks, starts, count: 0 }
     }
 
+    /// Returns the number of ranks of the program.
+    #[inline]
+    pub fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
     /// Returns the number of operations posted.
     #[inline]
     pub fn count(&self) -> u32 {

@@ -175,7 +175,7 @@ impl Shape<'_> {
     fn post(&self, messages: &Move, posts: &mut Posts<'_>) -> u64 {
         let (all, size) = (self.at.elements, self.at.size);
         let mut bytes = 0;
-        if messages.count == 1 || (self.is_world() && messages.data.is_even(all)) {
+        if messages.count == 1 || (self.is_world(posts.ranks()) && messages.data.is_even(all)) {
             let Move { peer, count, stride, data, .. } = *messages;
             let each = data.elements(all) * self.element;
             posts.post(self.action(messages.way, peer, each), count, stride);
@@ -195,10 +195,11 @@ impl Shape<'_> {
         }
     }
 
-    /// Whether members are numbered like ranks.
+    /// Whether members are numbered like the `ranks` ranks of the program, all of which they are: peers of a burst wrap
+    /// around modulo all ranks.
     #[inline]
-    fn is_world(&self) -> bool {
-        matches!(self.group, Group::Progression { first: 0, stride: 1, .. })
+    fn is_world(&self, ranks: u32) -> bool {
+        matches!(self.group, Group::Progression { first: 0, stride: 1, count } if *count == ranks)
     }
 
     #[inline]

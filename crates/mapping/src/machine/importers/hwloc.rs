@@ -220,8 +220,10 @@ fn bits(set: &str) -> Vec<u64> {
     let word = |word: &str| u64::from_str_radix(word.trim().trim_start_matches("0x"), 16).unwrap_or(0);
     // An infinite set begins so.
     let full = set.starts_with("0xf...f");
-    let mut words: Vec<u64> =
-        set.trim_start_matches("0xf...f").split(',').filter(|own| !own.is_empty()).map(word).collect();
+    let rest = set.trim_start_matches("0xf...f");
+    let rest = if full { rest.strip_prefix(',').unwrap_or(rest) } else { rest };
+    // A word of zeros may be written as nothing.
+    let mut words: Vec<u64> = if rest.is_empty() { Vec::new() } else { rest.split(',').map(word).collect() };
     words.reverse();
     if full {
         words.resize(words.len().max(1 << 10), u64::MAX);
