@@ -63,8 +63,8 @@ class BitReversal(Section):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Transpose(Section):
-    """Task s sends to the task whose number has the two halves of the bits of s exchanged; on a square grid,
-    to the task with exchanged coordinates.
+    """Task s sends to the task with the two halves of its bits exchanged; on a square grid, with exchanged
+    coordinates.
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "transpose")
@@ -79,8 +79,8 @@ class Shuffle(Section):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Tornado(Section):
-    """Each task sends almost half-way around each dimension of a torus or mesh, or else around the numbering
-    of the tasks.
+    """Each task sends almost half-way around each dimension of a torus or mesh, or else around the task
+    numbers.
     """
 
     TAG: ClassVar[tuple[str, str] | None] = ("kind", "tornado")
