@@ -197,7 +197,8 @@ fn the_inside_of_a_node_is_read() {
 
 #[test]
 fn a_word_of_zeros_in_a_set_of_processors_may_be_nothing() {
-    // Would catch sets of more than 64 processors whose words move down: processors 0 and 64 are allowed, and that is cores 0 and 2.
+    // Would catch sets of more than 64 processors whose words move down: processors 0 and 64 are allowed, and that is
+    // cores 0 and 2.
     let core =
         |set: &str| format!("<object type=\"Core\" cpuset=\"{set}\"><object type=\"PU\" cpuset=\"{set}\"/></object>");
     let cores: String = ["0x1", "0x1,0x0", "0x1,,0x0"].map(core).concat();
