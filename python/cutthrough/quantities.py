@@ -775,7 +775,7 @@ class TimelinePath(dict[str, Any]):
 
     @property
     def kind(self) -> list[int | None]:
-        """Kind of the step: 0 computing, 1 overhead, 2 message, 3 noise."""
+        """Kind of the step (0 computing, 1 overhead, 2 message, 3 noise)."""
         value: list[int | None] = self["kind"]
         return value
 
@@ -1128,7 +1128,7 @@ class PointWarning(dict[str, Any]):
 
     @property
     def kind(self) -> str:
-        """Kind of the warning: `fast-link`, `credits`, `memory`, `head-of-line`, `short-run`, `cut-short`,
+        """Kind of the warning, one of `fast-link`, `credits`, `memory`, `head-of-line`, `short-run`, `cut-short`,
         `coarse-series`, `fine-series`, `no-timeline`, `starvation`, `unproven`, `not-monotone` or `unreceived`.
         """
         value: str = self["kind"]

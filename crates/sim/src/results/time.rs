@@ -156,7 +156,7 @@ pub struct TimelineMessages {
 /// Steps of a critical path in order of time, by column.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimelinePath {
-    /// Kind of the step: 0 computing, 1 overhead, 2 message, 3 noise.
+    /// Kind of the step (0 computing, 1 overhead, 2 message, 3 noise).
     pub kind: Vec<u8>,
     /// Rank at the begin of the step.
     pub from: Vec<u32>,
