@@ -208,6 +208,56 @@ fn a_word_of_zeros_in_a_set_of_processors_may_be_nothing() {
     assert_eq!(inside.places(), 2, "{:?}", inside.about().node);
 }
 
+/// A file of hwloc with objects below a machine with the processors 0 to 3, the objects in lines 2 and on.
+fn inside_of(objects: &[&str]) -> Result<Machine, MachineError> {
+    let machine = "<topology version=\"2.0\"><object type=\"Machine\" cpuset=\"0xf\">";
+    from_text("node.xml", &format!("{machine}\n{}\n</object></topology>\n", objects.join("\n")))
+}
+
+#[test]
+fn processors_of_a_node_are_accounted_for() {
+    // Would catch a core that is doubled or dropped, a hardware thread that is listed twice or outside of cores, and a
+    // set that is taken for an empty one.
+    let core = |set: &str| format!("<object type=\"Core\" cpuset=\"{set}\"/>");
+    let pu = |set: &str| format!("<object type=\"PU\" cpuset=\"{set}\"/>");
+    let (one, two, last, wide) = (core("0x1"), core("0x2"), core("0xc"), core("0x3"));
+    let (first, second) = (pu("0x1"), pu("0x2"));
+    for (objects, line, what) in [
+        (vec![one.as_str(), &two, &last, &one], 5, "the core has processor 0, as the core of line 2"),
+        (vec![&one, &last, &wide], 4, "the core has processor 0, as the core of line 2"),
+        (vec![&first, &second, &second], 4, "the hardware thread has processor 1, as the hardware thread of line 3"),
+        (vec![&one, &core("zzz")], 3, "`cpuset` is `zzz`, which is no set of processors"),
+        (vec![&one, &core("0xf...f")], 3, "infinite"),
+        (vec!["<object type=\"PU\" os_index=\"7\"/>", "<object type=\"PU\" os_index=\"7\"/>"], 3, "has processor 7"),
+    ] {
+        let error = inside_of(&objects).expect_err(what);
+        assert_eq!((error.line, error.message.contains(what)), (Some(line), true), "{}", error.message);
+    }
+    let notes = |objects: &[&str]| {
+        let machine = inside_of(objects).expect("a machine");
+        (machine.places(), machine.about().notes.join("; "))
+    };
+    assert_eq!(notes(&[&one, &two, &last]), (3, "the places are the cores of one node".to_owned()));
+    let (places, said) = notes(&[&one, &two]);
+    assert!(places == 2 && said.contains("2 processors of the sets of packages and cores are left out"), "{said}");
+    let (places, said) = notes(&[&one, &first, &second]);
+    assert!(places == 1 && said.contains("2 hardware threads outside of cores are left out"), "{said}");
+}
+
+#[test]
+fn the_host_of_a_node_is_read_in_all_versions() {
+    // Would catch a host that is lost because version 3 of the format writes it below the topology.
+    let (host, core) = ("<info name=\"HostName\" value=\"m4\"/>", "<object type=\"Core\" cpuset=\"0x1\"/>");
+    for text in [
+        format!("<topology version=\"2.0\"><object type=\"Machine\">{host}{core}</object></topology>"),
+        format!("<topology version=\"3.0\"><object type=\"Machine\">{core}</object>{host}</topology>"),
+    ] {
+        let machine = from_text("node.xml", &text).expect("a machine");
+        let homes = machine.about().homes.clone().expect("homes");
+        assert_eq!(homes[0].host.as_deref(), Some("m4"), "{text}");
+    }
+}
+
 #[test]
 fn a_job_of_slurm_says_its_hosts() {
     // Would catch repeated counts that are lost.
@@ -305,8 +355,10 @@ fn real_fabrics_are_read() {
     }
     if let Some(path) = data("hwloc.xml") {
         let machine = read(&source(&path.display().to_string()));
-        let shape = machine.about().node.clone();
-        assert_eq!(machine.places(), 12, "{shape:?}");
+        let notes = machine.about().notes.clone();
+        assert_eq!((machine.places(), notes.len()), (12, 1), "{notes:?}");
+        let homes = machine.about().homes.clone().expect("homes");
+        assert_eq!(homes[0].host.as_deref(), Some("mirage004"));
     }
 }
 

@@ -1,10 +1,12 @@
 //! The inside of a node, as hwloc writes it in XML (versions 1 to 3 of the format).
 //!
 //! A core's last-level cache is the outermost cache around it (level 2 or more). Cores without an allowed processor are
-//! left out, with a note. Devices (bridges, PCI, misc) say nothing of places.
+//! left out, with a note. Devices (bridges, PCI, misc) say nothing of places. Cores and hardware threads that share a
+//! processor are refused; processors of the machine that are in none of them are counted in a note.
 
 use units::Notes;
 
+use super::cpusets::CpuSet;
 use super::{Node, Wiring};
 use crate::MachineError;
 
@@ -54,14 +56,15 @@ struct Around {
     depth: usize,
     package: Option<u32>,
     cache: Option<u32>,
-    /// The core, and whether one of its processors is allowed.
+    /// Whether a core is around.
     in_core: bool,
 }
 
 /// Reads a node.
 ///
 /// # Errors
-/// If it is no XML, or names no cores and no hardware threads that are allowed.
+/// If it is no XML, or names no cores and no hardware threads that are allowed; at the line of a `cpuset` that is none,
+/// and of a core or hardware thread that has a processor of another.
 pub(crate) fn read(text: &str) -> Result<NodeShape, MachineError> {
     check_linear(text)?;
     let options =
@@ -73,17 +76,20 @@ pub(crate) fn read(text: &str) -> Result<NodeShape, MachineError> {
     let mut found = Found::default();
     let root = document.root_element();
     let machine = root.children().find(|node| node.has_tag_name("object"));
-    found.allowed = machine.and_then(|machine| machine.attribute("allowed_cpuset")).map(bits);
-    let named = |node: &roxmltree::Node<'_, '_>| node.attribute("name") == Some("HostName");
-    let info = machine.and_then(|machine| machine.children().find(named));
+    if let Some(machine) = &machine {
+        found.allowed = set_of(machine, "allowed_cpuset")?;
+    }
+    let named =
+        |node: &roxmltree::Node<'_, '_>| node.has_tag_name("info") && node.attribute("name") == Some("HostName");
+    // Version 3 of the format writes it below `topology`, others below the machine.
+    let info = machine.into_iter().chain([root]).find_map(|above| above.children().find(named));
     found.shape.host = info.and_then(|info| info.attribute("value")).map(str::to_owned);
     let mut open: Vec<(roxmltree::Node<'_, '_>, Around)> = vec![(root, Around::default())];
     while let Some((node, around)) = open.pop() {
         if around.depth > MAX_DEPTH {
-            let line = u64::from(document.text_pos_at(node.range().start).row);
-            return Err(MachineError::at(line, format!("objects are nested deeper than {MAX_DEPTH}")));
+            return Err(wrong(&node, format!("objects are nested deeper than {MAX_DEPTH}")));
         }
-        let around = if node.has_tag_name("object") { found.object(&node, around) } else { around };
+        let around = if node.has_tag_name("object") { found.object(&node, around)? } else { around };
         let inner = Around { depth: around.depth + 1, ..around };
         let children = node.children().filter(|child| child.has_tag_name("object"));
         let first = open.len();
@@ -118,11 +124,63 @@ fn check_linear(text: &str) -> Result<(), MachineError> {
     Ok(())
 }
 
+/// The error of an object.
+fn wrong(object: &roxmltree::Node<'_, '_>, message: String) -> MachineError {
+    MachineError::at(line_at(object, object.range().start), message)
+}
+
+/// The line of a place in an object's file.
+fn line_at(object: &roxmltree::Node<'_, '_>, start: usize) -> u64 {
+    u64::from(object.document().text_pos_at(start).row)
+}
+
+/// The set of processors that an attribute of an object has, if the object has this attribute.
+///
+/// # Errors
+/// If it is no set.
+fn set_of(object: &roxmltree::Node<'_, '_>, attribute: &str) -> Result<Option<CpuSet>, MachineError> {
+    let Some(text) = object.attribute(attribute) else { return Ok(None) };
+    let set = CpuSet::read(text).ok_or_else(|| {
+        let text: String = text.chars().take(40).flat_map(char::escape_debug).collect();
+        wrong(object, format!("`{attribute}` is `{text}`, which is no set of processors such as `0x0000000f,,0x1`"))
+    })?;
+    Ok(Some(set))
+}
+
+/// Objects of one type by the processors that they have.
+#[derive(Default)]
+struct Holders {
+    /// The processors of all of them.
+    taken: CpuSet,
+    /// Where each begins in the file, and its processors.
+    sets: Vec<(usize, CpuSet)>,
+}
+
+impl Holders {
+    /// Takes an object that is called `name` and has the processors `set`.
+    ///
+    /// # Errors
+    /// If another object has one of the processors, or the set is infinite.
+    fn take(&mut self, object: &roxmltree::Node<'_, '_>, name: &str, set: &CpuSet) -> Result<(), MachineError> {
+        if set.endless {
+            return Err(wrong(object, format!("the `cpuset` of a {name} is infinite")));
+        }
+        if let Some(processor) = set.first_in(&self.taken) {
+            let before = self.sets.iter().find(|(_, other)| set.first_in(other) == Some(processor));
+            let line = before.map_or(0, |&(start, _)| line_at(object, start));
+            return Err(wrong(object, format!("the {name} has processor {processor}, as the {name} of line {line}")));
+        }
+        self.taken.add(set);
+        self.sets.push((object.range().start, set.clone()));
+        Ok(())
+    }
+}
+
 #[derive(Default)]
 struct Found {
     shape: NodeShape,
     /// The processors that may be used, if the file says so.
-    allowed: Option<Vec<u64>>,
+    allowed: Option<CpuSet>,
     caches: u32,
     /// All cores, and those that are left out.
     cores: u32,
@@ -130,28 +188,43 @@ struct Found {
     forbidden_threads: u64,
     /// Processors outside of cores.
     bare: Vec<CorePlace>,
+    /// Processors of machines, packages and cores.
+    stated: CpuSet,
+    /// Processors of cores, and of hardware threads.
+    core_sets: Holders,
+    thread_sets: Holders,
 }
 
 impl Found {
     /// Takes an object; returns what lies around those within it.
-    fn object(&mut self, object: &roxmltree::Node<'_, '_>, mut around: Around) -> Around {
+    fn object(&mut self, object: &roxmltree::Node<'_, '_>, mut around: Around) -> Result<Around, MachineError> {
+        let set = set_of(object, "cpuset")?;
+        let kind = object.attribute("type").unwrap_or("");
+        if let (Some(set), "Machine" | "Package" | "Socket" | "Core") = (set.as_ref().filter(|set| !set.endless), kind)
+        {
+            self.stated.add(set);
+        }
         let shape = &mut self.shape;
-        match object.attribute("type").unwrap_or("") {
+        match kind {
             "Package" | "Socket" => {
                 around.package = Some(shape.packages);
                 shape.packages += 1;
             }
-            "NUMANode" if is_memory(object) => shape.numa_nodes += 1,
+            // Memory of devices has no processors.
+            "NUMANode" if set.as_ref().is_none_or(|set| !set.is_empty()) => shape.numa_nodes += 1,
             kind if around.cache.is_none() && level(kind, object) >= 2 => {
                 around.cache = Some(self.caches);
                 self.caches += 1;
             }
-            "PU" => self.processor(object, around),
+            "PU" => self.processor(object, around, set)?,
             "Core" => {
                 let place = CorePlace { core: self.cores, package: around.package.unwrap_or(0), cache: around.cache };
                 self.cores += 1;
-                if is_allowed(self.allowed.as_deref(), object) {
-                    shape.core_places.push(place);
+                if let Some(set) = &set {
+                    self.core_sets.take(object, "core", set)?;
+                }
+                if is_allowed(self.allowed.as_ref(), set.as_ref()) {
+                    self.shape.core_places.push(place);
                 } else {
                     self.forbidden_cores += 1;
                 }
@@ -159,28 +232,57 @@ impl Found {
             }
             _ => {}
         }
-        around
+        Ok(around)
     }
 
-    fn processor(&mut self, object: &roxmltree::Node<'_, '_>, around: Around) {
-        if !is_allowed(self.allowed.as_deref(), object) {
+    fn processor(
+        &mut self,
+        object: &roxmltree::Node<'_, '_>,
+        around: Around,
+        set: Option<CpuSet>,
+    ) -> Result<(), MachineError> {
+        // Without a set, the number that the operating system gives it.
+        let number = || object.attribute("os_index").and_then(|number| number.parse().ok()).map(CpuSet::of);
+        let set = set.or_else(number);
+        if let Some(set) = &set {
+            self.thread_sets.take(object, "hardware thread", set)?;
+        }
+        if !is_allowed(self.allowed.as_ref(), set.as_ref()) {
             self.forbidden_threads += 1;
-            return;
+            return Ok(());
         }
         if !around.in_core {
             let core = self.bare.len() as u32;
             self.bare.push(CorePlace { core, package: around.package.unwrap_or(0), cache: around.cache });
         }
         self.shape.threads += 1;
+        Ok(())
+    }
+
+    /// The number of allowed processors that the file states without an object for them: a hardware thread, or a core
+    /// where the file has no hardware threads. Objects without a set may be any processor.
+    fn missing(&self) -> u64 {
+        let threads = u64::from(self.shape.threads) + self.forbidden_threads;
+        let (holders, count) =
+            if threads > 0 { (&self.thread_sets, threads) } else { (&self.core_sets, self.cores.into()) };
+        let all = holders.sets.len() as u64 == count;
+        if all { self.stated.count(self.allowed.as_ref(), &holders.taken) } else { 0 }
     }
 
     fn finish(self) -> Result<NodeShape, MachineError> {
+        let missing = self.missing();
         let mut shape = self.shape;
+        let (is, out) = (["is", "are"], "left out: no processor of it is allowed");
         if self.cores == 0 {
             shape.core_places = self.bare;
             let things = ["processor", "processors"];
             let rest = "in no object of type Core: each is taken for a core";
-            shape.notes.count(shape.core_places.len() as u64, things, ["is", "are"], rest);
+            shape.notes.count(shape.core_places.len() as u64, things, is, rest);
+        } else {
+            let bare = self.bare.len() as u32;
+            shape.threads -= bare;
+            let things = ["hardware thread outside of cores", "hardware threads outside of cores"];
+            shape.notes.count(u64::from(bare), things, is, "left out");
         }
         shape.cores = shape.core_places.len() as u32;
         if shape.cores == 0 {
@@ -188,12 +290,13 @@ impl Found {
                 if self.cores > 0 { "no core whose processors are allowed" } else { "no objects of type Core or PU" };
             return Err(MachineError::new(format!("it has {what}")));
         }
-        let (is, out) = (["is", "are"], "left out: no processor of it is allowed");
         shape.notes.count(self.forbidden_cores, ["core", "cores"], is, out);
         if self.forbidden_cores == 0 {
             let things = ["hardware thread", "hardware threads"];
             shape.notes.count(self.forbidden_threads, things, is, "left out: not allowed");
         }
+        let things = ["processor of the sets of packages and cores", "processors of the sets of packages and cores"];
+        shape.notes.count(missing, things, is, "left out: no object of the file stands for it");
         shape.packages = shape.packages.max(1);
         shape.numa_nodes = shape.numa_nodes.max(1);
         Ok(shape)
@@ -210,30 +313,9 @@ fn level(kind: &str, object: &roxmltree::Node<'_, '_>) -> u32 {
 }
 
 /// Whether one of an object's processors is allowed.
-fn is_allowed(allowed: Option<&[u64]>, object: &roxmltree::Node<'_, '_>) -> bool {
-    let (Some(allowed), Some(own)) = (allowed, object.attribute("cpuset")) else { return true };
-    bits(own).iter().zip(allowed).any(|(own, allowed)| own & allowed != 0)
-}
-
-/// The bits of a set as hwloc writes it, the lowest first: words of 32 bits between commas, the highest first.
-fn bits(set: &str) -> Vec<u64> {
-    let word = |word: &str| u64::from_str_radix(word.trim().trim_start_matches("0x"), 16).unwrap_or(0);
-    // An infinite set begins so.
-    let full = set.starts_with("0xf...f");
-    let rest = set.trim_start_matches("0xf...f");
-    let rest = if full { rest.strip_prefix(',').unwrap_or(rest) } else { rest };
-    // A word of zeros may be written as nothing.
-    let mut words: Vec<u64> = if rest.is_empty() { Vec::new() } else { rest.split(',').map(word).collect() };
-    words.reverse();
-    if full {
-        words.resize(words.len().max(1 << 10), u64::MAX);
-    }
-    words
-}
-
-/// Whether a NUMA node is one of processors: memory of devices has an empty set of them.
-fn is_memory(object: &roxmltree::Node<'_, '_>) -> bool {
-    object.attribute("cpuset").is_none_or(|set| bits(set).iter().any(|&bits| bits != 0))
+fn is_allowed(allowed: Option<&CpuSet>, own: Option<&CpuSet>) -> bool {
+    let (Some(allowed), Some(own)) = (allowed, own) else { return true };
+    own.first_in(allowed).is_some()
 }
 
 /// A single node as a machine whose places are its cores: a tree of sockets and last-level caches.

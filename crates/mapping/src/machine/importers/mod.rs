@@ -3,6 +3,7 @@
 //! An importer turns a text into a `Wiring`: named switches, wires between them and named nodes. Importers do not read
 //! files; their errors have the line.
 
+mod cpusets;
 pub(crate) mod cray;
 pub(crate) mod hostlist;
 pub(crate) mod hwloc;
