@@ -16,9 +16,15 @@ fn read(source: &MachineSource) -> Machine {
     source.read(Path::new(".")).expect("a machine")
 }
 
-/// Reads a machine from a text, through a file of its own.
+/// The folder of a test's files: tests that run at one time may call files alike.
+fn folder() -> PathBuf {
+    let (process, thread) = (std::process::id(), std::thread::current().id());
+    std::env::temp_dir().join(format!("cutthrough-machines-{process}-{thread:?}"))
+}
+
+/// Reads a machine from a text, through a file.
 fn from_text(name: &str, text: &str) -> Result<Machine, MachineError> {
-    let folder = std::env::temp_dir().join(format!("cutthrough-machines-{}", std::process::id()));
+    let folder = folder();
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join(name), text).expect("a file");
     source(name).read(&folder)
@@ -163,6 +169,67 @@ fn an_infiniband_fabric_is_read_with_parallel_wires() {
     assert!(machine.about().notes.iter().any(|note| note.contains("200 Gb/s")), "{:?}", machine.about().notes);
 }
 
+/// A dump of ibnetdiscover: switches of 36 ports and adapters of 2, each with its ports.
+fn fabric(sections: &[(&str, &[&str])]) -> Result<Machine, MachineError> {
+    let mut text = String::new();
+    for (device, ports) in sections {
+        let head = if device.starts_with('S') { "Switch 36" } else { "Ca 2" };
+        text += &format!("{head} \"{device}\" # \"{}\"\n{}\n", device.trim_start_matches("H-"), ports.join("\n"));
+    }
+    from_text("fabric.out", &text)
+}
+
+#[test]
+fn an_adapter_that_only_its_switch_lists_is_a_node() {
+    // Would catch a node that is dropped as one that leads to no switch.
+    let machine = fabric(&[("S-1", &["[1] \"H-a\"[1]", "[2] \"H-b\"[2]"]), ("H-a", &[]), ("H-b", &["[2] \"S-1\"[2]"])])
+        .expect("a machine");
+    let notes = machine.about().notes.join("; ");
+    assert_eq!((machine.places(), machine.place_name(0).as_str()), (2, "a"));
+    assert!(notes.contains("1 wire is listed by one end only") && !notes.contains("left out"), "{notes}");
+}
+
+#[test]
+fn wires_of_a_fabric_that_contradict_each_other_are_refused() {
+    // Would catch two wires in one port, whichever ends list them, and ports that a device does not have.
+    type Sections<'a> = &'a [(&'a str, &'a [&'a str])];
+    let cases: [(Sections<'_>, u64, &str); 7] = [
+        (&[("S-1", &["[1] \"S-2\"[5]", "[2] \"S-2\"[5]"]), ("S-2", &[])], 3, "port 1 of S-1 leads already (line 2)"),
+        (
+            &[("S-1", &["[1] \"H-a\"[1]"]), ("S-2", &["[7] \"H-a\"[1]"]), ("H-a", &[])],
+            4,
+            "port 1 of S-1 leads already (line 2)",
+        ),
+        (
+            &[("S-1", &["[1] \"H-c\"[1]"]), ("H-a", &["[1] \"S-1\"[5]"]), ("H-b", &["[1] \"S-1\"[5]"])],
+            6,
+            "port 1 of H-a leads already (line 4)",
+        ),
+        (&[("S-1", &["[1] \"H-c\"[1]", "[2] \"H-c\"[1]"])], 3, "port 1 of S-1 leads already (line 2)"),
+        (&[("S-1", &["[99] \"H-c\"[1]"])], 2, "port 99, where the section of line 1 has ports 1 to 36"),
+        (&[("S-1", &["[0] \"H-c\"[1]"])], 2, "port 0, where the section of line 1 has ports 1 to 36"),
+        (&[("S-1", &["[1] \"H-a\"[3]"]), ("H-a", &[])], 2, "port 3 of H-a, which has ports 1 to 2"),
+    ];
+    for (sections, line, what) in cases {
+        let error = fabric(sections).expect_err(what);
+        assert_eq!((error.line, error.message.contains(what)), (Some(line), true), "{error}");
+    }
+}
+
+#[test]
+fn a_dump_behind_the_prompt_of_a_shell_is_read() {
+    // Would catch a prompt that is taken for a port.
+    let dump = "Switch 36 \"S-1\" # \"leaf\"\n[1] \"H-a\"[1]\nCa 1 \"H-a\" # \"MT4129\"\n[1] \"S-1\"[1]\n";
+    for prompt in ["[root@mgmt ~]# ibnetdiscover", "$ ibnetdiscover -p", "root@mgmt:~# sudo ibnetdiscover"] {
+        let machine = from_text("fabric.out", &format!("{prompt}\n{dump}"));
+        let notes = machine.expect(prompt).about().notes.join("; ");
+        assert!(notes.contains("1 line of a shell is left out"), "{prompt}: {notes}");
+        assert!(notes.contains("1 adapter without the name of a host is listed by GUID"), "{notes}");
+    }
+    let error = from_text("fabric.out", &format!("[root@mgmt ~]# sminfo\n{dump}")).expect_err("another command");
+    assert!(error.line == Some(1) && error.message.contains("is no line of ibnetdiscover"), "{error}");
+}
+
 #[test]
 fn a_cray_dump_is_read_by_its_colours() {
     // Would catch wires listed from one end only that are taken as they are, and lost classes.
@@ -189,8 +256,8 @@ fn the_inside_of_a_node_is_read() {
     let inside = from_text("node.xml", text).expect("a machine");
     let shape = inside.about().node.clone();
     assert_eq!((inside.places(), inside.hops().hops(1, 2), inside.hops().hops(0, 1)), (3, 2, 6), "{shape:?}");
-    let folder = std::env::temp_dir().join(format!("cutthrough-machines-{}", std::process::id()));
-    let with = MachineSource { node: Some("node.xml".into()), ..source("torus:4x4") }.read(&folder).expect("a machine");
+    let with = MachineSource { node: Some("node.xml".into()), ..source("torus:4x4") };
+    let with = with.read(&folder()).expect("a machine");
     let shape = with.about().node.clone().expect("a node");
     assert_eq!((shape.packages, shape.numa_nodes, shape.cores, shape.threads, with.cores()), (2, 2, 3, 4, 3));
 }

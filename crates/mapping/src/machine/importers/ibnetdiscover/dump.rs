@@ -20,8 +20,17 @@ pub(super) struct Device<'a> {
     pub description: &'a str,
     /// The line of its section.
     pub line: u64,
+    /// The number of its ports, connected or not.
+    pub count: u32,
     /// By number, where a port leads.
     pub ports: BTreeMap<u32, Wire<'a>>,
+}
+
+impl Device<'_> {
+    /// Whether the device has a port of a number: ports are counted from 1.
+    pub fn has(&self, port: u32) -> bool {
+        (1..=self.count).contains(&port)
+    }
 }
 
 /// The line of a port.
@@ -44,6 +53,8 @@ pub(super) struct Dump<'a> {
     pub devices: BTreeMap<&'a str, Device<'a>>,
     /// Messages of the tool among the lines: how many, and the line of the first.
     pub messages: (u64, u64),
+    /// Lines of a shell that call the tool.
+    pub prompts: u64,
 }
 
 /// The beginnings of lines that say nothing of wires.
@@ -56,7 +67,8 @@ const MESSAGES: [&str; 5] = ["ibwarn:", "ibdebug:", "ibpanic:", "src/", "/usr/"]
 /// Reads a dump.
 ///
 /// # Errors
-/// At a line that is not understood, a port outside of a section, and a device or a port that is listed twice.
+/// At a line that is not understood, a port outside of a section or beyond the number of its ports, and a device or a
+/// port that is listed twice.
 pub(super) fn read(text: &str) -> Result<Dump<'_>, MachineError> {
     let mut dump = Dump::default();
     let mut here: Option<&str> = None;
@@ -71,13 +83,21 @@ pub(super) fn read(text: &str) -> Result<Dump<'_>, MachineError> {
                 return wrong(message);
             }
             here = Some(guid);
-        } else if line.starts_with('[') {
+        } else if is_prompt(line) {
+            dump.prompts += 1;
+        } else if line.strip_prefix('[').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
             let Some(device) = here.and_then(|guid| dump.devices.get_mut(guid)) else {
                 return wrong("a port outside of a section".to_owned());
             };
             let Some((port, wire)) = wire(number, line) else {
                 return wrong("expected a port such as `[1] \"S-0002c9\"[17](...) # \"name\" lid 4 4xHDR`".to_owned());
             };
+            if !device.has(port) {
+                return wrong(format!(
+                    "port {port}, where the section of line {} has ports 1 to {}",
+                    device.line, device.count
+                ));
+            }
             if let Some(before) = device.ports.insert(port, wire) {
                 return wrong(format!("port {port} is listed already, in line {}", before.line));
             }
@@ -92,6 +112,13 @@ pub(super) fn read(text: &str) -> Result<Dump<'_>, MachineError> {
         }
     }
     Ok(dump)
+}
+
+/// Whether a line is the prompt of a shell with a call of the tool: `[root@mgmt ~]# ibnetdiscover`.
+fn is_prompt(line: &str) -> bool {
+    let Some((prompt, _)) = line.split_once("ibnetdiscover") else { return false };
+    let prompt = prompt.trim_end().trim_end_matches("sudo").trim_end();
+    prompt.ends_with(['#', '$', '%', '>']) && !line.starts_with('#')
 }
 
 /// Whether a line says nothing of wires: a comment, an identifier, a heading, or nothing.
@@ -111,10 +138,11 @@ pub(super) fn section(line: u64, text: &str) -> Option<(&str, Device<'_>)> {
         _ => return None,
     };
     let (ports, rest) = rest.split_once('"')?;
-    ports.trim().parse::<u32>().ok()?;
+    let count = ports.trim().parse::<u32>().ok()?;
     let (guid, rest) = rest.split_once('"')?;
     let description = rest.split_once('"').and_then(|(_, rest)| rest.split_once('"')).map_or("", |(name, _)| name);
-    (!guid.is_empty()).then_some((guid, Device { kind, description: description.trim(), line, ports: BTreeMap::new() }))
+    let description = description.trim();
+    (!guid.is_empty()).then_some((guid, Device { kind, description, line, count, ports: BTreeMap::new() }))
 }
 
 /// `[1](guid) "S-2c5e"[17][ext 3](guid) # "name" lid 4 4xHDR`.

@@ -10,11 +10,13 @@
 //! switch to itself, adapters without a section or a switch, further ports of adapters.
 
 mod dump;
+mod hosts;
 mod speeds;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::dump::{Device, DeviceKind, Dump, Wire};
+use self::hosts::host;
 use self::speeds::Speeds;
 use super::Wiring;
 use super::wiring::{Node, natural};
@@ -40,6 +42,8 @@ pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
         left: LeftOut::default(),
         speeds: Speeds::default(),
         names: BTreeSet::new(),
+        claims: BTreeMap::new(),
+        listed: BTreeMap::new(),
     };
     for (guid, _) in dump.devices.iter().filter(|(_, device)| device.kind == DeviceKind::Switch) {
         fabric.wiring.router(guid);
@@ -77,6 +81,10 @@ struct Fabric<'a> {
     speeds: Speeds,
     /// The descriptions of nodes.
     names: BTreeSet<&'a str>,
+    /// By device and port, the port that leads there, and its line.
+    claims: BTreeMap<(&'a str, u32), ((&'a str, u32), u64)>,
+    /// By adapter and port, the switch that lists the wire; the adapter does not.
+    listed: BTreeMap<&'a str, BTreeMap<u32, &'a str>>,
 }
 
 fn is_aggregation(description: &str) -> bool {
@@ -87,7 +95,12 @@ impl<'a> Fabric<'a> {
     /// Takes the wire that one of its ends lists.
     fn wire(&mut self, from: (&'a str, u32), device: &Device<'a>, wire: &Wire<'a>) -> Result<(), MachineError> {
         let (peer, peer_port) = wire.peer;
+        self.claim(from, wire)?;
         let Some(other) = self.dump.devices.get(peer) else { return self.take_unknown(wire) };
+        if !other.has(peer_port) {
+            let message = format!("port {peer_port} of {peer}, which has ports 1 to {}", other.count);
+            return Err(MachineError::at(wire.line, message));
+        }
         let back = other.ports.get(&peer_port);
         if let Some(back) = back.filter(|back| back.peer != from) {
             let message = format!(
@@ -98,6 +111,9 @@ impl<'a> Fabric<'a> {
         }
         if back.is_none() {
             self.left.one_ended += 1;
+            if device.kind == DeviceKind::Switch && other.kind == DeviceKind::Adapter {
+                self.listed.entry(peer).or_default().insert(peer_port, from.0);
+            }
         }
         let switches = device.kind == DeviceKind::Switch && other.kind == DeviceKind::Switch;
         if switches && from.0 == peer {
@@ -112,6 +128,20 @@ impl<'a> Fabric<'a> {
             self.speeds.count(ends, back.is_some(), (switches, counts));
         }
         Ok(())
+    }
+
+    /// Notes that a port leads to another.
+    ///
+    /// # Errors
+    /// If two ports lead to one.
+    fn claim(&mut self, from: (&'a str, u32), wire: &Wire<'a>) -> Result<(), MachineError> {
+        let (peer, port) = wire.peer;
+        let Some((before, line)) = self.claims.insert(wire.peer, (from, wire.line)) else { return Ok(()) };
+        let message = format!(
+            "port {} of {} leads to port {port} of {peer}, to which port {} of {} leads already (line {line})",
+            from.1, from.0, before.1, before.0
+        );
+        Err(MachineError::at(wire.line, message))
     }
 
     /// Takes a wire to a device that has no section.
@@ -156,7 +186,10 @@ impl<'a> Fabric<'a> {
     }
 
     fn adapter(&mut self, guid: &'a str, device: &Device<'a>) {
-        let mut homes = device.ports.values().filter_map(|wire| self.wiring.known(wire.peer.0));
+        // By port: what the adapter lists, and what switches list of its other ports.
+        let mut peers: BTreeMap<u32, &str> = self.listed.get(guid).cloned().unwrap_or_default();
+        peers.extend(device.ports.iter().map(|(&port, wire)| (port, wire.peer.0)));
+        let mut homes = peers.values().filter_map(|peer| self.wiring.known(peer));
         let Some(router) = homes.next() else {
             self.left.without_switch += 1;
             return;
@@ -183,49 +216,13 @@ impl<'a> Fabric<'a> {
         notes.count(listed, ["aggregation node", "aggregation nodes"], ["has", "have"], "no section");
         notes.count(left.one_ended, ["wire", "wires"], is, "listed by one end only");
         let unnamed = wiring.nodes.iter().filter(|node| node.host.is_none()).count() as u64;
-        let verbs = ["does not name its host", "do not name their hosts"];
-        notes.count(unnamed, ["adapter", "adapters"], verbs, "and stand under their GUIDs");
+        let things = ["adapter without the name of a host", "adapters without the name of a host"];
+        notes.count(unnamed, things, is, "listed by GUID");
         let (messages, first) = dump.messages;
         let rest = format!("among the lines (line {first}): devices may be missing");
         notes.count(messages, ["message of the tool", "messages of the tool"], is, &rest);
+        notes.count(dump.prompts, ["line of a shell", "lines of a shell"], is, out);
         wiring.bytes_per_s = speeds.describe(notes);
         wiring
-    }
-}
-
-/// The host that a description begins with: `HOST`, or `HOST DEVICE`. Adapters whose driver sets none are described by
-/// their maker (`MT4129 ConnectX7 Mellanox Technologies`) or as `localhost`.
-fn host(description: &str) -> Option<&str> {
-    let mut words = description.split_whitespace();
-    let (host, device) = (words.next()?, words.next());
-    let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    let is_type = host.strip_prefix("MT").is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
-    let lower = host.to_ascii_lowercase();
-    let is_maker = ["mellanox", "nvidia", "intel", "qlogic", "connectx", "infinihost"].contains(&lower.as_str());
-    let is_local = lower.split('.').next() == Some("localhost") || lower == "(none)";
-    let named = words.next().is_none() && host.bytes().all(letters) && !(is_type || is_maker || is_local);
-    (named && device.is_none_or(|device| !device.eq_ignore_ascii_case("technologies"))).then_some(host)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::host;
-
-    #[test]
-    fn hosts_are_told_from_types_of_adapters() {
-        // Would catch a rankfile for a host that does not exist, and a host that is lost.
-        for (description, found) in [
-            ("gpu00 mlx5_0", Some("gpu00")),
-            ("a01-p1-dgx-01-c01 HCA-2", Some("a01-p1-dgx-01-c01")),
-            ("node7", Some("node7")),
-            ("MT4129 ConnectX7   Mellanox Technologies", None),
-            ("Mellanox Technologies", None),
-            ("localhost HCA-1", None),
-            ("localhost.localdomain mlx5_3", None),
-            ("MT25408", None),
-            ("", None),
-        ] {
-            assert_eq!(host(description), found, "{description}");
-        }
     }
 }
