@@ -1,5 +1,8 @@
 //! Errors of machines and mappings.
 
+/// The most characters of a name in a message.
+const LONGEST_WORD: usize = 100;
+
 /// Error of a machine that cannot be read or made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", self.place())]
@@ -17,17 +20,17 @@ pub struct MachineError {
 impl MachineError {
     /// Creates an error at a key or option.
     pub fn key(key: &'static str, message: impl Into<String>) -> Self {
-        Self { file: None, line: None, key: Some(key), message: message.into() }
+        Self { key: Some(key), ..Self::new(message) }
     }
 
     /// Creates an error at a line of a file, from 1.
     pub fn at(line: u64, message: impl Into<String>) -> Self {
-        Self { file: None, line: Some(line), key: None, message: message.into() }
+        Self { line: Some(line), ..Self::new(message) }
     }
 
-    /// Creates an error of a whole file or machine.
+    /// Creates an error of a whole file or machine. Long names in its message are shortened.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { file: None, line: None, key: None, message: message.into() }
+        Self { file: None, line: None, key: None, message: shorten(message.into()) }
     }
 
     /// Returns this error with the name of its file.
@@ -45,6 +48,22 @@ impl MachineError {
             (None, None) => String::new(),
         }
     }
+}
+
+/// A message with its words, but paths, cut to `LONGEST_WORD` characters: a file may have names of any length.
+fn shorten(message: String) -> String {
+    let is_long = |word: &str| word.len() > LONGEST_WORD && !word.contains('/') && word.chars().count() > LONGEST_WORD;
+    if !message.split(char::is_whitespace).any(is_long) {
+        return message;
+    }
+    let cut = |word: &str| match word.char_indices().nth(LONGEST_WORD - 1) {
+        Some((end, _)) if is_long(word.trim_end()) => {
+            let space = &word[word.trim_end().len()..];
+            format!("{}…{space}", &word[..end])
+        }
+        _ => word.to_owned(),
+    };
+    message.split_inclusive(char::is_whitespace).map(cut).collect()
 }
 
 impl From<topology::TopologyError> for MachineError {

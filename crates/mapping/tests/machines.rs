@@ -140,6 +140,57 @@ fn slurm_trees_have_levels_and_names() {
 }
 
 #[test]
+fn names_that_no_host_has_are_refused() {
+    // Would catch hosts that are called `'n1'`, `n"1"` or `LinkSpeed=1`, in rankfiles too.
+    let yaml = "- topology: t\n  tree:\n    switches:\n      - switch: a\n        nodes: n[1-2]:x\n";
+    for (name, text, line, host) in [
+        ("q.conf", "SwitchName=a Nodes='n[1-2]'\n", 1, "`'n1'`"),
+        ("d.conf", "SwitchName=b Nodes=n1\nSwitchName=a Nodes=n\"[1-2]\"\n", 2, "`n\"1\"`"),
+        ("e.conf", "SwitchName=a Nodes= LinkSpeed=1\n", 1, "`LinkSpeed=1`"),
+        ("y.yaml", yaml, 5, "`n1:x`"),
+    ] {
+        let error = from_text(name, text).expect_err(name);
+        assert!(error.message.contains(host), "{name}: {error}");
+        assert_eq!((error.line, error.message.contains("is no name of a host")), (Some(line), true), "{name}: {error}");
+    }
+    let variables = BTreeMap::from([("SLURM_JOB_NODELIST".to_owned(), "n1:2".to_owned())]);
+    assert_eq!(Job::from_environment(&variables).expect_err("no host").key, Some("job"));
+}
+
+#[test]
+fn files_of_slurm_are_known_by_any_of_their_first_words() {
+    // Would catch a message of the reader of edge lists for a file of Slurm.
+    let whole = "[{topology: t, tree: {switches: [{switch: a, nodes: 'n[1-2]'}]}}]\n";
+    let flow = "---\n- {topology: t, cluster_default: true, tree: {switches: [{switch: a, nodes: 'n[1-2]'}]}}\n";
+    let turned = "- tree:\n    switches:\n      - switch: a\n        nodes: n[1-2]\n  topology: t\n";
+    for (name, text) in [
+        ("whole.yaml", whole),
+        ("flow.yaml", flow),
+        ("turned.yaml", turned),
+        ("nodes.conf", "Nodes=n[1-2] SwitchName=a\n"),
+        ("speed.conf", "linkspeed = 4 SwitchName=a Nodes=n[1-2]\n"),
+    ] {
+        assert_eq!(from_text(name, text).expect(name).places(), 2, "{name}");
+    }
+    for (name, text, line, what) in [
+        ("kind.yaml", "- kind: tree\n  topology: t\n", 1, "unknown field `kind`"),
+        ("map.yaml", "topology: t\ntree: {}\n", 1, "it is no topology.yaml"),
+        ("switches.conf", "Switches=b\n", 1, "no SwitchName"),
+    ] {
+        let error = from_text(name, text).expect_err(name);
+        assert_eq!((error.line, error.message.contains(what)), (Some(line), true), "{name}: {error}");
+    }
+}
+
+#[test]
+fn long_names_are_shortened_in_messages() {
+    // Would catch a line of a terminal for each name of 10,000 characters.
+    let (long, own) = ("x".repeat(10_000), "y".repeat(100));
+    let error = from_text("t.conf", &format!("SwitchName={long} Switches={own}\n")).expect_err("no such switch");
+    assert_eq!(error.message, format!("the switch {own} below {}… has no line of its own", "x".repeat(99)));
+}
+
+#[test]
 fn hosts_make_an_allocation() {
     // Would catch hosts that are found in the order of the machine instead of the job's.
     let folder = std::env::temp_dir().join(format!("cutthrough-hosts-{}", std::process::id()));

@@ -30,7 +30,7 @@ impl Job {
             return Err(MachineError::key("job", message));
         };
         let hosts =
-            hostlist::expand(list).map_err(|error| MachineError::key("job", format!("{name}: {}", error.message)))?;
+            hostlist::hosts(list).map_err(|error| MachineError::key("job", format!("{name}: {}", error.message)))?;
         let tasks = variables.get("SLURM_TASKS_PER_NODE").map_or(Ok(Vec::new()), |text| counts(text))?;
         if !tasks.is_empty() && tasks.len() != hosts.len() {
             let message = format!("SLURM_TASKS_PER_NODE is for {} nodes, {name} has {}", tasks.len(), hosts.len());

@@ -24,6 +24,19 @@ pub(crate) fn expand(list: &str) -> Result<Vec<String>, MachineError> {
     Ok(hosts)
 }
 
+/// The hosts of a list, all of which have names that hosts may have.
+///
+/// # Errors
+/// As `expand`, and if a name has another character than letters, digits, `-`, `_` and `.`.
+pub(crate) fn hosts(list: &str) -> Result<Vec<String>, MachineError> {
+    let hosts = expand(list)?;
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let Some(host) = hosts.iter().find(|host| !host.bytes().all(allowed)) else { return Ok(hosts) };
+    // Quotes are shown as they are: they are what is wrong.
+    let shown = host.replace(char::is_control, "\u{fffd}");
+    Err(MachineError::new(format!("`{shown}` is no name of a host, which has letters, digits, `-`, `_` and `.` only")))
+}
+
 fn wrong(list: &str, what: &str) -> MachineError {
     let start: String = list.chars().take(60).flat_map(char::escape_debug).collect();
     MachineError::new(format!("the list of hosts `{start}` {what}; it is written like `node[001-016,20],login1`"))

@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 
 use super::Wiring;
-use super::hostlist::{MAX_HOSTS, expand};
+use super::hostlist::{MAX_HOSTS, expand, hosts};
 use super::wiring::natural;
 use crate::MachineError;
 
@@ -47,8 +47,13 @@ pub(crate) type Include<'a> = &'a dyn Fn(&str) -> Result<String, MachineError>;
 pub(crate) fn recognize(text: &str) -> bool {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
     first.is_some_and(|line| {
-        let key = line.split(|c: char| c == '=' || c.is_whitespace()).next().unwrap_or("").to_ascii_lowercase();
-        matches!(key.as_str(), "switchname" | "blockname" | "blocksizes" | "include")
+        let end = line.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(line.len());
+        let (key, rest) = line.split_at(end);
+        match key.to_ascii_lowercase().as_str() {
+            "switchname" | "blockname" | "blocksizes" | "include" => true,
+            "nodes" | "switches" | "linkspeed" => rest.trim_start().starts_with('='),
+            _ => false,
+        }
     })
 }
 
@@ -111,11 +116,11 @@ impl Reader<'_> {
             if seen.contains(&key) {
                 return Err(wrong(format!("`{key}` stands twice in the line")));
             }
-            let list = |value: &str| expand(value).map_err(|error| MachineError::at(number, error.message));
+            let here = |error: MachineError| MachineError::at(number, error.message);
             match key.as_str() {
                 "switchname" | "blockname" => value.trim().clone_into(&mut switch.name),
-                "switches" => switch.switches = list(&value)?,
-                "nodes" => switch.nodes = list(&value)?,
+                "switches" => switch.switches = expand(&value).map_err(here)?,
+                "nodes" => switch.nodes = hosts(&value).map_err(here)?,
                 "linkspeed" => self.speeds += 1,
                 "blocksizes" => self.sizes += 1,
                 _ => return Err(wrong(format!("`{}` is not a key; allowed are {KEYS}", key.escape_debug()))),

@@ -16,7 +16,7 @@
 use serde::Deserialize;
 
 use super::Wiring;
-use super::hostlist::{MAX_HOSTS, expand};
+use super::hostlist::{MAX_HOSTS, expand, hosts};
 use super::slurm::{Switch, tree};
 use crate::MachineError;
 
@@ -63,11 +63,19 @@ struct Block {
     nodes: Option<String>,
 }
 
-/// Whether a text seems to be of this format.
+/// Words of such a file, one of which each has.
+const WORDS: [&str; 5] = ["topology", "cluster_default", "tree", "block", "flat"];
+
+/// Whether a text seems to be of this format: YAML with one of its words.
 pub(crate) fn recognize(text: &str) -> bool {
-    let mut lines =
-        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#') && *line != "---");
-    lines.next().is_some_and(|line| line.starts_with("- topology:") || line.starts_with("- cluster_default:"))
+    let beside = |line: &str| line.is_empty() || line.starts_with(['#', '%']) || line == "---";
+    let first = text.lines().map(str::trim).find(|line| !beside(line));
+    first.is_some_and(|line| {
+        let line = line.strip_prefix("---").unwrap_or(line).trim_start();
+        let is_list = line == "-" || line.starts_with("- ") || line.starts_with(['[', '{']);
+        let is_key = line.split_once(':').is_some_and(|(key, _)| WORDS.contains(&key.trim_matches(['"', '\''])));
+        is_key || (is_list && WORDS.iter().any(|word| text.contains(word)))
+    })
 }
 
 /// Reads the file.
@@ -92,8 +100,8 @@ pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
         return Err(MachineError::new(message));
     }
     let switches = match (&entry.tree, &entry.block) {
-        (Some(tree), _) => within(tree.switches.iter().map(of_tree))?,
-        (None, Some(blocks)) => within(blocks.blocks.iter().map(of_block))?,
+        (Some(tree), _) => within(tree.switches.iter().map(|switch| of_tree(switch, text)))?,
+        (None, Some(blocks)) => within(blocks.blocks.iter().map(|block| of_block(block, text)))?,
         (None, None) => {
             let what = if entry.flat.unwrap_or(false) { "is flat" } else { "has neither `tree` nor `block`" };
             let message = format!("the topology {} {what}, so that it says nothing of distances", entry.topology);
@@ -146,15 +154,25 @@ fn within(switches: impl Iterator<Item = Result<Switch, MachineError>>) -> Resul
     Ok(found)
 }
 
-fn list(text: Option<&String>) -> Result<Vec<String>, MachineError> {
-    text.map_or(Ok(Vec::new()), |text| expand(text))
+/// What reads a list of hosts or switches.
+type Expand = fn(&str) -> Result<Vec<String>, MachineError>;
+
+/// The names of a list; errors have the first line of the file that has the list.
+fn list(list: Option<&String>, expand: Expand, file: &str) -> Result<Vec<String>, MachineError> {
+    let Some(list) = list else { return Ok(Vec::new()) };
+    expand(list).map_err(|error| {
+        let line = (1..).zip(file.lines()).find(|(_, line)| line.contains(list.as_str()));
+        MachineError { line: line.map(|(number, _)| number), ..error }
+    })
 }
 
-fn of_tree(switch: &TreeSwitch) -> Result<Switch, MachineError> {
-    let (switches, nodes) = (list(switch.children.as_ref())?, list(switch.nodes.as_ref())?);
+fn of_tree(switch: &TreeSwitch, file: &str) -> Result<Switch, MachineError> {
+    let switches = list(switch.children.as_ref(), expand, file)?;
+    let nodes = list(switch.nodes.as_ref(), hosts, file)?;
     Ok(Switch { name: switch.switch.clone(), switches, nodes, ..Switch::default() })
 }
 
-fn of_block(block: &Block) -> Result<Switch, MachineError> {
-    Ok(Switch { name: block.block.clone(), nodes: list(block.nodes.as_ref())?, ..Switch::default() })
+fn of_block(block: &Block, file: &str) -> Result<Switch, MachineError> {
+    let nodes = list(block.nodes.as_ref(), hosts, file)?;
+    Ok(Switch { name: block.block.clone(), nodes, ..Switch::default() })
 }

@@ -74,6 +74,9 @@ struct LeftOut<'a> {
     one_ended: u64,
 }
 
+/// A device and the number of its port.
+type Port<'a> = (&'a str, u32);
+
 struct Fabric<'a> {
     dump: &'a Dump<'a>,
     wiring: Wiring,
@@ -82,7 +85,7 @@ struct Fabric<'a> {
     /// The descriptions of nodes.
     names: BTreeSet<&'a str>,
     /// By device and port, the port that leads there, and its line.
-    claims: BTreeMap<(&'a str, u32), ((&'a str, u32), u64)>,
+    claims: BTreeMap<Port<'a>, (Port<'a>, u64)>,
     /// By adapter and port, the switch that lists the wire; the adapter does not.
     listed: BTreeMap<&'a str, BTreeMap<u32, &'a str>>,
 }
@@ -93,7 +96,7 @@ fn is_aggregation(description: &str) -> bool {
 
 impl<'a> Fabric<'a> {
     /// Takes the wire that one of its ends lists.
-    fn wire(&mut self, from: (&'a str, u32), device: &Device<'a>, wire: &Wire<'a>) -> Result<(), MachineError> {
+    fn wire(&mut self, from: Port<'a>, device: &Device<'a>, wire: &Wire<'a>) -> Result<(), MachineError> {
         let (peer, peer_port) = wire.peer;
         self.claim(from, wire)?;
         let Some(other) = self.dump.devices.get(peer) else { return self.take_unknown(wire) };
@@ -134,7 +137,7 @@ impl<'a> Fabric<'a> {
     ///
     /// # Errors
     /// If two ports lead to one.
-    fn claim(&mut self, from: (&'a str, u32), wire: &Wire<'a>) -> Result<(), MachineError> {
+    fn claim(&mut self, from: Port<'a>, wire: &Wire<'a>) -> Result<(), MachineError> {
         let (peer, port) = wire.peer;
         let Some((before, line)) = self.claims.insert(wire.peer, (from, wire.line)) else { return Ok(()) };
         let message = format!(
