@@ -85,7 +85,12 @@ def test_rankfiles_name_hosts(cutthrough: Callable[..., Any], tmp_path: Path) ->
         ran = cutthrough(*asked, "--format", form, "--hosts", hosts)
         assert (ran.status, ran.err) == (0, "")
     assert target.read_text().splitlines() == ["a", "b", "c", "d"]
-    for text, message in (("a\nb\n", "2 hosts are given for 4 nodes"), ("a\nb\na\nc\n", "the host a is given twice")):
+    for text, message in (
+        ("a\nb\n", "2 hosts are given for 4 nodes"),
+        ("a\nb\na\nc\n", "the host a is given twice"),
+        ('a\n"b"\nc\nd\n', 'hosts.txt:2: `"b"` is no name of a host'),
+        ("a\nb\nc:2\nd\n", "hosts.txt:3: `c:2` is no name of a host"),
+    ):
         hosts.write_text(text)
         ran = cutthrough(*asked, "--hosts", hosts)
         assert (ran.status, message in ran.err) == (2, True), ran.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,8 @@ __all__ = ["LARGEST", "LARGEST_SEED", "graph_of", "hosts_of", "machine_of", "nam
 
 #: The largest number of a task or a place, and the largest seed.
 LARGEST, LARGEST_SEED = 2**32 - 1, 2**63 - 1
+#: A name of a host, as lists of Slurm and dumps of fabrics have it.
+HOST = re.compile(r"[A-Za-z0-9._-]+")
 #: Sections of an experiment that say what `--evaluate` simulates besides the machine's shape.
 NETWORK = ("link", "router", "routing")
 #: The keys and arguments that are options of another name.
@@ -88,6 +91,11 @@ def hosts_of(path: Path, machine: Machine) -> list[str]:
     suffices.
     """
     rows = _rows(path, "hosts")
+    for number, (host, *_) in rows:
+        if not HOST.fullmatch(host):
+            rule = "which has letters, digits, `-`, `_` and `.` only"
+            message = f"{path}:{number}: `{host[:40]}` is no name of a host, {rule}"
+            raise refuse("--hosts", message, file=str(path))
     found = [words[0] for _, words in rows]
     homes = machine.node_homes()
     if len(found) != machine.nodes and not (len(found) == 1 and is_one_host(homes)):
