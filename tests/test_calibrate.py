@@ -209,6 +209,11 @@ def test_tables_are_read_as_they_are_printed(tmp_path: Path) -> None:
         (b"# OSU MPI Latency Test\n99999999999 1\n", "line 2: `99999999999` is no number that can be here"),
         (b"# OSU MPI Latency Test\n1 \xff\n", "line 2: it is no text"),
         (b"# OSU MPI Latency Test\n# [ pairs: 999999 ]\n1 1\n", "line 2: pairs = 999999 is out of range"),
+        (
+            b"# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n# [ pairs: 1 ] [ window size: varied ]\n"
+            b"# Size 1 2 4 8\n1 1.5 2.5 3.5 4.5\n",
+            "line 2: `window size: varied` cannot be fitted to",
+        ),
         (b"# Benchmarking Gather\n#bytes t[usec]\n1 1\n", "line 1: `Gather` cannot be fitted to"),
         (b"a,b\n1,2\n", "line 1: the names of columns need"),
         (b"size_B,time_us\n1,2\n", "line 2: it does not say of which benchmark it is"),

@@ -163,7 +163,10 @@ def _comment(source: Source, number: int, line: str, section: Section) -> None:
         section.ranks = source.whole(number, found[1], "processes", MOST_RANKS)
     if found := re.search(r"pairs: *(\d{1,9})\b", line):
         section.ranks = 2 * source.whole(number, found[1], "pairs", MOST_RANKS // 2)
-    if found := re.search(r"window size: *(\d{1,9})\b", line):
+    if found := re.search(r"window size: *([^\s\]]+)", line):
+        if not re.fullmatch(r"\d{1,9}", found[1]):
+            # `osu_mbw_mr -V` prints a column for each window, and messages a second in a second table.
+            raise source.wrong(number, f"`window size: {found[1][:40]}` cannot be fitted to; a number of messages can")
         section.window = source.whole(number, found[1], "window size", MOST_WINDOW)
     # `Avg Latency (us)` is one name.
     joined = re.sub(r"\b(avg|min|max|p\d+ tail)\s+(?=lat)", r"\1", line.lower())
