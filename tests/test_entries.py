@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import os
 import re
 import traceback
 from pathlib import Path
@@ -163,3 +164,31 @@ def test_errors_have_the_argument_as_key() -> None:
         ct.Results.read("nowhere")
     with pytest.raises(KeyError, match="did you mean `latency_"):
         ct.run(SMALL)[0]["latency"]
+
+
+def test_text_that_is_not_utf_8_is_an_error_with_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches an error of Python's codecs for a path of other bytes, in arguments and in messages."""
+    path = os.fsdecode(b"n\xfe.toml")
+    calls: list[tuple[Callable[[], Any], str]] = [
+        (lambda: ct.Machine(path), "machine"),
+        (lambda: ct.Machine(Path(path)), "machine"),
+        (lambda: ct.Machine("torus:2x2", node=path), "node"),
+        (lambda: ct.Machine("torus:2x2", allocation=path), "allocation"),
+        (lambda: ct.Machine("torus:2x2", rank_order=path), "rank_order"),
+        (lambda: ct.TaskGraph(path), "graph"),
+        (lambda: ct.Program.from_chakra(path), "prefix"),
+        (lambda: ct.Topology(path), "shape"),
+        (lambda: ct.map_tasks(path, "torus:2x2"), "graph"),
+        (lambda: ct.map_tasks("stencil:2x2", "torus:2x2", strategy=path), "strategy"),
+        (lambda: ct.run(topology={"kind": "file", "path": path}), "topology.path"),
+        (lambda: ct.run({"job": [{"name": path}]}), "job[0].name"),
+        (lambda: ct.run(ct.Experiment(title=path)), "title"),
+        (lambda: ct.run({path: {}}), "source"),
+    ]
+    for call, key in calls:
+        with pytest.raises(ct.ExperimentError, match=r"n\\udcfe") as raised:
+            call()
+        assert raised.value.key == key
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ct.ExperimentError, match="no results in"):
+        ct.Results.read(path)

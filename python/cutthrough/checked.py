@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import operator
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from functools import wraps
 from numbers import Real
 from types import FunctionType
@@ -20,6 +21,8 @@ Check = Callable[[Any], bool]
 
 #: What stands for a wrong argument in a message, at most so long.
 LONGEST = 60
+#: The deepest level of an argument that is searched for text.
+DEEPEST = 8
 
 
 def _is_whole(value: object) -> bool:
@@ -73,7 +76,8 @@ WORDS |= {"Sequence": "a sequence", "Iterable": "a sequence"}
 def checked(entry: Entry) -> Entry:
     """A function, or a class with its public methods, that refuses arguments which are not of their annotated types.
 
-    The error is an `ExperimentError` with the parameter as `key`.
+    The error is an `ExperimentError` with the parameter as `key`. Text that is not UTF-8, such as a path of other
+    bytes, is refused where it has to be text.
     """
     if isinstance(entry, FunctionType):
         function: Entry = _checked_function(entry)
@@ -90,12 +94,13 @@ def checked(entry: Entry) -> Entry:
 
 
 def _checked_function(function: Any) -> Any:
-    parameters = inspect.signature(function).parameters.values()
+    signature = inspect.signature(function)
+    parameters = signature.parameters.values()
     named = [(place, own) for place, own in enumerate(parameters) if own.kind in NAMED]
     found = [(place, own.name, *_check_of(own.annotation)) for place, own in named]
-    # Without an annotation that is known there is nothing to check.
+    # Without an annotation that is known there is nothing to check, nor is there text to read.
     places = [(place, name, check, words) for place, name, check, words in found if check is not None]
-    if not places:
+    if not places and all(name == "self" for name in signature.parameters):
         return function
 
     @wraps(function)
@@ -111,9 +116,51 @@ def _checked_function(function: Any) -> Any:
                 shown = repr(value)
                 shown = shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
                 raise refuse_argument(name, f"{shown} is not allowed; it is {kinds}")
-        return function(*args, **words)
+        try:
+            return function(*args, **words)
+        except UnicodeEncodeError:
+            given = dict(signature.bind(*args, **words).arguments)
+            for own in parameters:
+                # What has no parameter of its own is called by its keyword.
+                if own.kind is own.VAR_KEYWORD:
+                    given |= given.pop(own.name, {})
+            wrong = next((found for name, own in given.items() for found in _not_utf8(own, name, DEEPEST)), None)
+            if wrong is None:
+                raise
+            raise refuse_argument(wrong[0], f"{ascii(wrong[1])[:LONGEST]} is not allowed: it is not UTF-8") from None
 
     return with_checks
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _not_utf8(value: Any, key: str, depth: int) -> Iterator[tuple[str, str]]:
+    """The strings and paths within a value that are not UTF-8, with their keys."""
+    if isinstance(value, str | os.PathLike):
+        text = os.fspath(value)
+        if isinstance(text, str) and not _is_utf8(text):
+            yield key, text
+        return
+    if depth == 0:
+        return
+    # The content of an experiment is called as its file has it, not by the parameter that the experiment is.
+    above = "" if key in {"self", "source", "overrides"} else f"{key}."
+    inner: Iterable[tuple[str, Any]] = ()
+    if isinstance(value, Mapping):
+        yield from ((key, name) for name in value if isinstance(name, str) and not _is_utf8(name))
+        inner = ((f"{above}{name}", own) for name, own in value.items())
+    elif is_dataclass(value) and not isinstance(value, type):
+        inner = ((f"{above}{own.name}", getattr(value, own.name)) for own in fields(value))
+    elif isinstance(value, list | tuple):
+        inner = ((f"{key}[{place}]", own) for place, own in enumerate(value))
+    for name, own in inner:
+        yield from _not_utf8(own, name, depth - 1)
 
 
 #: Parameters that are checked; variadic ones are not.

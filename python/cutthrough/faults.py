@@ -13,7 +13,7 @@ from cutthrough._core import ExperimentError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["file_of", "nearest", "no_point", "path_of", "refuse", "refuse_argument", "refuse_called_back"]
+__all__ = ["file_of", "nearest", "no_point", "path_of", "printable", "refuse", "refuse_argument", "refuse_called_back"]
 
 
 def refuse(
@@ -51,11 +51,17 @@ def _with_parts(
     help: str | None = None,
     file: str | None = None,
 ) -> Error:
+    key, message = printable(key), printable(message)
     text, coloured = _core.error_text(f"{key}: {message}" if key else message, None, list(allowed), help)
     error = kind(text)
     error.key, error.message, error.allowed = key, message, tuple(allowed)
-    error.help, error.file, error.coloured = help, file, coloured
+    error.help, error.file, error.coloured = help, None if file is None else printable(file), coloured
     return error
+
+
+def printable(text: str) -> str:
+    """A text whose characters that UTF-8 does not have, such as bytes of a path, are escaped."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def path_of(key: str, path: object) -> Path:
