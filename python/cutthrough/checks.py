@@ -63,10 +63,12 @@ def cost_line(points: Sequence[Mapping[str, Any]]) -> str:
     memory = max(point["memory_bytes"] for point in points) / 1e6
     closed = f"up to {most:,.1f} s if none converges, " if most > least else ""
     bound = any(point["is_lower_bound"] for point in points)
-    about = "At least" if bound else "About"
+    cut = any(point["is_upper_bound"] for point in points)
+    about = "About" if bound == cut else "At least" if bound else "At most"
     rates = [f"{points[0]['packet_hops_per_s'] / 1e6:,.3g} M packet-hops"] if hops else []
     rates += [f"{points[0]['messages_per_s'] / 1e6:,.3g} M messages of ranks"] if messages or not hops else []
     why = " Traffic lasts until a job ends whose time is not known before the run." if bound else ""
+    why += " `measure.max_time` ends a workload before it can have sent everything." if cut else ""
     return (
         f"{about} {least:,.1f} s on one core ({hops:,.3g} packet-hops, {messages:,.3g} messages; a core makes "
         f"{' or '.join(rates)} a second), {closed}and up to {memory:,.1f} MB a point that runs at a time.{why}"

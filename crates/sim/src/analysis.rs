@@ -279,6 +279,9 @@ pub struct Check {
     /// Whether the estimates are lower bounds: open traffic lasts until a workload ends whose time is not known in
     /// advance.
     pub is_lower_bound: bool,
+    /// Whether these estimates are upper bounds: `measure.max_time` ends a workload before it can have sent everything,
+    /// and the part that it has sent by then is taken to be the largest possible.
+    pub is_upper_bound: bool,
     /// Assumed speed of one core, in packet-hops per second.
     pub packet_hops_per_s: f64,
     /// Assumed speed of one core, in messages of ranks per second. Their cost is added to that of their packets.
@@ -377,6 +380,7 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
         seconds: effort.least_s,
         seconds_most: effort.most_s,
         is_lower_bound: effort.is_bound,
+        is_upper_bound: effort.is_cut,
         packet_hops_per_s: effort::HOPS_PER_SECOND,
         messages_per_s: effort::messages_per_second(&system.network),
         packet_hops_per_us: path_sample::hops_in_a_slot(system) * packets / slot_us,

@@ -45,6 +45,8 @@ pub(crate) struct Effort {
     /// Whether the estimates are lower bounds: open traffic lasts until a workload ends whose time is not known in
     /// advance.
     pub is_bound: bool,
+    /// Whether all this is an upper bound: `measure.max_time` cuts a workload off.
+    pub is_cut: bool,
 }
 
 /// Work of one job: in total, or in a tick of simulated time.
@@ -109,8 +111,18 @@ pub(crate) fn of(system: &System) -> Effort {
         messages: least.messages,
         least_s: least.seconds(system),
         most_s: most.seconds(system),
+        is_cut: is_cut(system, &jobs),
         is_bound: lasts && jobs.iter().zip(&system.jobs).any(ends),
     }
+}
+
+/// Whether `measure.max_time` ends a workload before it can have sent everything.
+fn is_cut(system: &System, jobs: &[JobWork]) -> bool {
+    let limit = system.spec.measure.max_time.map_or(u64::MAX, |limit| limit.0 / system.network.plan.tick().0);
+    let ends = |(work, job): (&JobWork, &Job)| {
+        matches!(work.extent, Extent::Packets(_)) && job.span.start.saturating_add(work.bound) > limit
+    };
+    jobs.iter().zip(&system.jobs).any(ends)
 }
 
 /// Whether jobs are run again alone.

@@ -280,3 +280,18 @@ fn the_work_of_open_traffic_is_known_below_and_past_saturation() {
         assert!((1.0 / factor..*factor).contains(&(estimate / found)), "{text}: {estimate}, and {found} sent");
     });
 }
+
+#[test]
+fn the_work_of_what_is_cut_off_is_an_upper_bound() {
+    // Would catch an estimate that is said to be near although `measure.max_time` ends an exchange in its midst, and one that is exceeded.
+    for (limit, is_cut) in [("10 us", true), ("10 ms", false)] {
+        let text = format!(
+            "topology = {TORUS}\nlink = {{ bandwidth = \"10 Gb/s\", delay = \"20 ns\" }}\nmeasure = {{ max_time = \"{limit}\" }}\n\
+             workload = {{ kind = \"exchange\", volume = \"64 KiB\" }}"
+        );
+        let checked = sim::check(&build(&text).unwrap()).unwrap();
+        assert_eq!((checked.is_upper_bound, checked.is_lower_bound), (is_cut, false), "{limit}");
+        let found = crate::common::result(&text).packet_hops as f64;
+        assert!(checked.packet_hops >= 0.99 * found, "{limit}: {} and {found}", checked.packet_hops);
+    }
+}
