@@ -17,7 +17,7 @@ import pytest
 from cutthrough import compared, comparison, page, plots, reports
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 BASE: dict[str, Any] = {
@@ -49,13 +49,14 @@ KINDS: dict[str, dict[str, Any]] = {
     "benchmark": {"workload": {"kind": "benchmark", "benchmark": {"kind": "PingPong", "sizes": ["1 B", "1 KiB"]}}},
     "timeline": {
         "workload": {"kind": "program", "program": {"kind": "halo-2d", "iterations": 2}},
-        "measure": {**BASE["measure"], "timeline": True},
+        # Ranks have a timeline if all of them end.
+        "measure": {**BASE["measure"], "timeline": True, "max_time": "10 ms"},
     },
 }
 #: What stands for a value of JSON.
 VALUES: list[Any] = [
     None, True, -1, 0, 1e308, -1e308, 1e-320, 2**70, 10**400, "", "x", "0.5", "\0", [], {}, [1], [[]], {"a": 1}, [None],
-    [{}], math.nan, math.inf, 0.5, 10**7,
+    [{}], math.nan, math.inf, 0.5, 10**7, "\ud800",
 ]  # fmt: skip
 
 
@@ -182,6 +183,40 @@ def test_changed_results_are_one_error_at_length(originals: dict[str, Path], tmp
     """The same with 2,000 of a fresh seed."""
     seed = random.SystemRandom().getrandbits(32)
     print(f"seed {seed}: {fuzz(2000, originals, tmp_path, seed)}")  # noqa: T201
+
+
+def test_changed_keys_are_refused_by_their_names(originals: dict[str, Path], tmp_path: Path) -> None:
+    """Catches what only `report` or `plot` finds later, without the file and the key."""
+
+    def rename(point: dict[str, Any]) -> None:
+        point["routing.kind_"] = point.pop("routing.kind")
+
+    changes: list[tuple[str, Callable[[dict[str, Any]], Any], str]] = [
+        ("sweep", lambda point: point.pop("routing.kind"), "points[0].routing.kind"),
+        ("sweep", rename, "points[0].routing.kind"),
+        ("sweep", lambda point: point.update({"routing.kind": "\ud800"}), "points[0].routing.kind"),
+        ("sweep", lambda point: point.update({"\ud800": 1}), r"points[0].\ud800"),
+        ("sweep", lambda point: point.update({"latency_ci_ns": -1}), "points[0].latency_ci_ns"),
+        ("seeds", lambda point: point["ci"].update({"latency_mean_ns": -1}), "points[0].ci.latency_mean_ns"),
+        (
+            "timeline",
+            lambda point: point["timeline"]["state"].__setitem__(1, 1e-320),
+            "points[0].timeline.state[1]",
+        ),
+        (
+            "timeline",
+            lambda point: point["timeline"]["rank"].__setitem__(0, 0.5),
+            "points[0].timeline.rank[0]",
+        ),
+    ]
+    for kind, change, key in changes:
+        held = json.loads((originals[kind] / "results.json").read_text(encoding="utf-8"))
+        change(held["points"][0])
+        file = tmp_path / "results.json"
+        file.write_text(json.dumps(held), encoding="utf-8")
+        with pytest.raises(ct.ExperimentError) as raised:
+            ct.Results.read(tmp_path)
+        assert (raised.value.key, str(file) in str(raised.value)) == (key, True)
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"x" * 100])

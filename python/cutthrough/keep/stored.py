@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import cutthrough._core as _core
 import cutthrough.reading as reading
-from cutthrough.faults import path_of, refuse
+from cutthrough.faults import path_of, printable, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_measured", "read", "read_experiment"]
 
-#: Numbers of results are within this: their sums and squares are numbers too.
-LARGEST, LARGEST_WHOLE = 1e100, (1 << 64) - 1
+#: Numbers of results are within this, or 0: their sums, squares and quotients are numbers too.
+LEAST, LARGEST, LARGEST_WHOLE = 1e-100, 1e100, (1 << 64) - 1
 #: Levels of nesting of what no schema describes, such as the value of a key that is swept.
 DEEPEST = 16
 #: What a point has besides its quantities and the keys of its sweep: names, and the schema of each.
@@ -28,12 +28,20 @@ BESIDES: dict[str, dict[str, Any]] = {
     "seeds_saturated": {"type": "whole", "minimum": 0},
     "seeds_converged": {"type": "whole", "minimum": 0},
     "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-    "ci": {"type": "object", "additionalProperties": {"type": ["number", "null"]}},
+    "ci": {"type": "object", "additionalProperties": {"type": ["number", "null"], "minimum": 0}},
     "workload.load": {"type": "number", "minimum": 0},
     "measure.confidence": {"type": "number", "minimum": 0, "maximum": 1},
 }
 #: Quantities that others go with.
-TOGETHER = {"benchmark_rows": ("benchmark_kind", "benchmark_ranks"), "pairs": ("message_size_B",)}
+TOGETHER = {
+    "benchmark_rows": ("benchmark_kind", "benchmark_ranks"),
+    "pairs": ("message_size_B",),
+    "breakdown": ("critical_path",),
+}
+#: The ends of the names of widths, which are not negative.
+WIDTHS = ("_ci", "_ci_ns")
+#: Quantities that are drawn along, if a key is swept.
+DRAWN_ALONG = {"workload.load": "offered_load", "workload.benchmark.message_size": "message_size_B"}
 #: What channels and classes have besides, which no simulation measures.
 EXACT = {name: {"type": ["number", "null"]} for name in ("exact", "exact_mean", "exact_max")}
 HEAD: dict[str, Any] = {
@@ -76,10 +84,22 @@ def read(named: str | Path) -> tuple[Path, dict[str, Any]]:
         _check(held, HEAD, "")
         if "points" not in held:
             _wrong("points", "the key is missing")
+        _check_axes(held)
     except _Wrong as wrong:
         message = f"{path} does not hold results of `cutthrough run`: {wrong.message}"
         raise refuse(wrong.key, message, file=str(path)) from None
     return path, held
+
+
+def _check_axes(held: Mapping[str, Any]) -> None:
+    """Checks that every point has the keys of the sweep."""
+    for name in ("points", "replicas"):
+        for place, point in enumerate(held.get(name, ())):
+            for axis in held["axes"]:
+                if axis not in point:
+                    _wrong(f"{name}[{place}].{axis}", "the key is missing, which `axes` has")
+                if axis in DRAWN_ALONG and point.get(DRAWN_ALONG[axis]) is None:
+                    _wrong(f"{name}[{place}].{DRAWN_ALONG[axis]}", f"the number is missing, which goes with `{axis}`")
 
 
 def read_experiment(path: Path) -> str:
@@ -124,11 +144,22 @@ def _schemas() -> dict[str, dict[str, Any]]:
         if reference != "#/$defs/JobResult":
             part["null"] = [name for name, own in part["properties"].items() if _may_be_null(own)]
         part["properties"] |= EXACT
+        if reference == "#/$defs/TimelineResult":
+            part["properties"]["every"] |= {"type": "whole", "minimum": 1}
+        if reference.startswith("#/$defs/Timeline"):
+            # Ranks and states are places in other lists; a timeline is of one seed, and has no means.
+            whole = [own for own in part["properties"].values() if own.get("items", {}).get("type") == "integer"]
+            for own in whole:
+                own["items"]["type"] = "whole"
     # The hottest channels of one seed are others than those of another: what differs is null in their mean.
     parts["#/$defs/ChannelUtilization"]["properties"] |= {
         key: {"type": ["string", "null"]} for key in ("channel", "class")
     }
     point["properties"] |= BESIDES
+    for own in (point, *parts.values()):
+        for name, width in own["properties"].items():
+            if name.endswith(WIDTHS):
+                width["minimum"] = 0
     return {"#/point": point, **parts}
 
 
@@ -157,7 +188,9 @@ def _check(value: Any, schema: Mapping[str, Any], path: str) -> None:
     kind = next((kind for kind in kinds if TYPES[kind][0](value)), None)
     if kinds and kind is None:
         _wrong(path, f"must be {' or '.join(TYPES[kind][1] for kind in kinds)}, not {_shown(value)}")
-    if kind in {"integer", "number", "whole"}:
+    if kind == "string":
+        _check_text(value, path)
+    elif kind in {"integer", "number", "whole"}:
         _check_range(value, schema, path)
     elif kind == "array":
         _check_items(value, schema, path)
@@ -165,6 +198,12 @@ def _check(value: Any, schema: Mapping[str, Any], path: str) -> None:
         _check_keys(value, schema, path)
     elif not kinds:
         _check_free(value, path, DEEPEST)
+
+
+def _check_text(text: str, path: str) -> None:
+    """Refuses half of a pair of surrogates, which JSON can have and no file or table."""
+    if printable(text) != text:
+        _wrong(path, f"is not UTF-8: {ascii(text)[:40]}")
 
 
 def _check_range(value: float, schema: Mapping[str, Any], path: str) -> None:
@@ -190,21 +229,34 @@ def _check_keys(value: dict[str, Any], schema: Mapping[str, Any], path: str) -> 
         own = known.get(name, {})
         if "null" in own.get("type", ()) or {"type": "null"} in own.get("anyOf", ()):
             value[name] = None
-        elif "$ref" not in own.get("items", {}):
+        elif "$ref" in own.get("items", {}):
+            value[name] = []
+        else:
             _wrong(f"{path}.{name}", "the key is missing")
     for name, others in TOGETHER.items():
         if missing := [other for other in others if value.get(name) and other not in value and other in known]:
             _wrong(f"{path}.{missing[0]}", f"the key is missing, which goes with `{name}`")
     for name, item in value.items():
+        _check_text(name, f"{path}.{name}")
         _check(item, known.get(name, schema.get("additionalProperties", {})), f"{path}.{name}")
     for name in schema.get("null", ()):
         # What is not known may be left out.
         value.setdefault(name, None)
-    # Lists of numbers in one table are its columns.
+    _check_columns(value, known, path)
+
+
+def _check_columns(value: Mapping[str, Any], known: Mapping[str, Any], path: str) -> None:
+    """Checks that the lists of numbers of a table, which are its columns, are of one length."""
     columns = [name for name in value if _is_column(known.get(name, {}))]
     for name in columns[1:]:
         if len(value[name]) != len(value[columns[0]]):
             _wrong(f"{path}.{name}", f"has {len(value[name])} numbers, and `{columns[0]}` {len(value[columns[0]])}")
+    for place, queue in enumerate(value.get("queues") or () if "time_ns" in columns else ()):
+        for name, held in queue.items():
+            if isinstance(held, list) and len(held) != len(value["time_ns"]):
+                _wrong(
+                    f"{path}.queues[{place}].{name}", f"has {len(held)} numbers, and `time_ns` {len(value['time_ns'])}"
+                )
     if "states" in value and "state" in columns and any(state >= len(value["states"]) for state in value["state"]):
         _wrong(f"{path}.state", f"has a number that is none of the {len(value['states'])} states")
 
@@ -215,26 +267,30 @@ def _is_column(schema: Mapping[str, Any]) -> bool:
     if "array" not in schema.get("type", ()) or not isinstance(items, dict):
         return False
     kinds = items.get("type", ())
-    return "number" in kinds or "integer" in kinds
+    return "number" in kinds or "integer" in kinds or "whole" in kinds
 
 
 def _check_free(value: Any, path: str, depth: int) -> None:
-    """Checks what no schema describes: its numbers are finite, and it is not nested without end."""
+    """Checks what no schema describes: text is UTF-8, numbers are finite, and it is not nested without end."""
     if isinstance(value, dict | list) and depth == 0:
         _wrong(path, "is nested too deeply")
     if isinstance(value, dict):
         for name, item in value.items():
+            _check_text(name, f"{path}.{name}")
             _check_free(item, f"{path}.{name}", depth - 1)
     elif isinstance(value, list):
         for place, item in enumerate(value):
             _check_free(item, f"{path}[{place}]", depth - 1)
+    elif isinstance(value, str):
+        _check_text(value, path)
     elif isinstance(value, int | float) and not isinstance(value, bool) and not _is_number(value):
         _wrong(path, f"must be a finite number, not {_shown(value)}")
 
 
 def _is_number(value: object) -> bool:
-    most = LARGEST if isinstance(value, float) else LARGEST_WHOLE
-    return isinstance(value, int | float) and not isinstance(value, bool) and -most <= value <= most
+    if isinstance(value, float):
+        return value == 0.0 or LEAST <= abs(value) <= LARGEST
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST_WHOLE
 
 
 #: By the name of a type, whether a value is of it, and how it is called.

@@ -283,7 +283,8 @@ fn the_work_of_open_traffic_is_known_below_and_past_saturation() {
 
 #[test]
 fn the_work_of_what_is_cut_off_is_an_upper_bound() {
-    // Would catch an estimate that is said to be near although `measure.max_time` ends an exchange in its midst, and one that is exceeded.
+    // Would catch an estimate that is said to be near although `measure.max_time` ends an exchange before it is complete,
+    // and one that is exceeded.
     for (limit, is_cut) in [("10 us", true), ("10 ms", false)] {
         let text = format!(
             "topology = {TORUS}\nlink = {{ bandwidth = \"10 Gb/s\", delay = \"20 ns\" }}\nmeasure = {{ max_time = \"{limit}\" }}\n\
