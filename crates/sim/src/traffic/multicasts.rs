@@ -60,6 +60,16 @@ impl Multicasts {
         self.fixed.as_ref().map_or_else(|| self.sets.fanout().mean(), |fixed| fixed.mean())
     }
 
+    /// Returns the mean number of destinations of a packet of `node`. None if each packet is for a run of nodes.
+    pub fn deliveries(&self, node: NodeId) -> Option<f64> {
+        match &self.fixed {
+            _ if self.runs.is_some() => None,
+            _ if !self.by_routers => Some(1.0),
+            Some(fixed) => Some(fixed.of(node).map_or(0.0, |(_, nodes)| nodes.len() as f64)),
+            None => Some(self.sets.fanout().mean()),
+        }
+    }
+
     /// Returns the fixed sets if routers copy messages along the trees of groups. None otherwise.
     pub fn by_trees(&self) -> Option<&Arc<FixedSets>> {
         self.fixed.as_ref().filter(|_| self.by_routers)

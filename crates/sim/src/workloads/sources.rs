@@ -5,6 +5,10 @@ use engine::statistics;
 /// Share of its offered load below which a source counts as held back.
 pub const SATURATED_BELOW: f64 = 0.97;
 
+/// Delivered share of the bytes that enter, of all sources together, below which the network counts as filling. Closer
+/// to 1, the packets under way at the ends of the interval would blur the share of a single source.
+const FILLING_BELOW: f64 = 0.99;
+
 /// Progress of the sources: the bytes delivered of each, and the pace at which each advances in its generated traffic.
 ///
 /// A source that is not held back advances in its generated messages as fast as time does; a source whose queue grows
@@ -24,6 +28,8 @@ pub(crate) struct Sources {
     sums: Vec<f64>,
     squares: Vec<f64>,
     observations: u32,
+    /// Delivered share of the bytes of each source that entered the network. Empty unless the network fills.
+    delivered_shares: Vec<f64>,
 }
 
 impl Sources {
@@ -43,6 +49,7 @@ impl Sources {
             sums: zeros(),
             squares: zeros(),
             observations: 0,
+            delivered_shares: Vec::new(),
             weights,
         }
     }
@@ -69,11 +76,30 @@ impl Sources {
         self.observations += 1;
     }
 
+    /// Ends the measured interval, in which the bytes `entered` of each source entered the network and the bytes
+    /// `delivered` arrived. Bytes that entered count at each of their destinations.
+    pub fn end(&mut self, entered: &[f64], delivered: &[u64]) {
+        let all: f64 = delivered.iter().map(|&bytes| bytes as f64).sum();
+        if !self.backlogged && all < FILLING_BELOW * entered.iter().sum::<f64>() {
+            let share = |(&entered, &delivered): (&f64, &u64)| match entered {
+                0.0 => 1.0,
+                _ => delivered as f64 / entered,
+            };
+            self.delivered_shares = entered.iter().zip(delivered).map(share).collect();
+        }
+    }
+
     /// Returns the least accepted load of a source that sends, relative to its weight. `load` is the offered load and
     /// `accepted` the mean accepted load. None before the first observation.
+    ///
+    /// Progress counts packets that enter the network. While buffers fill, more enter than arrive: the progress of each
+    /// source then counts by its delivered share.
     pub fn least(&self, load: f64, accepted: f64) -> Option<f64> {
         let count = f64::from(self.observations);
-        let share = |node: usize| if self.backlogged { self.sums[node] / self.weights[node] } else { self.sums[node] };
+        let share = |node: usize| {
+            let own = if self.backlogged { self.sums[node] / self.weights[node] } else { self.sums[node] };
+            own * self.delivered_shares.get(node).unwrap_or(&1.0)
+        };
         let senders = (0..self.weights.len()).filter(|&node| self.weights[node] > 0.0);
         let progress = senders.map(|node| (self.weights[node], share(node) / count * load));
         if self.observations == 0 { None } else { least_accepted(progress, accepted) }
@@ -98,9 +124,8 @@ impl Sources {
 /// Returns the least accepted load of some sources. `sources` holds the weight of each and the load by its progress in
 /// its generated traffic; `accepted` is the mean accepted load.
 ///
-/// Progress is free of the randomness of generation. However, it counts packets that enter the network: while buffers
-/// fill, more enter than arrive. In that case the progress of all sources is scaled so that its mean is the mean
-/// accepted load.
+/// Progress is free of the randomness of generation, which the mean accepted load is not: progress that is higher on
+/// its mean is scaled down to that mean.
 pub(crate) fn least_accepted(sources: impl Iterator<Item = (f64, f64)>, accepted: f64) -> Option<f64> {
     let (mut least, mut sum, mut weights) = (f64::INFINITY, 0.0, 0.0);
     for (weight, load) in sources {
@@ -134,6 +159,23 @@ mod tests {
         backlogged.begin(vec![0, 0], 0);
         backlogged.observe(vec![100, 80], vec![100, 100], 100);
         assert!((backlogged.least(1.0, 0.9).unwrap() - 0.8).abs() < 1e-12);
+    }
+
+    #[test]
+    fn bytes_that_stay_in_the_network_are_not_accepted() {
+        // Would catch a least load that equals the mean although buffers keep more of one source's packets than of
+        // another's. Both enter at the pace of time; 0.9 and 0.6 of their bytes arrive.
+        let mut sources = Sources::new(vec![1.0, 1.0], false, 100.0);
+        sources.begin(vec![0, 0], 0);
+        sources.observe(vec![45, 30], vec![100, 100], 100);
+        sources.end(&[50.0, 50.0], &[45, 30]);
+        assert!((sources.least(0.5, 0.375).unwrap() - 0.3).abs() < 1e-12);
+        // Packets under way are no loss.
+        let mut steady = Sources::new(vec![1.0, 1.0], false, 100.0);
+        steady.begin(vec![0, 0], 0);
+        steady.observe(vec![4990, 4960], vec![10_000, 10_000], 10_000);
+        steady.end(&[5000.0, 5000.0], &[4990, 4960]);
+        assert!((steady.least(0.5, 0.5).unwrap() - 0.5).abs() < 1e-12);
     }
 
     #[test]

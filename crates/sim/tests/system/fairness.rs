@@ -130,3 +130,33 @@ fn packets_of_groups_that_go_first_get_all_that_they_ask_for_and_leave_the_rest(
         }
     }
 }
+
+#[test]
+fn the_least_accepted_load_is_that_of_the_slowest_flow_while_deep_buffers_fill() {
+    // Would catch a load that counts packets when they enter: with deep buffers all enter for a long time, at equal pace,
+    // and the least load would equal the mean. Each node of a transpose receives from one source.
+    for router in [r#"kind = "input-queued", buffer = "256 packets""#, r#"kind = "shared-buffer", memory = "4 MiB""#] {
+        let text = format!(
+            r#"
+            topology = {{ kind = "torus", dims = [8, 8] }}
+            link = {{ bandwidth = "400 Gb/s", delay = "25 ns" }}
+            router = {{ {router} }}
+            workload = {{ kind = "traffic", load = 0.3, pattern = "transpose", packet_size = "4 KiB" }}
+            measure = {{ warm_up = "100 us", min_time = "1 ms", max_time = "1 ms" }}
+            "#
+        );
+        let (system, found) = (build(&text).unwrap(), result(&text));
+        let channels = topology::Channels::new(&*system.network.topology);
+        let receivers = (0..64).map(|node| (node % 8) * 8 + node / 8).filter(|dst| dst % 9 != 0);
+        let ejection = |dst: u32| {
+            let (router, port) = system.network.topology.attachment(NodeId(dst));
+            channels.output(router, port)
+        };
+        let used = receivers.map(|dst| found.channel_utilization[ejection(dst).index()]);
+        let slowest = used.fold(f64::INFINITY, f64::min);
+        let least = found.accepted_load_min.unwrap();
+        assert!(found.saturated && least < 0.98 * found.accepted_load, "{router}: {least} of {}", found.accepted_load);
+        // The flow's own generation varies by some 2 % in 1 ms.
+        assert!((0.95..1.05).contains(&(least / slowest)), "{router}: {least} instead of {slowest}");
+    }
+}

@@ -174,10 +174,25 @@ impl OpenCourse {
             self.measured.1 = now;
             machine.measure_until(job, now);
             self.saturated = self.is_saturated();
+            if let Some(entered) = self.entered(machine, now) {
+                self.sources.end(&entered, &machine.by_source(job));
+            }
             let longest = self.setting.longest_drain(self.measured);
             self.stage = Stage::Drain { start: now, longest };
             self.drain(now, longest, machine);
         }
+    }
+
+    /// Returns the bytes of each source that have entered the network since the measurement began, once for each
+    /// destination. None if the copies of a packet are not known.
+    fn entered(&self, machine: &dyn Machine, now: u64) -> Option<Vec<f64>> {
+        let mut entered = vec![0.0; self.setting.network.topology.nodes() as usize];
+        for (from, used) in machine.channel_use(self.setting.job, now) {
+            if let ChannelSource::Node(node, _) = from {
+                entered[node.index()] += used.bytes as f64 * self.open.deliveries(node)?;
+            }
+        }
+        Some(entered)
     }
 
     /// Waits for the measured packets to arrive. Past saturation the last of them never would.

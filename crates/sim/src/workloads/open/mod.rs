@@ -16,6 +16,7 @@ mod synthetic;
 
 use std::sync::Arc;
 
+use units::NodeId;
 use workload::{InjectionSpec, PlacedPattern, Placement};
 
 use crate::network::Packets;
@@ -40,5 +41,10 @@ impl Open {
     /// Returns the mean number of destinations of a message.
     fn fanout(&self) -> f64 {
         self.multicasts.as_ref().map_or(1.0, Multicasts::fanout)
+    }
+
+    /// Returns the mean number of destinations of a packet of `node`. None if it depends on the destinations' places.
+    fn deliveries(&self, node: NodeId) -> Option<f64> {
+        self.multicasts.as_ref().map_or(Some(1.0), |multicasts| multicasts.deliveries(node))
     }
 }
