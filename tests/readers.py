@@ -450,7 +450,7 @@ SAMPLES = [
     Sample(
         "charm-lb",
         "lb.dat",
-        ((ROOT / "crates/workload/tests/data/ring.lbdump").read_bytes(),),
+        ((ROOT / "crates/tasks/tests/data/ring.lbdump").read_bytes(),),
         graph,
         command=MAP_GRAPH,
     ),

@@ -12,14 +12,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use apps::motifs::{CollectiveSpec, ProgramSpec};
 use host::{
     ConnectionParams, Envelope, Executor, GapParams, HostContext, MatchingParams, NicParams, PartParams, PerByte,
     ProcessorParams, ProgressMode, ProtocolParams, RailParams, RankPlacement, RegistrationParams, WireParams,
 };
+use mpi::collectives::{Algorithm, Operation};
+use mpi::program::Programs;
 use units::{Bandwidth, Bytes};
-use workload::collectives::{Algorithm, Operation};
-use workload::motifs::{CollectiveSpec, ProgramSpec};
-use workload::program::Programs;
 
 /// One executor is all there is.
 struct Nothing;

@@ -6,8 +6,8 @@
 //! 2^-64). If elements are carried, each packet has one too, which follows from its rank and segment, and the combined
 //! element of a result is computed again here.
 
+use mpi::program::{ProgramGroup, Programs};
 use units::{Arithmetic, Reference};
-use workload::program::{ProgramGroup, Programs};
 
 /// All groups of a program, by their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -116,7 +116,7 @@ pub(crate) fn mixed(number: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use workload::program::Context;
+    use mpi::program::Context;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Messages on their way to the ranks of an executor. They are announced when they are handed over, before any of their
 //! packets can arrive, so that the order of each pair of ranks is known whatever the order of packets.
 
-use workload::program::Context;
+use mpi::program::Context;
 
 use crate::event::OpId;
 use crate::slab::Slab;

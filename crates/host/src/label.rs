@@ -1,6 +1,6 @@
 //! Labels by which receives and messages are matched.
 
-use workload::program::Context;
+use mpi::program::Context;
 
 /// Wildcard for the source.
 pub(crate) const ANY_SOURCE: u32 = u32::MAX;

@@ -187,8 +187,8 @@ impl Matching {
 
 #[cfg(test)]
 mod tests {
+    use mpi::program::Context;
     use proptest::prelude::*;
-    use workload::program::Context;
 
     use super::*;
     use crate::label::ANY_SOURCE;

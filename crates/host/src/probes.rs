@@ -1,6 +1,6 @@
 //! Probes of ranks that wait for a message, or that have found one and are about to end.
 
-use workload::program::Matched;
+use mpi::program::Matched;
 
 use crate::event::OpId;
 use crate::label::Label;

@@ -16,7 +16,7 @@
 
 use std::collections::VecDeque;
 
-use workload::program::Op;
+use mpi::program::Op;
 
 use crate::noise::NoiseParams;
 

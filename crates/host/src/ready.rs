@@ -1,6 +1,6 @@
 //! Operations that start now, in the order in which programs have issued them.
 
-use workload::program::Op;
+use mpi::program::Op;
 
 /// Operations that have been issued and have not started. Programs write them directly to this list.
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ impl Ready {
 
 #[cfg(test)]
 mod tests {
-    use workload::program::Action;
+    use mpi::program::Action;
 
     use super::*;
 

@@ -5,7 +5,7 @@
 //! longer than the registered part of its buffer registers it again. `BufferRule` says which messages are in the same
 //! buffer; under one of the rules programs name buffers, by tags.
 
-use workload::program::Context;
+use mpi::program::Context;
 
 use crate::recent::Recent;
 

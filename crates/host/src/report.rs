@@ -1,7 +1,7 @@
 //! Reports on the ranks of an executor during a run: errors, waits, messages and progress.
 
-use workload::collectives::Operation;
-use workload::program::{Context, ProgramError};
+use mpi::collectives::Operation;
+use mpi::program::{Context, ProgramError};
 
 /// Error that stops the ranks of an executor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

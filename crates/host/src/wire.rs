@@ -6,8 +6,8 @@
 //! interface and the link counts. Messages of one node to another never overtake one another.
 
 use engine::statistics::Histogram;
+use mpi::program::Context;
 use units::{Bandwidth, Bytes};
-use workload::program::Context;
 
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workload::tasks::TaskGraph;
+use tasks::TaskGraph;
 
 use crate::strategies::StrategyName;
 use crate::{Machine, MappingError};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mapping::strategies::{StrategyName, map};
 use mapping::{Machine, MachineSource, MapSpec, Mapping, MappingError, Measures, Problem, Silent, measure};
-use workload::tasks::{GraphSpec, TaskGraph};
+use tasks::{GraphSpec, TaskGraph};
 
 fn machine(shape: &str) -> Machine {
     MachineSource { machine: shape.into(), ..MachineSource::default() }.read(Path::new(".")).expect("a machine")

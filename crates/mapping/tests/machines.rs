@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mapping::{Job, Machine, MachineError, MachineSource, Mapping, RankOrder, channel_use, measure};
 use proptest::prelude::*;
-use workload::tasks::{ArcList, TaskGraph};
+use tasks::{ArcList, TaskGraph};
 
 fn source(machine: &str) -> MachineSource {
     MachineSource { machine: machine.into(), ..MachineSource::default() }

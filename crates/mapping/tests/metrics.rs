@@ -6,9 +6,9 @@ use std::path::Path;
 use mapping::{Machine, MachineSource, Mapping, channel_use, measure};
 use proptest::prelude::*;
 use routing::RoutingSpec;
+use tasks::{ArcList, Group, GroupKind, TaskGraph};
 use topology::{ChannelSource, Channels, Endpoint};
 use units::{ChannelId, NodeId};
-use workload::tasks::{ArcList, Group, GroupKind, TaskGraph};
 
 fn machine(shape: &str) -> Machine {
     MachineSource { machine: shape.into(), ..MachineSource::default() }.read(Path::new(".")).expect("a machine")

@@ -9,10 +9,10 @@ use mapping::{
     Machine, MachineSpec, MapSpec, Mapping, MappingError, Objective, Problem, Silent, Watch, channel_use, measure,
 };
 use proptest::prelude::*;
+use tasks::{ArcList, TaskGraph};
 use topology::TopologySpec;
 use units::Draw;
-use workload::Stream;
-use workload::tasks::{ArcList, TaskGraph};
+use units::NamedStream;
 
 fn machine(shape: &str, cores: u32) -> Machine {
     let spec: TopologySpec = shape.parse().expect("a shorthand");
@@ -37,7 +37,7 @@ fn stencil(dims: &[u32]) -> TaskGraph {
 
 fn order(count: u32, seed: u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..count).collect();
-    let mut draw = Stream::new(seed, "test-order");
+    let mut draw = NamedStream::new(seed, "test-order");
     for last in (1..order.len()).rev() {
         order.swap(last, draw.below(last as u32 + 1) as usize);
     }
@@ -50,7 +50,7 @@ fn shuffled(graph: &TaskGraph, seed: u64) -> TaskGraph {
 
 /// A graph of random edges with random weights and loads.
 fn random_graph(tasks: u32, degree: u32, seed: u64) -> TaskGraph {
-    let mut draw = Stream::new(seed, "test-graph");
+    let mut draw = NamedStream::new(seed, "test-graph");
     let mut arcs = ArcList::new(tasks);
     for task in 0..tasks {
         for _ in 0..degree {

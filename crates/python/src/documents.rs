@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use mpi::collectives::{Algorithm, Operation, algorithms};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
-use workload::collectives::{Algorithm, Operation, algorithms};
 
 use crate::errors::Parts;
 
@@ -71,7 +71,7 @@ pub fn perfetto(timeline: &str, title: &str) -> PyResult<Cow<'static, [u8]>> {
 pub fn message_latency(flit: u64, bytes_per_s: u64, links: u32, length: u64) -> Option<(f64, f64)> {
     let bandwidth = units::Bandwidth(bytes_per_s.checked_mul(8)?);
     let latency =
-        workload::benchmarks::latency::message_latency(units::Bytes(flit), bandwidth, links, units::Bytes(length))?;
+        apps::benchmarks::latency::message_latency(units::Bytes(flit), bandwidth, links, units::Bytes(length))?;
     Some((latency.distance.as_ns(), latency.length.as_ns()))
 }
 

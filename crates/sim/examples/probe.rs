@@ -12,8 +12,8 @@ use fabric::*;
 use routing::Routing;
 use sim::traffic::*;
 use topology::Topology;
+use traffic::InjectionSpec;
 use units::*;
-use workload::InjectionSpec;
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
@@ -54,9 +54,9 @@ fn main() {
     let map = PartitionMap::new(&plan, 1, Grain::Coarse);
     let slot = plan.serialization(topology::ChannelClass::INJECTION, size as u32);
     let base = std::path::Path::new(".");
-    let tasks = workload::PatternSpec::default().build(&workload::Shape::of(&*topology), 1, base).unwrap();
-    let placement = Arc::new(workload::PlacementSpec::default().place(&*topology, 1, base).unwrap());
-    let pattern = Arc::new(workload::PlacedPattern::new(tasks, &placement, false));
+    let tasks = traffic::PatternSpec::default().build(&traffic::Shape::of(&*topology), 1, base).unwrap();
+    let placement = Arc::new(traffic::PlacementSpec::default().place(&*topology, 1, base).unwrap());
+    let pattern = Arc::new(traffic::PlacedPattern::new(tasks, &placement, false));
     let traffic = OpenTrafficSpec {
         pattern,
         routing,

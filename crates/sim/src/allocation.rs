@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use topology::Topology;
+use traffic::{PlacementSpec, TasksPerNode};
 use units::TaskId;
-use workload::{PlacementSpec, TasksPerNode};
 
 use crate::error::SystemError;
 use crate::experiment::{JobSpec, Place, PlaceSpec};

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use mpi::communicator::Unserved;
 use routing::Routing;
 use routing::algorithms::flat::is_flat;
 use topology::Topology;
 use units::{Bytes, Time};
-use workload::communicator::Unserved;
 
 use crate::allocation::Allocator;
 use crate::error::SystemError;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use mpi::program::Programs;
 use routing::algorithms::flat::{NoRouting, is_flat};
 use routing::{Routing, RoutingSpec};
 use topology::{NetworkSpec, Topology};
-use workload::program::Programs;
 
 use crate::error::SystemError;
 use crate::experiment::ExperimentSpec;

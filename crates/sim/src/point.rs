@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use mpi::program::Programs;
 use units::TaskId;
-use workload::program::Programs;
 
 use crate::analysis::{self, Analysis, CALLED_BACK, Check};
 use crate::error::SystemError;

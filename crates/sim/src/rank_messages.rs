@@ -5,8 +5,8 @@
 //! so that the sample represents ranks by the number of their packets.
 
 use engine::{Owner, Stream};
+use mpi::program::{Messages, Programs};
 use units::{NodeId, TaskId};
-use workload::program::{Messages, Programs};
 
 use crate::job::Job;
 use crate::path_sample::routers_between;

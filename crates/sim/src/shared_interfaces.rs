@@ -1,7 +1,7 @@
 //! Check for shared interfaces: an interface that is modelled by stages serves one job. Jobs of ranks may not share
 //! nodes with other jobs, whose packets would bypass the stages.
 
-use workload::Placement;
+use traffic::Placement;
 
 use crate::error::SystemError;
 

@@ -268,7 +268,7 @@ impl System {
             // The rest goes along trees.
             let messages = job.workload.operations().map_or(1.0, |own| own.messages);
             let weight = share * job.workload.weight(node) * job.workload.destinations() * messages;
-            let workload::Spread { everyone, besides } = job.workload.pattern().spread(node);
+            let traffic::Spread { everyone, besides } = job.workload.pattern().spread(node);
             all.everyone += everyone * weight;
             besides.into_iter().map(|(dst, part)| (dst, part * weight)).collect()
         };

@@ -17,6 +17,7 @@ mod notes;
 mod quantity;
 mod reason;
 mod spelling;
+mod stream;
 
 pub use arithmetic::{Arithmetic, ElementType, Operator, Reference};
 pub use draw::{Draw, unit_of};
@@ -24,3 +25,4 @@ pub use ids::{ChannelId, NodeId, PlaneId, PortId, RouterId, TaskId, VcClass};
 pub use notes::{Notes, counted};
 pub use quantity::{Bandwidth, Bytes, Capacity, QuantityError, Time};
 pub use reason::reason;
+pub use stream::NamedStream;

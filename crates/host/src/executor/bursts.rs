@@ -1,6 +1,6 @@
 //! Bursts: sends and receives of one shape that start together, and need the memory of one.
 
-use workload::program::{Action, Op, stridden};
+use mpi::program::{Action, Op, stridden};
 
 use super::{Executor, Receiving, Sending};
 use crate::burst::Sources;

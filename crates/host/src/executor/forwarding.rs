@@ -8,7 +8,7 @@
 //! of other messages that the processor does not write. Messages between ranks of one node are handled by the
 //! processors of these ranks.
 
-use workload::program::{Action, Context, NicStep, Op};
+use mpi::program::{Action, Context, NicStep, Op};
 
 use super::{Executor, Sending};
 use crate::context::{ForwardingParams, HostContext};

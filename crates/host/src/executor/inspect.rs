@@ -1,6 +1,6 @@
 //! State of an executor's ranks as seen from outside.
 
-use workload::program::Interval;
+use mpi::program::Interval;
 
 use super::{Executor, Rank, Sending};
 use crate::connections::ConnectionCounts;

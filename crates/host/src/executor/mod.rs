@@ -39,7 +39,7 @@ mod traced;
 
 use std::sync::Arc;
 
-use workload::program::{Context, Programs, RankProgram};
+use mpi::program::{Context, Programs, RankProgram};
 
 use bursts::SendBurst;
 use forwarding::Notified;

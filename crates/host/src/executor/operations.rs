@@ -1,6 +1,6 @@
 //! Operations from their start to their end.
 
-use workload::program::{Action, Ended, Matched, Notify, Op, ProgramError};
+use mpi::program::{Action, Ended, Matched, Notify, Op, ProgramError};
 
 use super::{Executor, Receiving, Sending};
 use crate::context::HostContext;

@@ -5,7 +5,7 @@
 //! the search; the receive overhead belongs to the receive. A call that does not wait has a separate overhead before
 //! the search.
 
-use workload::program::{Action, Matched};
+use mpi::program::{Action, Matched};
 
 use super::Executor;
 use crate::context::HostContext;

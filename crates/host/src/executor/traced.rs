@@ -1,6 +1,6 @@
 //! Recording of an executor's trace: one line for each event, and nothing unless requested.
 
-use workload::program::Action;
+use mpi::program::Action;
 
 use super::Executor;
 use crate::event::OpId;

@@ -7,8 +7,8 @@
 use host::{
     BusParams, DmaParams, GapParams, NicParams, PartParams, PerByte, ProcessorParams, RailParams, RailPolicy, stripes,
 };
+use mpi::program::Step;
 use proptest::prelude::*;
-use workload::program::Step;
 
 use crate::processor::{LOGGP, recv, run_linked, send};
 use crate::world::TRANSIT;

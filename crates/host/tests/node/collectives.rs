@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use host::{Executor, Wait};
-use workload::collectives::{Algorithm, Collective, Operation};
-use workload::program::{Action, Communicator, Context, Programs, Script, Scripts, Seen, Step};
+use mpi::collectives::{Algorithm, Collective, Operation};
+use mpi::program::{Action, Communicator, Context, Programs, Script, Scripts, Seen, Step};
 
 use crate::times::INTERFACE;
 use crate::world::{TRANSIT, World};

@@ -7,9 +7,9 @@ use host::{
     Envelope, Executor, Flight, GapParams, HostContext, NicParams, PartParams, PerByte, ProcessorParams, ProgressMode,
     RankPlacement, Searches, Wait, WireParams,
 };
+use mpi::program::{Action, Burst, Programs, Script, Scripts, Seen, Step};
 use proptest::prelude::*;
 use units::Bandwidth;
-use workload::program::{Action, Burst, Programs, Script, Scripts, Seen, Step};
 
 use crate::reference::case::{Call, Case, RandomRank, cases};
 use crate::world::{Happened, Noted};

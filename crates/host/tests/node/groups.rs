@@ -4,10 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use host::{Executor, GroupParams, NicParams, PartParams, PerByte, ProcessorParams, ProtocolParams};
+use mpi::collectives::{Algorithm, Collective, Operation};
+use mpi::program::calls::{Calls, CallsBuilder};
+use mpi::program::{Action, Programs, Step};
 use proptest::prelude::*;
-use workload::collectives::{Algorithm, Collective, Operation};
-use workload::program::calls::{Calls, CallsBuilder};
-use workload::program::{Action, Programs, Step};
 
 use crate::times::INTERFACE;
 use crate::world::{Noted, Notes, TRANSIT, World};

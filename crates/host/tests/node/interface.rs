@@ -6,9 +6,9 @@ use host::{
     MatchingParams, NicParams, PartParams, PerByte, RailParams, RailPolicy, RegisteredEnds, RegistrationParams,
     stripes,
 };
+use mpi::program::{Programs, Step};
+use mpi::schedule::ScheduleBuilder;
 use std::sync::Arc;
-use workload::program::{Programs, Step};
-use workload::schedule::ScheduleBuilder;
 
 use crate::processor::{LOGGP, calc, ends, recv, run, send};
 use crate::world::{TRANSIT, World};

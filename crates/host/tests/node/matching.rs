@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use host::{Executor, HostError, Wait};
+use mpi::program::{Action, Burst, Context, Matched, Programs, Script, Scripts, Seen, Step};
+use mpi::schedule::{Schedule, ScheduleBuilder};
 use proptest::prelude::*;
-use workload::program::{Action, Burst, Context, Matched, Programs, Script, Scripts, Seen, Step};
-use workload::schedule::{Schedule, ScheduleBuilder};
 
 use crate::times::INTERFACE;
 use crate::world::{Happened, Noted, World};

@@ -6,7 +6,7 @@ use host::{
     BufferRule, BusParams, ConnectionParams, DmaParams, GapParams, MatchingParams, NicParams, NodeParams, NoiseParams,
     PartParams, PerByte, ProcessorParams, ProgressMode, ProtocolParams, RailParams, RegisteredEnds, RegistrationParams,
 };
-use workload::program::{Action, Programs, Script, Scripts, Seen, Step};
+use mpi::program::{Action, Programs, Script, Scripts, Seen, Step};
 
 use crate::world::{TRANSIT, World};
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use host::{Executor, MemoryParams, NicParams, ProcessorParams, ProgressMode, ProtocolParams, Rendezvous};
-use workload::program::Programs;
-use workload::schedule::{OpId, Schedule, ScheduleBuilder};
+use mpi::program::Programs;
+use mpi::schedule::{OpId, Schedule, ScheduleBuilder};
 
 use crate::times::INTERFACE;
 use crate::world::{Noted, TRANSIT, World};

@@ -8,8 +8,8 @@ use host::{
     ConnectionParams, MatchingParams, NicParams, PartParams, PerByte, ProcessorParams, ProtocolParams, RailParams,
     RegistrationParams,
 };
-use workload::program::Programs;
-use workload::schedule::{OpId, Schedule, ScheduleBuilder};
+use mpi::program::Programs;
+use mpi::schedule::{OpId, Schedule, ScheduleBuilder};
 
 pub const INTERFACE: NicParams = NicParams {
     send_overhead: 60,

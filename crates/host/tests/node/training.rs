@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use apps::motifs::{ProgramSpec, TrainingSpec};
 use host::{Executor, NicParams};
+use mpi::collectives::{Algorithm, Fastest, RailUse};
+use mpi::program::Interval;
 use units::{Bytes, Time};
-use workload::collectives::{Algorithm, Fastest, RailUse};
-use workload::motifs::{ProgramSpec, TrainingSpec};
-use workload::program::Interval;
 
 use crate::times::INTERFACE;
 use crate::world::{TRANSIT, World};

@@ -1,8 +1,8 @@
 //! How many operations of a group in the switches may be under way, and which of them are streams.
 
 use host::{GroupParams, NicParams, ProtocolParams};
-use workload::collectives::{Collective, Operation};
-use workload::program::{Action, Step};
+use mpi::collectives::{Collective, Operation};
+use mpi::program::{Action, Step};
 
 use crate::groups::{CROSS, PACE, RECEIVE, Run, SEND, call, calls, start};
 use crate::times::INTERFACE;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use host::{Arrived, Envelope, Executor, Groups, HostContext, NicParams, NodeParams, Outgoing, RankPlacement};
-use workload::program::{Ended, Matched, Messages, Notify, Op, ProgramError, ProgramGroup, Programs, RankProgram};
+use mpi::program::{Ended, Matched, Messages, Notify, Op, ProgramError, ProgramGroup, Programs, RankProgram};
 
 use crate::switch::Switch;
 

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use routing::RoutingSpec;
+use tasks::TaskGraph;
 use topology::{ChannelSource, Channels, Endpoint, Topology};
 use units::{ChannelId, NodeId, PlaneId, PortId, RouterId};
-use workload::tasks::TaskGraph;
 
 use super::messages::each_message;
 use crate::{GridHops, Hops, Machine, Mapping, MappingError};

@@ -1,6 +1,6 @@
 //! The messages of a phase, which all figures add up.
 
-use workload::tasks::{GroupKind, Phase};
+use tasks::{GroupKind, Phase};
 
 /// Calls with every message of a phase: from, to, bytes; a multicast's and a reduction's once for each member.
 pub(crate) fn each_message(phase: &Phase, call: &mut dyn FnMut(u32, u32, u64)) {

@@ -10,7 +10,7 @@ pub(crate) use paths::{GridPaths, Paths, TablePaths};
 
 use std::collections::BTreeSet;
 
-use workload::tasks::{Phase, TaskGraph};
+use tasks::{Phase, TaskGraph};
 
 use crate::{Machine, Mapping};
 

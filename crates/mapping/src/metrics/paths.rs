@@ -255,8 +255,8 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
+    use tasks::{ArcList, TaskGraph};
     use topology::{Topology, TopologySpec};
-    use workload::tasks::{ArcList, TaskGraph};
 
     use super::{Paths, TablePaths};
     use crate::{Hops, Machine, MachineSpec, Mapping, channel_use};

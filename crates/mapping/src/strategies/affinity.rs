@@ -1,6 +1,6 @@
 //! The weights between pairs of tasks: the form of the graph that strategies use.
 
-use workload::tasks::{Phase, TaskGraph};
+use tasks::{Phase, TaskGraph};
 
 /// One end of an edge.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -133,7 +133,7 @@ fn each_pair(graph: &TaskGraph, call: &mut dyn FnMut(u32, u32, f64)) {
 
 #[cfg(test)]
 mod tests {
-    use workload::tasks::{ArcList, Group, GroupKind, TaskGraph};
+    use tasks::{ArcList, Group, GroupKind, TaskGraph};
 
     use super::Affinity;
 

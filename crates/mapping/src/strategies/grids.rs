@@ -328,9 +328,9 @@ fn seed_directions(graph: &Affinity, seed: u32) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use tasks::{ArcList, TaskGraph};
     use units::Draw;
-    use workload::Stream;
-    use workload::tasks::{ArcList, TaskGraph};
+    use units::NamedStream;
 
     use super::{GridShape, recognize};
     use crate::strategies::affinity::Affinity;
@@ -350,7 +350,7 @@ mod tests {
             }
         }
         let mut order: Vec<u32> = (0..tasks).collect();
-        let mut draw = Stream::new(seed, "shuffle");
+        let mut draw = NamedStream::new(seed, "shuffle");
         for last in (1..order.len()).rev() {
             order.swap(last, draw.below(last as u32 + 1) as usize);
         }

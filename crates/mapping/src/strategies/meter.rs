@@ -3,7 +3,7 @@
 //! The largest load alone has no slope: few changes of a mapping change it. So what is kept is the sum of a high power
 //! of all loads, which is near its largest term. A change of one task costs O(degree x channels of a path).
 
-use workload::tasks::TaskGraph;
+use tasks::TaskGraph;
 
 use crate::metrics::{Paths, each_message};
 

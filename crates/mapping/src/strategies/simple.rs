@@ -1,7 +1,7 @@
 //! The baselines: in order, array by array, and at random.
 
 use units::Draw;
-use workload::Stream;
+use units::NamedStream;
 
 use crate::{Mapping, MappingError, Problem, Room};
 
@@ -40,7 +40,7 @@ pub fn array_blocks(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
 /// As `identity`, with the tasks in an order that is drawn from the seed.
 pub fn random(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let mut order: Vec<u32> = (0..problem.graph.tasks()).collect();
-    let mut draw = Stream::new(problem.spec.seed, "random-mapping");
+    let mut draw = NamedStream::new(problem.spec.seed, "random-mapping");
     for last in (1..order.len()).rev() {
         order.swap(last, draw.below(last as u32 + 1) as usize);
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::json;
-use workload::tasks::{self, ArcList, GraphError, GraphSpec};
+use tasks::{self, ArcList, GraphError, GraphSpec};
 
 use super::{numbers, wrong, wrong_in};
 use crate::topology::words;

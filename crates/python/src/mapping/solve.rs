@@ -8,7 +8,7 @@ use mapping::{MapSpec, Mapping, MappingError, PRESETS, Problem, Watch, channel_u
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
-use workload::tasks::GraphSpec;
+use tasks::GraphSpec;
 
 use super::{Machine, TaskGraph, numbers, wrong, wrong_at};
 use crate::errors::Cancelled;

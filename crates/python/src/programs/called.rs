@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use workload::collectives::{CalledCollectives, CalledPlace, Collective};
-use workload::communicator::Group;
-use workload::program::calls::CallsBuilder;
-use workload::program::{
+use mpi::collectives::{CalledCollectives, CalledPlace, Collective};
+use mpi::communicator::Group;
+use mpi::program::calls::CallsBuilder;
+use mpi::program::{
     Action, Burst, Communicator, Context, GroupCall, Messages, ProgramGroup, Programs, RankProgram, Request, Script,
     ScriptedRank, Seen, Step,
 };
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use super::table::{self, Row};
 use super::{Program, wrong};

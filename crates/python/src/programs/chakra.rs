@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use workload::program::chakra::{Contents, Options, Traces, open as open_traces};
+use traces::chakra::{Contents, Options, Traces, open as open_traces};
 
 /// What traces have, and notes about it.
 pub struct Facts {
@@ -36,7 +36,7 @@ impl Facts {
 /// The files that are read where one is named: of a trace of Chakra, those of all ranks and of their process groups.
 #[pyfunction]
 pub fn read_together(path: PathBuf) -> Vec<PathBuf> {
-    workload::program::chakra::read_together(&path)
+    traces::chakra::read_together(&path)
 }
 
 /// What the ranks of the files with a prefix, or beside a file, call.
@@ -45,7 +45,7 @@ pub fn open(
     compute_scale: f64,
     ops_per_second: Option<f64>,
     groups: BTreeMap<String, Vec<u32>>,
-) -> Result<(workload::program::calls::Calls, Facts), String> {
+) -> Result<(mpi::program::calls::Calls, Facts), String> {
     let options = Options { compute_scale, ops_per_second, groups };
     let traces = open_traces(Path::new(path), options).map_err(|error| error.to_string())?;
     let Traces { calls, contents, notes } = traces;

@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use mpi::program::calls::{Calls, NoSchedule, text};
+use mpi::program::{Messages, Programs};
+use mpi::schedule::{Schedule, goal};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use workload::program::calls::{Calls, NoSchedule, text};
-use workload::program::trace::{Trace, join};
-use workload::program::{Messages, Programs};
-use workload::schedule::{Schedule, goal};
+use traces::recorded::{Trace, join};
 
 use crate::errors::Parts;
 use crate::mapping::numbers;

@@ -1,8 +1,8 @@
 //! Calls as rows of numbers, as `cutthrough.programs.calling` writes them.
 
-use workload::collectives::{Algorithm, Collective, Operation, algorithms};
-use workload::program::calls::{ANY_SIZE, Calls, CallsBuilder};
-use workload::program::{Action, Burst, Context, Step};
+use mpi::collectives::{Algorithm, Collective, Operation, algorithms};
+use mpi::program::calls::{ANY_SIZE, Calls, CallsBuilder};
+use mpi::program::{Action, Burst, Context, Step};
 
 /// Numbers of a row: what is called; the rank at the other end or the request (-1 for any rank); bytes (-1 for any) or
 /// picoseconds; the tag (-1 for any); operations of a burst (0 for one operation that is none); its stride. Of a

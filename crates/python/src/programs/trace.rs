@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use mpi::program::Programs;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use workload::program::Programs;
-use workload::program::trace::{Joined, LARGEST_SCALE, Replay, Trace};
+use traces::recorded::{Joined, LARGEST_SCALE, Replay, Trace};
 
 /// A trace from its file.
 pub fn open(path: &str, wildcards: bool, compute_scale: f64) -> Result<Trace, String> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::workload::motifs::ProgramSpec;
+use ::apps::motifs::ProgramSpec;
 use fabric::catalogue::Depths;
 use serde::Serialize;
 use toml::de::DeValue;

@@ -4,7 +4,7 @@ use mapping::Objective;
 use mapping::strategies::StrategyName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workload::{PlacementFile, PlacementSpec, TasksPerNode};
+use traffic::{PlacementFile, PlacementSpec, TasksPerNode};
 
 /// Keys of the mapping of an application's tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use fabric::LinkParameters;
 use fabric::catalogue::RouterSpec;
+use mpi::collectives::Carrier;
 use routing::RoutingSpec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use topology::NetworkSpec;
 use units::{Bandwidth, Capacity, Time};
-use workload::collectives::Carrier;
 
 use super::in_switch::InSwitchSpec;
 use super::jobs::{self, JobSpec};

@@ -1,10 +1,10 @@
 //! `[workload]`: kinds of workload and their keys.
 
-use ::workload::benchmarks::BenchmarkSpec;
-use ::workload::collectives::Carrier;
-use ::workload::motifs::ProgramSpec;
-use ::workload::multicast::FanoutSpec;
-use ::workload::{InjectionSpec, PatternSpec};
+use ::apps::benchmarks::BenchmarkSpec;
+use ::apps::motifs::ProgramSpec;
+use ::mpi::collectives::Carrier;
+use ::traffic::multicast::FanoutSpec;
+use ::traffic::{InjectionSpec, PatternSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Time};

@@ -10,8 +10,8 @@ use engine::statistics::Histogram;
 use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, MessageKey, Transmission, WaitingPacket};
 use host::Carried;
 use topology::ChannelSource;
+use traffic::Placement;
 use units::{NodeId, PlaneId, Time};
-use workload::Placement;
 
 use super::volumes::Volumes;
 use super::worker::{Mail, Own, Worker};

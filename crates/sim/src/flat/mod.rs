@@ -4,7 +4,7 @@ mod machine;
 mod volumes;
 mod worker;
 
-use ::workload::collectives::Carrier;
+use ::mpi::collectives::Carrier;
 
 use crate::error::SystemError;
 use crate::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};

@@ -8,8 +8,8 @@
 //! is reserved in this way too, which takes no time. Outstanding operations belong to one group alone; its members
 //! count them (`host::executor::groups`).
 
-use ::workload::collectives::{GroupCall, Operation};
-use ::workload::communicator::Service;
+use ::mpi::collectives::{GroupCall, Operation};
+use ::mpi::communicator::Service;
 use host::GroupParams;
 use routing::trees::Trees;
 use topology::Topology;

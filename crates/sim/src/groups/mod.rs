@@ -4,8 +4,8 @@ mod limits;
 
 use std::sync::Arc;
 
-use ::workload::communicator::{Service, Unserved};
-use ::workload::program::Programs;
+use ::mpi::communicator::{Service, Unserved};
+use ::mpi::program::Programs;
 use fabric::{CombineOrder, CombineSpec, Elements, GroupsSpec, LinkParameters};
 use host::GroupParams;
 use routing::Routing;

@@ -1,4 +1,4 @@
-//! Timelines as files for Perfetto (https://ui.perfetto.dev): TrackEvent packets.
+//! Timelines as files for Perfetto (<https://ui.perfetto.dev>): TrackEvent packets.
 //!
 //! Each rank has a track with a slice for each state. The critical path has a track with a slice for each step. A
 //! message is two instants that a flow connects. Times are whole nanoseconds, the unit of the format: shorter periods

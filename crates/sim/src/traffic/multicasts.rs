@@ -6,8 +6,8 @@ use engine::Stream;
 use fabric::{Member, Target, TreePacket};
 use routing::Routing;
 use topology::Topology;
+use traffic::multicast::{FixedSets, RandomSets};
 use units::NodeId;
-use workload::multicast::{FixedSets, RandomSets};
 
 use super::groups::GroupTrees;
 

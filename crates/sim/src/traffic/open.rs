@@ -6,8 +6,8 @@ use std::sync::Arc;
 use engine::Stream;
 use fabric::{Actions, Demand, Member, Target, Traffic, TreePacket};
 use routing::{RouteState, Routing};
+use traffic::{Injection, InjectionSpec, InjectionState, PlacedPattern};
 use units::NodeId;
-use workload::{Injection, InjectionSpec, InjectionState, PlacedPattern};
 
 use super::groups::GroupTrees;
 use super::multicasts::{Current, MulticastSources, Multicasts};

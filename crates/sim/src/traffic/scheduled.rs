@@ -5,9 +5,9 @@ use std::sync::Arc;
 use engine::Stream;
 use fabric::{Actions, Demand, Notice, NoticeContent, Target, Traffic, TrafficEvent, TreePacket};
 use host::{Arrived, Envelope, Executor, GroupWork, HostContext};
+use mpi::program::Context;
 use routing::{RouteState, Routing};
 use units::NodeId;
-use workload::program::Context;
 
 use super::groups::GroupTrees;
 use super::numbers::{flow_of, job_of};

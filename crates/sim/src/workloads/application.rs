@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mapping::{Machine, MachineSpec, Mapping};
+use tasks::{GroupKind, Phase, TaskGraph};
 use topology::Topology;
+use traffic::Placement;
 use units::{NodeId, TaskId, Time};
-use workload::Placement;
-use workload::tasks::{GroupKind, Phase, TaskGraph};
 
 use super::site::Site;
 use crate::experiment::PlaceSpec;

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
+use apps::benchmarks::{Benchmark, Built};
+use apps::message_driven::{DrivenError, DrivenSpec, MessageDriven};
+use apps::motifs::{CalledBackSpec, ProgramSite, ProgramSpec, check_room};
+use apps::pattern_of;
 use mapping::NodeHops;
+use mpi::collectives::{CalledPlace, Carrier};
+use mpi::program::{Programs, Sizes};
 use routing::algorithms::flat::is_flat;
+use tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
+use traffic::patterns::exchange::{ExchangePatternSpec, TaskGrid};
+use traffic::patterns::matrix::Matrix;
+use traffic::{Pattern, PatternError, PatternSpec, PlacedPattern, Placement, Shape};
 use units::{Bytes, NodeId, TaskId, Time};
-use workload::benchmarks::{Benchmark, Built};
-use workload::collectives::{CalledPlace, Carrier};
-use workload::message_driven::{DrivenError, DrivenSpec, MessageDriven};
-use workload::motifs::{CalledBackSpec, ProgramSite, ProgramSpec, check_room};
-use workload::patterns::exchange::{ExchangePatternSpec, TaskGrid};
-use workload::patterns::matrix::Matrix;
-use workload::program::{Programs, Sizes, pattern_of};
-use workload::tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
-use workload::{Pattern, PatternError, PatternSpec, PlacedPattern, Placement, Shape};
 
 use super::application::{SetLoads, allocation, application_flows, computation};
 use super::exchange::Exchange;
@@ -379,11 +380,11 @@ fn graph_of(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<TaskGraph>, S
     if !spec.next_graphs.is_empty() {
         let next: Result<Vec<TaskGraph>, _> = spec.next_graphs.iter().map(build).collect();
         let all = next.map(|next| std::iter::once(graph).chain(next).collect::<Vec<_>>());
-        let combined = all.and_then(|all| workload::tasks::combine(&all, &vec![1.0; all.len()]));
+        let combined = all.and_then(|all| tasks::combine(&all, &vec![1.0; all.len()]));
         graph = combined.map_err(|error| wrong("workload.next_graphs", error))?;
     }
     if let Some(seed) = spec.shuffle {
-        graph = workload::tasks::shuffled(&graph, seed);
+        graph = tasks::shuffled(&graph, seed);
     }
     let bytes = graph.phases.iter().flat_map(|phase| phase.arcs.bytes()).map(|&bytes| u128::from(bytes)).sum::<u128>();
     if bytes > u128::from(LARGEST_VOLUME) * 1024 {

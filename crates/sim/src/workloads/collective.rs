@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use engine::{Owner, Stream};
+use mpi::collectives::Operation;
 use topology::Topology;
+use traffic::multicast::{Destinations, FixedSets, RandomSets};
+use traffic::{InjectionSpec, PlacedPattern};
 use units::{NodeId, TaskId, Time};
-use workload::collectives::Operation;
-use workload::multicast::{Destinations, FixedSets, RandomSets};
-use workload::{InjectionSpec, PlacedPattern};
 
 use super::operations::{self, Common};
 use super::site::Site;

@@ -1,9 +1,9 @@
 //! Nearest-neighbour exchanges: in a phase, every task sends a volume to each of its neighbours in one dimension of a
 //! grid. Packets for the two neighbours alternate, and a node serves its tasks in round-robin order.
 
+use traffic::Placement;
+use traffic::patterns::exchange::TaskGrid;
 use units::NodeId;
-use workload::Placement;
-use workload::patterns::exchange::TaskGrid;
 
 use crate::traffic::Flow;
 

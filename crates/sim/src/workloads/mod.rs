@@ -22,10 +22,10 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use fabric::Batch;
+use mpi::program::Programs;
+use traffic::multicast::FixedSets;
+use traffic::{PlacedPattern, Placement};
 use units::{NodeId, Time};
-use workload::multicast::FixedSets;
-use workload::program::Programs;
-use workload::{PlacedPattern, Placement};
 
 use crate::experiment::MeasureSpec;
 use crate::machine::Machine;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use mapping::strategies::StrategyName;
 use mapping::{Machine, MachineSpec, MapSpec, MappingError, Problem, Silent};
+use mpi::communicator::Unserved;
+use tasks::TaskGraph;
 use topology::Topology;
+use traffic::{Placement, PlacementSpec, Shape};
 use units::{Bytes, NodeId};
-use workload::communicator::Unserved;
-use workload::tasks::TaskGraph;
-use workload::{Placement, PlacementSpec, Shape};
 
 use crate::error::SystemError;
 use crate::experiment::{MappedSpec, NicSpec, NodeSpec, Overflow, Place, PlaceSpec};

@@ -8,10 +8,10 @@
 use std::sync::Arc;
 
 use fabric::{ArrivedMessage, MessageKey};
+use tasks::TaskGraph;
 use topology::{ChannelClass, Topology};
+use traffic::{PlacedPattern, Placement};
 use units::{NodeId, TaskId};
-use workload::tasks::TaskGraph;
-use workload::{PlacedPattern, Placement};
 
 use super::application::{self, SetLoads, application_flows};
 use super::closed::{self, Counted, Ending};

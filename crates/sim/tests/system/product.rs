@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use mpi::program::Programs;
 use rayon::prelude::*;
 use sim::{PointResult, RunError, RunOptions, SectionDoc, System, reference, run};
-use workload::program::Programs;
 
 use crate::common::{build, idle_ns, mean_distance};
 

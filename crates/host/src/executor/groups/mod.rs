@@ -46,7 +46,7 @@ mod starting;
 
 use std::sync::Arc;
 
-use workload::program::{Context, GroupCall};
+use mpi::program::{Context, GroupCall};
 
 use super::{Executor, OpId};
 use crate::context::{GroupArrival, GroupPacket};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use workload::collectives::Operation;
-use workload::program::{GroupCall, ProgramGroup};
+use mpi::collectives::Operation;
+use mpi::program::{GroupCall, ProgramGroup};
 
 use crate::context::GroupParams;
 use crate::nic::Stream;

@@ -1,6 +1,6 @@
 //! Operations in the switches, from their call until they are handed to the interface.
 
-use workload::program::GroupCall;
+use mpi::program::GroupCall;
 
 use super::operation::{Cut, GroupOp, Shape, Work};
 use super::{Called, Memberships};

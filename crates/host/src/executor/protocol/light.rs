@@ -5,7 +5,7 @@
 //! All events happen at the times, and in the order, of messages that are held individually. A test compares both
 //! forms.
 
-use workload::program::Matched;
+use mpi::program::Matched;
 
 use super::super::{Executor, NONE, Sending};
 use super::flying::whole;

@@ -1,6 +1,6 @@
 //! Receiver's side of the protocols.
 
-use workload::program::Matched;
+use mpi::program::Matched;
 
 use super::super::{Executor, Receiving};
 use crate::context::HostContext;

@@ -1,6 +1,6 @@
 //! What the calls of a rank mean, plainly: a list of requests, searched from its beginning.
 
-use workload::program::{Action, Burst, Matched, Script, Seen, Step};
+use mpi::program::{Action, Burst, Matched, Script, Seen, Step};
 
 /// What the program of a calculation knows it by.
 pub const CALCULATION: u32 = u32::MAX;

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use host::{ForwardingParams, MemoryParams, NicParams, ProtocolParams, Rendezvous};
+use mpi::program::{Action, Burst, Context, Script, Seen, Step};
 use proptest::prelude::*;
-use workload::program::{Action, Burst, Context, Script, Seen, Step};
 
 use super::caller::UNITS;
 use super::network::Wire;

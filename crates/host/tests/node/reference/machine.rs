@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use host::{Arrived, Envelope, Executor, NicParams, RankPlacement};
-use workload::program::Programs;
+use mpi::program::Programs;
 
 use super::network::{Flight, Link, Wire, arrivals};
 use crate::world::Requests;

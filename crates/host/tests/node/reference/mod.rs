@@ -11,9 +11,9 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 
 use host::{Executor, HostError, Searches, Wait};
+use mpi::program::{Programs, Scripts, Seen};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
-use workload::program::{Programs, Scripts, Seen};
 
 use crate::world::{Happened, Noted};
 use caller::Caller;

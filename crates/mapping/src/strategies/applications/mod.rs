@@ -3,7 +3,7 @@
 pub(super) mod namd;
 pub(super) mod openatom;
 
-use workload::tasks::{TaskArray, TaskGraph};
+use tasks::{TaskArray, TaskGraph};
 
 use crate::MappingError;
 

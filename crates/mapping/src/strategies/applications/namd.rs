@@ -11,7 +11,7 @@
 //! around it in a spiral of growing distance. What the paper leaves open: "underloaded" is below the limit that
 //! `imbalance` sets, and among processors at the same distance the least loaded is taken.
 
-use workload::tasks::TaskArray;
+use tasks::TaskArray;
 
 use super::super::affinity::Affinity;
 use super::super::domains::{halve_at, middle};

@@ -8,7 +8,7 @@
 //! size (consecutive columns in a winding order, if there is none); several planes share a column where there are more
 //! planes than columns; and among the processors that qualify the least loaded is taken.
 
-use workload::tasks::TaskArray;
+use tasks::TaskArray;
 
 use super::super::repair::repair;
 use super::array;

@@ -2,7 +2,7 @@
 //! bytes are joined until there are no more clusters than places, the clusters are placed greedily, and tasks are
 //! exchanged pairwise.
 
-use workload::tasks::{ArcList, TaskGraph};
+use tasks::{ArcList, TaskGraph};
 
 use super::super::affinity::Affinity;
 use super::super::greedy::place_greedily;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use engine::statistics::{self, Batch as Mean, Estimate, Histogram};
 use fabric::{ArrivedMessage, Batch, ChannelUse, MessageKey};
 use topology::ChannelSource;
+use traffic::InjectionSpec;
 use units::NodeId;
-use workload::InjectionSpec;
 
 use super::Open;
 use super::operations::Operations;

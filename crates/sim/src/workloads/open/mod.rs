@@ -16,8 +16,8 @@ mod synthetic;
 
 use std::sync::Arc;
 
+use traffic::{InjectionSpec, PlacedPattern, Placement};
 use units::NodeId;
-use workload::{InjectionSpec, PlacedPattern, Placement};
 
 use crate::network::Packets;
 use crate::traffic::Multicasts;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use traffic::multicast::FixedSets;
+use traffic::{InjectionSpec, PlacedPattern, Placement};
 use units::{NodeId, Time};
-use workload::multicast::FixedSets;
-use workload::{InjectionSpec, PlacedPattern, Placement};
 
 use super::Open;
 use super::course::OpenCourse;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::statistics::{Estimate, Histogram};
-use workload::program::Interval;
+use mpi::program::Interval;
 
 use super::program::{BEGINS, GroupSet};
 use crate::results::{CollectiveResult, GroupsResult};
@@ -149,9 +149,9 @@ impl OperationCounters {
 mod tests {
     use std::sync::Arc;
 
+    use mpi::collectives::{Algorithm, Collective, Operation as Collectives};
+    use mpi::communicator::{Group, NodeGroups};
     use units::NodeId;
-    use workload::collectives::{Algorithm, Collective, Operation as Collectives};
-    use workload::communicator::{Group, NodeGroups};
 
     use super::super::program::TimedGroup;
     use super::*;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use engine::statistics::{self, Batch as Mean, Estimate, Histogram};
 use fabric::ChannelUse;
 use host::{Executor, Groups, HostError};
+use mpi::program::Programs;
 use topology::ChannelSource;
 use units::TaskId;
-use workload::program::Programs;
 
 use super::counters::{Ended, OperationCounters};
 use super::described::GroupOperations;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use host::GroupParams;
-use workload::{Injection, InjectionSpec};
+use traffic::{Injection, InjectionSpec};
 
 use super::program::{GroupSet, Timing};
 use crate::experiment::LateSpec;

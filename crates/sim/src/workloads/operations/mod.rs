@@ -19,12 +19,13 @@ mod program;
 
 use std::sync::Arc;
 
+use apps::pattern_of;
+use mpi::collectives::{Algorithm, Carrier, Collective, Operation, Selection};
+use mpi::communicator::{Context, Group, NodeGroups};
+use mpi::program::{Programs, Sizes};
+use traffic::multicast::FixedSets;
+use traffic::{PlacedPattern, Placement};
 use units::{NodeId, TaskId, Time};
-use workload::collectives::{Algorithm, Carrier, Collective, Operation, Selection};
-use workload::communicator::{Context, Group, NodeGroups};
-use workload::multicast::FixedSets;
-use workload::program::{Programs, Sizes, pattern_of};
-use workload::{PlacedPattern, Placement};
 
 use super::open::{batch_length, extent};
 use super::ranks::{Measured, NodeProcessors, OperationVolumes, Ranks, UnservedGroups};

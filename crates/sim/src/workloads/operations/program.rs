@@ -11,11 +11,11 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use engine::{Owner, Stream};
+use mpi::collectives::{Collective, GroupCall, ProgramGroup};
+use mpi::communicator::{Communicator, Context, Group, NodeGroups};
+use mpi::program::{Action, Interval, Messages, Programs, RankProgram, Request, Script, ScriptedRank, Seen, Step};
+use traffic::{Injection, InjectionState};
 use units::{Draw, NodeId};
-use workload::collectives::{Collective, GroupCall, ProgramGroup};
-use workload::communicator::{Communicator, Context, Group, NodeGroups};
-use workload::program::{Action, Interval, Messages, Programs, RankProgram, Request, Script, ScriptedRank, Seen, Step};
-use workload::{Injection, InjectionState};
 
 use crate::experiment::{LateLaw, LateSpec};
 

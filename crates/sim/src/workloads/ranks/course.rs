@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use fabric::Batch;
 use host::{Completed, Executor, Groups, HostError, MOST_TRACED, Progress, RankPlacement, Released};
+use mpi::collectives::Fastest;
+use mpi::program::Interval;
 use topology::ChannelClass;
 use units::{Arithmetic, TaskId, Time};
-use workload::collectives::Fastest;
-use workload::program::Interval;
 
 use super::described::Ranks;
 use super::interface;

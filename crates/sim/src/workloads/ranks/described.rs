@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use host::MemoryParams;
-use workload::program::{Programs, Sizes};
-use workload::{PlacedPattern, Placement};
+use mpi::program::{Programs, Sizes};
+use traffic::{PlacedPattern, Placement};
 
 use super::measured::{Measured, UnservedGroups};
 use super::operations::OperationVolumes;

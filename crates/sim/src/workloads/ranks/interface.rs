@@ -7,8 +7,8 @@ use host::{
     NicParams, PartParams, PerByte, ProcessorParams, ProgressMode, ProtocolParams, RailParams, RailPolicy,
     RegisteredEnds, RegistrationParams, Rendezvous,
 };
+use mpi::collectives::RailUse;
 use units::{Bandwidth, TaskId, Time};
-use workload::collectives::RailUse;
 
 use super::described::Ranks;
 use crate::experiment::{

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
+use apps::benchmarks::TableBenchmark;
 use host::{BusyTimes, CheckedElements, ConnectionCounts, Executor, Searches};
+use mpi::communicator::{Service, Unserved};
+use mpi::program::{Interval, Measure};
+use tasks::TaskGraph;
 use topology::Topology;
+use traffic::Placement;
 use units::NodeId;
-use workload::Placement;
-use workload::benchmarks::TableBenchmark;
-use workload::communicator::{Service, Unserved};
-use workload::program::{Interval, Measure};
-use workload::tasks::TaskGraph;
 
 use crate::network::Network;
 use crate::results::{

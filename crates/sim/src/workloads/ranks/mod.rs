@@ -12,10 +12,10 @@ mod volumes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use mpi::program::{ProgramGroup, Programs};
 use topology::ChannelClass;
+use traffic::{PlacedPattern, Placement};
 use units::{NodeId, TaskId, Time};
-use workload::program::{ProgramGroup, Programs};
-use workload::{PlacedPattern, Placement};
 
 use super::closed;
 use super::{Course, Extent, Setting, Workload};

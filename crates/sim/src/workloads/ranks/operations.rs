@@ -1,10 +1,10 @@
 //! Traffic of ranks along the trees of their groups, for analyses.
 
 use host::{SegmentWork, group_items};
+use mpi::program::{GroupCall, ProgramGroup, Programs};
 use routing::trees::TreeVolumes;
+use traffic::Placement;
 use units::{NodeId, TaskId};
-use workload::Placement;
-use workload::program::{GroupCall, ProgramGroup, Programs};
 
 use super::volumes::SentBytes;
 

@@ -1,7 +1,7 @@
 //! Tables of benchmarks: rows of measurements by ranks.
 
-use workload::benchmarks::{KEYS_OF_POLLING, TableBenchmark, TableRow};
-use workload::program::Interval;
+use apps::benchmarks::{KEYS_OF_POLLING, TableBenchmark, TableRow};
+use mpi::program::Interval;
 
 use crate::results::{RowResult, TableResult};
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use mpi::program::{Messages, Programs, Sizes};
+use traffic::{Pattern, Placement, Shares};
 use units::{Draw, TaskId};
-use workload::program::{Messages, Programs, Sizes};
-use workload::{Pattern, Placement, Shares};
 
 /// Pattern of messages whose destinations are not listed.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Which message meets which receive.
 
 use host::Searches;
-use workload::program::Action;
+use mpi::program::Action;
 
 use super::{Message, Naive, What};
 

@@ -7,7 +7,7 @@ mod protocols;
 use std::collections::VecDeque;
 
 use host::{NicParams, Searches, Wait};
-use workload::program::{Action, Context, Matched};
+use mpi::program::{Action, Context, Matched};
 
 use super::caller::Caller;
 use super::memory::Memory;

@@ -1,7 +1,7 @@
 //! How messages go from rank to rank, as `docs/concepts/protocols.md` says it.
 
 use host::{ForwardingParams, Rendezvous};
-use workload::program::{Action, Context, Matched};
+use mpi::program::{Action, Context, Matched};
 
 use super::{Message, Naive, Operation, Part, What};
 

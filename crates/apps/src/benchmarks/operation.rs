@@ -1,0 +1,236 @@
+//! Benchmarks of one collective operation of all ranks, for each size in turn: IMB's Bcast, Allreduce, Alltoall,
+//! Allgather and Barrier.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Time};
+
+use super::sizes::{powers, repetition};
+use super::table::{TableBenchmark, TableRow};
+use super::timed::{At, Exercise, Timed};
+use crate::motifs::ProgramSite;
+use mpi::collectives::{Algorithm, Collective, CollectiveError, Operation, Selection};
+use mpi::communicator::{Communicator, Context, Group, NodeGroups};
+use mpi::program::Step;
+use traffic::PatternError;
+
+/// Collective operation of all ranks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OperationSpec {
+    /// Sizes; one row each. The size is that of the buffer that is sent or combined. For an allgather or
+    /// alltoall it is that of one rank's part. Default: 0 B and the powers of two up to 4 MiB; for an allreduce, those
+    /// that are multiples of its element of 4 bytes.
+    #[schemars(extend("x-example" = "[\"0 B\", \"1 KiB\"]"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Vec<Bytes>>,
+    /// Measured operations for each size.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub repetitions: u32,
+    /// Unmeasured warm-up operations for each size, before the measured ones.
+    #[schemars(range(max = 1_000_000))]
+    pub warm_up: u32,
+    /// Algorithm. `cutthrough list collectives` lists the algorithms of each operation.
+    pub algorithm: Algorithm,
+    /// Calculation time of a rank for each byte that it combines with another.
+    pub reduction_time: Time,
+}
+
+impl Default for OperationSpec {
+    fn default() -> Self {
+        Self { sizes: None, repetitions: 10, warm_up: 1, algorithm: Algorithm::Auto, reduction_time: Time(0) }
+    }
+}
+
+/// Broadcast of all ranks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BcastSpec {
+    /// Sizes of the buffer; one row each. Default: 0 B and the powers of two up to 4 MiB.
+    #[schemars(extend("x-example" = "[\"0 B\", \"1 KiB\"]"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Vec<Bytes>>,
+    /// Measured broadcasts for each size.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub repetitions: u32,
+    /// Unmeasured warm-up broadcasts for each size, before the measured ones.
+    #[schemars(range(max = 1_000_000))]
+    pub warm_up: u32,
+    /// Algorithm. `cutthrough list collectives` lists the algorithms of a broadcast.
+    pub algorithm: Algorithm,
+    /// Rank that is the root. Default: each rank in turn, as in IMB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<u32>,
+}
+
+impl Default for BcastSpec {
+    fn default() -> Self {
+        Self { sizes: None, repetitions: 10, warm_up: 1, algorithm: Algorithm::Auto, root: None }
+    }
+}
+
+/// Barrier of all ranks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BarrierSpec {
+    /// Measured barriers.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub repetitions: u32,
+    /// Unmeasured warm-up barriers, before the measured ones.
+    #[schemars(range(max = 1_000_000))]
+    pub warm_up: u32,
+    /// Algorithm. `cutthrough list collectives` lists the algorithms of a barrier.
+    pub algorithm: Algorithm,
+}
+
+impl Default for BarrierSpec {
+    fn default() -> Self {
+        Self { repetitions: 10, warm_up: 1, algorithm: Algorithm::Auto }
+    }
+}
+
+/// Exercise of one collective operation of all ranks.
+#[derive(Debug)]
+struct Operations {
+    /// Call of the first iteration, for each size.
+    calls: Vec<Collective>,
+    /// Whether the root changes from iteration to iteration.
+    rotates: bool,
+    nodes: Arc<NodeGroups>,
+}
+
+impl Exercise for Operations {
+    fn call(&self, at: At, number: u32) -> Option<Step> {
+        (number == 0).then(|| self.operation(at)).flatten().map(Step::Collective)
+    }
+
+    fn messages(&self, _at: At, _visit: &mut dyn FnMut(u32, u64, u64)) {}
+
+    fn measures(&self, _rank: u32) -> bool {
+        true
+    }
+
+    fn operation(&self, at: At) -> Option<Collective> {
+        let call = *self.calls.iter().find(|call| call.bytes == at.bytes)?;
+        Some(if self.rotates { Collective { root: at.iteration % at.ranks.max(1), ..call } } else { call })
+    }
+
+    fn communicator(&self, rank: u32, ranks: u32) -> Communicator {
+        Communicator::world(rank, ranks).on_nodes(Arc::clone(&self.nodes))
+    }
+}
+
+/// Operation of a benchmark, and its algorithm.
+struct Kind {
+    name: &'static str,
+    operation: Operation,
+    algorithm: Algorithm,
+    root: Option<u32>,
+    reduction_time: Time,
+}
+
+fn wrong(key: &'static str, message: impl ToString) -> PatternError {
+    PatternError::new(key, message.to_string())
+}
+
+fn key_of(error: &CollectiveError) -> &'static str {
+    match error {
+        CollectiveError::Root { .. } => "root",
+        CollectiveError::Element { .. } => "sizes",
+        CollectiveError::CombinedOnNic => "reduction_time",
+        _ => "algorithm",
+    }
+}
+
+fn timed(
+    kind: &Kind,
+    (sizes, repetitions, warm_up): (&[Bytes], u32, u32),
+    site: &ProgramSite<'_>,
+) -> Result<TableBenchmark, PatternError> {
+    let ranks = site.node_of.len() as u32;
+    let repetition = repetition(sizes, (repetitions, warm_up), site.settle)?;
+    let group = Group::all(ranks);
+    let nodes = NodeGroups::new(&group, site.node_of).among(site.unserved, Context::WORLD);
+    let nodes = Arc::new(nodes);
+    let own = Communicator::world(0, ranks).on_nodes(Arc::clone(&nodes));
+    let call = |&bytes: &u64| {
+        let call = Collective {
+            root: kind.root.unwrap_or(0),
+            time_per_byte: kind.reduction_time.0,
+            element: if kind.operation == Operation::Allreduce { ELEMENT } else { 1 },
+            ..Collective::new(kind.operation, kind.algorithm, bytes)
+        };
+        let call = call.carried_by(site.carrier, &Selection::built_in(), ranks)?;
+        call.check(&own).map(|()| call)
+    };
+    let calls: Result<Vec<Collective>, CollectiveError> = repetition.sizes.iter().map(call).collect();
+    let calls = calls.map_err(|error| wrong(key_of(&error), error))?;
+    let rows = Timed::rows(&repetition.sizes, repetitions, |_| TableRow { parts: 1, ..TableRow::default() });
+    let rotates = kind.operation.has_root() && kind.root.is_none();
+    let programs = Timed::new(Operations { calls, rotates, nodes }, (ranks, group), repetition);
+    Ok(TableBenchmark { kind: kind.name, programs: Arc::new(programs), ranks, rows })
+}
+
+/// Size of an element of an allreduce in bytes, as in IMB.
+const ELEMENT: u32 = 4;
+
+/// Maximum time to combine a byte, in picoseconds: a microsecond.
+const LONGEST_BYTE: u64 = 1_000_000;
+
+/// Builds the benchmark of an operation without a root.
+///
+/// # Errors
+/// [`PatternError`] for sizes or times out of range and for an algorithm that does not implement the operation.
+pub(super) fn build(
+    spec: &OperationSpec,
+    (name, operation): (&'static str, Operation),
+    site: &ProgramSite<'_>,
+) -> Result<TableBenchmark, PatternError> {
+    let time = spec.reduction_time;
+    if time.0 > LONGEST_BYTE {
+        return Err(wrong("reduction_time", format!("{time} a byte is too long: at most 1 us is allowed")));
+    }
+    let sizes = spec.sizes.clone().unwrap_or_else(|| {
+        let element = if operation == Operation::Allreduce { u64::from(ELEMENT) } else { 1 };
+        powers(true).into_iter().filter(|size| size.0.is_multiple_of(element)).collect()
+    });
+    let kind = Kind { name, operation, algorithm: spec.algorithm, root: None, reduction_time: time };
+    timed(&kind, (&sizes, spec.repetitions, spec.warm_up), site)
+}
+
+/// Builds the benchmark of a broadcast.
+///
+/// # Errors
+/// [`PatternError`] for sizes out of range, a root that does not exist, and an algorithm that does not implement a
+/// broadcast.
+pub(super) fn build_bcast(
+    spec: &BcastSpec,
+    name: &'static str,
+    site: &ProgramSite<'_>,
+) -> Result<TableBenchmark, PatternError> {
+    let sizes = spec.sizes.clone().unwrap_or_else(|| powers(true));
+    let kind = Kind {
+        name,
+        operation: Operation::Broadcast,
+        algorithm: spec.algorithm,
+        root: spec.root,
+        reduction_time: Time(0),
+    };
+    timed(&kind, (&sizes, spec.repetitions, spec.warm_up), site)
+}
+
+/// Builds the benchmark of a barrier.
+///
+/// # Errors
+/// [`PatternError`] for an algorithm that does not implement a barrier.
+pub(super) fn build_barrier(
+    spec: &BarrierSpec,
+    name: &'static str,
+    site: &ProgramSite<'_>,
+) -> Result<TableBenchmark, PatternError> {
+    let kind =
+        Kind { name, operation: Operation::Barrier, algorithm: spec.algorithm, root: None, reduction_time: Time(0) };
+    timed(&kind, (&[Bytes(0)], spec.repetitions, spec.warm_up), site)
+}

@@ -1,0 +1,60 @@
+//! Sizes of messages of a benchmark, and checks of keys that most benchmarks have.
+//!
+//! Each benchmark's section defines these keys anew: serde cannot deny unknown keys beside a flattened struct, and
+//! their documentation and defaults differ.
+
+use units::{Bytes, Time};
+
+use super::timed::Repetition;
+use traffic::PatternError;
+
+/// Maximum size of a message, in bytes.
+const LARGEST: u64 = 1 << 30;
+
+/// Maximum number of sizes.
+const MOST_SIZES: usize = 256;
+
+/// Maximum number of messages of a rank in an iteration.
+pub(super) const MOST_WINDOW: u32 = 1 << 20;
+
+/// Returns the powers of two up to 4 MiB: from 0 B as in IMB (`with_none`), or from 1 B as in the OSU benchmarks.
+pub(super) fn powers(with_none: bool) -> Vec<Bytes> {
+    let none = with_none.then_some(Bytes(0));
+    none.into_iter().chain((0..=22).map(|power| Bytes(1 << power))).collect()
+}
+
+/// Checks sizes, and returns them with the numbers of iterations and the pause `settle` after barriers.
+///
+/// # Errors
+/// [`PatternError`] with the key `sizes` if their number or a size is out of range.
+pub(super) fn repetition(
+    sizes: &[Bytes],
+    (measured, warm_up): (u32, u32),
+    settle: Time,
+) -> Result<Repetition, PatternError> {
+    if sizes.is_empty() || sizes.len() > MOST_SIZES {
+        let message = format!("there are {}: 1 to {MOST_SIZES} sizes are allowed", sizes.len());
+        return Err(PatternError::new("sizes", message));
+    }
+    if let Some(size) = sizes.iter().find(|size| size.0 > LARGEST) {
+        return Err(PatternError::new("sizes", format!("{size} is out of range: 0 B to 1 GiB are allowed")));
+    }
+    Ok(Repetition { sizes: sizes.iter().map(|size| size.0).collect(), measured, warm_up, settle })
+}
+
+/// Checks the two ranks of a benchmark of a pair.
+///
+/// # Errors
+/// [`PatternError`] for a rank that does not exist and for two equal ranks.
+pub(super) fn check_pair(pair: [u32; 2], ranks: u32) -> Result<(), PatternError> {
+    if ranks < 2 {
+        return Err(PatternError::new("kind", format!("a benchmark of a pair needs two ranks, and there is {ranks}")));
+    }
+    if let Some(absent) = pair.iter().find(|&&rank| rank >= ranks) {
+        return Err(PatternError::new("pair", format!("there is no rank {absent}: 0 to {} are allowed", ranks - 1)));
+    }
+    if pair[0] == pair[1] {
+        return Err(PatternError::new("pair", format!("a pair is two ranks, and it is rank {} twice", pair[0])));
+    }
+    Ok(())
+}

@@ -1,0 +1,284 @@
+//! Benchmarks that time repeated iterations of an exercise, size by size, as IMB and the OSU benchmarks do.
+//!
+//! For each size, the participating ranks synchronize in a barrier, run the unmeasured warm-up iterations, synchronize
+//! again, and time the measured iterations together. The interval lasts from before the first to after the last
+//! measured iteration, and its key is the index of the size. The barriers consist of empty messages, whatever backend
+//! carries out the measured operation. A pause after each barrier keeps its after-effects in the interfaces (gaps,
+//! credits) out of the measurement.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use units::Time;
+
+use super::table::TableRow;
+use mpi::collectives::{Algorithm, Collective, GroupCall, Operation, ProgramGroup};
+use mpi::communicator::{Communicator, Context, Group};
+use mpi::program::{Action, Interval, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
+
+/// Communicator in which the participating ranks synchronize. Measured operations use communicator 0.
+const MEETING: u32 = 1;
+
+/// Context of a call: the rank, the size of messages and the iteration.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At {
+    /// Rank that makes the call.
+    pub rank: u32,
+    /// Number of ranks of the program.
+    pub ranks: u32,
+    /// Size of a message, in bytes.
+    pub bytes: u64,
+    /// Number of the iteration, from 0. Warm-up iterations are counted.
+    pub iteration: u32,
+}
+
+/// Exercise: the calls that ranks repeat in each iteration.
+pub(super) trait Exercise: Debug + Send + Sync {
+    /// Returns call `number` of an iteration, from 0. `None`: the iteration is over.
+    fn call(&self, at: At, number: u32) -> Option<Step>;
+    /// Visits the messages that a rank sends in an iteration: the destination, the size in bytes, and the number of
+    /// messages.
+    fn messages(&self, at: At, visit: &mut dyn FnMut(u32, u64, u64));
+    /// Returns whether a rank measures the time.
+    fn measures(&self, rank: u32) -> bool;
+    /// Returns the collective operation of an iteration. `None` if the iteration is not a collective operation.
+    fn operation(&self, _at: At) -> Option<Collective> {
+        None
+    }
+    /// Returns the communicator of a rank's collective operations.
+    fn communicator(&self, rank: u32, ranks: u32) -> Communicator {
+        Communicator::world(rank, ranks)
+    }
+}
+
+/// Sizes and numbers of iterations.
+#[derive(Clone, Debug)]
+pub(super) struct Repetition {
+    /// Sizes of messages in bytes, in the order in which they are run.
+    pub sizes: Vec<u64>,
+    /// Number of measured iterations of each size.
+    pub measured: u32,
+    /// Number of unmeasured warm-up iterations of each size.
+    pub warm_up: u32,
+    /// Pause after each barrier, in which interfaces become idle.
+    pub settle: Time,
+}
+
+impl Repetition {
+    const fn iterations(&self) -> u32 {
+        self.measured + self.warm_up
+    }
+}
+
+/// Benchmark that times an exercise of some ranks, size by size.
+#[derive(Debug)]
+pub(super) struct Timed {
+    exercise: Arc<dyn Exercise>,
+    ranks: u32,
+    /// Participating ranks.
+    group: Group,
+    repetition: Repetition,
+    operations: u64,
+}
+
+impl Timed {
+    /// Creates the benchmark of the ranks in `group`, in a program of `ranks` ranks.
+    pub fn new(exercise: impl Exercise + 'static, (ranks, group): (u32, Group), repetition: Repetition) -> Self {
+        let mut timed = Self { exercise: Arc::new(exercise), ranks, group, repetition, operations: 0 };
+        let mut operations = 0_u64;
+        timed.each_message(&mut |messages| operations = operations.saturating_add(2 * messages.count));
+        let calls = u64::from(ranks) * timed.repetition.sizes.len() as u64 * u64::from(timed.repetition.iterations());
+        timed.operations = if timed.groups().is_empty() { operations } else { operations.saturating_add(calls) };
+        timed
+    }
+
+    /// Returns the barrier by which the members synchronize.
+    const fn meeting(&self) -> Collective {
+        Collective { communicator: MEETING, ..Collective::new(Operation::Barrier, Algorithm::Dissemination, 0) }
+    }
+
+    /// Returns the communicator in which `rank` synchronizes with the others. `None` if it does not take part.
+    fn members(&self, rank: u32) -> Option<Communicator> {
+        Communicator::new(Context::new(MEETING)?, self.group.clone(), rank)
+    }
+
+    /// Returns the number of barriers for each size.
+    const fn meetings(&self) -> u32 {
+        if self.repetition.warm_up > 0 { 2 } else { 1 }
+    }
+
+    fn at(&self, rank: u32, bytes: u64, iteration: u32) -> At {
+        At { rank, ranks: self.ranks, bytes, iteration }
+    }
+
+    /// Returns one table row for each size. `of` gives all columns but the size and the number of repetitions.
+    pub fn rows(sizes: &[u64], repetitions: u32, of: impl Fn(u64) -> TableRow) -> Vec<TableRow> {
+        sizes.iter().map(|&bytes| TableRow { bytes, repetitions, ..of(bytes) }).collect()
+    }
+}
+
+impl Programs for Timed {
+    fn may_probe(&self) -> bool {
+        false
+    }
+
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram> {
+        let (ranks, place) = (self.ranks, Place::before(&self, rank));
+        let state = TimedRank { timed: self, rank, size: 0, iteration: 0, place, begin: 0, intervals: Vec::new() };
+        Box::new(ScriptedRank::new(state, rank, ranks))
+    }
+
+    fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    fn messages_of(&self, from: u32, visit: &mut dyn FnMut(Messages)) {
+        let Some(members) = self.members(from) else { return };
+        let meetings = u64::from(self.meetings()) * self.repetition.sizes.len() as u64;
+        self.meeting().each_message(&members, &mut |to, bytes| visit(Messages { from, to, bytes, count: meetings }));
+        let own = self.exercise.communicator(from, self.ranks);
+        for &bytes in &self.repetition.sizes {
+            for (iteration, times) in self.different(bytes) {
+                let at = self.at(from, bytes, iteration);
+                let mut of = |to: u32, bytes: u64, count: u64| {
+                    visit(Messages { from, to, bytes, count: count * u64::from(times) });
+                };
+                match self.exercise.operation(at) {
+                    Some(call) => call.each_message(&own, &mut |to, bytes| of(to, bytes, 1)),
+                    None => self.exercise.messages(at, &mut of),
+                }
+            }
+        }
+    }
+
+    fn groups(&self) -> Vec<ProgramGroup> {
+        let call = self.repetition.sizes.iter().find_map(|&bytes| self.exercise.operation(self.at(0, bytes, 0)));
+        let own = || self.exercise.communicator(0, self.ranks);
+        call.and_then(|call| ProgramGroup::of(&call, &own())).into_iter().collect()
+    }
+
+    fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
+        let Some(group) = self.groups().pop() else { return };
+        for &bytes in &self.repetition.sizes {
+            if let Some(call) = self.exercise.operation(self.at(0, bytes, 0)) {
+                visit(0, &group.call(&call), u64::from(self.repetition.iterations()));
+            }
+        }
+    }
+}
+
+impl Timed {
+    /// Returns the iterations of a size whose messages differ, each with the number of its occurrences. If the root of
+    /// an operation rotates, there is one kind for each root.
+    fn different(&self, bytes: u64) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let all = self.repetition.iterations();
+        let root = |iteration| self.exercise.operation(self.at(0, bytes, iteration)).map_or(0, |call| call.root);
+        let kinds = if all > 1 && root(0) != root(1) { all.min(self.ranks) } else { 1 };
+        (0..kinds).map(move |first| (first, (all - first).div_ceil(kinds)))
+    }
+}
+
+/// State of a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Does not take part, or has finished.
+    Over,
+    /// About to enter the barrier before the warm-up iterations. Without warm-up: before the measured iterations.
+    First,
+    /// About to enter the barrier between the warm-up and the measured iterations.
+    Second,
+    /// Has left the barrier; its interface becomes idle.
+    Met,
+    /// In an iteration, before the call with this number.
+    Within(u32),
+}
+
+impl Place {
+    fn before(timed: &Timed, rank: u32) -> Self {
+        if timed.group.member(rank).is_some() && !timed.repetition.sizes.is_empty() { Self::First } else { Self::Over }
+    }
+}
+
+/// Rank of a benchmark.
+#[derive(Debug)]
+struct TimedRank {
+    timed: Arc<Timed>,
+    rank: u32,
+    /// Number of completed sizes.
+    size: u32,
+    /// Number of completed iterations of the current size.
+    iteration: u32,
+    place: Place,
+    /// Begin of the measured iterations, in picoseconds.
+    begin: u64,
+    intervals: Vec<Interval>,
+}
+
+impl TimedRank {
+    /// Records the end of an iteration and moves to the next state.
+    fn end_iteration(&mut self, now: u64) {
+        let repetition = &self.timed.repetition;
+        self.iteration += 1;
+        self.place = Place::Within(0);
+        if self.iteration == repetition.warm_up {
+            self.place = Place::Second;
+        } else if self.iteration == repetition.iterations() {
+            if self.timed.exercise.measures(self.rank) {
+                self.intervals.push(Interval { key: self.size, start: self.begin, end: now });
+            }
+            (self.size, self.iteration) = (self.size + 1, 0);
+            let more = (self.size as usize) < repetition.sizes.len();
+            self.place = if more { Place::First } else { Place::Over };
+        }
+    }
+}
+
+impl Script for TimedRank {
+    fn next(&mut self, seen: &Seen) -> Step {
+        loop {
+            match self.place {
+                Place::Over => return Step::End,
+                Place::First | Place::Second => {
+                    self.place = Place::Met;
+                    return Step::Collective(self.timed.meeting());
+                }
+                Place::Met => {
+                    self.place = Place::Within(0);
+                    let settle = self.timed.repetition.settle;
+                    if settle > Time(0) {
+                        return Step::Do(Action::Calc { time: settle.0 });
+                    }
+                }
+                Place::Within(number) => {
+                    let Timed { exercise, repetition, .. } = &*self.timed;
+                    if number == 0 && self.iteration == repetition.warm_up {
+                        self.begin = seen.now;
+                    }
+                    let at = self.timed.at(self.rank, repetition.sizes[self.size as usize], self.iteration);
+                    match exercise.call(at, number) {
+                        Some(step) => {
+                            self.place = Place::Within(number + 1);
+                            return step;
+                        }
+                        None => self.end_iteration(seen.now),
+                    }
+                }
+            }
+        }
+    }
+
+    fn communicator(&self, number: u32) -> Option<Communicator> {
+        match number {
+            MEETING => self.timed.members(self.rank),
+            _ => Some(self.timed.exercise.communicator(self.rank, self.timed.ranks)),
+        }
+    }
+
+    fn intervals(&self) -> &[Interval] {
+        &self.intervals
+    }
+}

@@ -1,0 +1,8 @@
+//! Programs of applications: communication motifs, benchmarks of MPI libraries, and message-driven programs.
+
+pub mod benchmarks;
+pub mod message_driven;
+pub mod motifs;
+mod program_pattern;
+
+pub use program_pattern::pattern_of;

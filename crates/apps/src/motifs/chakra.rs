@@ -1,0 +1,66 @@
+//! Chakra execution traces, as keys of an experiment.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::limits::{check_room, shown};
+use super::site::ProgramSite;
+use mpi::program::{Programs, calls};
+use traces::chakra::{ChakraError, Options, open, read_groups};
+use traffic::PatternError;
+
+/// Chakra execution traces and their replay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChakraSpec {
+    /// File of any rank, `PREFIX.RANK.et` or `PREFIX.RANK.json`, relative to the experiment file. The files of the
+    /// other ranks lie in that folder.
+    pub file: PathBuf,
+    /// Factor on the durations of calculations. 0.5 is an accelerator twice as fast as that of the trace.
+    #[schemars(range(min = 0.0, max = 1_000_000.0))]
+    #[serde(default = "one")]
+    pub compute_scale: f64,
+    /// Operations (`num_ops`) of a rank per second. Required for nodes without a duration.
+    #[schemars(range(min = 1.0, max = 1e21))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ops_per_second: Option<f64>,
+    /// Process groups: JSON file with the ranks of each group by name, relative to the experiment file. Default:
+    /// `PREFIX.groups.json`, if it exists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<PathBuf>,
+}
+
+const fn one() -> f64 {
+    1.0
+}
+
+impl ChakraSpec {
+    /// Builds the program of the traces.
+    pub(super) fn build(&self, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+        let &ProgramSite { node_of, base, carrier, unserved, .. } = site;
+        let name = shown(&self.file);
+        let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
+        let groups = match &self.groups {
+            None => std::collections::BTreeMap::new(),
+            Some(file) => {
+                let read = read_groups(&base.join(file));
+                read.map_err(|error| PatternError::new("groups", error.to_string()))?
+            }
+        };
+        let options = Options { compute_scale: self.compute_scale, ops_per_second: self.ops_per_second, groups };
+        let traces = open(&base.join(&self.file), options).map_err(|error| match error {
+            ChakraError::Range { key, value, allowed } => {
+                PatternError::new(key, format!("{value} is out of range: {allowed} are allowed"))
+            }
+            error => PatternError::new("file", error.to_string()),
+        })?;
+        let calls: calls::Calls = traces.calls.with_notes(traces.notes);
+        let calls = calls.carried_by(carrier).map_err(|error| wrong(error.to_string()))?;
+        check_room(calls.ranks(), node_of.len() as u32).map_err(wrong)?;
+        calls.check(None).map_err(|error| wrong(error.to_string()))?;
+        Ok(Arc::new(calls.on_nodes(node_of).among(unserved)))
+    }
+}

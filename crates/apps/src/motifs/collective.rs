@@ -1,0 +1,327 @@
+//! Repeated collective operation of all ranks, or of groups of ranks at once.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Time};
+
+use super::limits::{check_reduction, check_time};
+use super::ranks::{Grouping, Groups};
+use super::site::ProgramSite;
+use mpi::collectives::{Algorithm, Collective, CollectiveError, Fastest, Operation, ProgramGroup, Selection, bound};
+use mpi::communicator::Communicator;
+use mpi::program::{
+    Action, GroupCall, Interval, Measure, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step,
+};
+use traffic::PatternError;
+
+/// Repeated collective operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CollectiveSpec {
+    /// Collective operation.
+    pub operation: Operation,
+    /// Algorithm. `cutthrough list collectives` shows which algorithms support which operation.
+    pub algorithm: Algorithm,
+    /// Size of the buffer that is sent or combined, in bytes. For gather, scatter, allgather and alltoall: size of one
+    /// member's part.
+    pub size: Bytes,
+    /// Size of an element in bytes. Algorithms do not divide elements.
+    #[schemars(extend("minimum" = 1))]
+    pub element_size: Bytes,
+    /// Root: member number within the group. Rooted operations only.
+    pub root: u32,
+    /// Radix of `k-nomial` (default: 4), `bruck` and `dissemination` (default: 2).
+    #[schemars(range(min = 2, max = 1024))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radix: Option<u32>,
+    /// Largest message in bytes (segmentation). `chain`, `binary`, `binomial` and `k-nomial` divide broadcasts,
+    /// reductions and allreduces into segments; `ring` divides the parts of an allreduce. Default: no segmentation.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segment: Option<Bytes>,
+    /// Ranks per group. All groups carry out the operation at once. Default: a single group of all ranks.
+    #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group_size: Option<u32>,
+    /// Distance between consecutive ranks of a group.
+    #[schemars(range(min = 1))]
+    pub group_stride: u32,
+    /// Number of consecutive operations.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub iterations: u32,
+    /// Time that a rank calculates before each operation. With `overlap`: during each operation.
+    pub compute: Time,
+    /// Start operations without blocking, calculate meanwhile, and then wait.
+    pub overlap: bool,
+    /// Calculation time per byte that a rank combines with another.
+    pub reduction_time: Time,
+    /// Selection table: file of rules by which `auto` chooses algorithms, relative to the experiment file. Default: the
+    /// built-in table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selection: Option<PathBuf>,
+}
+
+impl Default for CollectiveSpec {
+    fn default() -> Self {
+        Self {
+            operation: Operation::Allreduce,
+            algorithm: Algorithm::Auto,
+            size: Bytes(64 * 1024),
+            element_size: Bytes(1),
+            root: 0,
+            radix: None,
+            segment: None,
+            group_size: None,
+            group_stride: 1,
+            iterations: 1,
+            compute: Time(0),
+            overlap: false,
+            reduction_time: Time(0),
+            selection: None,
+        }
+    }
+}
+
+/// Largest size in bytes. Sums over all ranks are counted in 64 bits.
+const LARGEST: u64 = 1 << 40;
+
+/// Largest number of operations of all ranks together. Start and end of each are stored.
+const MOST_INTERVALS: u64 = 1 << 26;
+
+fn wrong(key: &'static str, message: impl ToString) -> PatternError {
+    PatternError::new(key, message.to_string())
+}
+
+/// Returns the key that an error concerns.
+fn key_of(error: &CollectiveError) -> &'static str {
+    match error {
+        CollectiveError::Root { .. } => "root",
+        CollectiveError::Element { .. } => "element_size",
+        CollectiveError::Radix { .. } => "radix",
+        CollectiveError::CombinedOnNic => "reduction_time",
+        CollectiveError::NoSegments { .. } | CollectiveError::Segment { .. } => "segment",
+        _ => "algorithm",
+    }
+}
+
+impl CollectiveSpec {
+    /// Refuses values that are invalid for any grouping.
+    fn check(&self, ranks: u32) -> Result<(), PatternError> {
+        if self.size.0 > LARGEST {
+            return Err(wrong("size", format!("{} is too large: at most 1 TiB is allowed", self.size)));
+        }
+        if !(1..=1 << 20).contains(&self.element_size.0) {
+            let message = format!("{} is out of range: 1 B to 1 MiB are allowed", self.element_size);
+            return Err(wrong("element_size", message));
+        }
+        if self.root != 0 && !self.operation.has_root() {
+            return Err(wrong("root", format!("`{}` has no root", self.operation.name())));
+        }
+        if self.radix.is_some() && !self.algorithm.has_radix() {
+            let message = format!(
+                "`{}` has no radix that can be chosen; `k-nomial`, `bruck` and `dissemination` have",
+                self.algorithm.name()
+            );
+            return Err(wrong("radix", message));
+        }
+        if self.selection.is_some() && self.algorithm != Algorithm::Auto {
+            let message = format!("it is for `algorithm = \"auto\"`, and that is `{}`", self.algorithm.name());
+            return Err(wrong("selection", message));
+        }
+        if self.segment == Some(Bytes(0)) {
+            return Err(wrong("segment", "a segment has at least one element; without the key there are none"));
+        }
+        if self.segment.is_some() && self.algorithm == Algorithm::Auto {
+            return Err(wrong("segment", "`auto` chooses segments too; name an algorithm, or a table with segments"));
+        }
+        check_reduction(self.reduction_time)?;
+        if u64::from(self.iterations) * u64::from(ranks) > MOST_INTERVALS {
+            let message = format!("{} operations of {ranks} ranks are too many: up to 2^26 in all", self.iterations);
+            return Err(wrong("iterations", message));
+        }
+        check_time("compute", self.compute)
+    }
+
+    /// Returns the call, with the algorithm chosen for groups of `members` members.
+    fn call(&self, members: u32, site: &ProgramSite<'_>) -> Result<Collective, PatternError> {
+        let base = site.base;
+        let selection = match &self.selection {
+            Some(file) => Selection::read(&base.join(file)).map_err(|error| wrong("selection", error))?,
+            None => Selection::built_in(),
+        };
+        let own = Collective {
+            element: self.element_size.0 as u32,
+            root: self.root,
+            segment: self.segment.map_or(0, |segment| segment.0),
+            time_per_byte: self.reduction_time.0,
+            ..Collective::new(self.operation, self.algorithm, self.size.0)
+        };
+        let call = own.carried_by(site.carrier, &selection, members).map_err(|error| wrong(key_of(&error), error))?;
+        let default = if call.algorithm == Algorithm::KNomial { 4 } else { 2 };
+        Ok(Collective { radix: self.radix.unwrap_or(default), ..call })
+    }
+}
+
+/// Program of a repeated collective operation.
+#[derive(Debug)]
+pub(super) struct CollectiveProgram {
+    call: Collective,
+    groups: Groups,
+    ranks: u32,
+    iterations: u32,
+    compute: u64,
+    overlap: bool,
+    /// Messages of all ranks in all operations.
+    messages: u64,
+    /// In-switch calls of all ranks in all operations.
+    in_switch: u64,
+}
+
+impl CollectiveProgram {
+    /// Builds the program of ranks on a site.
+    ///
+    /// # Errors
+    /// Inconsistent keys, ranks that cannot be divided into groups, or an unreadable file.
+    pub fn new(spec: &CollectiveSpec, site: &ProgramSite<'_>) -> Result<Self, PatternError> {
+        let ranks = site.node_of.len() as u32;
+        spec.check(ranks)?;
+        let grouping = Grouping::new(ranks, spec.group_size.unwrap_or(ranks), spec.group_stride)
+            .map_err(|message| wrong("group_size", message))?;
+        let mut program = Self {
+            call: spec.call(grouping.size(), site)?,
+            groups: Groups::new(grouping, 0, (site.node_of, site.unserved)),
+            ranks,
+            iterations: spec.iterations,
+            compute: spec.compute.0,
+            overlap: spec.overlap,
+            messages: 0,
+            in_switch: 0,
+        };
+        program.call.check(&program.groups.communicator(0)).map_err(|error| wrong(key_of(&error), error))?;
+        let each = (0..ranks).map(|rank| program.call.messages(&program.groups.communicator(rank)));
+        program.messages = each.sum::<u64>().saturating_mul(u64::from(spec.iterations));
+        let members = program.groups().iter().map(|group| group.ranks.len() as u64).sum::<u64>();
+        program.in_switch = members.saturating_mul(u64::from(spec.iterations));
+        Ok(program)
+    }
+}
+
+impl Programs for CollectiveProgram {
+    fn may_probe(&self) -> bool {
+        false
+    }
+
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram> {
+        let ranks = self.ranks;
+        let state =
+            CollectiveRank { rank, done: 0, place: Place::Before, begin: 0, intervals: Vec::new(), program: self };
+        Box::new(ScriptedRank::new(state, rank, ranks))
+    }
+
+    fn operations(&self) -> u64 {
+        2 * self.messages + self.in_switch
+    }
+
+    fn groups(&self) -> Vec<ProgramGroup> {
+        self.groups.in_switch(&self.call).collect()
+    }
+
+    fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
+        for (place, group) in self.groups().iter().enumerate() {
+            visit(place, &group.call(&self.call), u64::from(self.iterations));
+        }
+    }
+
+    fn messages_of(&self, from: u32, visit: &mut dyn FnMut(Messages)) {
+        self.call.each_message(&self.groups.communicator(from), &mut |to, bytes| {
+            visit(Messages { from, to, bytes, count: u64::from(self.iterations) });
+        });
+    }
+
+    fn measures(&self, fastest: &Fastest) -> Vec<Measure> {
+        let bounds = self.groups.firsts().map(|own| bound(&self.call, &own, fastest));
+        let bound = bounds.max();
+        vec![Measure { name: self.call.operation.name().to_owned(), bound }]
+    }
+}
+
+/// Progress of a rank within an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// The operation has not begun.
+    Before,
+    /// The calculation before the operation is over.
+    Calculated,
+    /// A nonblocking operation is in progress.
+    Started,
+    /// The overlapped calculation is over.
+    Overlapped,
+    /// The operation has ended.
+    Over,
+}
+
+/// Rank that takes part.
+#[derive(Debug)]
+struct CollectiveRank {
+    program: Arc<CollectiveProgram>,
+    rank: u32,
+    /// Operations completed.
+    done: u32,
+    place: Place,
+    /// Start of the current operation, in picoseconds.
+    begin: u64,
+    intervals: Vec<Interval>,
+}
+
+impl Script for CollectiveRank {
+    fn next(&mut self, seen: &Seen) -> Step {
+        let CollectiveProgram { call, compute, overlap, iterations, .. } = *self.program;
+        let calculate = Step::Do(Action::Calc { time: compute });
+        loop {
+            match self.place {
+                Place::Before if self.done == iterations => return Step::End,
+                Place::Before => {
+                    self.place = Place::Calculated;
+                    if compute > 0 && !overlap {
+                        return calculate;
+                    }
+                }
+                Place::Calculated => {
+                    self.begin = seen.now;
+                    self.place = if overlap { Place::Started } else { Place::Over };
+                    return if overlap { Step::StartCollective(call) } else { Step::Collective(call) };
+                }
+                Place::Started => {
+                    self.place = Place::Overlapped;
+                    if compute > 0 {
+                        return calculate;
+                    }
+                }
+                Place::Overlapped => {
+                    self.place = Place::Over;
+                    // The operations of a rank are its only requests.
+                    return Step::Wait(self.done);
+                }
+                Place::Over => {
+                    self.intervals.push(Interval { key: self.done, start: self.begin, end: seen.now });
+                    (self.done, self.place) = (self.done + 1, Place::Before);
+                }
+            }
+        }
+    }
+
+    fn communicator(&self, _number: u32) -> Option<Communicator> {
+        Some(self.program.groups.communicator(self.rank))
+    }
+
+    fn intervals(&self) -> &[Interval] {
+        &self.intervals
+    }
+}

@@ -1,0 +1,42 @@
+//! Limits of programs.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use units::Time;
+
+use mpi::schedule::LONGEST_CALC;
+use traffic::PatternError;
+
+/// Longest time of combining a byte, in picoseconds: one microsecond.
+const LONGEST_BYTE: u64 = 1_000_000;
+
+/// Refuses a calculation that is too long.
+pub(super) fn check_time(key: &'static str, time: Time) -> Result<(), PatternError> {
+    match time.0 > LONGEST_CALC {
+        true => Err(PatternError::new(key, format!("{time} is too long: at most 1000 s are allowed"))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a time per combined byte that is too long.
+pub(super) fn check_reduction(time: Time) -> Result<(), PatternError> {
+    match time.0 > LONGEST_BYTE {
+        true => Err(PatternError::new("reduction_time", format!("{time} a byte is too long: at most 1 us is allowed"))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses more ranks than there is room for.
+pub fn check_room(ranks: u32, room: u32) -> Result<(), String> {
+    if ranks <= room { Ok(()) } else { Err(format!("it has {ranks} ranks, and there is room for {room}")) }
+}
+
+/// Returns the name of a file for messages. For an absolute path it is the file name only: the experiment has the whole
+/// path, and programs in Python are written to files with long paths.
+pub(super) fn shown(file: &Path) -> Cow<'_, str> {
+    match file.file_name() {
+        Some(name) if file.is_absolute() => name.to_string_lossy(),
+        _ => file.to_string_lossy(),
+    }
+}

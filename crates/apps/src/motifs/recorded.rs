@@ -1,0 +1,49 @@
+//! Recorded traces of real programs, as keys of an experiment.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::limits::{check_room, shown};
+use super::site::ProgramSite;
+use mpi::program::Programs;
+use traces::recorded::{LARGEST_SCALE, Replay, Trace};
+use traffic::PatternError;
+
+/// Recorded trace and its replay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceSpec {
+    /// Path of the file, relative to the experiment file.
+    pub file: PathBuf,
+    /// Replay wildcard receives (any source, any tag) as wildcards. If false, they receive the messages that they
+    /// matched in the recorded run.
+    #[serde(default)]
+    pub wildcards: bool,
+    /// Factor on the durations of calculations. 0.5 is a processor twice as fast as that of the recording.
+    #[schemars(range(min = 0.0, max = 1_000_000.0))]
+    #[serde(default = "one")]
+    pub compute_scale: f64,
+}
+
+const fn one() -> f64 {
+    1.0
+}
+
+impl TraceSpec {
+    /// Builds the program of the trace.
+    pub(super) fn build(&self, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+        let name = shown(&self.file);
+        let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
+        if !(0.0..=LARGEST_SCALE).contains(&self.compute_scale) {
+            let message = format!("{} is out of range: 0 to {LARGEST_SCALE} are allowed", self.compute_scale);
+            return Err(PatternError::new("compute_scale", message));
+        }
+        let replay = Replay { wildcards: self.wildcards, compute_scale: self.compute_scale, carrier: site.carrier };
+        let trace = Trace::open(&site.base.join(&self.file), replay).map_err(|error| wrong(error.to_string()))?;
+        check_room(trace.ranks(), site.node_of.len() as u32).map_err(wrong)?;
+        Ok(Arc::new(trace.on_nodes(site.node_of, site.unserved)))
+    }
+}

@@ -1,0 +1,3 @@
+//! Tables of numbers as text, in one dialect: see [`rows`].
+
+pub mod rows;

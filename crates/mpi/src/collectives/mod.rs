@@ -1,0 +1,43 @@
+//! Collective operations: in software, as messages between ranks (one file a family of algorithms), or in the switches
+//! (`in_switch`).
+//!
+//! An algorithm is a sequence of *phases* ([`Phase`]). A phase computes the messages of one member in one round from
+//! the member and the round alone, so that a rank keeps a few numbers and no list of messages. `table` lists the
+//! algorithms of each operation.
+
+mod bounds;
+mod bruck;
+mod call;
+mod called;
+mod carried;
+mod carrier;
+mod data;
+mod dissemination;
+mod group_call;
+mod hierarchical;
+mod in_switch;
+mod linear;
+mod member;
+mod pairwise;
+mod pipeline;
+mod recursive;
+mod ring;
+mod scan;
+mod selection;
+mod selection_file;
+mod stages;
+mod table;
+mod tree;
+
+pub use bounds::{Fastest, RailUse, bound};
+pub use call::{Collective, CollectiveError, Stage};
+pub use called::{CalledCollectives, CalledPlace};
+pub use carrier::Carrier;
+pub use data::Data;
+pub use group_call::GroupCall;
+pub use in_switch::ProgramGroup;
+pub(crate) use in_switch::combined;
+pub use member::{Member, Move, Phase, Shares, Way};
+pub use selection::{Rule, Selection};
+pub use stages::{stage, stages};
+pub use table::{Algorithm, Operation, algorithms, is_segmented, phases};

@@ -1,0 +1,46 @@
+//! Matrices of bytes between ranks: row i, column j holds the bytes from rank i to rank j, in the dialect of
+//! `formats::rows`. Fractions of bytes are rounded up. The diagonal must be 0.
+
+use units::Notes;
+
+use super::text::{amount, loops, tasks};
+use crate::{ArcList, GraphError, TaskGraph};
+use formats::rows::{matrix_heading, rows, words};
+
+/// Reads a graph.
+pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
+    let mut notes = Notes::default();
+    matrix_heading(bytes, &mut notes).map_err(|(line, message)| GraphError::at(line, message))?;
+    let mut arcs = ArcList::new(0);
+    let (mut width, mut row, mut last) = (0_u64, 0_u64, 1);
+    // Reported only if the matrix is square. A table that is not square may be a list of pairs.
+    let mut looped = None;
+    for (place, line) in rows(bytes) {
+        let values = words(line).map(|word| amount(word, place)).collect::<Result<Vec<u64>, _>>()?;
+        if width == 0 {
+            width = values.len() as u64;
+            arcs = ArcList::new(tasks(width, place)?);
+        }
+        if values.len() as u64 != width || row >= width {
+            let message =
+                format!("row {} has {} values; the matrix is square, of {width} ranks", row + 1, values.len());
+            return Err(GraphError::at(place, message));
+        }
+        for (column, &amount) in (0_u64..).zip(&values).filter(|&(_, &amount)| amount > 0) {
+            if column == row {
+                looped.get_or_insert((row, place));
+                continue;
+            }
+            arcs.add(row as u32, column as u32, amount, 1);
+        }
+        row += 1;
+        last = place;
+    }
+    if row != width || width == 0 {
+        return Err(GraphError::at(last, format!("the matrix has {row} rows and {width} columns; it must be square")));
+    }
+    if let Some((task, place)) = looped {
+        return Err(loops(task, place));
+    }
+    Ok(TaskGraph { notes: notes.sentences().to_vec(), ..TaskGraph::new("matrix", arcs.build()) })
+}

@@ -1,0 +1,5 @@
+//! Chakra traces.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
+
+mod chakra;

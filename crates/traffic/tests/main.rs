@@ -1,0 +1,7 @@
+//! Stochastic traffic: patterns and placements.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
+
+mod catalogue;
+mod patterns;
+mod placement;
