@@ -1,4 +1,4 @@
-//! What the engine's innermost operations cost: an event through the wheel, a value into a histogram.
+//! Speed of the engine's innermost operations: an event through the wheel, a value into a histogram.
 //!
 //!     cargo bench -p cutthrough-engine
 
@@ -9,12 +9,12 @@ use engine::statistics::Histogram;
 use engine::{Instant, Owner, Stream, Wheel};
 use units::Draw;
 
-/// Events that wait in the wheel at any time, as in a network of some thousand channels.
+/// Events pending in the wheel at any time, as in a network of some thousand channels.
 const WAITING: u32 = 4096;
 /// Events handled in one measurement.
 const EVENTS: u64 = 65_536;
 
-/// A wheel in the steady state: whenever an event is handed out, its successor is inserted `delay` later.
+/// Runs `EVENTS` events through a wheel in the steady state: each event handed out inserts its successor `delay` later.
 fn turn(wheel: &mut Wheel<4>, delay: &mut impl FnMut() -> u64) -> u32 {
     let mut instant = Instant::default();
     let (mut handled, mut sum) = (0, 0);
@@ -31,7 +31,7 @@ fn turn(wheel: &mut Wheel<4>, delay: &mut impl FnMut() -> u64) -> u32 {
     sum
 }
 
-/// A wheel with `WAITING` events.
+/// Returns a wheel that holds `WAITING` events.
 fn filled(horizon: u64, delay: &mut impl FnMut() -> u64) -> Wheel<4> {
     let mut wheel = Wheel::new(horizon);
     for id in 0..WAITING {
@@ -40,11 +40,12 @@ fn filled(horizon: u64, delay: &mut impl FnMut() -> u64) -> Wheel<4> {
     wheel
 }
 
-/// Inserting an event and handing it out, by how far ahead events lie.
+/// Measures insertion and removal of an event, by the distance in time of the pending events.
 fn wheel(c: &mut Criterion) {
     let mut group = c.benchmark_group("wheel: insert and next");
     group.throughput(Throughput::Elements(EVENTS));
-    // In slots of a nanosecond nearly everything is a few ticks ahead; in picoseconds some hundred thousand.
+    // In slots of a nanosecond nearly every event is a few ticks ahead; in picoseconds it is some hundred thousand
+    // ahead.
     for (name, horizon) in [("1 to 32 ticks", 32), ("1 to 4000 ticks", 4000), ("1 to 400000 ticks", 400_000)] {
         let mut stream = Stream::new(1, Owner::Pattern);
         let mut delay = || 1 + u64::from(stream.below(horizon));
@@ -54,7 +55,7 @@ fn wheel(c: &mut Criterion) {
     group.finish();
 }
 
-/// Recording latencies.
+/// Measures the recording of latencies.
 fn histogram(c: &mut Criterion) {
     let mut stream = Stream::new(1, Owner::Pattern);
     let latencies: Vec<u64> = (0..EVENTS).map(|_| 500_000 + u64::from(stream.below(2_000_000))).collect();

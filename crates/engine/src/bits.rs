@@ -1,6 +1,6 @@
-//! The set bits of a word.
+//! Iteration over the set bits of a word.
 
-/// The numbers of the set bits of a word, lowest first.
+/// Iterator over the positions of the set bits of a word, lowest first.
 #[derive(Clone, Copy, Debug)]
 pub struct Bits(pub u64);
 

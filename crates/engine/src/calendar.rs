@@ -1,40 +1,40 @@
-//! A calendar of events that are ordered within an instant, for whatever has its own grain of time (Brown, "Calendar
+//! Calendar queue of events that are ordered within an instant, for models without a common tick (Brown, "Calendar
 //! queues", CACM 1988).
 //!
-//! A year is divided into days. A day ahead is a list in no order; it is sorted when it comes. What is added to the day
-//! that has come waits in a heap beside it, and what is beyond the year in another. Where days are as long as the usual
-//! distance of events, adding is a store and taking is a pop, and a day whose events were added in their order needs no
-//! sorting. The length of a day follows what is added; it cannot change the order in which events are taken.
+//! A year is divided into days. A day ahead is an unordered list, which is sorted when the day comes. Events added to
+//! today wait in a heap; events beyond the year wait in a second heap. If a day is about as long as the usual distance
+//! between events, adding is a store, taking is a pop, and a day whose events were added in order needs no sorting. The
+//! length of a day adapts to the events added; it cannot change the order in which events are taken.
 //!
-//! The wheel is faster where all times are multiples of a tick that is not much less than they are, and where a phase
-//! of an instant may be handled in any order. A calendar needs neither.
+//! The wheel is faster where all times are multiples of a tick that is not much shorter than they are, and where a
+//! phase of an instant may be handled in any order. A calendar needs neither property.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// An event: its time, its place within the instant, and what it is.
+/// Event: its time, its order within the instant, and its content.
 type Entry<T> = (u64, u64, T);
 
-/// An event of a day ahead, and the one that was added to the day before it.
+/// Event of a day ahead, linked to the event that was added to that day before it.
 #[derive(Clone, Copy, Debug)]
 struct Node<T> {
     entry: Entry<T>,
     behind: u32,
 }
 
-/// No node.
+/// Link that points to no node.
 const NONE: u32 = u32::MAX;
 
 /// Days of a year.
 const DAYS: u64 = 1024;
 
-/// Words of a bit for each day.
+/// Words of the bit set over the days of a year.
 const WORDS: usize = DAYS as usize / 64;
 
-/// Events, at least, from one review of the length of a day to the next.
+/// Minimum number of events between two reviews of the length of a day.
 const REVIEW: usize = 4096;
 
-/// What the length of a day is judged by.
+/// Event counts that decide whether the length of a day changes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     came: usize,
@@ -42,36 +42,36 @@ struct Counts {
     far: usize,
 }
 
-/// Events in the order of their times, at equal times of their places within the instant, and then of themselves.
+/// Priority queue of events: ordered by time, then by order within the instant, then by content.
 #[derive(Debug)]
 pub struct Calendar<T> {
-    /// Bits of a time within a day.
+    /// Length of a day, as the number of time bits within it.
     bits: u32,
-    /// The day that has come: all before it are over.
+    /// The current day; all days before it are over.
     today: u64,
-    /// Its events as they were when it came, the last one first.
+    /// Today's events at the time when the day came, latest first.
     sorted: Vec<Entry<T>>,
-    /// What has been added to it since.
+    /// Events added to today since it came.
     late: BinaryHeap<Reverse<Entry<T>>>,
-    /// By day of the year, the event that was added last.
+    /// Node of the event added last, by day of the year.
     days: Vec<u32>,
-    /// Whether a day has events.
+    /// Bit set of the days that have events.
     occupied: [u64; WORDS],
     nodes: Vec<Node<T>>,
     free: u32,
-    /// Events of the days ahead.
+    /// Number of events in the days ahead.
     ahead: usize,
     /// Events beyond the year.
     far: BinaryHeap<Reverse<Entry<T>>>,
-    /// Since the last review of the length of a day, events of days that have come, and events added to today and
+    /// Events since the last review of the length of a day: taken over from days that came, added to today, and added
     /// beyond the year.
     counts: Counts,
-    /// How many of the first two there are at the next review.
+    /// Sum of `came` and `late` at which the next review takes place.
     next_review: usize,
 }
 
 impl<T: Copy + Ord> Calendar<T> {
-    /// An empty calendar for events that are mostly so far apart in time, in its own units.
+    /// Creates an empty calendar. `distance` is the usual time between two events, in the calendar's time unit.
     pub fn new(distance: u64) -> Self {
         Self {
             bits: distance.max(1).ilog2().saturating_sub(2),
@@ -89,18 +89,18 @@ impl<T: Copy + Ord> Calendar<T> {
         }
     }
 
-    /// The number of events.
+    /// Returns the number of events.
     pub fn len(&self) -> usize {
         self.sorted.len() + self.late.len() + self.ahead + self.far.len()
     }
 
-    /// Whether there are no events.
+    /// Returns whether there are no events.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Adds an event, by its time and its place within the instant. Where it is not inlined, an event is written to
+    /// Adds an event `item` at time `at`, with `order` within the instant. Inlined: otherwise an event is written to
     /// memory twice.
     #[inline(always)]
     pub fn push(&mut self, at: u64, order: u64, item: T) {
@@ -114,14 +114,15 @@ impl<T: Copy + Ord> Calendar<T> {
         }
     }
 
-    /// Whether a day is ahead within the year.
+    /// Returns whether a day lies ahead within the year.
     #[inline]
     fn is_ahead(&self, day: u64) -> bool {
-        // From 0 for the day after today; a day that has come is beyond the year.
+        // The difference is 0 for the day after today, and wraps for a day that is over, which thus counts as beyond
+        // the year.
         day.wrapping_sub(self.today).wrapping_sub(1) < DAYS - 1
     }
 
-    /// Adds an event to the day that has come, or beyond the year.
+    /// Adds an event to today or beyond the year.
     #[inline(never)]
     fn add_elsewhere(&mut self, day: u64, entry: Entry<T>) {
         if day <= self.today {
@@ -142,7 +143,7 @@ impl<T: Copy + Ord> Calendar<T> {
         let (place, day) = (self.free, (day % DAYS) as usize);
         let node = &mut self.nodes[place as usize];
         self.free = node.behind;
-        // Field by field: a copy of all has to wait until the parts that it is made of have been written.
+        // Written field by field: a copy of the whole node would have to wait until its parts have been written.
         node.entry.0 = at;
         node.entry.1 = order;
         node.entry.2 = item;
@@ -151,14 +152,14 @@ impl<T: Copy + Ord> Calendar<T> {
         self.ahead += 1;
     }
 
-    /// Adds a free node, of any event.
+    /// Adds a free node. `item` only fills its memory.
     #[cold]
     fn add_node(&mut self, item: T) {
         self.free = self.nodes.len() as u32;
         self.nodes.push(Node { entry: (0, 0, item), behind: NONE });
     }
 
-    /// Takes the first event, if its time is not beyond `last`.
+    /// Takes the first event, unless its time is after `last`.
     #[inline]
     pub fn take(&mut self, last: u64) -> Option<(u64, u64, T)> {
         if !self.late.is_empty() {
@@ -178,7 +179,7 @@ impl<T: Copy + Ord> Calendar<T> {
         self.sorted.pop_if(|entry| entry.0 <= last)
     }
 
-    /// The same where something has been added to the day since it has come.
+    /// Takes the first event, unless its time is after `last`, when both `sorted` and `late` have events of today.
     fn take_of_both(&mut self, last: u64) -> Option<Entry<T>> {
         let Reverse(late) = *self.late.peek()?;
         match self.sorted.last() {
@@ -188,7 +189,7 @@ impl<T: Copy + Ord> Calendar<T> {
         }
     }
 
-    /// The time of the first event.
+    /// Returns the time of the first event.
     pub fn first(&self) -> Option<u64> {
         let next = self.sorted.last().map(|entry| entry.0);
         let late = self.late.peek().map(|Reverse(entry)| entry.0);
@@ -200,7 +201,7 @@ impl<T: Copy + Ord> Calendar<T> {
         })
     }
 
-    /// The first day ahead that has events, those beyond the year included.
+    /// Returns the first day ahead that has events, within the year or beyond it.
     #[inline]
     fn next_day(&self) -> Option<u64> {
         let far = self.far.peek().map(|Reverse(entry)| entry.0 >> self.bits);
@@ -219,7 +220,7 @@ impl<T: Copy + Ord> Calendar<T> {
         Some(far.map_or(ahead, |far| far.min(ahead)))
     }
 
-    /// The events of a day ahead.
+    /// Iterates over the events of a day ahead.
     fn of_day(&self, day: u64) -> impl Iterator<Item = &Entry<T>> {
         let mut place = if self.ahead == 0 { NONE } else { self.days[(day % DAYS) as usize] };
         std::iter::from_fn(move || {
@@ -229,7 +230,7 @@ impl<T: Copy + Ord> Calendar<T> {
         })
     }
 
-    /// Comes to the next day that has events, unless it begins after `last`; whether it did.
+    /// Advances to the next day that has events, unless it begins after `last`. Returns whether it advanced.
     fn come_to_next(&mut self, last: u64) -> bool {
         let Some(day) = self.next_day().filter(|&day| day <= last >> self.bits) else { return false };
         self.today = day;
@@ -246,14 +247,14 @@ impl<T: Copy + Ord> Calendar<T> {
         self.ahead -= self.sorted.len();
         self.come_near();
         self.counts.came += self.sorted.len();
-        // One comparison of 128 bits decides between most events, without a branch. A day mostly has a few runs that
-        // are in order, one for each kind of event, which a stable sort merges.
+        // One comparison of 128 bits orders most events, without a branch. A day mostly consists of a few ordered runs,
+        // one for each kind of event, which a stable sort merges.
         let key = |entry: &Entry<T>| u128::from(entry.0) << 64 | u128::from(entry.1);
         self.sorted.sort_by(|one, other| key(other).cmp(&key(one)).then_with(|| other.2.cmp(&one.2)));
         true
     }
 
-    /// Moves what the year has come to reach to its day.
+    /// Moves events that now lie within the year to their days.
     fn come_near(&mut self) {
         while let Some(&Reverse(entry)) = self.far.peek() {
             let day = entry.0 >> self.bits;
@@ -266,7 +267,7 @@ impl<T: Copy + Ord> Calendar<T> {
         }
     }
 
-    /// Gives days another length if too much is added to today or beyond the year.
+    /// Changes the length of a day if too many events are added to today or beyond the year.
     #[cold]
     fn review(&mut self) {
         let Counts { came, late, far } = self.counts;
@@ -277,7 +278,7 @@ impl<T: Copy + Ord> Calendar<T> {
             () => self.bits,
         };
         if all < self.len() {
-            // Adding them all again would take longer than it saves.
+            // Adding all events again would take longer than a better length saves.
             self.next_review = all + REVIEW;
             return;
         }
@@ -287,7 +288,7 @@ impl<T: Copy + Ord> Calendar<T> {
         (self.counts, self.next_review) = (Counts::default(), REVIEW);
     }
 
-    /// Gives days another length.
+    /// Sets the length of a day to `bits` bits and adds all events again.
     fn change(&mut self, bits: u32) {
         let mut all: Vec<Entry<T>> = std::mem::take(&mut self.sorted);
         all.extend(self.late.drain().chain(self.far.drain()).map(|Reverse(entry)| entry));
@@ -326,8 +327,8 @@ mod tests {
             distance in prop_oneof![1_u64..50, 1_u64..1_000_000],
             steps in prop::collection::vec((0_u64..5, prop_oneof![0_u64..40, 0_u64..3_000_000, Just(1 << 40)], 0_u64..4), 0..400),
         ) {
-            // Would catch a lost or repeated event, an order by anything but time and place, a day that comes too
-            // early, and an event added to the day that has come that is passed over.
+            // Would catch a lost or repeated event, an order by anything but time and order within the instant, a day
+            // that comes too early, and an event added to today that is passed over.
             let (mut calendar, mut naive) = (Calendar::new(distance), std::collections::BTreeSet::new());
             let mut now = 0;
             for (number, (takes, after, order)) in (0_u32..).zip(steps) {
@@ -352,7 +353,7 @@ mod tests {
 
         #[test]
         fn days_that_do_not_suit_change_and_lose_nothing(distance in prop_oneof![Just(1_u64), Just(1 << 40)], gaps in 1_u64..100_000) {
-            // Would catch events that are lost, or come in another order, when days get another length.
+            // Would catch events that are lost, or come in another order, when the length of a day changes.
             let mut calendar = Calendar::new(distance);
             (0..100_u64).for_each(|number| calendar.push(number * gaps, number % 3, 0));
             let mut before = (0, 0, 0_u64);

@@ -1,7 +1,7 @@
-//! Clock, event wheel, windows of lookahead, random streams and statistics. Knows no networks.
+//! Clock, event wheel, lookahead windows, random streams and statistics. Independent of networks.
 //!
-//! Time is counted in *ticks*: the greatest common divisor of all times of an experiment, so that where everything
-//! keeps step one slot of the wheel is one instant and nothing is ever sorted.
+//! Time is counted in *ticks*: the greatest common divisor of all times of an experiment. Where everything keeps step,
+//! one slot of the wheel is one instant and nothing is ever sorted.
 
 mod bits;
 mod calendar;

@@ -1,41 +1,41 @@
 //! Random streams: one for each component, derived from (seed, owner).
 //!
-//! No stream is shared, so one more draw in one component changes nothing in another, and the order in which components
+//! No stream is shared. One more draw in one component changes nothing in another, and the order in which components
 //! are visited cannot change a result.
 
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 use units::Draw;
 
-/// What a stream belongs to. The number is part of the stream's seed and never changes meaning.
+/// Component that owns a stream. Its number is part of the stream's seed and never changes meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// A router's arbitration and adaptive choices.
+    /// Arbitration and adaptive choices of a router.
     Router(u32),
-    /// A node's traffic.
+    /// Traffic of a node.
     Node(u32),
     /// Random choices among the virtual channels of a node's injection channel.
     Injector(u32),
-    /// A node's acknowledgements: what they carry for their routing.
+    /// Acknowledgements of a node: the random part of their routing state.
     Acknowledger(u32),
     /// A traffic pattern that is drawn once, before the run.
     Pattern,
     /// Noise of a rank's processor.
     Noise(u32),
-    /// The group of a node's multicasts, which is drawn once.
+    /// Destination group of a node's multicasts, which is drawn once.
     Group(u32),
-    /// When the group of a node begins its operations.
+    /// Times at which the group of a node begins its operations.
     Operations(u32),
-    /// How late a member of a group comes to one of them.
+    /// Delays with which a member of a group joins its operations.
     Late(u32),
 }
 
-/// A stream of random bits (PCG XSL 128/64 MCG: 16 bytes of state, one multiplication a draw).
+/// Stream of random bits (PCG XSL 128/64 MCG: 16 bytes of state, one multiplication a draw).
 #[derive(Clone, Debug)]
 pub struct Stream(Pcg64Mcg);
 
 impl Stream {
-    /// The stream of a component under an experiment's seed.
+    /// Creates the stream of `owner` under an experiment's `seed`.
     pub fn new(seed: u64, owner: Owner) -> Self {
         let (kind, number) = match owner {
             Owner::Router(id) => (1, u64::from(id)),
@@ -67,7 +67,8 @@ impl Draw for Stream {
     }
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood 2014): every input bit changes every output bit.
+/// Returns `input` through the finaliser of SplitMix64 (Steele, Lea and Flood 2014): every input bit changes every
+/// output bit.
 fn split_mix(input: u64) -> u64 {
     let mut z = input.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

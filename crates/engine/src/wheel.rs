@@ -1,36 +1,36 @@
-//! The event wheel: what happens when, for one partition.
+//! Event wheel: the pending events of one partition.
 //!
-//! Two wheels, one geared to the other. In the near one a slot is one instant, and its events are handed out as they
-//! lie; it holds what comes next. A slot of the middle one, a *tooth*, is a span of instants, and is emptied into the
-//! near wheel when that has turned far enough. What is beyond both waits in a heap, and hardly ever occurs. So nothing
-//! is sorted, whatever the grain of time. Where events are few, as those of one message that is under way alone, they
-//! lie in a list that is searched for the next one, and the wheels rest.
+//! Two wheels, one geared to the other. A slot of the near wheel is one instant, whose events are handed out in the
+//! order of memory. A slot of the middle wheel, a *tooth*, is a span of instants; it is emptied into the near wheel
+//! when that has turned far enough. Events beyond both wheels wait in a heap and are rare. Nothing is sorted, whatever
+//! the grain of time. When events are few, as those of a single message in flight, they lie in a list that is searched
+//! for the next event, and the wheels rest.
 //!
-//! An event has a *kind*, its phase within the instant, and within a kind of one instant the order is unspecified: what
-//! handles a kind must commute, or collect and order by ids. That is what keeps results independent of how events came
-//! into memory.
+//! An event has a *kind*: its phase within the instant. Within one kind of one instant the order is unspecified:
+//! handlers of a kind must commute, or collect and order by ids. This keeps results independent of the order of events
+//! in memory.
 //!
-//! The events of a slot lie in chunks, and the chunk that was emptied last is the next to be filled: the memory in use
-//! is that of the events that wait, not of the fullest instant times the number of slots, and it is the warmest.
+//! The events of a slot lie in chunks, and the chunk that was emptied last is filled next. The memory in use is that of
+//! the pending events, not of the fullest instant times the number of slots, and it is the memory most recently used.
 //!
-//! Cost: inserting is a comparison, a store into a chunk and a bit, twice that beyond the near wheel; opening an
-//! instant is copying its events.
+//! Cost: an insertion is a comparison, a store into a chunk and a bit; twice that beyond the near wheel. Opening an
+//! instant copies its events.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::prefetch::read_through;
 
-/// One thing that happens: to whom, with what. Its time is that of the instant that hands it out.
+/// Event: a target and an argument. Its time is that of the instant that hands it out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
-    /// The component that it concerns; numbered by the user.
+    /// The component that the event concerns, as numbered by the user of the wheel.
     pub target: u32,
-    /// What it brings; the user's.
+    /// The argument, defined by the user of the wheel.
     pub arg: u32,
 }
 
-/// All events of one instant, by kind. Reused from instant to instant, so that nothing is allocated.
+/// All events of one instant, by kind. Reused for every instant, so that nothing is allocated.
 #[derive(Debug)]
 pub struct Instant<const KINDS: usize> {
     /// The time, in ticks.
@@ -45,28 +45,28 @@ impl<const KINDS: usize> Default for Instant<KINDS> {
     }
 }
 
-/// An event beyond the near wheel: time, kind, target, argument.
+/// Event beyond the near wheel: time, kind, target, argument.
 type Later = (u64, u32, u32, u32);
 
-/// Events of a chunk: four cache lines.
+/// Number of events of a chunk: four cache lines.
 const CHUNK: usize = 32;
 
-/// No chunk.
+/// Link that points to no chunk.
 const NONE: u32 = u32::MAX;
 
-/// The events of one instant and kind: the place behind the last of them, or 0 if there are none. The chunk in which
-/// the last one lies is filled up to it, and those before it are full.
+/// Events of one instant and kind: the place after the last event, or 0 if there are none. The chunk of the last event
+/// is filled up to this place; the chunks before it are full.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot(u32);
 
 impl Slot {
-    /// Whether it has no event, or its last chunk is full.
+    /// Returns whether the slot has no event, or a full last chunk.
     #[inline(always)]
     fn needs_chunk(self) -> bool {
         self.0.is_multiple_of(CHUNK as u32)
     }
 
-    /// The chunk that is being filled, if there is one, and how many events it has.
+    /// Returns the chunk that is being filled, if any, and the number of its events.
     #[inline(always)]
     fn last(self) -> Option<(u32, usize)> {
         let chunk = self.0.checked_sub(1)? / CHUNK as u32;
@@ -74,17 +74,17 @@ impl Slot {
     }
 }
 
-/// The events of an instant, by kind. As wide as a power of two, so that finding one takes no multiplication.
+/// Events of an instant, by kind. Aligned to a power of two, so that finding a slot takes no multiplication.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 struct Slots<const KINDS: usize>([Slot; KINDS]);
 
-/// The memory of all slots' events.
+/// Memory of the events of all slots.
 #[derive(Debug)]
 struct Chunks {
-    /// Chunk after chunk.
+    /// Events, chunk after chunk.
     events: Vec<Event>,
-    /// By chunk, the one before it in its slot, or the next free one.
+    /// Link of each chunk: the chunk before it in its slot, or the next free chunk.
     next: Vec<u32>,
     free: u32,
 }
@@ -97,7 +97,7 @@ impl Chunks {
         slot.0 += 1;
     }
 
-    /// A free chunk, linked to the last one of a slot.
+    /// Takes a free chunk and links it to the last chunk of `slot`.
     #[inline(never)]
     fn take(&mut self, slot: Slot) -> u32 {
         if self.free == NONE {
@@ -111,7 +111,7 @@ impl Chunks {
         chunk
     }
 
-    /// Moves a slot's events to a list.
+    /// Moves the events of a slot to a list.
     #[inline(always)]
     fn empty(&mut self, slot: &mut Slot, list: &mut Vec<Event>) {
         if let Some((mut chunk, mut used)) = std::mem::take(slot).last() {
@@ -125,7 +125,7 @@ impl Chunks {
         }
     }
 
-    /// The events of a slot, in no order.
+    /// Iterates over the events of a slot, in no order.
     fn events(&self, slot: Slot) -> impl Iterator<Item = Event> + '_ {
         let before = |&(chunk, _): &(u32, usize)| {
             Some(self.next[chunk as usize]).filter(|&before| before != NONE).map(|before| (before, CHUNK))
@@ -135,62 +135,62 @@ impl Chunks {
     }
 }
 
-/// The wheel. `KINDS` is the number of phases within an instant.
+/// Event wheel. `KINDS` is the number of phases within an instant.
 #[derive(Debug)]
 pub struct Wheel<const KINDS: usize> {
-    /// Each instant's events by kind, for instants in `now..limit`, of which there are `mask` and one. As many for
-    /// every size, so that finding one needs no check of bounds.
+    /// Events by instant and kind, for the `mask + 1` instants of `now..limit`. The array has the maximum length
+    /// whatever the wheel's size, so that an index needs no bounds check.
     slots: Box<[Slots<KINDS>; MAX_SLOTS as usize]>,
     chunks: Chunks,
-    /// One bit a slot: whether it has events; and one bit for each of these words that is not 0.
+    /// Bit set of the slots that have events. `words` is the bit set of its words that are not 0.
     occupied: [u64; WORDS],
     words: u64,
     mask: u64,
-    /// No event lies before this time, in ticks.
+    /// Time of the current instant, in ticks; no event lies before it.
     now: u64,
-    /// Where the near wheel ends and the middle one begins, a multiple of a tooth. The near wheel reaches more than its
-    /// size less a tooth ahead.
+    /// Time at which the near wheel ends and the middle one begins, in ticks; a multiple of a tooth. The near wheel
+    /// reaches ahead by more than its size minus a tooth.
     limit: u64,
-    /// Bits of a time within a tooth.
+    /// Length of a tooth, as the number of time bits within it.
     tooth_bits: u32,
-    /// The events of the teeth from `limit` on, `TEETH` of them, and a bit for each that has some.
+    /// Events of the `TEETH` teeth from `limit` on. `toothed` is the bit set of the teeth that have events.
     teeth: Vec<Vec<Later>>,
-    /// Memory of teeth that have been emptied, the last one first to be used again: as much as for the teeth that have
-    /// events at a time.
+    /// Memory of emptied teeth; the last one is reused first. Bounded by the number of teeth that have events at one
+    /// time.
     spare: Vec<Vec<Later>>,
     toothed: [u64; TEETH / 64],
-    /// Events in all teeth.
+    /// Number of events in all teeth.
     in_teeth: usize,
     far: BinaryHeap<Reverse<Later>>,
-    /// The time of the first far event, or `u64::MAX`.
+    /// Time of the first event in the heap `far`, or `u64::MAX`.
     first_far: u64,
-    /// While the wheels rest: all events but the far ones, in no order, `FEW` at the most. Both wheels are empty then,
-    /// and `limit` is not above `now`, so that every event comes to `insert_later`.
+    /// All events but the far ones while the wheels rest, in no order, at most `FEW`. Both wheels are empty then, and
+    /// `limit` is not above `now`, so that every insertion comes to `insert_later`.
     few: Vec<Later>,
     rests: bool,
 }
 
-/// The most slots of the near wheel: 4 Ki of them are 64 KB.
+/// Maximum number of slots of the near wheel: 4 Ki slots are 64 KB.
 const MAX_SLOTS: u64 = 1 << 12;
 
-/// Words of a bit for each slot: as many for every size, so that finding one needs no check of bounds.
+/// Words of the bit set over the slots. Constant whatever the wheel's size, so that an index needs no bounds check.
 const WORDS: usize = (MAX_SLOTS / 64) as usize;
 
-/// The teeth of the middle wheel: it reaches 128 times as far as the near one.
+/// Number of teeth of the middle wheel, which reaches 128 times as far as the near wheel.
 const TEETH: usize = 1024;
 
-/// The most events that are searched for the next instant, rather than put into the wheels.
+/// Maximum number of events that are searched for the next instant; more are put into the wheels.
 const FEW: usize = 32;
 
-/// Teeth that the near wheel is as long as.
+/// Length of the near wheel, in teeth.
 const TEETH_A_TURN: u64 = 8;
 
 impl<const KINDS: usize> Wheel<KINDS> {
-    /// The most bytes of a wheel without events.
+    /// Maximum size of a wheel without events, in bytes.
     pub const MAX_BYTES: u64 =
         MAX_SLOTS * size_of::<Slots<KINDS>>() as u64 + (TEETH * size_of::<Vec<Later>>() + size_of::<Self>()) as u64;
 
-    /// A wheel for events at most `horizon` ticks ahead, as a rule.
+    /// Creates a wheel for events that are mostly at most `horizon` ticks ahead.
     pub fn new(horizon: u64) -> Self {
         let reach = horizon.saturating_add(2).min(MAX_SLOTS);
         let slots = (reach * TEETH_A_TURN).div_ceil(TEETH_A_TURN - 1).next_power_of_two().clamp(1024, MAX_SLOTS);
@@ -214,20 +214,20 @@ impl<const KINDS: usize> Wheel<KINDS> {
         }
     }
 
-    /// Where the slot of an instant of the near wheel lies.
+    /// Returns the index of the slot of an instant of the near wheel.
     #[inline(always)]
     fn index(&self, at: u64) -> usize {
         (at & self.mask) as usize % MAX_SLOTS as usize
     }
 
-    /// The time of the instant that is being handled, in ticks.
+    /// Returns the time of the current instant, in ticks.
     #[inline]
     pub fn now(&self) -> u64 {
         self.now
     }
 
-    /// Adds an event. Its time may not lie before the instant that is being handled; at that very instant it is
-    /// handed out as a further instant of the same time.
+    /// Adds an event. Its time `at`, in ticks, may not lie before the current instant. An event at the current instant
+    /// is handed out as a further instant of equal time.
     #[inline(always)]
     pub fn insert(&mut self, at: u64, kind: usize, target: u32, arg: u32) {
         debug_assert!(at >= self.now, "an event in the past: {at} < {}", self.now);
@@ -244,7 +244,8 @@ impl<const KINDS: usize> Wheel<KINDS> {
         self.chunks.push(slot, Event { target, arg });
     }
 
-    /// Adds an event if a condition holds that is hard to predict: it is written in any case, and counted if it holds.
+    /// Adds an event if `holds`, a condition that is hard to predict: the event is always written, and counted if it
+    /// holds.
     #[inline(always)]
     pub fn insert_if(&mut self, holds: bool, at: u64, kind: usize, target: u32) {
         let index = self.index(at);
@@ -257,7 +258,7 @@ impl<const KINDS: usize> Wheel<KINDS> {
         }
     }
 
-    /// Adds an event beyond the near wheel, or any while the wheels rest.
+    /// Adds an event beyond the near wheel, or any event while the wheels rest.
     #[inline(never)]
     fn insert_later(&mut self, at: u64, kind: usize, target: u32, arg: u32) {
         let event = (at, kind as u32, target, arg);
@@ -283,8 +284,8 @@ impl<const KINDS: usize> Wheel<KINDS> {
         }
     }
 
-    /// Moves to the next instant before `until` and hands out its events; `false` if there is none, with the clock
-    /// at `until`.
+    /// Moves to the next instant before `until` and hands out its events. Returns `false` if there is none, with the
+    /// clock at `until`.
     #[inline]
     pub fn next(&mut self, until: u64, instant: &mut Instant<KINDS>) -> bool {
         for kind in &mut instant.kinds {
@@ -321,8 +322,8 @@ impl<const KINDS: usize> Wheel<KINDS> {
         false
     }
 
-    /// While the wheels rest: moves to the next instant before `until` and hands its events out from the list. None if
-    /// the wheels have to start, since there are too many events.
+    /// Moves to the next instant before `until` and hands out its events from the list, while the wheels rest. Returns
+    /// `None` if there are too many events, so that the wheels have to start.
     fn next_of_few(&mut self, until: u64, instant: &mut Instant<KINDS>) -> Option<bool> {
         let mut first = self.few.iter().fold(u64::MAX, |first, event| first.min(event.0));
         while self.first_far <= first && self.first_far < u64::MAX {
@@ -351,7 +352,7 @@ impl<const KINDS: usize> Wheel<KINDS> {
         Some(true)
     }
 
-    /// Puts the events of the list into the wheels.
+    /// Moves the events of the list into the wheels.
     #[cold]
     fn start(&mut self) {
         self.rests = false;
@@ -364,19 +365,19 @@ impl<const KINDS: usize> Wheel<KINDS> {
         self.few = few;
     }
 
-    /// Has the wheels rest, which are empty: what comes is put into the list.
+    /// Stops the wheels; later events are put into the list. Requires that both wheels are empty.
     #[cold]
     fn rest(&mut self) {
         self.rests = true;
         self.limit = 0;
     }
 
-    /// Reads the memory of all events once, in its order: worth it where other wheels have evicted it.
+    /// Reads the memory of all events once, in its order. Pays off if other wheels have evicted it from the cache.
     pub fn before_window(&self) {
         read_through(&self.chunks.events, |event| u64::from(event.target));
     }
 
-    /// Every event that waits, with its kind, in no order: for checks.
+    /// Iterates over all pending events with their kinds, in no order. For checks.
     pub fn events(&self) -> impl Iterator<Item = (usize, Event)> + '_ {
         let near = self.slots.iter().flat_map(|slots| slots.0.iter().enumerate());
         let near = near.flat_map(|(kind, &slot)| self.chunks.events(slot).map(move |event| (kind, event)));
@@ -384,17 +385,17 @@ impl<const KINDS: usize> Wheel<KINDS> {
         near.chain(later.map(|&(_, kind, target, arg)| (kind as usize, Event { target, arg })))
     }
 
-    /// The number of events that wait.
+    /// Returns the number of pending events.
     pub fn len(&self) -> usize {
         self.events().count()
     }
 
-    /// Whether no event waits.
+    /// Returns whether no event is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The time of the first event of the near wheel.
+    /// Returns the time of the first event of the near wheel, in ticks.
     #[inline]
     fn first_near(&self) -> Option<u64> {
         let start = (self.now & self.mask) as usize;
@@ -403,7 +404,7 @@ impl<const KINDS: usize> Wheel<KINDS> {
         let (word, bits) = if bits != 0 {
             (word, bits)
         } else {
-            // Of the words behind it the first, else of all the first: the wheel has turned.
+            // The first occupied word after this one, or else the first of all: the wheel has turned.
             let behind = self.words & (u64::MAX << word << 1);
             let words = if behind != 0 { behind } else { self.words };
             let word = words.trailing_zeros() as usize;
@@ -413,7 +414,7 @@ impl<const KINDS: usize> Wheel<KINDS> {
         Some(self.now + (index.wrapping_sub(start as u64) & self.mask))
     }
 
-    /// Empties the teeth that the near wheel has come to reach.
+    /// Empties the teeth that lie within the reach of the near wheel.
     #[inline]
     fn turn(&mut self) {
         let reach = (self.now >> self.tooth_bits << self.tooth_bits) + self.mask + 1;
@@ -422,7 +423,7 @@ impl<const KINDS: usize> Wheel<KINDS> {
         }
     }
 
-    /// Has the near wheel reach to a tooth's begin.
+    /// Extends the near wheel to time `reach`, in ticks, the beginning of a tooth.
     #[cold]
     fn reach(&mut self, reach: u64) {
         while let Some(tooth) = self.next_tooth().filter(|tooth| tooth << self.tooth_bits < reach) {
@@ -437,7 +438,7 @@ impl<const KINDS: usize> Wheel<KINDS> {
         }
     }
 
-    /// Empties a tooth, all before which are empty, into the near wheel.
+    /// Empties a tooth into the near wheel. Requires that all teeth before it are empty.
     fn take_tooth(&mut self, tooth: u64) {
         self.limit = (tooth + 1) << self.tooth_bits;
         let tooth = tooth as usize % TEETH;
@@ -450,7 +451,7 @@ impl<const KINDS: usize> Wheel<KINDS> {
         self.spare.push(events);
     }
 
-    /// The first tooth that has events.
+    /// Returns the first tooth that has events.
     fn next_tooth(&self) -> Option<u64> {
         if self.in_teeth == 0 {
             return None;
@@ -467,12 +468,12 @@ impl<const KINDS: usize> Wheel<KINDS> {
         Some(first + ((tooth + TEETH - start) % TEETH) as u64)
     }
 
-    /// The near wheel is empty: goes to the tooth that has the next event, or to the end.
+    /// Advances the clock to the tooth of the next event, or to `until`. Requires that the near wheel is empty.
     #[cold]
     fn leap(&mut self, until: u64) {
         let start = self.next_tooth().map_or(u64::MAX, |tooth| tooth << self.tooth_bits);
         self.now = start.min(self.first_far).min(until);
-        // All teeth before are empty, so the near wheel may begin here; the next turn makes it reach ahead.
+        // All earlier teeth are empty, so the near wheel may begin here; the next turn extends it.
         self.limit = self.limit.max(self.now >> self.tooth_bits << self.tooth_bits);
     }
 }
@@ -482,7 +483,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Everything that a wheel hands out, as (time, kind, target), in the order of handing out.
+    /// Returns everything that a wheel hands out, as (time, kind, target), in that order.
     fn drain(wheel: &mut Wheel<2>, until: u64) -> Vec<(u64, usize, u32)> {
         let mut instant = Instant::default();
         let mut all = Vec::new();
@@ -576,8 +577,8 @@ mod tests {
 
     #[test]
     fn memory_is_that_of_the_teeth_that_have_events() {
-        // Would catch teeth that each keep the memory of the most events that were ever in them: bursts of 100 events,
-        // each in another tooth than the one before.
+        // Would catch teeth that keep the memory of the most events ever in them: bursts of 100 events, each burst in
+        // another tooth.
         let mut wheel = Wheel::<2>::new(50);
         let mut instant = Instant::default();
         for burst in 1..500_u64 {

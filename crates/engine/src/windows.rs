@@ -1,7 +1,7 @@
-//! Windows of lookahead: how the partitions of one run keep step.
+//! Lookahead windows: conservative synchronisation of the partitions of a run.
 //!
-//! Partitions talk only through channels, and no channel between two of them is faster than the window is long: what is
-//! sent in one window is received in a later one. So all run one window, meet, and go on: one barrier a window.
+//! Partitions communicate only through channels, and no channel between two of them is faster than the window is long:
+//! an event sent in one window is received in a later one. All partitions run one window, meet at a barrier, and go on.
 
 use std::hint;
 use std::ops::Range;
@@ -9,36 +9,36 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// A barrier that polls for a while, for a window is a few microseconds and a sleep costs more, and then sleeps, for
-/// where there are more threads than free cores the one that all wait for needs the core.
+/// Barrier of threads that polls before it sleeps. It polls because a window lasts a few microseconds and a sleep costs
+/// more; it sleeps because, with more threads than free cores, the thread that all wait for needs the core.
 ///
-/// How long it polls follows from what it finds (as in adaptive mutexes): while polls end in sleep, as on a machine
-/// that is busy with something else, it polls less and less; when a poll has been worth it, longer again.
+/// The length of polling adapts to its success, as in adaptive mutexes. While polls end in sleep, as on a busy machine,
+/// it shortens; when a poll has succeeded, it grows again.
 #[derive(Debug)]
 pub struct SpinBarrier {
     members: usize,
-    /// The most polls before a sleep.
+    /// Maximum number of polls before a sleep.
     most: u32,
-    /// Polls before a sleep at present.
+    /// Current number of polls before a sleep.
     patience: AtomicU32,
     arrived: AtomicUsize,
     round: AtomicUsize,
     broken: AtomicBool,
-    /// Members that sleep, or are about to.
+    /// Number of members that sleep, or are about to.
     sleepers: AtomicUsize,
     bed: Mutex<()>,
     alarm: Condvar,
 }
 
-/// How often a waiting thread polls at most before it sleeps, if every thread can have a core: some 200 microseconds.
+/// Maximum number of polls of a waiting thread if every thread can have a core: some 200 microseconds.
 const MOST_POLLS: u32 = 20_000;
-/// How often it polls at least: all that it does if there are more threads than cores.
+/// Minimum number of polls of a waiting thread; also the maximum if there are more threads than cores.
 const LEAST_POLLS: u32 = 50;
-/// In one of so many rounds a thread polls as often as it may, to find out whether it pays again.
+/// Interval, in rounds, at which a thread polls for the maximum, to find out whether polling pays again.
 const PROBE_ROUNDS: usize = 64;
 
 impl SpinBarrier {
-    /// A barrier for so many threads.
+    /// Creates a barrier for `members` threads.
     pub fn new(members: usize) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let most = if members > cores { LEAST_POLLS } else { MOST_POLLS };
@@ -55,7 +55,7 @@ impl SpinBarrier {
         }
     }
 
-    /// Waits until all members have come; `false` if one has died, so that the others do not wait for ever.
+    /// Waits until all members have arrived. Returns `false` if one has died, so that the others do not wait for ever.
     pub fn wait(&self) -> bool {
         if self.members == 1 {
             return !self.broken.load(Ordering::Relaxed);
@@ -63,8 +63,8 @@ impl SpinBarrier {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.members {
             self.arrived.store(0, Ordering::Relaxed);
-            // Sequentially consistent with the sleepers' count: either a sleeper sees the new round before it sleeps,
-            // or it is seen here and woken.
+            // Sequentially consistent with the count of sleepers: either a sleeper sees the new round before it sleeps,
+            // or this thread sees the sleeper and wakes it.
             self.round.store(round.wrapping_add(1), Ordering::SeqCst);
             self.wake_sleepers();
             return !self.broken.load(Ordering::Relaxed);
@@ -75,7 +75,7 @@ impl SpinBarrier {
         !self.broken.load(Ordering::Relaxed)
     }
 
-    /// Polls for the end of a round; `false` if it has not come yet.
+    /// Polls for the end of a round. Returns `false` if it has not come.
     fn poll(&self, round: usize) -> bool {
         let patience = self.patience.load(Ordering::Relaxed);
         let polls = if round.is_multiple_of(PROBE_ROUNDS) { self.most } else { patience };
@@ -93,13 +93,13 @@ impl SpinBarrier {
         needed.is_some()
     }
 
-    /// Frees everyone who waits, now and later.
+    /// Releases all current and future waiters.
     pub fn break_up(&self) {
         self.broken.store(true, Ordering::SeqCst);
         self.wake_sleepers();
     }
 
-    /// Whether a round has ended, or never will.
+    /// Returns whether a round has ended, or never will.
     fn is_over(&self, round: usize) -> bool {
         self.round.load(Ordering::SeqCst) != round || self.broken.load(Ordering::SeqCst)
     }
@@ -115,14 +115,15 @@ impl SpinBarrier {
 
     fn wake_sleepers(&self) {
         if self.sleepers.load(Ordering::SeqCst) > 0 {
-            // With the lock held nobody is between polling and sleeping.
+            // While the lock is held, no thread is between polling and sleeping.
             drop(self.bed.lock().unwrap_or_else(PoisonError::into_inner));
             self.alarm.notify_all();
         }
     }
 }
 
-/// Polls before the next sleep: more than were needed, or fewer if all were in vain.
+/// Returns the number of polls before the next sleep: at least four times `needed`, or half of `patience` if all polls
+/// were in vain.
 fn next_patience(patience: u32, needed: Option<u32>) -> u32 {
     match needed {
         Some(polls) => patience.max(polls.saturating_mul(4)),
@@ -130,7 +131,7 @@ fn next_patience(patience: u32, needed: Option<u32>) -> u32 {
     }
 }
 
-/// Breaks the barrier if its thread unwinds.
+/// Guard that breaks the barrier if its thread unwinds.
 struct Guard<'a>(&'a SpinBarrier);
 
 impl Drop for Guard<'_> {
@@ -141,29 +142,30 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// Runs one window: `(worker, start, end)`.
+/// Function that runs one window: `(worker, start, end)`.
 type Step<C> = Box<dyn Fn(&mut C, u64, u64) + Send + Sync>;
 
-/// The workers of a run, each with a thread that lives as long as the pool; the caller's thread is the first one's.
+/// Thread pool of a run: one thread for each worker, alive as long as the pool. The caller's thread runs the first
+/// worker.
 ///
-/// A worker is what one thread moves on: some partitions. Between the calls of `run` the threads wait for the next one,
-/// and the workers are the caller's to visit.
+/// A worker is the work of one thread: some partitions. Between calls of `run` the threads wait, and the caller may
+/// visit the workers.
 pub struct Pool<C> {
     shared: Arc<Shared<C>>,
     threads: Vec<thread::JoinHandle<()>>,
 }
 
 struct Shared<C> {
-    /// A thread holds its worker's lock for a whole span: nobody waits for one.
+    /// Workers. A thread holds its worker's lock for a whole span, so that nobody waits for a lock.
     workers: Vec<Mutex<C>>,
     step: Step<C>,
     barrier: SpinBarrier,
-    /// The span that is run, and the length of a window.
+    /// The span to run and the length of a window, in ticks.
     command: Mutex<(Range<u64>, u64)>,
 }
 
 impl<C> Shared<C> {
-    /// Moves a worker on through the span; `false` if another one has died.
+    /// Advances a worker through the span. Returns `false` if another worker has died.
     fn follow(&self, worker: usize) -> bool {
         let (span, length) = lock(&self.command).clone();
         let mut worker = lock(&self.workers[worker]);
@@ -183,8 +185,9 @@ impl<C> Shared<C> {
 impl<C: Send + 'static> Pool<C> {
     /// Starts a thread for each worker but the first.
     ///
-    /// `step(worker, start, end)` runs one window: it takes in what has been left for the worker, handles its events,
-    /// and leaves what it sends. What others leave in the same window may be taken in too: it lies beyond the window.
+    /// `step(worker, start, end)` runs one window: it takes in the mail left for the worker, handles its events, and
+    /// leaves the mail that it sends. It may also take in mail that others leave in the current window, whose events
+    /// lie beyond it.
     pub fn new(workers: Vec<C>, step: impl Fn(&mut C, u64, u64) + Send + Sync + 'static) -> Self {
         let shared = Arc::new(Shared {
             barrier: SpinBarrier::new(workers.len()),
@@ -203,11 +206,11 @@ impl<C: Send + 'static> Pool<C> {
         Self { shared, threads }
     }
 
-    /// Moves every worker on through a span of time in windows of `length` ticks.
+    /// Advances every worker through a span of time in windows of `length` ticks.
     ///
-    /// A panic of a worker is the caller's.
+    /// Resumes the panic of a worker in the caller.
     pub fn run(&mut self, span: Range<u64>, length: u64) {
-        // Without a window there would be no barrier behind which all have read the command.
+        // A span without a window has no barrier after which all threads have read the command.
         if span.is_empty() || self.shared.workers.is_empty() {
             return;
         }
@@ -219,7 +222,7 @@ impl<C: Send + 'static> Pool<C> {
         }
     }
 
-    /// The workers, in order, one after the other.
+    /// Iterates over the workers, in order, and locks each in turn.
     pub fn workers(&self) -> impl Iterator<Item = MutexGuard<'_, C>> {
         self.shared.workers.iter().map(lock)
     }
@@ -229,7 +232,7 @@ impl<C> Drop for Pool<C> {
     fn drop(&mut self) {
         self.shared.barrier.break_up();
         for thread in self.threads.drain(..) {
-            // One that has died has been reported where it was waited for.
+            // The panic of a dead thread has been reported where it was waited for.
             let _ = thread.join();
         }
     }
@@ -241,7 +244,7 @@ impl<C> std::fmt::Debug for Pool<C> {
     }
 }
 
-/// Locks; where a holder has died, the run is lost anyway.
+/// Locks a mutex. Ignores poison: if a holder has died, the run is lost anyway.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -269,8 +272,8 @@ mod tests {
 
     #[test]
     fn a_thread_polls_less_while_polls_are_in_vain_and_longer_when_they_pay() {
-        // Would catch a barrier that keeps a core busy for the most polls in every round of a busy machine, and one
-        // that never polls again after it.
+        // Would catch a barrier that polls for the maximum in every round of a busy machine, and one that never polls
+        // long again afterwards.
         let barrier = SpinBarrier { most: MOST_POLLS, patience: AtomicU32::new(MOST_POLLS), ..SpinBarrier::new(2) };
         let patience = || barrier.patience.load(Ordering::Relaxed);
         let vain: Vec<u32> = (1..12).map(|_| if barrier.poll(0) { 0 } else { patience() }).collect();
@@ -282,7 +285,7 @@ mod tests {
 
     #[test]
     fn threads_live_from_run_to_run() {
-        // Would catch a thread that is started anew for a span, one that misses a command, and one that outlives its
+        // Would catch a thread that is started anew for each span, one that misses a command, and one that outlives its
         // pool.
         let threads = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&threads);
@@ -306,7 +309,7 @@ mod tests {
 
     #[test]
     fn every_window_is_run_once_by_each_and_in_step() {
-        // Would catch a worker that runs ahead, a window run twice, one that is too long.
+        // Would catch a worker that runs ahead, a window that is run twice, and a window that is too long.
         for workers in [vec![0_u32], vec![0, 1, 2]] {
             let log = Arc::new(Mutex::new(Vec::new()));
             let kept = Arc::clone(&log);

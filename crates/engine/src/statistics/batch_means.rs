@@ -1,17 +1,17 @@
-//! Means of correlated observations, with confidence intervals: the method of batch means.
+//! Means of correlated observations with confidence intervals, by the method of batch means.
 //!
-//! A run is cut into batches of equal time. Consecutive latencies are correlated, but the means of batches are less so
-//! the longer the batches are; adjacent batches are merged until what correlation is left could be chance, and their
-//! means count as independent from then on (Law and Kelton, section 9.5.3; Fishman 1978).
+//! A run is cut into batches of equal time. Consecutive latencies are correlated; the means of batches are less so the
+//! longer the batches are. Adjacent batches are merged until the correlation left could be chance. Their means then
+//! count as independent (Law and Kelton, section 9.5.3; Fishman 1978).
 //!
 //! A batch carries a sum and a weight, not a mean: batches of equal time hold unequal numbers of packets, possibly
 //! none. The estimate is the ratio of the two sums, and its variance comes from the residuals of the batches (the
-//! classical ratio estimator, Law and Kelton, section 9.5.3). With equal weights that is the mean of the means and
+//! classical ratio estimator, Law and Kelton, section 9.5.3). With equal weights this is the mean of the means and
 //! Student's interval.
 
 use super::student_quantile;
 
-/// Merging stops before there are fewer batches than this.
+/// Fewest batches that merging may leave.
 const FEWEST_BATCHES: usize = 16;
 
 /// One batch: the sum of its observations and their number (or any weight).
@@ -19,18 +19,18 @@ const FEWEST_BATCHES: usize = 16;
 pub struct Batch {
     /// The sum of the observations.
     pub sum: f64,
-    /// Their number. A batch without observations weighs 0.
+    /// The number of observations (or their weight). A batch without observations weighs 0.
     pub weight: f64,
 }
 
 impl Batch {
-    /// A batch of weight 1, known by its mean.
+    /// Creates a batch of weight 1 from its mean.
     pub const fn of_mean(mean: f64) -> Self {
         Self { sum: mean, weight: 1.0 }
     }
 }
 
-/// A mean and what is known of its error.
+/// Mean with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The mean; NaN if nothing was observed.
@@ -39,20 +39,20 @@ pub struct Estimate {
     pub half_width: f64,
     /// The number of batches that count as independent.
     pub batches: usize,
-    /// Whether the correlation that is left between adjacent batches could be chance. If not, the run was too short to
-    /// make batches long enough, and the interval is too narrow.
+    /// Whether the correlation left between adjacent batches could be chance. If false, the run was too short for
+    /// batches of sufficient length, and the interval is too narrow.
     pub independent: bool,
 }
 
 impl Estimate {
-    /// Half of the confidence interval, as a part of the mean.
+    /// Returns the half-width of the confidence interval as a fraction of the mean.
     pub fn relative_half_width(&self) -> f64 {
         self.half_width / self.mean.abs()
     }
 }
 
-/// The estimate of a mean, and its interval at a confidence in (0, 1), from batches in the order of time. Merges
-/// adjacent batches until they count as independent, or until there are fewer than 32.
+/// Estimates a mean and its interval at `confidence`, in (0, 1), from batches in the order of time. Merges adjacent
+/// batches until they count as independent, or until there are fewer than 32.
 pub fn estimate(batches: &[Batch], confidence: f64) -> Estimate {
     let mut merged = batches.to_vec();
     while !looks_independent(&merged) && merged.len() >= 2 * FEWEST_BATCHES {
@@ -61,7 +61,7 @@ pub fn estimate(batches: &[Batch], confidence: f64) -> Estimate {
     interval(&merged, confidence)
 }
 
-/// The estimate from batches that count as independent already: nothing is merged.
+/// Estimates a mean from batches that already count as independent. Merges nothing.
 pub fn interval(batches: &[Batch], confidence: f64) -> Estimate {
     let (count, weight) = (batches.len(), total_weight(batches));
     let mean = batches.iter().map(|batch| batch.sum).sum::<f64>() / weight;
@@ -75,7 +75,7 @@ pub fn interval(batches: &[Batch], confidence: f64) -> Estimate {
     Estimate { mean, half_width, batches: count, independent: looks_independent(batches) }
 }
 
-/// The correlation of adjacent batches, between -1 and 1; 0 if they do not differ.
+/// Returns the correlation of adjacent batches, between -1 and 1; 0 if the batches are equal.
 pub fn autocorrelation(batches: &[Batch]) -> f64 {
     let residuals: Vec<f64> = residuals(batches).collect();
     let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
@@ -85,15 +85,16 @@ pub fn autocorrelation(batches: &[Batch]) -> f64 {
     residuals.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / squares
 }
 
-/// Whether batches that are independent would be correlated as much in one of ten cases: the estimate of a correlation
-/// of 0 from n batches is normal, with mean -1/n and variance 1/n. A stricter test than usual, as the loss is small.
+/// Returns whether independent batches would be this correlated in one of ten cases. The estimate of a correlation of 0
+/// from n batches is normal, with mean -1/n and variance 1/n. The test is stricter than usual, because merging loses
+/// little.
 fn looks_independent(batches: &[Batch]) -> bool {
     const ONE_OF_TEN: f64 = 1.281_551_565_544_6;
     let count = batches.len() as f64;
     batches.len() >= 2 && autocorrelation(batches) <= ONE_OF_TEN / libm::sqrt(count) - 1.0 / count
 }
 
-/// How far the sum of each batch is from what the mean of all makes of its weight.
+/// Returns each batch's residual: its sum minus its weight times the overall mean.
 fn residuals(batches: &[Batch]) -> impl Iterator<Item = f64> + '_ {
     let mean = batches.iter().map(|batch| batch.sum).sum::<f64>() / total_weight(batches);
     batches.iter().map(move |batch| batch.sum - mean * batch.weight)
@@ -103,7 +104,7 @@ fn total_weight(batches: &[Batch]) -> f64 {
     batches.iter().map(|batch| batch.weight).sum()
 }
 
-/// Merges neighbours; of an odd number the last three, so that nothing is lost.
+/// Merges pairs of neighbours; with an odd number the last three, so that nothing is lost.
 fn merge_pairs(batches: &mut Vec<Batch>) {
     let pairs = batches.len() / 2;
     for place in 0..batches.len() {
@@ -132,7 +133,7 @@ mod tests {
         means.into_iter().map(Batch::of_mean).collect()
     }
 
-    /// A stationary first-order autoregressive process of mean 10: x' = phi x + normal noise.
+    /// Returns a stationary first-order autoregressive process of mean 10: x' = phi x + normal noise.
     fn autoregressive(phi: f64, run: u32, count: usize) -> Vec<Batch> {
         let mut stream = Stream::new(7, Owner::Node(run));
         let mut normal = move || normal_quantile(stream.unit());
@@ -154,7 +155,7 @@ mod tests {
 
     #[test]
     fn weights_count() {
-        // Would catch the mean of means: a batch of 3 packets counts three times, and one of none not at all.
+        // Would catch the mean of means, which gives the batch of 1 packet the weight of the batch of 3.
         let batches = [(30.0, 3.0), (0.0, 0.0), (20.0, 1.0)].map(|(sum, weight)| Batch { sum, weight });
         let estimate = interval(&batches, 0.9);
         assert_eq!(estimate.mean, 12.5);
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn too_little_is_said_to_be() {
-        // Would catch a half-width of 0, which would end a run, where there is nothing to estimate it from.
+        // Would catch a half-width of 0, which would end a run, where there are too few data for an estimate.
         for batches in [vec![], of_means([4.0]), vec![Batch::default(); 40]] {
             let estimate = estimate(&batches, 0.95);
             assert_eq!(estimate.half_width, f64::INFINITY, "{batches:?}");

@@ -1,18 +1,18 @@
-//! A histogram of integers that answers percentiles without keeping the samples.
+//! Histogram of integers that answers percentiles without keeping the samples.
 //!
-//! Buckets are log-linear: values below 128 have a bucket each, and every octave above is cut into 64, so that a bucket
+//! Buckets are log-linear: each value below 128 has a bucket, and every octave above is cut into 64, so that a bucket
 //! is at most 1/64 as wide as its smallest value. Recording is a count of leading zeros, a shift and four additions;
 //! the whole range of `u64` takes 3776 buckets, 30 kB. Count, sum, minimum and maximum are exact.
 
-/// An octave is cut into `2^SUB_BITS` buckets.
+/// Binary logarithm of the number of buckets of an octave.
 const SUB_BITS: u32 = 6;
-/// The index of `u64::MAX`, and one more.
+/// Number of buckets: the index of `u64::MAX`, plus one.
 const BUCKETS: usize = (64 - SUB_BITS as usize + 1) << SUB_BITS;
 
-/// A histogram of `u64` values of whatever unit.
+/// Log-linear histogram of `u64` values of any unit.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Histogram {
-    /// By bucket; empty before the first value.
+    /// Number of values by bucket; empty before the first value.
     counts: Vec<u64>,
     count: u64,
     sum: u128,
@@ -20,14 +20,14 @@ pub struct Histogram {
     max: u64,
 }
 
-/// One bucket that is not empty.
+/// Bucket that has values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// The smallest value that belongs to it.
+    /// The smallest value of the bucket's range.
     pub low: u64,
-    /// The largest value that belongs to it.
+    /// The largest value of the bucket's range.
     pub high: u64,
-    /// How many values it got.
+    /// The number of values in the bucket.
     pub count: u64,
 }
 
@@ -43,7 +43,7 @@ impl std::fmt::Debug for Histogram {
     }
 }
 
-/// The bucket of a value.
+/// Returns the bucket of a value.
 #[inline]
 fn index(value: u64) -> usize {
     // With bit 6 set all values below 128 share shift 0, which needs no branch.
@@ -51,7 +51,7 @@ fn index(value: u64) -> usize {
     ((shift << SUB_BITS) as usize) + (value >> shift) as usize
 }
 
-/// The smallest and the largest value of a bucket.
+/// Returns the smallest and the largest value of a bucket.
 fn bounds(index: usize) -> (u64, u64) {
     let shift = (index >> SUB_BITS).saturating_sub(1);
     let low = ((index - (shift << SUB_BITS)) as u64) << shift;
@@ -59,7 +59,7 @@ fn bounds(index: usize) -> (u64, u64) {
 }
 
 impl Histogram {
-    /// A histogram without values.
+    /// Creates a histogram without values.
     pub fn new() -> Self {
         Self::default()
     }
@@ -96,42 +96,42 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// Forgets all values.
+    /// Removes all values.
     pub fn clear(&mut self) {
         self.counts.clear();
         (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
     }
 
-    /// The number of values.
+    /// Returns the number of values.
     #[inline]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The exact sum of the values.
+    /// Returns the exact sum of the values.
     #[inline]
     pub fn sum(&self) -> u128 {
         self.sum
     }
 
-    /// The smallest value; `None` without values.
+    /// Returns the smallest value; `None` without values.
     pub fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// The largest value; `None` without values.
+    /// Returns the largest value; `None` without values.
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// The mean of the values, from their exact sum; `None` without values.
+    /// Returns the mean of the values, from their exact sum; `None` without values.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The value that the part `q` of all values does not exceed (nearest rank; `q` is cut to 0..=1); `None` without
-    /// values. Exact below 128 and at both ends; elsewhere the values of a bucket count as spread over it evenly, which
-    /// is off by less than 1/64 of the value.
+    /// Returns the value that a fraction `q` of all values does not exceed (nearest rank; `q` is clamped to 0..=1);
+    /// `None` without values. Exact below 128 and at both ends. Elsewhere the values of a bucket count as evenly spread
+    /// over it; the error is less than 1/64 of the value.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         if self.count == 0 {
             return None;
@@ -152,7 +152,7 @@ impl Histogram {
         Some(self.max as f64)
     }
 
-    /// The buckets that got values, in ascending order.
+    /// Iterates over the buckets that have values, in ascending order.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.counts.iter().enumerate().filter(|&(_, &count)| count > 0).map(|(index, &count)| {
             let (low, high) = bounds(index);
@@ -233,7 +233,7 @@ mod tests {
 
         #[test]
         fn merging_is_recording_all(left in values(), right in values()) {
-            // Would catch anything that merging forgets: partitions of a run record apart and merge.
+            // Would catch anything that merging forgets: partitions of a run record separately and merge.
             let record = |values: &mut dyn Iterator<Item = &u64>| {
                 let mut histogram = Histogram::new();
                 values.for_each(|&value| histogram.record(value));

@@ -1,7 +1,7 @@
 //! Statistics of a run: distributions, means with confidence intervals, and the end of the warm-up.
 //!
-//! All of it is arithmetic on numbers that are handed in, in their order: the same numbers give the same answer, bit
-//! for bit, on every platform. Nothing here knows what is measured.
+//! All of it is arithmetic on given numbers in their order: equal input gives an equal answer, bit for bit, on every
+//! platform. The module does not depend on what is measured.
 //!
 //! Sources: Law and Kelton, *Simulation Modeling and Analysis*, chapter 9 (batch means); White 1997, *An effective
 //! truncation heuristic for bias reduction in simulation output* (warm-up); Dally and Towles, *Principles and Practices

@@ -2,13 +2,13 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
-/// Below this tail the distribution function leaves the range of normal doubles.
+/// Smallest tail probability: below it the distribution function leaves the range of normal doubles.
 const SMALLEST_TAIL: f64 = 1e-300;
 
-/// The value that a standard normal variable exceeds with probability `tail`; NaN unless `0 <= tail <= 1`. A tail below
-/// 1e-300 counts as that.
+/// Returns the value that a standard normal variable exceeds with probability `tail`; NaN unless `0 <= tail <= 1`. A
+/// tail below 1e-300 counts as 1e-300.
 ///
-/// Newton's method on the logarithm of the tail, which is concave: from a bound above the answer it falls to it without
+/// Newton's method on the logarithm of the tail, which is concave: from a bound above the answer it descends without
 /// overshooting, and ends within a few units of the last place.
 pub fn normal_quantile(tail: f64) -> f64 {
     if !(0.0..=1.0).contains(&tail) {
@@ -32,7 +32,7 @@ pub fn normal_quantile(tail: f64) -> f64 {
     x
 }
 
-/// The confidence that each of several statements needs so that all hold together with `confidence`
+/// Returns the confidence that each of `statements` statements needs so that all hold together with `confidence`
 /// (Bonferroni's inequality).
 pub fn bonferroni(confidence: f64, statements: u32) -> f64 {
     1.0 - (1.0 - confidence) / f64::from(statements.max(1))
@@ -56,14 +56,14 @@ mod tests {
 
     #[test]
     fn the_ends_are_finite_and_nonsense_is_none() {
-        // Would catch an endless loop or an infinite half-width when a network has many nodes.
+        // Would catch an endless loop or an infinite half-width for a network of many nodes.
         assert!((normal_quantile(0.0) - 37.0).abs() < 0.1);
         assert!(normal_quantile(-0.1).is_nan() && normal_quantile(f64::NAN).is_nan());
     }
 
     #[test]
     fn bonferroni_shares_the_error() {
-        // Would catch a division of the confidence instead of the error.
+        // Would catch a division of the confidence instead of the error probability.
         assert!((bonferroni(0.95, 5) - 0.99).abs() < 1e-15);
         assert_eq!((bonferroni(0.95, 1), bonferroni(0.95, 0)), (0.95, 0.95));
     }

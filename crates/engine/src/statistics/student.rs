@@ -2,10 +2,10 @@
 
 use super::normal_quantile;
 
-/// From so many degrees of freedom on the distribution is the normal one, to 1e-7.
+/// Degrees of freedom above which the normal distribution is used; the two differ by less than 1e-7 there.
 const NORMAL_FROM: f64 = 1e7;
 
-/// The value that a t variable of `freedom` degrees of freedom (1 or more, not necessarily whole) exceeds with
+/// Returns the value that a t variable of `freedom` degrees of freedom (at least 1, not necessarily whole) exceeds with
 /// probability `tail`; NaN unless `0 < tail < 1`.
 pub fn student_quantile(tail: f64, freedom: f64) -> f64 {
     if !(tail > 0.0 && tail < 1.0 && freedom >= 1.0) {
@@ -33,7 +33,7 @@ pub fn student_quantile(tail: f64, freedom: f64) -> f64 {
     }
 }
 
-/// The probability of a t variable of `freedom` degrees of freedom (1 or more) to exceed `t`; NaN for fewer.
+/// Returns the probability that a t variable of `freedom` degrees of freedom (at least 1) exceeds `t`; NaN for fewer.
 pub fn student_tail(t: f64, freedom: f64) -> f64 {
     if t.is_nan() || freedom.is_nan() || freedom < 1.0 {
         return f64::NAN;
@@ -41,12 +41,12 @@ pub fn student_tail(t: f64, freedom: f64) -> f64 {
     if t < 0.0 { 1.0 - upper_tail(-t, freedom) } else { upper_tail(t, freedom) }
 }
 
-/// The same for a `t` that is not negative.
+/// Returns the probability that a t variable exceeds `t`. Requires `t >= 0`.
 fn upper_tail(t: f64, freedom: f64) -> f64 {
     0.5 * incomplete_beta(0.5 * freedom, 0.5, freedom / (freedom + t * t))
 }
 
-/// The regularised incomplete beta function I_x(a, b) for `0 < x <= 1` (DLMF 8.17).
+/// Returns the regularised incomplete beta function I_x(a, b) for `0 < x <= 1` (DLMF 8.17).
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x >= 1.0 {
         return 1.0;
@@ -60,9 +60,9 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     front * beta_fraction(a, b, x)
 }
 
-/// The continued fraction 1 / (1 + d1 / (1 + d2 / ...)) of DLMF 8.17.22, evaluated from the front (Lentz's method).
+/// Evaluates the continued fraction 1 / (1 + d1 / (1 + d2 / ...)) of DLMF 8.17.22 from the front (Lentz's method).
 fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
-    // Where a denominator vanishes, the smallest number that can be inverted stands in for it.
+    // A vanishing denominator is replaced by the smallest number that can be inverted.
     let nonzero = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
     let (mut c, mut d) = (1.0, 1.0 / nonzero(1.0 - (a + b) * x / (a + 1.0)));
     let mut fraction = d;
@@ -91,8 +91,8 @@ mod tests {
 
     #[test]
     fn the_table_of_the_textbooks() {
-        // Would catch a two-sided tail where one is meant, and a wrong number of degrees of freedom. Values: the usual
-        // table, for example Law and Kelton, table T.1.
+        // Would catch a two-sided tail instead of a one-sided one, and a wrong number of degrees of freedom. Values:
+        // the usual table, for example Law and Kelton, table T.1.
         let table = [
             (0.05, 1.0, 6.314),
             (0.025, 1.0, 12.706),
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_tail_undoes_its_quantile() {
-        // Would catch the lower tail where the upper one is meant, and two sides where there is one.
+        // Would catch the lower tail instead of the upper one, and two sides instead of one.
         for freedom in [1.0, 4.5, 30.0, 1e5] {
             for tail in [0.9, 0.5, 0.2, 0.025, 1e-6] {
                 let found = student_tail(student_quantile(tail, freedom), freedom);

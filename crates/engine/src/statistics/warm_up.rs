@@ -1,33 +1,33 @@
-//! Where the warm-up ends: MSER-5.
+//! Detection of the end of the warm-up: MSER-5.
 //!
-//! Observations are averaged in groups of 5. Of all beginnings that could be cut off, MSER cuts the one that leaves the
-//! smallest estimated error of the mean: the sum of squared deviations of what is left, divided by the square of its
-//! number (White 1997; White, Cobb and Spratt 2000). A long transient makes what is left smoother and is cut; a cut
-//! that only loses observations costs more than it gains.
+//! Observations are averaged in groups of 5. MSER truncates where the estimated error of the mean of the rest is
+//! smallest: the sum of squared deviations of the rest, divided by the square of its number (White 1997; White, Cobb
+//! and Spratt 2000). Cutting a long transient reduces the deviations; a cut that only loses observations costs more
+//! than it gains.
 //!
-//! If the best cut lies in the second half, what follows it is too short to trust: the run has to go on.
+//! If the best cut lies in the second half, the rest is too short to trust: the run has to go on.
 
 /// Observations in a group.
 const GROUP: usize = 5;
-/// The last groups are never a cut: a few neighbours that happen to be alike would win.
+/// Groups at the end that are never a cut: a few neighbours that happen to be alike would win.
 const LAST_GROUPS: usize = 5;
 
-/// Where a series of observations settles.
+/// Truncation point of a series of observations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncation {
     /// The number of observations to leave out.
     pub observations: usize,
-    /// Whether the series is long enough to say so: at most half of it is left out.
+    /// Whether the series has settled: at most half of it is left out.
     pub settled: bool,
 }
 
-/// The truncation of a series of equally spaced observations. Fewer than 50 are never settled; a rest of less than 5 at
-/// the end does not count. Takes one pass.
+/// Returns the truncation of a series of equally spaced observations. Fewer than 50 are never settled; an incomplete
+/// group at the end is ignored. Takes one pass.
 pub fn mser5(observations: &[f64]) -> Truncation {
     let groups = observations.len() / GROUP;
     let (mut mean, mut squares) = (0.0, 0.0);
     let (mut best, mut least) = (0, f64::INFINITY);
-    // From the end, so that each group adds to the mean and the squared deviations of those after it (Welford).
+    // Backwards, so that each group adds to the mean and the squared deviations of the groups after it (Welford).
     for group in (0..groups).rev() {
         let group_mean = observations[GROUP * group..GROUP * (group + 1)].iter().sum::<f64>() / GROUP as f64;
         let left = (groups - group) as f64;
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
     use crate::{Owner, Stream};
 
-    /// White noise of variance 1/12.
+    /// Returns white noise of variance 1/12.
     fn noise(number: u32, count: usize) -> Vec<f64> {
         let mut stream = Stream::new(1, Owner::Node(number));
         (0..count).map(|_| stream.unit() - 0.5).collect()
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn what_never_settles_is_said_to() {
-        // Would catch a saturated network, whose latencies grow for ever, that is taken for a warm one.
+        // Would catch a saturated network, whose latencies grow without bound, that is taken for a warm one.
         let ramp: Vec<f64> = noise(5, 2000).iter().enumerate().map(|(t, value)| value + 0.01 * t as f64).collect();
         assert!(!mser5(&ramp).settled);
         let mut late = noise(6, 1000);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn constants_need_no_warm_up_and_short_series_say_nothing() {
-        // Would catch rounding that makes a cut of a constant series, and a verdict from a handful of observations.
+        // Would catch rounding that truncates a constant series, and a verdict from a handful of observations.
         assert_eq!(mser5(&[0.1; 100]), Truncation { observations: 0, settled: true });
         assert_eq!(mser5(&[]), Truncation { observations: 0, settled: false });
         assert!(!mser5(&[0.1; 49]).settled);
