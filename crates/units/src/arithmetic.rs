@@ -1,55 +1,55 @@
-//! What is combined with what: operators on numbers of a type, and what the elements of many come to.
+//! Arithmetic of reductions: operators on elements of a type, and the expected result of a reduction.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How two elements are combined.
+/// Operator that combines two elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operator {
-    /// Added; integers modulo their size.
+    /// Sum; of integers, modulo their size.
     #[default]
     Sum,
-    /// The smaller one.
+    /// Minimum.
     Min,
-    /// The larger one.
+    /// Maximum.
     Max,
 }
 
-/// The type of elements.
+/// Data type of elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ElementType {
-    /// Integers of 32 bits, with a sign.
+    /// Signed 32-bit integers.
     Int32,
-    /// Integers of 64 bits, with a sign.
+    /// Signed 64-bit integers.
     Int64,
-    /// Numbers of IEEE 754 of 32 bits.
+    /// IEEE 754 floating-point numbers of 32 bits.
     Float32,
-    /// Numbers of IEEE 754 of 64 bits.
+    /// IEEE 754 floating-point numbers of 64 bits.
     #[default]
     Float64,
 }
 
-/// An operator on elements of a type. Elements are held as 64 bits: those of 32 bits as the lower half.
+/// Operator on elements of a data type. Elements are held as 64 bits; 32-bit elements are the lower half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arithmetic {
     /// The operator.
     pub operator: Operator,
-    /// The type.
+    /// The data type of the elements.
     pub element: ElementType,
 }
 
-/// What the elements of several contributors come to, by exact arithmetic or nearly so.
+/// Expected result of a reduction over several contributors, exact or with an error bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reference {
-    /// These bits, in whatever order they are combined.
+    /// These bits, in whatever order the elements are combined.
     Exact(u64),
-    /// A sum of floating-point numbers: this, and at most so much away from it in any order.
+    /// Sum of floating-point numbers, with the bound of its error in any order.
     Near {
         /// The sum.
         sum: f64,
-        /// The bound of the error.
+        /// The bound of the error of any order.
         bound: f64,
     },
 }
@@ -63,18 +63,18 @@ fn to_f32(bits: u64) -> f32 {
 }
 
 impl Arithmetic {
-    /// An element made of random bits: an integer of any value, or a floating-point number from -1 to 1.
+    /// Makes an element of random bits: an integer of any value, or a floating-point number from -1 to 1.
     pub fn element_of(self, random: u64) -> u64 {
         match self.element {
             ElementType::Int32 => random & 0xffff_ffff,
             ElementType::Int64 => random,
-            // The upper bits, as many as the significand has: exact.
+            // The number of upper bits equals that of the significand, so that the conversion is exact.
             ElementType::Float32 => of_f32((random >> 40) as f32 / (1_u32 << 23) as f32 - 1.0),
             ElementType::Float64 => ((random >> 11) as f64 / (1_u64 << 52) as f64 - 1.0).to_bits(),
         }
     }
 
-    /// Two elements combined, rounded as a unit of that type rounds.
+    /// Combines two elements, rounded as a unit of that type rounds.
     #[inline]
     pub fn combine(self, one: u64, other: u64) -> u64 {
         match self.element {
@@ -116,8 +116,7 @@ impl Arithmetic {
         }
     }
 
-    /// Whether the order in which elements are combined can change what they come to: of sums of floating-point
-    /// numbers.
+    /// Returns whether the order in which elements are combined can change the result: true of floating-point sums.
     pub const fn depends_on_order(self) -> bool {
         matches!((self.operator, self.element), (Operator::Sum, ElementType::Float32 | ElementType::Float64))
     }
@@ -126,10 +125,10 @@ impl Arithmetic {
         if self.element == ElementType::Float32 { f64::from(to_f32(bits)) } else { f64::from_bits(bits) }
     }
 
-    /// What elements come to; none come to 0.
+    /// Returns the expected result of combining `elements`; 0 without elements.
     ///
-    /// A sum of n floating-point numbers in any order is at most (n - 1) u / (1 - (n - 1) u) times the sum of their
-    /// magnitudes away from the exact one, u being half the distance from 1 to the next number (Higham, "Accuracy and
+    /// A sum of n floating-point numbers in any order differs from the exact one by at most (n - 1) u / (1 - (n - 1) u)
+    /// times the sum of their magnitudes, where u is half the distance from 1 to the next number (Higham, "Accuracy and
     /// stability of numerical algorithms", 2nd edition, section 4.2). The sum itself is computed in 64 bits with
     /// compensation (Neumaier), so that its own error is u of 64 bits.
     pub fn reference(self, elements: impl Iterator<Item = u64>) -> Reference {
@@ -148,7 +147,7 @@ impl Arithmetic {
         Reference::Near { sum: sum + lost, bound }
     }
 
-    /// Whether elements that come to a reference may have been combined to this.
+    /// Returns whether `found` is a possible result of combining the elements of `reference`.
     pub fn agrees(self, reference: &Reference, found: u64) -> bool {
         match *reference {
             Reference::Exact(bits) => found == bits,
@@ -165,7 +164,7 @@ mod tests {
         [ElementType::Int32, ElementType::Int64, ElementType::Float32, ElementType::Float64];
     const OPERATORS: [Operator; 3] = [Operator::Sum, Operator::Min, Operator::Max];
 
-    /// Numbers that look random (SplitMix64).
+    /// Returns `count` numbers that look random (SplitMix64).
     fn random(count: u64) -> Vec<u64> {
         let mixed = |number: u64| {
             let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -178,8 +177,8 @@ mod tests {
 
     #[test]
     fn known_elements_are_combined() {
-        // Would catch an operator of another, a sum that does not wrap, halves that are mixed up, and a sign that is
-        // lost.
+        // Would catch an operator taken for another, a sum that does not wrap, halves that are mixed up, and a sign
+        // that is lost.
         let of = |operator, element| Arithmetic { operator, element };
         let int = |value: i32| u64::from(value as u32);
         assert_eq!(of(Operator::Sum, ElementType::Int32).combine(int(i32::MAX), int(2)), int(i32::MIN + 1));
@@ -201,9 +200,9 @@ mod tests {
 
     #[test]
     fn what_elements_come_to_is_known_in_every_order_and_nothing_else_is() {
-        // Would catch a bound that is too narrow for some order, one so wide that an element too few, too many or twice
-        // is not found out, and an exact result that depends on the order. Of 100 elements of 32 bits the bound is
-        // 3e-4, less than what two of these differ by.
+        // Would catch a bound that is too narrow for some order, one so wide that a missing, extra or repeated element
+        // goes unnoticed, and an exact result that depends on the order. The bound for 100 elements of 32 bits is 3e-4,
+        // less than two of these elements differ by.
         for element in TYPES {
             for operator in OPERATORS {
                 let own = Arithmetic { operator, element };

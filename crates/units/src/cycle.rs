@@ -1,10 +1,10 @@
-//! Cycles of directed graphs: channels that wait for one another, packets that do, operations that never end.
+//! Cycles of directed graphs: channels or packets that wait for one another, operations that never end.
 
 use std::collections::VecDeque;
 
-/// Removes vertices that wait for nothing, again and again (Kahn's algorithm). `waits` holds the number of vertices
-/// that each waits for, once for each edge; `followers` calls back for each vertex that waits for a given one.
-/// Afterwards `waits` is 0 but for the vertices that lie on a cycle or behind one.
+/// Removes vertices that wait for nothing, repeatedly (Kahn's algorithm). `waits` is the number of vertices that each
+/// vertex waits for, counted once for each edge; `followers` calls back for each vertex that waits for a given one.
+/// Afterwards `waits` is 0 except for the vertices on a cycle or behind one.
 pub fn resolve(waits: &mut [u32], mut followers: impl FnMut(usize, &mut dyn FnMut(usize))) {
     let mut ready: Vec<u32> = (0..waits.len() as u32).filter(|&vertex| waits[vertex as usize] == 0).collect();
     while let Some(vertex) = ready.pop() {
@@ -17,8 +17,8 @@ pub fn resolve(waits: &mut [u32], mut followers: impl FnMut(usize, &mut dyn FnMu
     }
 }
 
-/// A cycle of a directed graph of vertices from 0, each followed by the next and the last by the first; none if there
-/// is none. It is a shortest one through one of its vertices. A graph has fewer than 2^32 vertices.
+/// Returns a cycle of a directed graph, if it has one: each vertex is followed by the next, the last by the first. The
+/// cycle is the shortest through one of its vertices. Vertices are numbered from 0. Requires fewer than 2^32 vertices.
 pub fn find_cycle<I>(vertices: usize, successors: impl Fn(usize) -> I) -> Option<Vec<usize>>
 where
     I: Iterator<Item = usize>,
@@ -34,7 +34,7 @@ where
     Some(shortest_cycle(vertices, on_cycle, successors))
 }
 
-/// A vertex on a cycle: any path of predecessors among those that still wait leads to one.
+/// Returns a vertex on a cycle: any path of predecessors among the vertices that still wait leads to one.
 fn follow_back<I>(waits: &[u32], successors: &impl Fn(usize) -> I) -> Option<usize>
 where
     I: Iterator<Item = usize>,
@@ -54,7 +54,7 @@ where
     Some(vertex)
 }
 
-/// A shortest cycle through a vertex that lies on one, by breadth-first search.
+/// Returns a shortest cycle through `start`, by breadth-first search. Requires that `start` lies on a cycle.
 fn shortest_cycle<I>(vertices: usize, start: usize, successors: impl Fn(usize) -> I) -> Vec<usize>
 where
     I: Iterator<Item = usize>,
@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn the_cycle_is_in_order_and_short() {
-        // Two cycles through 0, of 2 and of 4 vertices; an edge twice counts twice. Would catch one in reverse, or the
-        // longer one.
+        // Two cycles through 0, of 2 and of 4 vertices; a double edge counts twice. Would catch a reversed cycle, or
+        // the longer one.
         let next: [&[usize]; 4] = [&[1, 1], &[2, 0], &[3], &[0]];
         let found = cycle(&next).expect("a cycle");
         for (vertex, follower) in found.iter().zip(found.iter().cycle().skip(1)) {

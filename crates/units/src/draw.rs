@@ -1,14 +1,14 @@
-//! The interface of random streams.
+//! Interface of random streams.
 
-/// A source of uniform random bits.
+/// Source of uniform random bits.
 ///
-/// The engine's streams implement it; patterns, injection processes and routings draw from it, so that they do
-/// not depend on the generator. The engine decides which component owns which stream.
+/// Implemented by the engine's streams. Patterns, injection processes and routings draw from it, so that they do not
+/// depend on the generator. The engine decides which component owns which stream.
 pub trait Draw {
-    /// The next 64 uniform bits.
+    /// Returns the next 64 uniform bits.
     fn bits(&mut self) -> u64;
 
-    /// A uniform integer in `0..n`, without bias (Lemire's method). `n` must be at least 1.
+    /// Returns a uniform integer in `0..n`, without bias (Lemire's method). Requires `n >= 1`.
     #[inline]
     fn below(&mut self, n: u32) -> u32 {
         debug_assert!(n > 0, "below(0) has no value to give");
@@ -23,14 +23,14 @@ pub trait Draw {
         }
     }
 
-    /// A uniform real in the open interval (0, 1), on a grid of 2^-52.
+    /// Returns a uniform real in the open interval (0, 1), on a grid of 2^-52.
     #[inline]
     fn unit(&mut self) -> f64 {
         unit_of(self.bits())
     }
 }
 
-/// The real of [`Draw::unit`] for some bits; it grows with them.
+/// Returns the real number of [`Draw::unit`] for `bits`; it increases with `bits`.
 #[inline]
 pub fn unit_of(bits: u64) -> f64 {
     // With one bit more the largest value would round to 1.
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn unit_stays_inside_the_open_interval() {
-        // Would catch rounding to 1 at the top, which puts a draw behind the last of a cumulative distribution.
+        // Would catch rounding to 1 at the top, which puts a draw after the last value of a cumulative distribution.
         assert!(Constant(u64::MAX).unit() < 1.0);
         assert!(Constant(0).unit() > 0.0);
     }

@@ -10,7 +10,7 @@ macro_rules! id {
         pub struct $name(pub $int);
 
         impl $name {
-            /// The identifier as an index into a flat array.
+            /// Returns the identifier as an index into a flat array.
             #[inline]
             pub const fn index(self) -> usize {
                 self.0 as usize
@@ -34,15 +34,16 @@ id! {
     NodeId(u32)
 }
 id! {
-    /// A task (process, rank) of a workload, numbered from 0. A placement says on which node it runs.
+    /// A task (process, rank) of a workload, numbered from 0. A placement maps it to a node.
     TaskId(u32)
 }
 id! {
-    /// A port of one router, numbered from 0 within it. A port is an input and an output.
+    /// A port of one router, numbered from 0 within the router. A port is an input and an output.
     PortId(u16)
 }
 id! {
-    /// A class of virtual channels that a routing asks for, numbered from 0. A class may have several virtual channels.
+    /// A class of virtual channels that a routing distinguishes, numbered from 0. A class may have several virtual
+    /// channels.
     VcClass(u8)
 }
 id! {
@@ -51,6 +52,7 @@ id! {
     ChannelId(u32)
 }
 id! {
-    /// One of the disjoint copies of a network that nodes are attached to, numbered from 0; the only one is 0.
+    /// One of the disjoint copies of a network (planes) that nodes are attached to, numbered from 0. A network without
+    /// copies has plane 0.
     PlaneId(u8)
 }

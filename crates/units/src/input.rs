@@ -1,7 +1,7 @@
-//! Files that are read: every kind with the most bytes that are read of it, and the only way to open them.
+//! Input files: every kind with its size limit, and the only way to open them.
 //!
-//! `INPUTS` is the list from which the documentation's table of limits and the tests of readers are drawn. A new reader
-//! names its kind here: nothing else under `crates/` opens files, and Python takes its limits from this list.
+//! `INPUTS` is the source of the documentation's table of limits and of the tests of readers. A new reader names its
+//! kind here: nothing else under `crates/` opens files, and Python takes its limits from this list.
 
 use std::fs::File;
 use std::io::{Error, Read};
@@ -9,64 +9,64 @@ use std::path::Path;
 
 use crate::reason::reason;
 
-/// The most bytes that are read of a pipe or a device, whose length is not known before.
+/// Size limit of a pipe or a device, whose length is not known in advance, in bytes.
 pub const MOST_OF_STREAM: u64 = 256 << 20;
 
-/// A kind of file that is read.
+/// Kind of input file, with its size limit and formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
     /// The name in the documentation and in the tests' list of readers.
     pub name: &'static str,
-    /// The most bytes of a file.
+    /// Size limit of a file, in bytes.
     pub most_bytes: u64,
     /// The formats, by the names in the tests' list of readers.
     pub formats: &'static [&'static str],
 }
 
-/// An experiment file, and each file that it includes.
+/// Experiment file, and each file that it includes.
 pub const EXPERIMENT: Input = Input { name: "experiment", most_bytes: 4 << 20, formats: &["toml"] };
-/// A machine, or the inside of a node.
+/// Description of a machine, or of the inside of a node.
 pub const MACHINE: Input = Input {
     name: "machine",
     most_bytes: 64 << 20,
     formats: &["edge-list", "ibnetdiscover", "slurm-conf", "slurm-yaml", "cray", "hwloc"],
 };
-/// A task graph.
+/// Task graph.
 pub const TASK_GRAPH: Input = Input {
     name: "task graph",
     most_bytes: 4 << 30,
     formats: &["metis", "matrix-market", "edges", "matrix", "npy", "charm-lb"],
 };
-/// The weights of a traffic pattern.
+/// Weights of a traffic pattern.
 pub const TRAFFIC: Input =
     Input { name: "traffic matrix", most_bytes: 256 << 20, formats: &["traffic-list", "traffic-matrix"] };
-/// Rules that choose algorithms of collective operations.
+/// Rules that select the algorithms of collective operations.
 pub const SELECTION: Input = Input { name: "selection table", most_bytes: 1 << 20, formats: &["selection"] };
-/// The nodes of tasks.
+/// Placement: the node of each task.
 pub const PLACEMENT: Input = Input { name: "placement", most_bytes: 256 << 20, formats: &["placement"] };
-/// A program of ranks.
+/// Program of ranks.
 pub const PROGRAM: Input = Input { name: "program", most_bytes: 1 << 30, formats: &["goal", "calls"] };
-/// A routing table, and each array in an archive.
+/// Routing table, and each array of an archive.
 pub const ROUTING_TABLE: Input =
     Input { name: "routing table", most_bytes: 1 << 30, formats: &["routing-text", "routing-npy", "routing-npz"] };
-/// A recorded trace, or the part of one rank: read a window at a time, so that its length is not limited.
+/// Recorded trace, or the part of one rank. Read a window at a time, so that its length is not limited.
 pub const TRACE: Input = Input { name: "trace", most_bytes: u64::MAX, formats: &["trace", "trace-parts"] };
-/// An execution trace of Chakra: read message by message, so that its length is not limited.
+/// Chakra execution trace. Read message by message, so that its length is not limited.
 pub const CHAKRA: Input = Input { name: "Chakra trace", most_bytes: u64::MAX, formats: &["chakra"] };
-/// An execution trace of Chakra, or of PyTorch's host, in JSON.
+/// Execution trace of Chakra, or of PyTorch's host, in JSON.
 pub const CHAKRA_JSON: Input =
     Input { name: "Chakra trace in JSON", most_bytes: 256 << 20, formats: &["chakra-json", "pytorch-json"] };
-/// Hosts of nodes, places of tasks and process groups: short tables that the command line reads.
+/// Short tables that the command line reads: hosts of nodes, places of tasks, process groups.
 pub const SHORT_TABLE: Input =
     Input { name: "short table", most_bytes: 64 << 20, formats: &["hosts", "fixed", "current", "process-groups"] };
 
-/// A measured table that an interface is fitted to.
+/// Measured table that an interface is fitted to.
 pub const MEASURED: Input =
     Input { name: "measured table", most_bytes: 4 << 20, formats: &["osu", "imb", "measured-csv"] };
-/// What a run has left on disk and is read again.
+/// Results that a run has left on disk and that are read again.
 pub const RESULTS: Input = Input { name: "file of results", most_bytes: 256 << 20, formats: &["results"] };
 
-/// All kinds of files that are read.
+/// All kinds of input files.
 pub const INPUTS: [Input; 14] = [
     EXPERIMENT,
     MACHINE,
@@ -84,24 +84,24 @@ pub const INPUTS: [Input; 14] = [
     RESULTS,
 ];
 
-/// Why a file cannot be read. The text is a predicate whose subject is the file.
+/// Reason why a file cannot be read. Its text is a predicate whose subject is the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("does not exist")]
     Absent,
-    /// The system refuses it.
+    /// The operating system refuses to read the file.
     #[error("cannot be read: {0}")]
     Unreadable(String),
-    /// It is larger than what is read of its kind.
+    /// The file exceeds the size limit of its kind.
     #[error("is larger than {}, the most that is read of its kind ({kind})", size(*.most))]
     TooLarge {
-        /// The kind.
+        /// The kind of the file.
         kind: &'static str,
         /// The limit in bytes.
         most: u64,
     },
-    /// It is no text. Holds the first byte that is at fault, from 1.
+    /// The file is not text. Holds the position of the first invalid byte, from 1.
     #[error("is not a text file: byte {0} is not UTF-8")]
     NotText(usize),
 }
@@ -123,7 +123,7 @@ fn size(bytes: u64) -> String {
 }
 
 impl Input {
-    /// The bytes of a file. Waits for the writer of a pipe.
+    /// Reads the bytes of a file. Waits for the writer of a pipe.
     ///
     /// # Errors
     /// If the file cannot be read or is too large; no more than the limit is read.
@@ -140,19 +140,19 @@ impl Input {
         if bytes.len() as u64 > most { Err(refused) } else { Ok(bytes) }
     }
 
-    /// The text of a file, without a mark of the order of bytes.
+    /// Reads the text of a file, without its byte-order mark.
     ///
     /// # Errors
-    /// As `read`, and if it is not UTF-8.
+    /// If [`Self::read`] fails, or if the file is not UTF-8.
     pub fn read_text(&self, path: &Path) -> Result<String, InputError> {
         text_of(self.read(path)?)
     }
 }
 
-/// The text of bytes, without a mark of the order of bytes.
+/// Converts bytes to text, without its byte-order mark.
 ///
 /// # Errors
-/// If it is not UTF-8.
+/// If the bytes are not UTF-8.
 pub fn text_of(bytes: Vec<u8>) -> Result<String, InputError> {
     let text = String::from_utf8(bytes).map_err(|error| InputError::NotText(error.utf8_error().valid_up_to() + 1))?;
     match text.strip_prefix('\u{feff}') {
@@ -161,10 +161,10 @@ pub fn text_of(bytes: Vec<u8>) -> Result<String, InputError> {
     }
 }
 
-/// Opens a file whose reader keeps a window of it.
+/// Opens a file that is read a window at a time.
 ///
 /// # Errors
-/// If it cannot be opened.
+/// If the file cannot be opened.
 pub fn open(path: &Path) -> Result<File, Error> {
     File::open(path)
 }
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn names_of_formats_are_used_once() {
-        // Would catch a format that the list of readers could not tell from another.
+        // Would catch a format name that occurs twice in the list of readers.
         let mut names: Vec<&str> = INPUTS.iter().flat_map(|input| input.formats).copied().collect();
         let all = names.len();
         names.sort_unstable();

@@ -1,12 +1,11 @@
 //! Picoseconds, bytes, bandwidths and identifiers, and their text form.
 //!
-//! Every quantity with a dimension is a type of its own, held as an integer in its smallest unit, so that two
-//! quantities of different dimensions cannot be mixed and nothing is ever rounded silently. In an experiment file a
-//! quantity is a string with its unit (`"40 Gb/s"`, `"4 KiB"`, `"20 ns"`); `b` is bit, `B` is byte, `k` is 1000 and
-//! `Ki` is 1024.
+//! Every quantity with a dimension has its own type, held as an integer in its smallest unit: quantities of different
+//! dimensions cannot be mixed, and nothing is ever rounded silently. In an experiment file a quantity is a string with
+//! its unit (`"40 Gb/s"`, `"4 KiB"`, `"20 ns"`); `b` is bit, `B` is byte, `k` is 1000 and `Ki` is 1024.
 //!
-//! Besides, what all crates need and none owns: the draw from a random stream, the search for cycles, operators on
-//! numbers, files that are read (`input`) and what their readers leave out (`Notes`), and errors of files in words.
+//! The crate also holds what all crates need and none owns: the interface of random streams, the search for cycles,
+//! operators on numbers, input files (`input`), omissions of their readers (`Notes`), and the texts of file errors.
 
 mod arithmetic;
 pub mod cycle;

@@ -1,13 +1,14 @@
-//! What a reader has left out or assumed, counted.
+//! Omissions and assumptions of a reader, counted.
 
-/// Sentences about what the reader of a file has left out or assumed, each once, in the order in which they were added.
+/// Sentences about omissions and assumptions of a file's reader, without duplicates, in the order in which they were
+/// added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
     sentences: Vec<String>,
 }
 
 impl Notes {
-    /// Adds a sentence unless it is known.
+    /// Adds a sentence unless it has already been added.
     pub fn add(&mut self, sentence: impl Into<String>) {
         let sentence = sentence.into();
         if !self.sentences.contains(&sentence) {
@@ -15,7 +16,7 @@ impl Notes {
         }
     }
 
-    /// Adds `<count> <thing> <verb> <rest>` if `count` is positive: the first of `things` and of `verbs` is the
+    /// Adds `<count> <thing> <verb> <rest>` if `count` is positive. The first of `things` and of `verbs` is the
     /// singular.
     pub fn count(&mut self, count: u64, things: [&str; 2], verbs: [&str; 2], rest: &str) {
         if count > 0 {
@@ -24,13 +25,13 @@ impl Notes {
         }
     }
 
-    /// The sentences.
+    /// Returns the sentences.
     pub fn sentences(&self) -> &[String] {
         &self.sentences
     }
 }
 
-/// A number with the singular or the plural of what is counted.
+/// Returns a number with the singular or the plural of the counted thing.
 pub fn counted(count: u64, things: [&str; 2]) -> String {
     format!("{count} {}", things[usize::from(count != 1)])
 }
@@ -41,7 +42,7 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_counted_once() {
-        // Would catch a note for nothing, a plural of one, and a sentence that is said twice.
+        // Would catch a note for a count of 0, a plural for a count of 1, and a repeated sentence.
         let mut notes = Notes::default();
         notes.count(0, ["wire", "wires"], ["is", "are"], "left out");
         notes.count(1, ["wire", "wires"], ["is", "are"], "left out");

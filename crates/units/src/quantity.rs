@@ -13,59 +13,59 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::spelling::{exponent, shifted, spelled};
 
-/// Why a text is not a quantity.
+/// Reason why a text is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
-    /// A number without a unit.
+    /// The number has no unit.
     #[error("`{text}` has no unit; write {what} as for example \"{example}\"")]
     NoUnit {
-        /// What was written.
+        /// The text as written.
         text: String,
         /// The dimension, in words.
         what: &'static str,
         /// A correct value.
         example: &'static str,
     },
-    /// A unit that this dimension does not know.
+    /// The unit does not belong to this dimension.
     #[error("unknown unit `{unit}` for {what}; allowed: {allowed} (for example \"{example}\")")]
     UnknownUnit {
         /// The number before the unit.
         number: String,
         /// The unit as written.
         unit: String,
-        /// The quantity in known units, if the unit is another spelling of one (`400 Gbps`).
+        /// The quantity in known units. Present if the unit is another spelling of a known one (`400 Gbps`).
         meant: Option<Box<str>>,
         /// The dimension, in words.
         what: &'static str,
-        /// The units that are known.
+        /// The known units.
         allowed: Box<str>,
         /// A correct value.
         example: &'static str,
     },
-    /// No number where one is due.
+    /// The text does not begin with a number.
     #[error("`{text}` does not start with a number; write {what} as for example \"{example}\"")]
     NotANumber {
-        /// What was written.
+        /// The text as written.
         text: String,
         /// The dimension, in words.
         what: &'static str,
         /// A correct value.
         example: &'static str,
     },
-    /// A number below 0.
+    /// The number is below 0.
     #[error("`{text}` is negative; {what} must be positive, as for example \"{example}\"")]
     Negative {
-        /// What was written.
+        /// The text as written.
         text: String,
         /// The dimension, in words.
         what: &'static str,
         /// A correct value.
         example: &'static str,
     },
-    /// Finer than the smallest unit, or too large.
+    /// The value is finer than the smallest unit, or too large.
     #[error("`{text}` is not a whole number of {smallest} between 0 and 2^63")]
     Unrepresentable {
-        /// What was written.
+        /// The text as written.
         text: String,
         /// The smallest unit, in words.
         smallest: &'static str,
@@ -73,18 +73,19 @@ pub enum QuantityError {
 }
 
 impl QuantityError {
-    /// The quantity that was probably meant, if one is known.
+    /// Returns the quantity that was probably meant, if known.
     pub fn meant(&self) -> Option<&str> {
         if let Self::UnknownUnit { meant, .. } = self { meant.as_deref() } else { None }
     }
 }
 
-/// What a dimension needs to be read and written: its units, largest first for writing.
+/// Units and texts with which quantities of a dimension are read and written. Units are sorted largest first, for
+/// writing.
 struct Dimension {
     what: &'static str,
     example: &'static str,
     smallest: &'static str,
-    /// Name and size in the smallest unit; the first that divides a value is used to write it.
+    /// Name and size of each unit, the size in the smallest unit; the first that divides a value is used to write it.
     units: &'static [(&'static str, u64)],
 }
 
@@ -96,7 +97,7 @@ impl Dimension {
         }
         let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(trimmed.len());
         let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
-        // Both micro signs of Unicode are written `u` here.
+        // Both micro signs of Unicode count as `u`.
         let unit = &*unit.replace(['\u{b5}', '\u{3bc}'], "u");
         if number.is_empty() || number.matches('.').count() > 1 || number == "." {
             return Err(QuantityError::NotANumber { text: text.into(), what: self.what, example: self.example });
@@ -118,7 +119,7 @@ impl Dimension {
             .ok_or_else(|| QuantityError::Unrepresentable { text: text.into(), smallest: self.smallest })
     }
 
-    /// A quantity in known units, for a unit that is another spelling of one; a power of ten before the unit counts.
+    /// Returns the quantity in known units if `unit` is another spelling of one. A power of ten before the unit counts.
     fn meant(&self, number: &str, unit: &str) -> Option<String> {
         let (exponent, unit) = exponent(unit);
         let name = spelled(unit, self.units)?;
@@ -139,7 +140,7 @@ impl Dimension {
     }
 }
 
-/// A number of a dimension's smallest unit, to be written.
+/// Number in a dimension's smallest unit, with the dimension, for display.
 struct Written<'a>(&'a Dimension, u64);
 
 impl fmt::Display for Written<'_> {
@@ -148,13 +149,13 @@ impl fmt::Display for Written<'_> {
     }
 }
 
-/// Whether a text starts with a negative number, whichever minus sign it has.
+/// Returns whether a text starts with a negative number, with any minus sign.
 fn is_negative(text: &str) -> bool {
     let number = text.strip_prefix(['-', '\u{2212}']).map(str::trim_start);
     number.is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
-/// A decimal number times a scale, exactly; `None` if it is not a whole number below 2^63.
+/// Multiplies a decimal number by a scale, exactly. Returns `None` if the product is not a whole number below 2^63.
 fn scaled(number: &str, scale: u64) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let fraction = fraction.trim_end_matches('0');
@@ -167,7 +168,7 @@ fn scaled(number: &str, scale: u64) -> Option<u64> {
     u64::try_from(product / denominator).ok().filter(|&value| value < 1 << 63)
 }
 
-/// Serde and JSON Schema for a type that is written as text.
+/// Implements serde and JSON Schema for a type that is written as text.
 macro_rules! text_format {
     ($name:ident, $dimension:ident, $parse:expr) => {
         impl Serialize for $name {
@@ -222,7 +223,7 @@ macro_rules! quantity {
     };
 }
 
-/// Reads a quantity from a string, and refuses a bare number with the missing unit.
+/// Serde visitor that reads a quantity from a string. It refuses a bare number and names the missing unit.
 struct Text<P> {
     dimension: &'static Dimension,
     parse: P,
@@ -322,14 +323,14 @@ quantity! {
 /// The depth of a buffer: in bytes, or in packets of the experiment's largest size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capacity {
-    /// `"4 packets"`.
+    /// In packets of the experiment's largest size: `"4 packets"`.
     Packets(u32),
-    /// `"1 KiB"`.
+    /// In bytes: `"1 KiB"`.
     Bytes(Bytes),
 }
 
 impl Capacity {
-    /// The depth in bytes, given the size of the largest packet; `None` if it does not fit in 32 bits.
+    /// Returns the depth in bytes. `packet` is the size of the largest packet. `None` if the depth exceeds 32 bits.
     pub fn in_bytes(self, packet: Bytes) -> Option<u32> {
         let bytes = match self {
             Self::Packets(packets) => packet.0.checked_mul(u64::from(packets))?,
@@ -355,7 +356,7 @@ impl std::str::FromStr for Capacity {
     }
 }
 
-/// Suggests packets for other spellings of them.
+/// Suggests `packets` for other spellings of the word.
 fn in_packets(mut error: QuantityError) -> QuantityError {
     if let QuantityError::UnknownUnit { number, unit, meant, .. } = &mut error
         && ["p", "pk", "pkt", "pkts", "pack", "packs", "package", "packages"].contains(&&*unit.to_ascii_lowercase())
@@ -377,7 +378,7 @@ impl fmt::Display for Capacity {
 text_format!(Capacity, DEPTH, |text: &str| text.parse::<Capacity>());
 
 impl Time {
-    /// Nanoseconds, for output and plots.
+    /// Returns the time in nanoseconds, for output and plots.
     pub fn as_ns(self) -> f64 {
         self.0 as f64 / 1e3
     }
@@ -406,16 +407,16 @@ impl Sub for Time {
 }
 
 impl Bandwidth {
-    /// The time that a number of bytes takes at this bandwidth, rounded up to a picosecond, and whether it is exact.
+    /// Returns the time that `size` takes at this bandwidth, rounded up to a picosecond, and whether it is exact.
     ///
-    /// `None` if the bandwidth is 0 or the time exceeds 2^63 ps.
+    /// Returns `None` if the bandwidth is 0 or the time exceeds 2^63 ps.
     pub fn serialization(self, size: Bytes) -> Option<(Time, bool)> {
         if self.0 == 0 {
             return None;
         }
         const PICOBITS: u64 = 8 * 1_000_000_000_000;
-        // Of up to 2 MB 64 bits hold all, whose division is many times as fast; packets of every size come here while
-        // they run.
+        // The product of up to 2 MB fits in 64 bits, whose division is many times as fast; a run converts packets of
+        // every size.
         let (time, rest) = match size.0.checked_mul(PICOBITS) {
             Some(all) => (all / self.0, all % self.0 > 0),
             None => {
@@ -435,7 +436,7 @@ mod tests {
 
     #[test]
     fn units_mean_what_the_field_means_by_them() {
-        // Would catch `b` taken for byte, `k` for 1024, or a unit that is off by a power of ten.
+        // Would catch `b` taken for byte, `k` taken for 1024, or a unit that is off by a power of ten.
         assert_eq!("10 Gb/s".parse(), Ok(Bandwidth(10_000_000_000)));
         assert_eq!("1 GB/s".parse(), Ok(Bandwidth(8_000_000_000)));
         assert_eq!("4 KiB".parse(), Ok(Bytes(4096)));
@@ -520,7 +521,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_meant_is_read(number in "[0-9]{1,4}(\\.[0-9]{1,3})?", unit in "[a-zA-Z/0-9+-]{1,8}") {
-            // Would catch a suggestion that is refused in its turn.
+            // Would catch a suggestion that would itself be refused.
             let text = format!("{number} {unit}");
             if let Err(error) = text.parse::<Bandwidth>() {
                 let again = error.meant().map(|meant| meant.parse::<Bandwidth>());

@@ -1,8 +1,8 @@
-//! Errors of files, in words.
+//! Texts of file errors.
 
 use std::io::Error;
 
-/// Why a file cannot be read or written, without the system's number for it.
+/// Returns the reason why a file cannot be read or written, without the operating system's error number.
 pub fn reason(error: &Error) -> String {
     let text = error.to_string();
     text.find(" (os error ").map_or_else(|| text.clone(), |end| text[..end].to_owned())
@@ -14,7 +14,7 @@ mod tests {
 
     #[test]
     fn the_number_of_the_system_is_left_out() {
-        // Would catch a number that nobody knows, and words that are lost with it.
+        // Would catch an error number in the text, and words that are removed along with it.
         assert_eq!(reason(&Error::from_raw_os_error(2)), "No such file or directory");
         assert_eq!(reason(&Error::other("a pipe")), "a pipe");
     }

@@ -1,7 +1,7 @@
-//! Other spellings of quantities, for the suggestions of errors: units as other tools and people write them, and powers
-//! of ten.
+//! Alternative spellings of quantities, for the suggestions of errors: units as other tools and people write them, and
+//! powers of ten.
 
-/// Words for units and their parts, longer ones first, and their symbols.
+/// Words for units and their parts, longer ones first, with their symbols.
 const WORDS: [(&str, &str); 21] = [
     ("per second", "/s"),
     ("seconds", "s"),
@@ -26,7 +26,7 @@ const WORDS: [(&str, &str); 21] = [
     ("tera", "T"),
 ];
 
-/// The unit of a dimension that another spelling stands for: `Gbps`, `Gbit/s`, `usec`, `kilobytes`, `KB`, `G`.
+/// Returns the unit of a dimension that another spelling stands for: `Gbps`, `Gbit/s`, `usec`, `kilobytes`, `KB`, `G`.
 pub(crate) fn spelled<'a>(unit: &str, units: &[(&'a str, u64)]) -> Option<&'a str> {
     let (is_rate, has_bits) =
         (units.iter().any(|(name, _)| name.ends_with("/s")), units.iter().any(|(name, _)| name.contains('b')));
@@ -35,7 +35,7 @@ pub(crate) fn spelled<'a>(unit: &str, units: &[(&'a str, u64)]) -> Option<&'a st
     }
     let plain = symbols(unit, is_rate);
     let lower = plain.to_ascii_lowercase();
-    // Bits are not taken for bytes, except where nothing is measured in bits.
+    // Bits are not taken for bytes, except in a dimension without bits.
     let same_letter = |name: &&str| !has_bits || name.contains('b') == plain.contains('b');
     let named = |text: &str| {
         let alike = |name: &&str| name.to_ascii_lowercase() == text;
@@ -51,7 +51,7 @@ pub(crate) fn spelled<'a>(unit: &str, units: &[(&'a str, u64)]) -> Option<&'a st
         .or_else(|| named(&bare).into_iter().next().filter(|_| !stem.is_empty()))
 }
 
-/// A unit with symbols for words, and `/s` for its other forms if it is one of a rate.
+/// Replaces the words of a unit by symbols. If `is_rate`, also replaces other forms of `/s`.
 fn symbols(unit: &str, is_rate: bool) -> String {
     let mut plain = unit.trim().to_owned();
     for (word, symbol) in WORDS {
@@ -67,7 +67,7 @@ fn symbols(unit: &str, is_rate: bool) -> String {
     stem.map_or(plain, |stem| format!("{stem}/s"))
 }
 
-/// Divides the text behind a number into a power of ten (`e9`), if it begins with one, and a unit.
+/// Splits the text after a number into a power of ten (`e9`), if it begins with one, and a unit.
 pub(crate) fn exponent(text: &str) -> (Option<i32>, &str) {
     let Some(rest) = text.strip_prefix(['e', 'E']) else { return (None, text) };
     let sign = usize::from(rest.starts_with(['+', '-']));
@@ -75,7 +75,7 @@ pub(crate) fn exponent(text: &str) -> (Option<i32>, &str) {
     rest[..length].parse().map_or((None, text), |exponent| (Some(exponent), rest[length..].trim_start()))
 }
 
-/// A decimal number times a power of ten, as a decimal number; `None` for large powers.
+/// Multiplies a decimal number by a power of ten. Returns a decimal number; `None` for large powers.
 pub(crate) fn shifted(number: &str, exponent: i32) -> Option<String> {
     const MOST: usize = 18;
     let places = exponent.unsigned_abs() as usize;

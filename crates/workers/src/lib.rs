@@ -1,8 +1,8 @@
-//! Threads that share out independent pieces of work. The only crate that uses rayon outside tests.
+//! Thread pools for independent pieces of work. The only crate that uses rayon outside tests.
 //!
 //! Rayon's global pool is never used: a child made by `fork` inherits the pool's queues without its threads, and waits
 //! for them for ever. The pools here belong to a process: a child starts its own pools. [`limited`] sets the number of
-//! threads of one piece of work; without it there are as many as processors. Results are in the order of the items,
+//! threads of one piece of work; the default is the number of processors. Results are in the order of the items,
 //! whatever the number of threads.
 
 use std::cell::Cell;
@@ -12,24 +12,24 @@ use std::sync::{Arc, Mutex};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// A pool with its process and its number of threads; 0 stands for as many as processors.
+/// Pool with its process and its number of threads; 0 stands for the number of processors.
 struct Owned {
     process: u32,
     threads: usize,
     pool: Arc<ThreadPool>,
 }
 
-/// The pools of this process, and in a child those of its parent, which are neither used nor dropped there.
+/// Pools of this process. In a child they include those of its parent, which are neither used nor dropped there.
 static POOLS: Mutex<Vec<Owned>> = Mutex::new(Vec::new());
 
 thread_local! {
-    /// The most threads that work of this thread uses; 0 for as many as processors.
+    /// Maximum number of threads for work of this thread; 0 stands for the number of processors.
     static LIMIT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Does some work, whose parallel parts use at most `threads` threads.
+/// Runs `work`, whose parallel parts use at most `threads` threads.
 pub fn limited<T>(threads: usize, work: impl FnOnce() -> T) -> T {
-    /// Restores the limit, after a panic too.
+    /// Guard that restores the limit, also after a panic.
     struct Before(usize);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -40,10 +40,10 @@ pub fn limited<T>(threads: usize, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// The pool of this process with a number of threads; none if its threads cannot be started.
+/// Returns this process's pool of `threads` threads; `None` if its threads cannot be started.
 fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
     let build = || ThreadPoolBuilder::new().num_threads(threads).build().ok().map(Arc::new);
-    // A fork may leave the lock taken for ever. Whoever finds it taken has a pool for this call.
+    // A fork may leave the lock taken for ever. If the lock is taken, this call builds a pool for itself.
     let Ok(mut pools) = POOLS.try_lock() else { return build() };
     let process = process::id();
     if let Some(own) = pools.iter().find(|own| own.process == process && own.threads == threads) {
@@ -54,7 +54,7 @@ fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
     Some(pool)
 }
 
-/// Does work either in parallel, on threads of a pool, or alone, in this thread.
+/// Runs `work` either in parallel, on threads of a pool, or alone, in this thread.
 fn share<W: Send, T: Send>(work: W, parallel: impl FnOnce(W) -> T + Send, alone: impl FnOnce(W) -> T) -> T {
     let threads = LIMIT.get();
     if threads == 1 {
@@ -69,13 +69,13 @@ fn share<W: Send, T: Send>(work: W, parallel: impl FnOnce(W) -> T + Send, alone:
     }
 }
 
-/// What `of` makes of each item, in order.
+/// Applies `of` to each item. Results are in order.
 pub fn map<I: Send, T: Send>(items: impl IntoItems<I>, of: impl Fn(I) -> T + Sync) -> Vec<T> {
     map_with(items, 1, || (), |(), item| of(item))
 }
 
-/// What `of` makes of each item, in order. A thread takes at least `least` consecutive items, with a state that `start`
-/// makes.
+/// Applies `of` to each item. Results are in order. A thread takes at least `least` consecutive items, with a state
+/// made by `start`.
 pub fn map_with<I: Send, S, T: Send>(
     items: impl IntoItems<I>,
     least: usize,
@@ -92,10 +92,11 @@ pub fn map_with<I: Send, S, T: Send>(
     )
 }
 
-/// Does something with each item; a thread takes at least `least` consecutive ones, with a state that `start` makes.
+/// Runs a fallible function on each item. A thread takes at least `least` consecutive items, with a state made by
+/// `start`.
 ///
 /// # Errors
-/// That of the first item, in order, that has one.
+/// The error of the first item, in order, that fails.
 pub fn try_each<I: Send, S, E: Send>(
     items: impl IntoItems<I>,
     least: usize,
@@ -115,11 +116,11 @@ pub fn try_each<I: Send, S, E: Send>(
     )
 }
 
-/// Folds items into states that `start` makes, one or several a thread, and merges these. The result depends on the
-/// threads unless `merge` is exact, associative and commutative.
+/// Folds items into states made by `start`, one or several for each thread, and merges the states. The result depends
+/// on the threads unless `merge` is exact, associative and commutative.
 ///
 /// # Errors
-/// That of one of the items.
+/// The error of one of the items.
 pub fn try_fold<I: Send, S: Send, E: Send>(
     items: impl IntoItems<I>,
     start: impl Fn() -> S + Sync,
@@ -150,7 +151,8 @@ mod tests {
 
     #[test]
     fn every_number_of_threads_gives_the_same_in_order() {
-        // Would catch items out of order, an error that is not the first one's, and a limit that outlives its work.
+        // Would catch items out of order, an error of an item that is not the first to fail, and a limit that outlives
+        // its work.
         for threads in [0, 1, 2, 3] {
             limited(threads, || {
                 assert_eq!(map(0..100_u32, |item| item * 2), (0..100).map(|item| item * 2).collect::<Vec<_>>());
@@ -167,15 +169,15 @@ mod tests {
 
     #[test]
     fn one_thread_is_the_caller() {
-        // Would catch work that takes a second processor where one was allowed.
+        // Would catch work that uses a second processor although one was allowed.
         let here = std::thread::current().id();
         limited(1, || assert!(map(0..50_u32, |_| std::thread::current().id()).iter().all(|&id| id == here)));
     }
 
     #[test]
     fn pools_are_kept_unless_their_lock_is_taken() {
-        // A child of a fork may find the lock taken for ever: it would wait without the second way.
-        // Other tests take the lock for moments.
+        // Would catch a child of a fork that finds the lock taken for ever, and waits. Other tests hold the lock for
+        // moments.
         let kept =
             || (0..10_000).map(|_| (pool(2).unwrap(), pool(2).unwrap())).find(|(one, other)| Arc::ptr_eq(one, other));
         let (one, _) = kept().expect("the same pool twice");
