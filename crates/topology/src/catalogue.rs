@@ -1,4 +1,4 @@
-//! The families of topologies, as the experiment file names them.
+//! Catalogue of topology families under their names in the experiment file.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -17,12 +17,12 @@ use crate::families::torus::{GridSpec, Torus};
 use crate::network::{Topology, TopologyError};
 use crate::shorthand::{Settings, short};
 
-/// The shape of the machine.
+/// Topology of the network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[schemars(extend("x-otherwise" = "any other network is kind = \"file\" with an edge list of its wires"))]
 pub enum TopologySpec {
-    /// One switch, with a node on every port.
+    /// Single switch with a node on every port.
     SingleSwitch(SingleSwitchSpec),
     /// k-ary n-tree: n levels of switches of 2k ports, k^n nodes, full bisection.
     FatTree(FatTreeSpec),
@@ -30,16 +30,16 @@ pub enum TopologySpec {
     Dragonfly(DragonflySpec),
     /// k-ary n-cube: a grid of routers that wraps in every dimension.
     Torus(GridSpec),
-    /// A grid of routers with edges.
+    /// Grid of routers with edges.
     Mesh(GridSpec),
     /// Any connected network, from an edge list.
     File(FileSpec),
-    /// A delay and a bandwidth, and no routers: for ranks alone.
+    /// Network without routers, given by a delay and a bandwidth. Ranks only.
     Flat(FlatSpec),
 }
 
 impl TopologySpec {
-    /// Every kind, as the experiment file names it, with an example of its shorthand.
+    /// Names of all kinds in the experiment file, each with an example of its shorthand.
     pub const KINDS: [(&'static str, &'static str); 7] = [
         ("single-switch", "single-switch:8"),
         ("fat-tree", "fat-tree:k=4,n=4"),
@@ -50,7 +50,7 @@ impl TopologySpec {
         ("flat", "flat:4096"),
     ];
 
-    /// Builds the topology. `base` is the folder of the experiment file, from which the paths in it are relative.
+    /// Builds the topology. Relative paths start from `base`, the folder of the experiment file.
     pub fn build(&self, base: &Path) -> Result<Arc<dyn Topology>, TopologyError> {
         Ok(match self {
             Self::SingleSwitch(spec) => Arc::new(SingleSwitch::new(spec)?),
@@ -64,13 +64,13 @@ impl TopologySpec {
     }
 }
 
-/// A network: a topology, in one plane or several.
+/// Network: a topology in one or several planes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkSpec {
     /// The topology of a plane.
     #[serde(flatten)]
     pub topology: TopologySpec,
-    /// Disjoint copies of it, each with every node on it.
+    /// Number of planes: disjoint copies of the topology, each with every node on it.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub planes: u32,
 }
@@ -84,19 +84,20 @@ fn is_one(planes: &u32) -> bool {
 }
 
 impl From<TopologySpec> for NetworkSpec {
-    /// One plane of a topology.
+    /// Makes a network of one plane.
     fn from(topology: TopologySpec) -> Self {
         Self { topology, planes: 1 }
     }
 }
 
 impl NetworkSpec {
-    /// Builds the network, as `TopologySpec::build`; an error at `planes` if it cannot have so many.
+    /// Builds the network, as [`TopologySpec::build`]. Fails at `planes` if the network cannot have that number of
+    /// planes.
     pub fn build(&self, base: &Path) -> Result<Arc<dyn Topology>, TopologyError> {
         self.of_plane(self.topology.build(base)?)
     }
 
-    /// The network, given one plane of it; the same error.
+    /// Builds the network from one of its planes. Fails at `planes` if the network cannot have that number of planes.
     pub fn of_plane(&self, plane: Arc<dyn Topology>) -> Result<Arc<dyn Topology>, TopologyError> {
         match (self.planes, &self.topology) {
             (1, _) => Ok(plane),
@@ -109,7 +110,7 @@ impl NetworkSpec {
     }
 }
 
-/// Beside the keys of a topology that has routers, `planes`.
+/// Adds `planes` to the keys of each topology that has routers.
 impl JsonSchema for NetworkSpec {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "NetworkSpec".into()
@@ -133,7 +134,7 @@ impl JsonSchema for NetworkSpec {
     }
 }
 
-/// Reads the shorthand of a topology, with `planes=N` among its settings if there are several.
+/// Reads the shorthand of a topology. Several planes are written as a setting `planes=N`.
 impl FromStr for NetworkSpec {
     type Err = TopologyError;
 
@@ -155,7 +156,7 @@ impl FromStr for NetworkSpec {
 }
 
 /// Reads the shorthand of the command line: `kind:dims`, such as `torus:8x8x8` or `fat-tree:k=4,n=4`. Sizes are checked
-/// when the topology is built. An error's `key` is `kind`, or the key of the setting that is at fault.
+/// when the topology is built. An error's `key` is `kind`, or the key of the invalid setting.
 impl FromStr for TopologySpec {
     type Err = TopologyError;
 

@@ -1,6 +1,6 @@
 //! Topologies: routers, nodes, ports, channels and their classes, coordinates and distances.
 //!
-//! A topology is a graph only: it has no bandwidths, buffers or routes. Each family is one file under `families/`, and
+//! A topology is only a graph: it has no bandwidths, buffers or routes. Each family is one file under `families/` and
 //! one line in the catalogue.
 
 mod catalogue;

@@ -1,14 +1,14 @@
-//! The shorthand of a machine on the command line: `kind:VALUE` or `kind:key=value,key=value`.
+//! Shorthand of a machine on the command line: `kind:VALUE` or `kind:key=value,key=value`.
 
 use crate::network::TopologyError;
 
-/// The settings after a kind's colon, by key.
+/// Settings after a kind's colon, by key.
 pub(crate) struct Settings<'a> {
     values: Vec<(&'static str, &'a str)>,
 }
 
 impl<'a> Settings<'a> {
-    /// Reads `key=value,key=value`; a first setting without a key is that of the first of `keys`.
+    /// Reads `key=value,key=value`. A first setting without a key belongs to the first of `keys`.
     pub(crate) fn read(text: &'a str, keys: &[&'static str]) -> Result<Self, TopologyError> {
         let mut values: Vec<(&'static str, &str)> = Vec::new();
         for (place, setting) in text.split(',').enumerate() {
@@ -29,30 +29,30 @@ impl<'a> Settings<'a> {
         Ok(Self { values })
     }
 
-    /// A setting's text, if it is given.
+    /// Returns the text of a setting, if given.
     pub(crate) fn text(&self, key: &str) -> Option<&'a str> {
         self.values.iter().find(|&&(given, _)| given == key).map(|&(_, value)| value)
     }
 
-    /// A whole number that must be given.
+    /// Returns a required whole number.
     pub(crate) fn number(&self, key: &'static str) -> Result<u64, TopologyError> {
         let missing = || TopologyError::new(key, format!("`{key}` is missing, as in {key}=4"));
         number(key, self.text(key).ok_or_else(missing)?)
     }
 
-    /// A whole number, or a default if it is not given.
+    /// Returns a whole number, or `default` if it is not given.
     pub(crate) fn number_or(&self, key: &'static str, default: u64) -> Result<u64, TopologyError> {
         self.text(key).map_or(Ok(default), |text| number(key, text))
     }
 
-    /// One of the names of a type, if it is given.
+    /// Returns a setting whose values are the names of type `T`, if given.
     pub(crate) fn named<T: serde::de::DeserializeOwned>(&self, key: &'static str) -> Result<Option<T>, TopologyError> {
         let Some(text) = self.text(key) else { return Ok(None) };
         let name = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(text);
         T::deserialize(name).map(Some).map_err(|error| TopologyError::new(key, format!("`{key}`: {error}")))
     }
 
-    /// A list of whole numbers with `x` between them, such as `8x8x8`.
+    /// Returns a list of whole numbers separated by `x`, such as `8x8x8`.
     pub(crate) fn numbers(&self, key: &'static str) -> Result<Vec<u64>, TopologyError> {
         self.text(key).unwrap_or("").split('x').map(|text| number(key, text)).collect()
     }
@@ -63,7 +63,7 @@ fn number(key: &'static str, text: &str) -> Result<u64, TopologyError> {
     text.parse().map_err(|_| TopologyError::new(key, message()))
 }
 
-/// A piece of the user's text, printable and not too long to be quoted in an error.
+/// Returns a piece of the user's text for an error: printable and of limited length.
 pub(crate) fn short(text: &str) -> String {
     const MOST: usize = 40;
     let start: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();

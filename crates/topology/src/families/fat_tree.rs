@@ -3,14 +3,14 @@
 //!
 //! A k-ary n-tree has k^n nodes and n levels of k^(n-1) switches of 2k ports. Numbering:
 //!
-//! - Level 0 is the leaf level. Router `l * k^(n-1) + w` is switch w of level l; the digits of w in base k are
-//!   w_0 (lowest) to w_(n-2).
+//! - Level 0 is the leaf level. Router `l * k^(n-1) + w` is switch w of level l; the digits of w in base k are w_0
+//!   (lowest) to w_(n-2).
 //! - Ports `0..k` of a switch lead down, ports `k..2k` up. The up ports of the top level are unconnected.
 //! - Node x is attached to port `x mod k` of leaf switch `x / k`.
-//! - Up port `k + j` of switch w of level l leads to that switch of level l + 1 whose number is w with digit l replaced
+//! - Up port `k + j` of switch w of level l leads to the switch of level l + 1 whose number is w with digit l replaced
 //!   by j; it arrives there at the down port `w_l`.
 //!
-//! So a switch of level l is an ancestor of node x if `w / k^l = x / k^(l+1)`, and its down port towards x is digit l
+//! A switch of level l is thus an ancestor of node x if `w / k^l = x / k^(l+1)`, and its down port towards x is digit l
 //! of x. The bisection separates the nodes into halves: a k-ary n-tree is rearrangeable, so that no cut between halves
 //! has fewer channels in one direction than the smaller half has nodes, and the top level's wires are one such cut if k
 //! is even.
@@ -25,14 +25,14 @@ use crate::divisor::Divisor;
 use crate::network::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, MAX_ROUTERS, Topology, TopologyError, product};
 use crate::shorthand::Settings;
 
-/// A fat-tree of equal switches: the k-ary n-tree.
+/// Fat-tree of equal switches (k-ary n-tree).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FatTreeSpec {
-    /// Down ports (and up ports) of each switch, which has 2k ports.
+    /// Number of down ports of each switch, which equals that of its up ports: a switch has 2k ports.
     #[schemars(range(min = 2, max = 32767))]
     pub k: u64,
-    /// Levels of switches. There are k^n nodes, at most 2^24, and n k^(n-1) switches, at most 2^24.
+    /// Levels of switches. The tree has k^n nodes, at most 2^24, and n k^(n-1) switches, at most 2^24.
     #[schemars(range(min = 1, max = 20))]
     pub n: u64,
 }
@@ -45,12 +45,12 @@ impl FatTreeSpec {
     }
 }
 
-/// A k-ary n-tree.
+/// k-ary n-tree.
 #[derive(Clone, Debug)]
 pub struct FatTree {
     k: u16,
     nodes: u32,
-    /// Switches of one level: k^(n-1).
+    /// Number of switches of one level: k^(n-1).
     width: u32,
     by_k: Divisor,
     by_width: Divisor,
@@ -58,11 +58,11 @@ pub struct FatTree {
     by_power: Vec<Divisor>,
     /// k^i, for i in `0..n`.
     powers: Vec<u32>,
-    /// By router; read by routing at every hop.
+    /// Nodes below each router. Read by routing at every hop.
     subtrees: Vec<Subtree>,
 }
 
-/// The nodes below a switch: those whose number divided by k^(level + 1) is `number`.
+/// Nodes below a switch: those whose number divided by k^(level + 1) is `number`.
 #[derive(Clone, Copy, Debug)]
 struct Subtree {
     number: u32,
@@ -70,12 +70,12 @@ struct Subtree {
 }
 
 impl FatTree {
-    /// The class of the channels towards the top.
+    /// Class of the channels towards the top.
     pub const UP: ChannelClass = ChannelClass(2);
-    /// The class of the channels between switches towards the leaves.
+    /// Class of the channels between switches towards the leaves.
     pub const DOWN: ChannelClass = ChannelClass(3);
 
-    /// Builds the tree; an error if k or n is out of range, or if there would be more than `MAX_NODES` nodes or
+    /// Builds the tree. Fails if k or n is out of range, or if the tree would have more than `MAX_NODES` nodes or
     /// `MAX_ROUTERS` routers.
     pub fn new(spec: &FatTreeSpec) -> Result<Self, TopologyError> {
         let (k, levels) = check(spec)?;
@@ -98,31 +98,31 @@ impl FatTree {
         Ok(tree)
     }
 
-    /// The number of down ports of a switch, which is the number of its up ports: they are `k..2k`.
+    /// Returns the number of down ports of a switch, which equals that of its up ports. Up ports are `k..2k`.
     #[inline]
     pub fn k(&self) -> u16 {
         self.k
     }
 
-    /// The number of levels, n.
+    /// Returns the number of levels, n.
     #[inline]
     pub fn levels(&self) -> u8 {
         self.powers.len() as u8
     }
 
-    /// The level of a switch; 0 is the leaf level.
+    /// Returns the level of a switch; 0 is the leaf level.
     #[inline]
     pub fn level(&self, router: RouterId) -> u8 {
         self.subtrees[router.index()].level
     }
 
-    /// Whether a node is below a switch, so that down ports alone lead to it.
+    /// Returns whether a node is below a switch, so that only down ports lead to it.
     #[inline]
     pub fn is_ancestor(&self, router: RouterId, node: NodeId) -> bool {
         self.down_port(router, node).is_some()
     }
 
-    /// The one down port of a switch that leads towards a node; `None` if the node is not below the switch.
+    /// Returns the down port of a switch that leads towards a node; `None` if the node is not below the switch.
     #[inline]
     pub fn down_port(&self, router: RouterId, node: NodeId) -> Option<PortId> {
         let Subtree { number, level } = self.subtrees[router.index()];
@@ -130,7 +130,7 @@ impl FatTree {
         (subtree == number).then_some(PortId(digit as u16))
     }
 
-    /// A digit of a node's number in base k; place 0 is the lowest, and places from n on have none.
+    /// Returns a digit of a node's number in base k. Place 0 is the lowest; digits at places from n on are 0.
     ///
     /// Destination-based routing (D-mod-K) goes up from level l by port `k + digit(destination, l)`.
     #[inline]
@@ -138,7 +138,7 @@ impl FatTree {
         self.by_k.remainder(self.by_power[usize::from(place)].quotient(node.0)) as u16
     }
 
-    /// The number of a router within its level.
+    /// Returns the number of a router within its level.
     fn index(&self, router: RouterId) -> u32 {
         self.by_width.remainder(router.0)
     }
@@ -147,18 +147,18 @@ impl FatTree {
         RouterId(u32::from(level) * self.width + index)
     }
 
-    /// A digit of a switch's number within its level.
+    /// Returns a digit of a switch's number within its level.
     fn index_digit(&self, index: u32, place: u8) -> u32 {
         self.by_k.remainder(self.by_power[usize::from(place)].quotient(index))
     }
 
-    /// The number with one digit replaced.
+    /// Returns the number with the digit at `place` replaced.
     fn replaced(&self, index: u32, place: u8, digit: u32) -> u32 {
         index - self.index_digit(index, place) * self.powers[usize::from(place)]
             + digit * self.powers[usize::from(place)]
     }
 
-    /// The lowest and the highest level that a path between two switches must touch so that it can change the digits in
+    /// Returns the lowest and the highest level that a path between two switches must touch to change the digits in
     /// which their numbers differ; `None` if the numbers are equal.
     fn span(&self, one: u32, other: u32) -> Option<(u32, u32)> {
         let differ = |&place: &u8| self.index_digit(one, place) != self.index_digit(other, place);
@@ -177,7 +177,7 @@ fn check(spec: &FatTreeSpec) -> Result<(u16, u8), TopologyError> {
     if spec.n == 0 {
         return Err(TopologyError::new("n", "`n` is 0; a k-ary n-tree has at least 1 level"));
     }
-    // More than 64 factors of at least 2 exceed any limit, and are not worth multiplying.
+    // More than 64 factors of at least 2 exceed any limit, and are not multiplied.
     let factors = |count: u64| std::iter::repeat_n(spec.k, count.min(65) as usize);
     if product(factors(spec.n), MAX_NODES).is_none() {
         let (k, n) = (spec.k, spec.n);
@@ -197,7 +197,8 @@ impl Topology for FatTree {
         "fat-tree"
     }
 
-    /// Switches of equal index are adjacent, whatever their level: they share all digits but those that a wire changes.
+    /// Sorts by index: switches of equal index are adjacent at any level; they share all digits but the one that a wire
+    /// changes.
     fn locality(&self, router: RouterId) -> u64 {
         let levels = u64::from(self.levels());
         let (level, a_level) = (u64::from(self.level(router)), u64::from(self.routers()) / levels);
@@ -253,7 +254,7 @@ impl Topology for FatTree {
         }
     }
 
-    /// A step between levels l and l + 1 may change digit l of the switch's number and no other. So a path is a walk
+    /// A step between levels l and l + 1 may change digit l of the switch's number and no other. A path is thus a walk
     /// over levels, from one end's to the other's, that covers every digit in which the two differ.
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
         let (one, other) = (u32::from(self.level(from)), u32::from(self.level(to)));

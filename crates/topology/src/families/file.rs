@@ -1,4 +1,4 @@
-//! A topology read from an edge list.
+//! Topology read from an edge list.
 //!
 //! The file is UTF-8 text, one wire or node a line; `#` starts a comment, and blank lines are skipped:
 //!
@@ -11,13 +11,13 @@
 //! node 2 x8           # eight nodes on router 2
 //! ```
 //!
-//! Numbering: the routers have the file's numbers, or, where these have gaps, are numbered anew in their order; nodes
-//! are numbered in the order of the file; the ports of a router are numbered in the order in which the file's lines
-//! mention it. A wire without a class has the class `link`. Classes are numbered in the order in which they first
-//! occur, and are words of letters, digits, `-` and `_` that start with a letter and are not of the form of a count.
+//! Numbering: routers keep the file's numbers or, if these have gaps, are renumbered in ascending order; nodes are
+//! numbered in the order of the file; the ports of a router are numbered in the order in which the file's lines mention
+//! it. A wire without a class has the class `link`. Classes are numbered in the order in which they first occur. A
+//! class is a word of letters, digits, `-` and `_` that starts with a letter and does not look like a count.
 //!
-//! Every router must be reachable from every other. Distances are a table from breadth-first search, which is what
-//! limits the number of routers; no bisection is defined.
+//! Every router must be reachable from every other. Distances are a table from breadth-first search, which limits the
+//! number of routers; no bisection is defined.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -30,48 +30,47 @@ use units::{NodeId, Notes, PortId, RouterId, input};
 use crate::network::{ChannelClass, Endpoint, MAX_PORTS, Topology, TopologyError};
 use crate::shorthand::short;
 
-/// The most routers of a file: their distances are a table of 2 bytes a pair.
+/// Maximum number of routers of a file: their distances are a table of 2 bytes a pair.
 pub const MAX_FILE_ROUTERS: u32 = 4096;
-/// The most ports of all routers of a file together.
+/// Maximum number of ports of all routers of a file together.
 pub const MAX_FILE_PORTS: u32 = 1 << 20;
 
 /// A topology read from an edge list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileSpec {
-    /// The edge list, relative to the experiment file: lines `link ROUTER ROUTER [CLASS] [xCOUNT]` and `node ROUTER
-    /// [xCOUNT]`. Or what `map` reads as a machine: ibnetdiscover's output, Slurm's topology.conf or topology.yaml, a
-    /// Cray interconnect.
+    /// Path of the edge list, relative to the experiment file. Its lines are `link ROUTER ROUTER [CLASS] [xCOUNT]` and
+    /// `node ROUTER [xCOUNT]`. Machine files that `map` reads are accepted too: ibnetdiscover's output, Slurm's
+    /// topology.conf or topology.yaml, a Cray interconnect.
     pub path: PathBuf,
 }
 
 /// A topology read from an edge list.
 #[derive(Clone, Debug)]
 pub struct FileTopology {
-    /// The first port of each router in the tables of ports, and one entry more.
+    /// First port of each router in the tables of ports, followed by the number of all ports.
     first: Vec<u32>,
     endpoints: Vec<Endpoint>,
     classes: Vec<ChannelClass>,
     attachments: Vec<(RouterId, PortId)>,
     class_names: Vec<String>,
-    /// By pair of routers, the source's row first.
+    /// Distances by pair of routers, source-major, in channels.
     distances: Vec<u16>,
     diameter: u32,
-    /// The numbers of routers in the file, if it does not use all from 0 on.
+    /// Numbers of the routers in the file. Empty if the file uses all numbers from 0 on.
     numbers: Vec<u32>,
     notes: Vec<String>,
 }
 
 impl FileTopology {
-    /// Adds what a reader of another format has left out or assumed.
+    /// Adds notes: omissions and assumptions of the reader of another format.
     #[must_use]
     pub fn with_notes(mut self, notes: Vec<String>) -> Self {
         self.notes.extend(notes);
         self
     }
 
-    /// Reads the file, from the folder `base` if its path is relative. An error names the file, and the line if one is
-    /// at fault.
+    /// Reads the file. A relative path starts from the folder `base`. An error names the file, and the line if known.
     pub fn new(spec: &FileSpec, base: &Path) -> Result<Self, TopologyError> {
         let name = spec.path.display().to_string();
         let read = input::MACHINE.read_text(&base.join(&spec.path));
@@ -79,7 +78,7 @@ impl FileTopology {
         Self::from_text(&text, &name)
     }
 
-    /// Builds the topology of an edge list; `name` is what errors call it.
+    /// Builds the topology of an edge list. `name` is the file's name in errors.
     pub fn from_text(text: &str, name: &str) -> Result<Self, TopologyError> {
         let mut list = EdgeList::new();
         for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
@@ -95,7 +94,7 @@ impl FileTopology {
         self.first[router.index()] as usize + port.index()
     }
 
-    /// Fills the table of distances, or names a router that cannot be reached from router 0.
+    /// Fills the table of distances. Fails with the name of a router that cannot be reached from router 0.
     fn measure(&mut self) -> Result<(), String> {
         let routers = self.routers();
         let neighbours: Vec<Vec<u32>> = (0..routers).map(|router| self.neighbours(RouterId(router))).collect();
@@ -124,12 +123,12 @@ impl FileTopology {
         Ok(())
     }
 
-    /// The number of a router in the file.
+    /// Returns the number of a router in the file.
     fn number(&self, router: RouterId) -> u32 {
         self.numbers.get(router.index()).copied().unwrap_or(router.0)
     }
 
-    /// The routers next to a router, each once.
+    /// Returns the neighbours of a router, each once.
     fn neighbours(&self, router: RouterId) -> Vec<u32> {
         let ports = self.first[router.index()] as usize..self.first[router.index() + 1] as usize;
         let next = |endpoint: &Endpoint| if let Endpoint::Router(next, _) = endpoint { Some(next.0) } else { None };
@@ -140,10 +139,10 @@ impl FileTopology {
     }
 }
 
-/// No path has as many channels, as there are fewer routers.
+/// Distance of an unreached router, in channels. No path is as long, since there are fewer routers.
 const UNREACHED: u16 = u16::MAX;
 
-/// The distances from a router to all.
+/// Returns the distances from a router to all, in channels.
 fn search(neighbours: &[Vec<u32>], from: u32) -> Vec<u16> {
     let mut distances = vec![UNREACHED; neighbours.len()];
     distances[from as usize] = 0;
@@ -163,11 +162,11 @@ fn error(message: String) -> TopologyError {
     TopologyError::new("path", message)
 }
 
-/// The lines of an edge list, checked one by one, and what they add up to.
+/// Network of an edge list, filled line by line; each line is checked.
 struct EdgeList {
     lines: Vec<Line>,
     class_names: Vec<String>,
-    /// Ports of each router that has been mentioned, and of all routers below the highest of these.
+    /// Number of ports of each router, up to the highest number that has been mentioned.
     ports: Vec<u32>,
     total_ports: u32,
 }
@@ -217,7 +216,7 @@ impl EdgeList {
         Ok(What::Link { ends, class: self.class(class)? })
     }
 
-    /// The class of a name, new or known.
+    /// Returns the class of a name; adds it if it is new.
     fn class(&mut self, name: &str) -> Result<ChannelClass, String> {
         let word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.chars().all(word) || is_count(name) {
@@ -231,7 +230,7 @@ impl EdgeList {
         if number < 2 {
             return Err(format!("`{name}` is the class of the channels of nodes; give links another"));
         }
-        // The number of classes, those of nodes included, fits a byte too.
+        // The number of classes, injection and ejection included, fits a byte too.
         let class = u8::try_from(number).ok().filter(|&class| class < u8::MAX);
         let Some(class) = class else { return Err("this is the 254th class; 253 are allowed".into()) };
         if known.is_none() {
@@ -244,7 +243,7 @@ impl EdgeList {
         if router.index() >= self.ports.len() {
             self.ports.resize(router.index() + 1, 0);
         }
-        // Both sums fit: a count is at most MAX_PORTS, and so is what a router has before.
+        // Neither sum overflows: a count is at most MAX_PORTS, and so is the router's number of ports before.
         self.ports[router.index()] += count;
         self.total_ports += count;
         if self.ports[router.index()] > u32::from(MAX_PORTS) {
@@ -256,7 +255,7 @@ impl EdgeList {
         Ok(())
     }
 
-    /// Numbers the routers anew if some numbers are not used; returns the numbers of the file, and a note.
+    /// Renumbers the routers if some numbers are unused. Returns the numbers of the file, and a note.
     fn close_gaps(&mut self) -> (Vec<u32>, Vec<String>) {
         let numbers: Vec<u32> = (0..).zip(&self.ports).filter(|&(_, &ports)| ports > 0).map(|(own, _)| own).collect();
         let unused = (self.ports.len() - numbers.len()) as u64;
@@ -340,7 +339,7 @@ fn router(word: &str) -> Result<RouterId, String> {
     number.ok_or_else(|| format!("`{}` is not the number of a router, from 0 to {below}", short(word)))
 }
 
-/// Whether a word is meant as a count: `x` and a digit.
+/// Returns whether a word is meant as a count: `x` and a digit.
 fn is_count(word: &str) -> bool {
     word.strip_prefix('x').is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()))
 }

@@ -1,8 +1,9 @@
-//! No network in particular: every node reaches every other after one delay, over a link of its own and no routers.
+//! Network without routers: every node reaches every other after one delay, over the node's link.
 //!
-//! It is for studies of ranks and their interfaces (LogGP), where the network is a delay and a bandwidth. What asks for
-//! routers finds one for each node, with the node on its only port and no channel to another router; every two of them
-//! are one channel apart. Packets are never routed: the machine that runs it carries whole messages.
+//! For studies of ranks and their interfaces (LogGP), where the network is a delay and a bandwidth. Through the
+//! topology interface it has one router for each node, with the node on its only port and no channel to another router;
+//! any two routers count as one channel apart. Packets are never routed: the machine that runs this network carries
+//! whole messages.
 
 use std::any::Any;
 
@@ -13,11 +14,11 @@ use units::{NodeId, PortId, RouterId};
 use crate::network::{ChannelClass, Endpoint, MAX_NODES, Topology, TopologyError};
 use crate::shorthand::Settings;
 
-/// Nodes without routers between them.
+/// Network without routers, given by a delay and a bandwidth.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlatSpec {
-    /// Nodes. Each has a link of the bandwidth of `[link]`; a message arrives its delay after it has left.
+    /// Number of nodes. Each has a link with the bandwidth of `[link]`; a message arrives its delay after it has left.
     #[schemars(range(min = 1, max = 16_777_216))]
     pub nodes: u64,
 }
@@ -36,10 +37,10 @@ pub struct Flat {
 }
 
 impl Flat {
-    /// The name of the family.
+    /// Name of the family in the experiment file.
     pub const KIND: &'static str = "flat";
 
-    /// Builds the network; an error if `nodes` is not in `1..=2^24`.
+    /// Builds the network. Fails if `nodes` is not in `1..=2^24`.
     pub fn new(spec: &FlatSpec) -> Result<Self, TopologyError> {
         let nodes = u32::try_from(spec.nodes).ok().filter(|nodes| (1..=MAX_NODES).contains(nodes));
         nodes.map(|nodes| Self { nodes }).ok_or_else(|| {

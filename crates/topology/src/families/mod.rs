@@ -1,4 +1,4 @@
-//! The families of topologies, one file each.
+//! Topology families, one file each.
 
 pub mod dragonfly;
 pub mod fat_tree;

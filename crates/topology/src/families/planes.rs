@@ -1,9 +1,9 @@
 //! Planes: disjoint copies of one network, with every node on each of them.
 //!
-//! A node has as many channels into the network and out of it as there are planes (its *rails*). Router r of plane p
-//! has the number p R + r, where R is the routers of a plane; ports and classes of channels are those of the network
-//! that is copied. A packet stays in the plane that it enters. Distances, diameter and shape are those of one plane;
-//! between routers of two planes there is no path. The bisection cuts all planes.
+//! A node has one injection and one ejection channel (a *rail*) for each plane. Router r of plane p has the number p R
+//! + r, where R is the number of routers of a plane; ports and classes of channels are those of the copied network. A
+//! packet stays in the plane that it enters. Distances, diameter and shape are those of one plane; between routers of
+//! two planes there is no path. The bisection cuts all planes.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use units::{NodeId, PlaneId, PortId, RouterId};
 
 use crate::network::{ChannelClass, Endpoint, MAX_ALL_PORTS, MAX_ROUTERS, NO_PATH, Topology, TopologyError, product};
 
-/// The most planes.
+/// Maximum number of planes.
 pub const MAX_PLANES: u32 = 16;
 
 /// Several copies of a network.
@@ -20,12 +20,13 @@ pub const MAX_PLANES: u32 = 16;
 pub struct Planes {
     plane: Arc<dyn Topology>,
     planes: u32,
-    /// Routers of a plane.
+    /// Number of routers of a plane.
     routers: u32,
 }
 
 impl Planes {
-    /// So many copies of a network; an error at `planes` if they are not in `1..=16`, or too large together.
+    /// Makes `planes` copies of a network. Fails at `planes` if the number is not in `1..=16`, or if the copies are too
+    /// large together.
     pub fn new(plane: Arc<dyn Topology>, planes: u32) -> Result<Self, TopologyError> {
         let refuse = |message: String| Err(TopologyError::new("planes", message));
         if !(1..=MAX_PLANES).contains(&planes) {
@@ -43,7 +44,7 @@ impl Planes {
         Ok(Self { plane, planes, routers })
     }
 
-    /// A router in the first plane, and its plane.
+    /// Returns the corresponding router of the first plane, and the router's plane.
     fn split(&self, router: RouterId) -> (RouterId, u32) {
         (RouterId(router.0 % self.routers), router.0 / self.routers)
     }

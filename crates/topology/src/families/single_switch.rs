@@ -1,4 +1,4 @@
-//! One switch, with a node on every port.
+//! Single switch with a node on every port.
 //!
 //! Node x is attached to port x of router 0. The bisection separates the first half of the nodes from the others and
 //! cuts their links.
@@ -12,14 +12,14 @@ use units::{NodeId, PortId, RouterId};
 use crate::network::{ChannelClass, Endpoint, Topology, TopologyError};
 use crate::shorthand::Settings;
 
-/// The most ports of a single switch.
+/// Maximum number of ports of a single switch.
 pub const MAX_SWITCH_PORTS: u16 = 4096;
 
-/// A single switch.
+/// Single switch with a node on every port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SingleSwitchSpec {
-    /// Ports of the switch, each with a node.
+    /// Number of ports of the switch, each with a node.
     #[schemars(range(min = 1, max = 4096))]
     pub ports: u64,
 }
@@ -31,14 +31,14 @@ impl SingleSwitchSpec {
     }
 }
 
-/// A single switch.
+/// Single switch with a node on every port.
 #[derive(Clone, Debug)]
 pub struct SingleSwitch {
     ports: u16,
 }
 
 impl SingleSwitch {
-    /// Builds the switch; an error if `ports` is not in `1..=4096`.
+    /// Builds the switch. Fails if `ports` is not in `1..=4096`.
     pub fn new(spec: &SingleSwitchSpec) -> Result<Self, TopologyError> {
         let ports = u16::try_from(spec.ports).ok().filter(|ports| (1..=MAX_SWITCH_PORTS).contains(ports));
         ports.map(|ports| Self { ports }).ok_or_else(|| {

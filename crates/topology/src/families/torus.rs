@@ -1,4 +1,4 @@
-//! k-ary n-cubes: tori and meshes of any number of dimensions, each of a size of its own.
+//! k-ary n-cubes: tori and meshes of any number of dimensions, whose sizes may differ.
 //!
 //! Numbering:
 //!
@@ -8,13 +8,13 @@
 //!   port leads to a minus port. At the edge of a mesh they are unconnected; in a torus they wrap.
 //! - With p nodes on each router and D dimensions, node x is attached to port `2D + x mod p` of router `x / p`.
 //!
-//! A dimension of size 2 of a torus has two parallel wires between its two routers, one from each one's plus port to
-//! the other's minus port; of a mesh it has one. A dimension of size 1 would have channels from a router to itself and
-//! is refused.
+//! A dimension of size 2 of a torus has two parallel wires between its two routers, each from one router's plus port to
+//! the other's minus port; a mesh has one wire there. A dimension of size 1 would have channels from a router to itself
+//! and is refused.
 //!
 //! The bisection separates the routers into halves (one has one router more if their number is odd) and cuts the wires
 //! between them. With sizes in falling order, of which the e-th is the first even one (or the last), it cuts `sum over
-//! i <= e of s_(i+1) * ... * s_D` wires of a mesh, and twice as many of a torus (Arjona Aroca & Fernandez Anta,
+//! i <= e of s_(i+1) * ... * s_D` wires of a mesh, and twice that number of a torus (Arjona Aroca & Fernandez Anta,
 //! "Bisection (band)width of product networks", IEEE TPDS 2014).
 
 use std::any::Any;
@@ -27,7 +27,7 @@ use crate::divisor::Divisor;
 use crate::network::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, Topology, TopologyError, product};
 use crate::shorthand::Settings;
 
-/// The names of the classes, and of the coordinates from the third on. `MAX_NODES` leaves room for 24 dimensions.
+/// Names of the channel classes, and of the coordinates from the third on. `MAX_NODES` leaves room for 24 dimensions.
 #[rustfmt::skip]
 const NAMES: [&str; 26] = [
     "injection", "ejection", "dim0", "dim1", "dim2", "dim3", "dim4", "dim5", "dim6", "dim7", "dim8", "dim9", "dim10",
@@ -35,14 +35,14 @@ const NAMES: [&str; 26] = [
     "dim23",
 ];
 
-/// A torus or a mesh: a grid of routers with wires to the neighbours in each dimension.
+/// Torus or mesh: a grid of routers with wires to the neighbours in each dimension.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GridSpec {
-    /// Routers in each dimension, each at least 2; the first dimension is numbered fastest.
+    /// Number of routers in each dimension, at least 2 each. The first dimension is numbered fastest.
     #[schemars(length(min = 1, max = 24), inner(range(min = 2, max = 16777216)))]
     pub dims: Vec<u64>,
-    /// Nodes on each router.
+    /// Number of nodes on each router.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 65533))]
     pub nodes_per_router: u64,
@@ -60,7 +60,7 @@ impl GridSpec {
     }
 }
 
-/// A k-ary n-cube: a torus, or a mesh if it does not wrap.
+/// k-ary n-cube: a torus, or a mesh if it does not wrap.
 #[derive(Clone, Debug)]
 pub struct Torus {
     wraps: bool,
@@ -71,24 +71,24 @@ pub struct Torus {
     axes: Vec<Axis>,
 }
 
-/// One dimension, prepared for the reading of coordinates.
+/// Dimension, prepared for extracting coordinates from router numbers.
 #[derive(Clone, Copy, Debug)]
 struct Axis {
     size: u32,
-    /// The difference between the numbers of neighbours.
+    /// Difference between the numbers of neighbours.
     stride: u32,
     by_size: Divisor,
     by_stride: Divisor,
 }
 
 impl Torus {
-    /// Builds a torus; an error if a dimension has fewer than 2 routers, or if there would be more than `MAX_NODES`
+    /// Builds a torus. Fails if a dimension has fewer than 2 routers, or if the torus would have more than `MAX_NODES`
     /// nodes or `MAX_PORTS` ports.
     pub fn new(spec: &GridSpec) -> Result<Self, TopologyError> {
         Self::build(spec, true)
     }
 
-    /// Builds a mesh, with the errors of `new`.
+    /// Builds a mesh. Fails as [`Self::new`] does.
     pub fn mesh(spec: &GridSpec) -> Result<Self, TopologyError> {
         Self::build(spec, false)
     }
@@ -105,32 +105,32 @@ impl Torus {
         Ok(Self { wraps, sizes, routers: stride, nodes_per_router, by_nodes, axes })
     }
 
-    /// The number of routers in each dimension.
+    /// Returns the number of routers in each dimension.
     #[inline]
     pub fn dims(&self) -> &[u32] {
         &self.sizes
     }
 
-    /// Whether the dimensions wrap: a torus does, a mesh does not.
+    /// Returns whether the dimensions wrap: true of a torus, false of a mesh.
     #[inline]
     pub fn wraps(&self) -> bool {
         self.wraps
     }
 
-    /// The number of nodes on each router.
+    /// Returns the number of nodes on each router.
     #[inline]
     pub fn nodes_per_router(&self) -> u16 {
         self.nodes_per_router
     }
 
-    /// A router's coordinate in a dimension.
+    /// Returns a router's coordinate in a dimension.
     #[inline]
     pub fn coordinate(&self, router: RouterId, dim: usize) -> u32 {
         let axis = self.axes[dim];
         axis.by_size.remainder(axis.by_stride.quotient(router.0))
     }
 
-    /// The router at a place; `None` if there is not one coordinate below the size for each dimension.
+    /// Returns the router at `coordinates`; `None` unless there is one for each dimension, below its size.
     pub fn router_at(&self, coordinates: &[u32]) -> Option<RouterId> {
         let inside = |(axis, &coordinate): (&Axis, &u32)| coordinate < axis.size;
         let valid = coordinates.len() == self.axes.len() && self.axes.iter().zip(coordinates).all(inside);
@@ -138,31 +138,32 @@ impl Torus {
         valid.then(|| RouterId(number.sum()))
     }
 
-    /// The port in the plus direction of a dimension.
+    /// Returns the port in the plus direction of a dimension.
     #[inline]
     pub fn plus_port(dim: usize) -> PortId {
         PortId(2 * dim as u16)
     }
 
-    /// The port in the minus direction of a dimension.
+    /// Returns the port in the minus direction of a dimension.
     #[inline]
     pub fn minus_port(dim: usize) -> PortId {
         PortId(2 * dim as u16 + 1)
     }
 
-    /// The number of ports towards other routers, which is the first port of a node: twice the number of dimensions.
+    /// Returns the number of ports towards other routers: twice the number of dimensions. It is also the first port to
+    /// a node.
     #[inline]
     pub fn link_ports(&self) -> u16 {
         2 * self.axes.len() as u16
     }
 
-    /// The class of the channels of a dimension.
+    /// Returns the class of the channels of a dimension.
     #[inline]
     pub fn dim_class(dim: usize) -> ChannelClass {
         ChannelClass(2 + dim as u8)
     }
 
-    /// The router next to another in a dimension; `None` beyond the edge of a mesh.
+    /// Returns the neighbour of a router in a dimension; `None` beyond the edge of a mesh.
     fn neighbour(&self, router: RouterId, axis: Axis, plus: bool) -> Option<RouterId> {
         let coordinate = axis.by_size.remainder(axis.by_stride.quotient(router.0));
         let last = axis.size - 1;
@@ -179,7 +180,7 @@ impl Torus {
     }
 }
 
-/// The sizes and the number of nodes on a router.
+/// Checks a spec. Returns the sizes and the number of nodes on a router.
 fn check(spec: &GridSpec) -> Result<(Vec<u32>, u16), TopologyError> {
     if spec.dims.is_empty() {
         return Err(TopologyError::new("dims", "`dims` is empty; give at least one size, such as [8, 8, 8]"));
@@ -231,7 +232,7 @@ impl Topology for Torus {
             let node = router.0 * u32::from(self.nodes_per_router) + u32::from(port.0 - self.link_ports());
             return Endpoint::Node(NodeId(node));
         };
-        // A plus port leads to a minus port and the reverse; they differ in the lowest bit.
+        // A plus port leads to a minus port and vice versa; they differ in the lowest bit.
         match self.neighbour(router, axis, port.0.is_multiple_of(2)) {
             Some(neighbour) => Endpoint::Router(neighbour, PortId(port.0 ^ 1)),
             None => Endpoint::Unconnected,

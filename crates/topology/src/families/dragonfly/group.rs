@@ -1,19 +1,19 @@
-//! The network inside a group: all routers wired to all, or a flattened butterfly of two dimensions.
+//! Network inside a group of a dragonfly: a full mesh, or a flattened butterfly of two dimensions.
 //!
-//! Both are the same: in each dimension a router is wired to every other of its line. A full mesh has one dimension.
+//! In each dimension, a router is wired to every other router of its line. A full mesh has one dimension.
 
 use super::spec::{DragonflySpec, GroupKind};
 use crate::network::TopologyError;
 
-/// The network inside every group. Routers are numbered first dimension fastest; a router's ports lead first to the
-/// others of its line in the first dimension, in ascending order, then to those in the second.
+/// Network inside every group. Routers are numbered first dimension fastest. A router's ports lead first to the other
+/// routers of its line in the first dimension, in ascending order, then to those in the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupNetwork {
     dims: [u32; 2],
 }
 
 impl GroupNetwork {
-    /// The network of `a` routers that a spec asks for.
+    /// Builds the network of `a` routers from its spec.
     pub(super) fn new(spec: &DragonflySpec, a: u32) -> Result<Self, TopologyError> {
         let error = |message: String| Err(TopologyError::new("group_dims", message));
         match (spec.group, spec.group_dims) {
@@ -34,18 +34,18 @@ impl GroupNetwork {
         }
     }
 
-    /// The sizes of the dimensions; the second is 1 in a full mesh.
+    /// Returns the sizes of the dimensions; the second is 1 in a full mesh.
     pub fn dims(&self) -> [u32; 2] {
         self.dims
     }
 
-    /// Ports of a router that lead into its group.
+    /// Returns the number of a router's ports that lead into its group.
     #[inline]
     pub fn ports(&self) -> u16 {
         (self.dims[0] - 1 + self.dims[1] - 1) as u16
     }
 
-    /// The router at the other end of a port, and its port there.
+    /// Returns the router at the other end of a port, and its port there.
     pub fn far(&self, router: u32, port: u16) -> (u32, u16) {
         let (x, y) = (router % self.dims[0], router / self.dims[0]);
         let first = self.dims[0] as u16 - 1;
@@ -57,7 +57,8 @@ impl GroupNetwork {
         (x + self.dims[0] * other, first + port_to(other, y))
     }
 
-    /// The port of the next hop from a router to another, one dimension after the other; none if they are the same.
+    /// Returns the port of the next hop from a router to another, in the first dimension in which they differ; `None`
+    /// if the routers are equal.
     pub fn toward(&self, from: u32, to: u32) -> Option<u16> {
         let (x, y) = (from % self.dims[0], from / self.dims[0]);
         let (to_x, to_y) = (to % self.dims[0], to / self.dims[0]);
@@ -70,23 +71,23 @@ impl GroupNetwork {
         }
     }
 
-    /// Channels between two routers.
+    /// Returns the number of channels on a shortest path between two routers.
     pub fn distance(&self, from: u32, to: u32) -> u32 {
         u32::from(from % self.dims[0] != to % self.dims[0]) + u32::from(from / self.dims[0] != to / self.dims[0])
     }
 
-    /// The largest distance.
+    /// Returns the largest distance, in channels.
     pub fn diameter(&self) -> u32 {
         self.dims.iter().filter(|&&size| size > 1).count() as u32
     }
 }
 
-/// The router that a port of a line leads to: the ports skip the router itself.
+/// Returns the router that a port of a line leads to. The ports of a line skip the router itself.
 fn across(own: u32, port: u16) -> u32 {
     u32::from(port) + u32::from(u32::from(port) >= own)
 }
 
-/// The port of a line that leads to another of it.
+/// Returns the port of a line that leads to another router of it.
 fn port_to(own: u32, other: u32) -> u16 {
     (if other < own { other } else { other - 1 }) as u16
 }

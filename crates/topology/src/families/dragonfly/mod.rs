@@ -3,8 +3,7 @@
 //!
 //! Numbering:
 //!
-//! - Node x is attached to router `x / p`, router r is number `r mod a` of group `r / a`: by group, then router, then
-//!   node.
+//! - Node x is attached to router `x / p`; router r is number `r mod a` of group `r / a`.
 //! - Ports 0 to p-1 of a router lead to its nodes, the next to the routers of its group (`group`), the last h to other
 //!   groups (`wiring`). Global port m of router x of a group is the group's global port `x h + m`.
 //!
@@ -28,16 +27,17 @@ use group::GroupNetwork;
 pub use spec::{Arrangement, DragonflySize, DragonflySpec, GroupKind};
 use wiring::NONE;
 
-/// A dragonfly.
+/// Dragonfly.
 #[derive(Clone, Debug)]
 pub struct Dragonfly {
     size: DragonflySize,
     group: GroupNetwork,
-    /// By router and its global ports, the global port at the other end, counted likewise; `NONE` if there is none.
+    /// Global port at the other end, by router and global port; `NONE` if the port is unconnected. All global ports are
+    /// numbered router by router.
     far: Vec<u32>,
     by_p: Divisor,
     by_a: Divisor,
-    /// By the nodes of a group.
+    /// Division by the number of nodes of a group.
     by_group: Divisor,
     diameter: OnceLock<u32>,
 }
@@ -75,60 +75,61 @@ impl Dragonfly {
         })
     }
 
-    /// The sizes.
+    /// Returns the sizes.
     #[inline]
     pub fn size(&self) -> DragonflySize {
         self.size
     }
 
-    /// The network inside every group.
+    /// Returns the network inside every group.
     #[inline]
     pub fn group(&self) -> &GroupNetwork {
         &self.group
     }
 
-    /// A router's group, and its number in the group.
+    /// Returns a router's group and its number in the group.
     #[inline]
     pub fn place(&self, router: RouterId) -> (u32, u32) {
         self.by_a.split(router.0)
     }
 
-    /// A node's group, and its number in the group.
+    /// Returns a node's group and its number in the group.
     #[inline]
     pub fn place_of_node(&self, node: NodeId) -> (u32, u32) {
         self.by_group.split(node.0)
     }
 
-    /// The nodes of a group.
+    /// Returns the number of nodes of a group.
     pub fn nodes_of_group(&self) -> u32 {
         self.size.a * self.size.p
     }
 
-    /// The router of a group with a number.
+    /// Returns the router with a `number` in a group.
     #[inline]
     pub fn router(&self, group: u32, number: u32) -> RouterId {
         RouterId(group * self.size.a + number)
     }
 
-    /// A router's port to a node, by the node's number on the router.
+    /// Returns a router's port to a node, given the node's number on the router.
     #[inline]
     pub fn node_port(&self, number: u32) -> PortId {
         PortId(number as u16)
     }
 
-    /// A router's port into its group, by its number in the group's network.
+    /// Returns a router's port into its group, given the port's number in the group's network.
     #[inline]
     pub fn local_port(&self, number: u16) -> PortId {
         PortId(self.size.p as u16 + number)
     }
 
-    /// A router's global port, from 0 to h-1.
+    /// Returns a router's global port. `number` is from 0 to h-1.
     #[inline]
     pub fn global_port(&self, number: u32) -> PortId {
         PortId((self.size.p + u32::from(self.group.ports()) + number) as u16)
     }
 
-    /// The router, and its global port, at the other end of a router's global port; none if it is not connected.
+    /// Returns the router at the other end of a global port, and its global port there; `None` if the port is
+    /// unconnected.
     #[inline]
     pub fn across(&self, router: RouterId, number: u32) -> Option<(RouterId, u32)> {
         match self.far[(router.0 * self.size.h + number) as usize] {
@@ -137,14 +138,15 @@ impl Dragonfly {
         }
     }
 
-    /// The routers that a router is wired to.
+    /// Iterates over the routers wired to a router.
     fn neighbours(&self, router: RouterId) -> impl Iterator<Item = RouterId> + '_ {
         let (group, number) = self.place(router);
         let local = (0..self.group.ports()).map(move |port| self.router(group, self.group.far(number, port).0));
         local.chain((0..self.size.h).filter_map(move |port| self.across(router, port).map(|(far, _)| far)))
     }
 
-    /// The distance by at most one global wire, of which there is at least one between any two groups.
+    /// Returns the least number of channels of a path with at most one global wire. Any two groups have at least one
+    /// such wire.
     pub fn direct_distance(&self, from: RouterId, to: RouterId) -> u32 {
         let ((from_group, start), (to_group, end)) = (self.place(from), self.place(to));
         if from_group == to_group {
@@ -159,8 +161,7 @@ impl Dragonfly {
         exits.filter_map(by_exit).min().unwrap_or(2 * self.group.diameter() + 1)
     }
 
-    /// Whether a path of so many channels leads from one router to another; by what two routers can reach from both
-    /// ends.
+    /// Returns whether a path of at most `channels` channels leads from one router to another. Searches from both ends.
     fn reaches(&self, from: RouterId, to: RouterId, channels: u32) -> bool {
         let ball = |center: RouterId, radius: u32| {
             let mut ball = vec![center];
@@ -195,7 +196,7 @@ impl Dragonfly {
             }
             distance - 1
         };
-        // No path is longer than once through both groups' networks; one such pair ends the search.
+        // No path is longer than one pass through both groups' networks; one such pair ends the search.
         let longest = 2 * self.group.diameter() + 1;
         let mut diameter = 0;
         for router in 0..routers {
@@ -261,7 +262,7 @@ impl Topology for Dragonfly {
 
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
         let direct = self.direct_distance(from, to);
-        // A path through a third group, of two global wires or more, may be shorter.
+        // A path through a third group, over two or more global wires, may be shorter.
         (2..direct).find(|&channels| self.reaches(from, to, channels)).unwrap_or(direct)
     }
 
@@ -298,8 +299,8 @@ impl Topology for Dragonfly {
 }
 
 impl Dragonfly {
-    /// The class of the channels within groups.
+    /// Class of the channels within groups.
     pub const LOCAL: ChannelClass = ChannelClass(2);
-    /// The class of the channels between groups.
+    /// Class of the channels between groups.
     pub const GLOBAL: ChannelClass = ChannelClass(3);
 }

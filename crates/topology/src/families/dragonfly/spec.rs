@@ -1,4 +1,4 @@
-//! The keys of a dragonfly, and the sizes that follow from them.
+//! Keys of a dragonfly and the sizes that follow from them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,59 +6,59 @@ use serde::{Deserialize, Serialize};
 use crate::network::{MAX_NODES, MAX_PORTS, MAX_ROUTERS, TopologyError, product};
 use crate::shorthand::{Settings, short};
 
-/// A dragonfly: groups of routers that are wired to one another, and global wires between all groups.
+/// Dragonfly: groups of routers that are wired to one another, and global wires between all groups.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DragonflySpec {
-    /// Nodes on each router; without it, h (balanced).
+    /// Nodes on each router. Default: h (balanced).
     #[schemars(range(min = 1, max = 65533))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<u64>,
-    /// Routers of a group; without it, 2h (balanced).
+    /// Routers of each group. Default: 2h (balanced).
     #[schemars(range(min = 1, max = 16777216))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub a: Option<u64>,
     /// Global ports of each router.
     #[schemars(range(min = 1, max = 65533))]
     pub h: u64,
-    /// Groups, at least 2; without it, a h + 1 (full scale: one wire between any two groups). With fewer, several wires
-    /// join two groups.
+    /// Number of groups, at least 2. Fewer than a h + 1 groups are joined by several wires a pair. Default: a h + 1
+    /// (full scale: one wire between any two groups).
     #[schemars(range(min = 2, max = 16777216))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub g: Option<u64>,
-    /// Which global port of a group leads to which other group.
+    /// Assignment of a group's global ports to the other groups.
     #[serde(default)]
     pub arrangement: Arrangement,
-    /// How the routers of a group are wired to one another.
+    /// Network between the routers of a group.
     #[serde(default)]
     pub group: GroupKind,
-    /// Routers in each of the two dimensions of a group that is a flattened butterfly; without it, as near to a square
-    /// as a allows.
+    /// Routers in each of the two dimensions of a group. Requires `group = "flattened-butterfly"`. Default: the most
+    /// nearly square factorization of a.
     #[schemars(inner(range(min = 1, max = 16777216)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_dims: Option<[u64; 2]>,
-    /// Draws the places of the groups in the arrangement at random, from this seed, instead of in the order of their
+    /// Seed of a random order of the groups in the arrangement. Default: groups are arranged in the order of their
     /// numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renumber_groups: Option<u64>,
 }
 
-/// How the routers of a group are wired to one another.
+/// Network between the routers of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GroupKind {
-    /// Each with every other.
+    /// Full mesh: every router is wired to every other.
     #[default]
     FullMesh,
-    /// In two dimensions, each with every other of its row and of its column (flattened butterfly).
+    /// Flattened butterfly of two dimensions: every router is wired to every other of its row and of its column.
     FlattenedButterfly,
 }
 
 impl DragonflySpec {
-    /// The keys of the shorthand.
+    /// Keys of the shorthand.
     const KEYS: [&'static str; 8] = ["h", "p", "a", "g", "arrangement", "group", "group_dims", "renumber_groups"];
 
-    /// A balanced dragonfly of full scale: p = h, a = 2h, g = ah + 1.
+    /// Returns a balanced dragonfly of full scale: p = h, a = 2h, g = ah + 1.
     pub fn balanced(h: u64) -> Self {
         Self {
             p: None,
@@ -96,36 +96,36 @@ impl DragonflySpec {
     }
 }
 
-/// Which global port of a group leads to which other group.
+/// Assignment of a group's global ports to the other groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrangement {
-    /// Port k of group i leads to group i + k + 1, cyclically.
+    /// Palmtree arrangement: port k of group i leads to group i + k + 1, cyclically.
     #[default]
     Palmtree,
-    /// Port k leads to group k of all groups but the own one.
+    /// Absolute arrangement: port k leads to group k among all groups except the port's group.
     #[serde(alias = "consecutive")]
     #[schemars(extend("x-aliases" = ["consecutive"]))]
     Absolute,
-    /// Ports 2j and 2j+1 of group i lead to groups i + j + 1 and i - j - 1, cyclically.
+    /// Circulant arrangement: ports 2j and 2j+1 of group i lead to groups i + j + 1 and i - j - 1, cyclically.
     Circulant,
 }
 
-/// The sizes of a dragonfly.
+/// Sizes of a dragonfly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DragonflySize {
     /// Nodes on each router.
     pub p: u32,
-    /// Routers of a group.
+    /// Routers of each group.
     pub a: u32,
     /// Global ports of each router.
     pub h: u32,
-    /// Groups.
+    /// Number of groups.
     pub g: u32,
 }
 
 impl DragonflySize {
-    /// The sizes that a spec asks for.
+    /// Computes the sizes of a spec.
     pub(super) fn new(spec: &DragonflySpec) -> Result<Self, TopologyError> {
         let limit = u64::from(MAX_PORTS);
         let in_range = |key: &'static str, value: u64, least: u64, most: u64| match value {

@@ -1,10 +1,10 @@
-//! Which global port of a group leads to which other group.
+//! Global wiring of a dragonfly: assignment of a group's global ports to the other groups.
 //!
 //! A group's global ports are numbered 0 to ah-1, router by router. With g groups they are used in *rounds* of g-1: in
-//! every full round a group has a wire to each other group, in the order of the arrangement. The ports that are left
-//! over are wired as in a round of the circulant arrangement, to the next groups on either side in turn, whatever the
-//! arrangement: only that leads back from the other end. (If their number and g are odd, one port of each group stays
-//! unconnected: otherwise groups could not have equal numbers.)
+//! every full round a group has a wire to each other group, in the order of the arrangement. The remaining ports are
+//! wired as in a round of the circulant arrangement, to the next groups on either side in turn, whatever the
+//! arrangement: only circulant wires lead back from the other end. (If the number of remaining ports and g are odd, one
+//! port of each group stays unconnected: otherwise groups could not have equal numbers.)
 //!
 //! The names follow Hastings, Rincon-Cruz, Spehlmann et al., "Comparing global link arrangements for dragonfly
 //! networks" (CLUSTER 2015), and Camarero, Vallejo & Beivide (TACO 11(4), 2014) for the palmtree. Prisacari et al.
@@ -17,11 +17,11 @@ use units::Draw;
 
 use super::spec::{Arrangement, DragonflySize};
 
-/// A global port that is wired to nothing.
+/// Far end of an unconnected global port.
 pub(super) const NONE: u32 = u32::MAX;
 
 impl Arrangement {
-    /// The group that a port of a round leads to, and the port at its other end, among `g` groups.
+    /// Returns the group that a port of a round leads to, and the port at its other end, among `g` groups.
     fn far(self, g: u32, group: u32, port: u32) -> (u32, u32) {
         match self {
             Self::Palmtree => ((group + port + 1) % g, g - 2 - port),
@@ -29,20 +29,20 @@ impl Arrangement {
             Self::Absolute => (port + 1, group),
             Self::Circulant => {
                 let far = (group + offset(g, port)) % g;
-                // With an even number of groups the last port leads half-way around, and so does the one at its end.
+                // With an even number of groups the last port leads half-way around, to the last port there.
                 (far, if port ^ 1 < g - 1 { port ^ 1 } else { port })
             }
         }
     }
 }
 
-/// How far round a port of a circulant round leads.
+/// Returns the distance around the ring of groups that a port of a circulant round leads, in groups.
 fn offset(g: u32, port: u32) -> u32 {
     let steps = port / 2 + 1;
     if port.is_multiple_of(2) { steps } else { g - steps }
 }
 
-/// The other end of every global port, counted router by router.
+/// Returns the other end of every global port. Global ports are numbered router by router.
 pub(super) fn wires(size: DragonflySize, arrangement: Arrangement, seed: Option<u64>) -> Vec<u32> {
     let DragonflySize { a, h, g, .. } = size;
     let (of_group, round) = (a * h, g - 1);
@@ -74,7 +74,7 @@ pub(super) fn wires(size: DragonflySize, arrangement: Arrangement, seed: Option<
         .collect()
 }
 
-/// The place of each group in the arrangement.
+/// Returns the place of each group in the arrangement, shuffled if there is a `seed`.
 fn places(g: u32, seed: Option<u64>) -> Vec<u32> {
     let mut places: Vec<u32> = (0..g).collect();
     if let Some(seed) = seed {
