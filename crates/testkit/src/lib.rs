@@ -1,4 +1,4 @@
-//! Contract suites and naive oracles that the tests of every variant join.
+//! Contract suites and naive oracles shared by the tests of all variants.
 
 pub mod oracle;
 pub mod routing;

@@ -1,6 +1,7 @@
-//! The contract of routings, checked by walking every path, and naive oracles of what the routing crate computes fast.
+//! Contract suite of routings, checked by walking every path, and naive oracles of the routing crate's fast
+//! computations.
 
-// A suite reports by a panic.
+// A suite reports failures by panics.
 #![allow(clippy::panic)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,21 +10,21 @@ use routing::{Choice, Hop, Route, RouteState, Routing, dependency_cycle};
 use topology::{Channels, Endpoint, Topology};
 use units::{ChannelId, Draw, NodeId, PortId, RouterId, VcClass};
 
-/// Up to this many pairs of nodes, the paths of all are walked; beyond, of about so many.
+/// Maximum number of node pairs of which all paths are walked. With more pairs, about this number is sampled.
 const PAIRS: u64 = 20_000;
 
-/// One path that a packet can take.
+/// Path that a packet can take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// How likely it is: the choices of an adaptive routing count as even.
+    /// Probability of the path. The choices of an adaptive routing count as equally likely.
     pub probability: f64,
-    /// The router, the port and the class of each hop; the last leads to the destination.
+    /// Router, port and class of each hop; the last hop leads to the destination.
     pub hops: Vec<(RouterId, PortId, VcClass)>,
-    /// Hop by hop, whether a packet may wait for it: not for an adaptive port that has an escape.
+    /// Whether a packet may wait for the hop, by hop: not for an adaptive port that has an escape channel.
     pub waits: Vec<bool>,
 }
 
-/// Checks everything that the trait promises and that nothing can deadlock, and panics with what is broken.
+/// Checks all promises of the trait and freedom from deadlock. Panics with the broken promise.
 pub fn check_routing(topology: &dyn Topology, routing: &dyn Routing) {
     check_paths(topology, routing);
     let cycle = dependency_cycle(topology, routing).unwrap_or_else(|fault| panic!("{}: {fault}", routing.kind()));
@@ -32,7 +33,8 @@ pub fn check_routing(topology: &dyn Topology, routing: &dyn Routing) {
     }
 }
 
-/// Checks what the trait promises, deadlock apart: for routings that leave that to the check before a run.
+/// Checks the promises of the trait except freedom from deadlock, for routings that leave this to the check before a
+/// run.
 pub fn check_paths(topology: &dyn Topology, routing: &dyn Routing) {
     assert!((1..=64).contains(&routing.classes()), "{} has {} classes", routing.kind(), routing.classes());
     let nodes = topology.nodes();
@@ -62,7 +64,7 @@ pub fn check_paths(topology: &dyn Topology, routing: &dyn Routing) {
     }
 }
 
-/// `start` draws from the distribution that `starts` states, which is that of all nodes of the router.
+/// Checks that `start` draws from the distribution that `starts` states, which is that of all nodes of the router.
 fn check_starts(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst: NodeId) {
     let starts = routing.initial_distribution(src, dst);
     let states: BTreeSet<RouteState> = starts.iter().map(|&(state, _)| state).collect();
@@ -85,7 +87,7 @@ fn check_starts(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst
     }
 }
 
-/// Every path from a node to another, checked hop by hop.
+/// Returns every path from a node to another, checked hop by hop.
 pub fn paths(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst: NodeId) -> Vec<Path> {
     let mut finder = PathFinder { topology, routing, hops: Vec::new(), waits: Vec::new(), found: Vec::new() };
     let (router, in_port) = topology.attachment(src);
@@ -121,7 +123,7 @@ impl PathFinder<'_> {
             self.take(at, &hop, &route, probability);
         }
         if route.choice == Choice::Escape {
-            // Possible always, and not counted among even choices.
+            // Always possible, and not among the equally likely choices.
             let (port, vc_class) = self.routing.escape(at, &before);
             assert!(Some(route.vc_class) == self.routing.adaptive_class() && route.vc_class != vc_class);
             self.take(at, &hop, &Route::only(port, vc_class), 0.0);
@@ -131,7 +133,7 @@ impl PathFinder<'_> {
     /// Follows all candidates of a route.
     fn take(&mut self, at: RouterId, hop: &Hop, route: &Route, probability: f64) {
         let ports: Vec<PortId> = route.ports(self.routing.port_lists()).collect();
-        // Parallel paths may share a port; it then has their probabilities together.
+        // Parallel paths may share a port, whose probability is then the sum of theirs.
         for port in ports {
             assert!(port.0 < self.topology.ports(at), "router {at} has no port {port}");
             let class = self.topology.class(at, port);
@@ -165,7 +167,7 @@ impl PathFinder<'_> {
         }
     }
 
-    /// Asks for the route, and whether it is what the routing claims to give.
+    /// Returns the route of a hop, and checks it against the claims of the routing.
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
         let routing = self.routing;
         let mut same = *hop;
@@ -184,10 +186,10 @@ impl PathFinder<'_> {
     }
 }
 
-/// The destinations of a node, and how much it sends to each.
+/// Traffic: the destinations of a node, with the amount sent to each.
 pub type Traffic<'a> = dyn Fn(NodeId) -> Vec<(NodeId, f64)> + 'a;
 
-/// The load of every channel, found by walking every path of every pair.
+/// Returns the load of every channel, found by walking every path of every pair.
 pub fn naive_channel_loads(topology: &dyn Topology, routing: &dyn Routing, traffic: &Traffic<'_>) -> Vec<f64> {
     let channels = Channels::new(topology);
     let mut load = vec![0.0; channels.count() as usize];
@@ -204,8 +206,8 @@ pub fn naive_channel_loads(topology: &dyn Topology, routing: &dyn Routing, traff
     load
 }
 
-/// What passes from channel to channel, by channel, class of virtual channels on it and next channel, found by walking
-/// every path of every pair.
+/// Returns the load passing from channel to channel, by channel, its class of virtual channels and next channel, found
+/// by walking every path of every pair.
 pub fn naive_transit_loads(
     topology: &dyn Topology,
     routing: &dyn Routing,
@@ -228,10 +230,10 @@ pub fn naive_transit_loads(
     load
 }
 
-/// What whoever holds a channel's class may wait for.
+/// Channel dependencies: the channels and classes that the holder of a channel's class may wait for.
 pub type Dependencies = BTreeMap<(ChannelId, VcClass), BTreeSet<(ChannelId, VcClass)>>;
 
-/// What packets from every node to every node may wait for, path by path.
+/// Returns the channel dependencies of packets from every node to every node, path by path.
 pub fn naive_dependencies(topology: &dyn Topology, routing: &dyn Routing) -> Dependencies {
     let channels = Channels::new(topology);
     let mut waits_for = Dependencies::new();
@@ -252,8 +254,8 @@ pub fn naive_dependencies(topology: &dyn Topology, routing: &dyn Routing) -> Dep
     waits_for
 }
 
-/// Whether dependencies have a cycle: whether something is left when what waits for nothing that waits is taken away,
-/// again and again.
+/// Returns whether dependencies have a cycle: whether entries are left after repeatedly removing those that wait for no
+/// remaining entry.
 pub fn has_cycle(mut waits_for: Dependencies) -> bool {
     loop {
         let before = waits_for.len();
@@ -265,18 +267,18 @@ pub fn has_cycle(mut waits_for: Dependencies) -> bool {
     }
 }
 
-/// Whether the channel dependency graph has a cycle, found by walking every path of every pair and taking away, again
-/// and again, whatever waits for nothing.
+/// Returns whether the channel dependency graph has a cycle. Walks every path of every pair, then repeatedly removes
+/// entries that wait for no remaining entry.
 pub fn naive_has_cycle(topology: &dyn Topology, routing: &dyn Routing) -> bool {
     has_cycle(naive_dependencies(topology, routing))
 }
 
-/// Uniform traffic, a node's own share included.
+/// Returns uniform traffic, including a node's share to itself.
 pub fn uniform(nodes: u32) -> impl Fn(NodeId) -> Vec<(NodeId, f64)> {
     move |_| (0..nodes).map(|dst| (NodeId(dst), 1.0 / f64::from(nodes))).collect()
 }
 
-/// A permutation; a node that is its own destination does not send.
+/// Returns a permutation as traffic. A node that is its own destination does not send.
 pub fn permutation(to: impl Fn(u32) -> u32) -> impl Fn(NodeId) -> Vec<(NodeId, f64)> {
     move |src| {
         let dst = NodeId(to(src.0));
@@ -284,7 +286,7 @@ pub fn permutation(to: impl Fn(u32) -> u32) -> impl Fn(NodeId) -> Vec<(NodeId, f
     }
 }
 
-/// A generator that is good enough for a few draws (splitmix64).
+/// Random generator that suffices for a few draws (splitmix64).
 struct Bits(u64);
 
 impl Draw for Bits {

@@ -1,19 +1,19 @@
-//! The contract of topologies, checked against naive oracles.
+//! Contract suite of topologies, checked against naive oracles.
 //!
-//! A family's tests call `check_topology` on its machines of many sizes; what the family computes in closed form is
-//! compared with what breadth-first search finds in its wiring.
+//! A family's tests call `check_topology` on its machines of many sizes. Closed forms of the family are compared with a
+//! breadth-first search in its wiring.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use topology::{ChannelClass, Endpoint, NO_PATH, Topology};
 use units::{NodeId, PlaneId, PortId, RouterId};
 
-/// Up to this many routers, distances are checked from all of them; beyond, from a sample.
+/// Maximum number of routers whose distances are all checked. With more routers, a sample is checked.
 const ALL_SOURCES: u32 = 600;
-/// The size of the sample.
+/// Number of routers in the sample.
 const SAMPLE: u32 = 40;
 
-/// Checks everything that the trait promises, and panics with what is broken.
+/// Checks all promises of the trait. Panics with the broken promise.
 pub fn check_topology(topology: &dyn Topology) {
     check_wiring(topology);
     check_attachments(topology);
@@ -22,7 +22,7 @@ pub fn check_topology(topology: &dyn Topology) {
     check_distances(topology);
 }
 
-/// The distances from a router to all, found by breadth-first search; `None` for those that cannot be reached.
+/// Returns the distances from a router to all, found by breadth-first search; `None` for unreachable routers.
 pub fn distances_from(topology: &dyn Topology, from: RouterId) -> Vec<Option<u32>> {
     let mut distances = vec![None; topology.routers() as usize];
     distances[from.index()] = Some(0);
@@ -40,23 +40,24 @@ pub fn distances_from(topology: &dyn Topology, from: RouterId) -> Vec<Option<u32
     distances
 }
 
-/// The number of channels from routers to routers (both directions of a wire count), found by visiting every port.
+/// Returns the number of channels from routers to routers (both directions of a wire count), found by visiting every
+/// port.
 pub fn links(topology: &dyn Topology) -> u64 {
     let is_link = |(router, port)| matches!(topology.endpoint(router, port), Endpoint::Router(..));
     all_ports(topology).filter(|&place| is_link(place)).count() as u64
 }
 
-/// What a bisection separates.
+/// Vertices that a bisection separates into halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bisection {
-    /// The routers, into halves; the nodes stay with their routers.
+    /// Routers are halved; nodes stay with their routers.
     Routers,
-    /// The nodes, into halves; each router is wherever the cut is smallest, and the nodes' links may be cut.
+    /// Nodes are halved. Each router is placed where the cut is smallest, and the links of nodes may be cut.
     Nodes,
 }
 
-/// The least number of channels in one direction across a bisection, found by trying all. For networks of up to about
-/// 20 routers and nodes together.
+/// Returns the least number of channels in one direction across a bisection, found by trying all. For networks of up to
+/// about 20 routers and nodes together.
 pub fn bisection(topology: &dyn Topology, separates: Bisection) -> u64 {
     let routers = topology.routers();
     let (vertices, halved) = match separates {
@@ -71,7 +72,7 @@ pub fn bisection(topology: &dyn Topology, separates: Bisection) -> u64 {
     (0..1_u32 << vertices).filter(|side| (side & mask).count_ones() == half).map(crossing).min().unwrap_or(0) as u64
 }
 
-/// The wires between vertices: routers by their number, then nodes.
+/// Returns the wires between vertices: routers by their number, then nodes.
 fn wires(topology: &dyn Topology, vertices: u32) -> Vec<(u32, u32)> {
     let wire = |(router, port): (RouterId, PortId)| match topology.endpoint(router, port) {
         Endpoint::Router(next, _) if next > router => Some((router.0, next.0)),
@@ -130,7 +131,7 @@ fn check_classes(topology: &dyn Topology) {
     assert_eq!(names[..2], ["injection", "ejection"]);
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "a class name occurs twice: {names:?}");
     for name in &names {
-        // So that `[link.NAME]` needs no quotes.
+        // A bare name, so that `[link.NAME]` needs no quotes.
         let bare = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
         assert!(bare && !name.is_empty(), "`{name}` is not a bare key");
     }

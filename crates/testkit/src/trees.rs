@@ -1,6 +1,6 @@
-//! The contract of trees, checked by walking every multicast, and what its packets wait for.
+//! Contract suite of trees, checked by walking every multicast, and naive dependencies of its packets.
 
-// A suite reports by a panic.
+// A suite reports failures by panics.
 #![allow(clippy::panic)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,25 +11,25 @@ use units::{NodeId, PortId, RouterId, VcClass};
 
 use crate::routing::Dependencies;
 
-/// Where multicasts part.
+/// Switches at which a multicast splits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// At every switch: by all ports but the arrival's.
+    /// At every switch: copies leave by all ports but that of the arrival.
     Everywhere,
-    /// At the root: up to it first, then down to all members, the sender too.
+    /// At the root: the packet goes up to it first, then down to all members, the sender included.
     Root,
 }
 
-/// A multicast over a tree.
+/// Multicast over a tree.
 #[derive(Clone, Debug, Default)]
 pub struct Multicast {
-    /// For each copy the member that gets it, and the channels between switches on its way.
+    /// Copies: the member that receives each, and the number of channels between switches on its way.
     pub copies: Vec<(NodeId, u32)>,
-    /// The switches that it passes.
+    /// The switches that the multicast passes.
     pub switches: BTreeSet<RouterId>,
 }
 
-/// Checks all that is promised of every tree, and panics with what is broken.
+/// Checks the promises of every tree. Panics with the broken promise.
 pub fn check_trees(topology: &dyn Topology, trees: &Trees) {
     for tree in 0..trees.len() {
         check_switches(topology, trees, tree);
@@ -50,19 +50,19 @@ pub fn check_trees(topology: &dyn Topology, trees: &Trees) {
     }
 }
 
-/// The members that get copies, in ascending order.
+/// Returns the members that receive copies, in ascending order.
 fn nodes(multicast: &Multicast) -> Vec<NodeId> {
     let mut nodes: Vec<NodeId> = multicast.copies.iter().map(|&(node, _)| node).collect();
     nodes.sort_unstable();
     nodes
 }
 
-/// The switches of a tree, found by asking every one of the machine.
+/// Returns the switches of a tree, found by asking every switch of the machine.
 pub fn switches(topology: &dyn Topology, trees: &Trees, tree: u32) -> BTreeSet<RouterId> {
     (0..topology.routers()).map(RouterId).filter(|&router| trees.entry_at(router, tree).is_some()).collect()
 }
 
-/// The wires between switches that a tree has, each by its lower end.
+/// Returns the wires between the switches of a tree, each by its lower end.
 pub fn wires(topology: &dyn Topology, trees: &Trees, tree: u32) -> BTreeSet<(RouterId, PortId)> {
     let mut wires = BTreeSet::new();
     for router in switches(topology, trees, tree) {
@@ -76,8 +76,8 @@ pub fn wires(topology: &dyn Topology, trees: &Trees, tree: u32) -> BTreeSet<(Rou
     wires
 }
 
-/// Each entry by itself: the exits lead where they say, the bit vector has their ports and no others, and there are as
-/// many wires as make a tree, with members at all ends of it.
+/// Checks the entry of each switch: its exits lead to the stated far ends, its bit vector has exactly their ports, the
+/// number of wires is that of a tree, and all its leaves have members.
 fn check_switches(topology: &dyn Topology, trees: &Trees, tree: u32) {
     let (switches, wires) = (switches(topology, trees, tree), wires(topology, trees, tree));
     assert_eq!(wires.len() + 1, switches.len(), "tree {tree} has a cycle or is in parts");
@@ -124,7 +124,7 @@ fn check_exit(topology: &dyn Topology, trees: &Trees, (tree, router, exit): (u32
     }
 }
 
-/// The paths up lead to the root, and the longest of a member is the depth.
+/// Checks that the paths up lead to the root, and that the longest path of a member is the depth.
 fn check_depth(topology: &dyn Topology, trees: &Trees, tree: u32) {
     if trees.sender(tree).is_some() {
         return;
@@ -142,7 +142,7 @@ fn check_depth(topology: &dyn Topology, trees: &Trees, tree: u32) {
     assert_eq!(trees.members(tree).iter().map(up).max(), Some(trees.depth(tree)), "the depth of tree {tree}");
 }
 
-/// Walks a multicast from a member, and adds what its packets wait for.
+/// Walks a multicast from a member, and adds the dependencies of its packets.
 pub fn multicast(
     topology: &dyn Topology,
     trees: &Trees,
@@ -154,7 +154,7 @@ pub fn multicast(
     let mut under_way = vec![(router, port, (channels.injection(sender), VcClass(0)), 0, false)];
     let mut found = Multicast::default();
     while let Some((at, arrival, held, hops, goes_down)) = under_way.pop() {
-        // Up to the root and down again, past the same switches.
+        // A packet goes up to the root and down again, possibly past the same switches.
         assert!(hops <= 2 * topology.routers(), "a packet of tree {tree} goes round in a circle");
         found.switches.insert(at);
         let entry = trees.entry_at(at, tree).unwrap_or_else(|| panic!("tree {tree} has no entry at router {at}"));
@@ -181,7 +181,8 @@ pub fn multicast(
     found
 }
 
-/// What packets of all trees wait for, multicast by multicast, whether these turn at every switch or at the root.
+/// Returns the channel dependencies of packets of all trees, multicast by multicast: those that split at every switch
+/// and, in trees without a fixed sender, those that split at the root.
 pub fn naive_tree_dependencies(topology: &dyn Topology, trees: &Trees) -> Dependencies {
     let mut waits_for = Dependencies::new();
     for tree in 0..trees.len() {

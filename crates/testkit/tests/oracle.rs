@@ -1,4 +1,4 @@
-//! The naive simulator against closed forms, so that it is not held to the fabric alone.
+//! The naive simulator against closed forms, so that the fabric is not its only reference.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -23,7 +23,7 @@ const ROUTERS: [Architecture; 10] = [
     NEVER_ADMITS,
 ];
 
-/// A packet would have to be shorter than half of the memory, which is one packet.
+/// Shared memory that admits no packet: a queue may not exceed half of the free memory, which is one packet.
 const NEVER_ADMITS: Architecture =
     Architecture::SharedBuffer { arbitration: Arbitration::OldestFirst, memory: 256, alpha: 0.5 };
 
@@ -33,12 +33,12 @@ fn machine(shorthand: &str) -> (Arc<dyn Topology>, Arc<dyn Routing>) {
     (topology, routing)
 }
 
-/// When the last tail arrives at the last node of a machine that is sent so many packets of 256 B by node 0.
+/// Returns the arrival of the last tail at the last node, in picoseconds. Node 0 sends it `packets` packets of 256 B.
 fn last_arrival(shorthand: &str, links: &[Link], router: (Architecture, bool), packets: u64) -> u64 {
     last_arrival_behind(None, (shorthand, links), router, packets)
 }
 
-/// The same with buffers at the nodes.
+/// Returns the arrival of the last tail at the last node, in picoseconds, with receive buffers at the nodes.
 fn last_arrival_behind(
     receive_buffer: Option<ReceiveBuffer>,
     (shorthand, links): (&str, &[Link]),
@@ -69,7 +69,7 @@ fn last_arrival_behind(
 #[test]
 fn a_lone_packet_takes_its_delays_and_its_time_on_the_slowest_channel() {
     // Would catch a delay or a serialization that is counted twice or left out: the example of docs/concepts/time.md,
-    // and the same with a slow first or last channel.
+    // and its variants with a slow first or last channel.
     let at = |bandwidth| Link { bandwidth, delay: 20_000 };
     for router in ROUTERS {
         for (bandwidths, want) in [
@@ -88,12 +88,12 @@ fn a_lone_packet_takes_its_delays_and_its_time_on_the_slowest_channel() {
 #[test]
 fn a_buffer_of_one_packet_passes_one_packet_a_round_trip() {
     // Would catch a credit that returns too early or too late: 1000 ns there, 90 ns in the router, the packet's time if
-    // its tail frees the buffer, and 1000 ns back. With a speed-up of 2 the tail is no sooner gone than it has come. A
-    // shared memory that admits the packet frees its buffer as it arrives.
+    // its tail frees the buffer, and 1000 ns back. With a speedup of 2 the tail does not leave earlier than it has
+    // arrived. A shared memory that admits the packet frees its buffer as it arrives.
     let links = [Link { bandwidth: 10_000_000_000, delay: 1_000_000 }; 3];
     let one = 3 * 1_000_000 + 2 * 90_000 + 204_800;
     for router in ROUTERS {
-        // A packet gives its credit back on arrival where its crosspoint is not the fullest: never with one crosspoint
+        // A packet returns its credit on arrival if its crosspoint is not the fullest: never if only one crosspoint is
         // in use.
         for (tail, round_trip) in [(false, 2_090_000), (true, 2_294_800)] {
             let admits = matches!(router, Architecture::SharedBuffer { alpha: 1.0, .. });
@@ -106,8 +106,8 @@ fn a_buffer_of_one_packet_passes_one_packet_a_round_trip() {
 
 #[test]
 fn a_receive_buffer_of_one_packet_passes_one_packet_a_round_trip() {
-    // Would catch a drain that is left out or charged twice, and credit that returns as the packet comes in: 1000 ns
-    // there, the packet's time, the drain's at half of that rate, and 1000 ns back.
+    // Would catch a drain that is left out or charged twice, and a credit that returns as the packet arrives: 1000 ns
+    // there, the packet's time, the drain's time at half of that rate, and 1000 ns back.
     let links = [Link { bandwidth: 10_000_000_000, delay: 1_000_000 }; 3];
     let buffer = ReceiveBuffer { depth: 256, drain: 5_000_000_000 };
     let one = 3 * 1_000_000 + 2 * 90_000 + 204_800;

@@ -1,6 +1,6 @@
 //! The catalogue: the experiment file's tables, their schema, and the command line's shorthand.
 
-// The helpers of tests are tests too.
+// Helpers of tests may unwrap as tests may.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -53,7 +53,7 @@ fn tables_and_shorthands_say_the_same() {
 
 #[test]
 fn what_is_built_is_what_is_named() {
-    // Would catch a line of the catalogue that builds a neighbour's family.
+    // Would catch a line of the catalogue that builds another line's family.
     for (kind, example) in TopologySpec::KINDS {
         let spec: TopologySpec = example.parse().unwrap();
         assert_eq!(serde_json::to_value(&spec).unwrap()["kind"], kind);
@@ -106,7 +106,7 @@ fn bad_shorthands_are_refused_at_their_key() {
     }
 }
 
-/// The schema of a family's key.
+/// Returns the schema of a family's key.
 fn schema(kind: &str, key: &str) -> Value {
     let schema = serde_json::to_value(schemars::schema_for!(TopologySpec)).unwrap();
     let of_kind = |variant: &&Value| variant["properties"]["kind"]["const"] == kind;
@@ -139,7 +139,7 @@ proptest! {
     #[test]
     fn no_shorthand_panics(text in "(single-switch|fat-tree|torus|mesh|file|.{0,6}):?[a-z0-9x=,. -]{0,16}") {
         if let Ok(spec) = text.parse::<TopologySpec>() {
-            // What a shorthand means is a table that reads back.
+            // A shorthand equals a table that can be read back.
             let table = serde_json::to_value(&spec).unwrap();
             prop_assert_eq!(serde_json::from_value::<TopologySpec>(table).unwrap(), spec);
         }

@@ -1,6 +1,6 @@
-//! The numbering of channels, on topologies whose routers differ in their ports.
+//! The numbering of channels, on topologies whose routers differ in their number of ports.
 
-// The helpers of tests are tests too.
+// Helpers of tests may unwrap as tests may.
 #![allow(clippy::unwrap_used)]
 
 use testkit::topology::check_topology;

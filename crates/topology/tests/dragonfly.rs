@@ -1,6 +1,6 @@
 //! Dragonflies: the contract on every arrangement and size, closed forms, known figures.
 
-// The helpers of tests are tests too.
+// Helpers of tests may unwrap as tests may.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn build(spec: &DragonflySpec) -> Dragonfly {
     Dragonfly::new(spec).unwrap()
 }
 
-/// The number of wires between each two groups.
+/// Returns the number of wires between each two groups.
 fn wires(dragonfly: &Dragonfly) -> Vec<Vec<u32>> {
     let groups = dragonfly.size().g as usize;
     let mut wires = vec![vec![0; groups]; groups];
@@ -84,7 +84,7 @@ fn any_two_groups_have_as_many_wires_as_any_others_give_or_take_one() {
                     let others = row.iter().enumerate().filter(|&(other, _)| other != group);
                     assert!(others.clone().all(|(_, &count)| count == least || count == least + 1), "{row:?}");
                     let unused = (a * h) as u32 - row.iter().sum::<u32>();
-                    // A port is left over only where parity leaves no other way.
+                    // A port is left over only where parity allows no other wiring.
                     let odd = g % 2 == 1 && a * h % (g - 1) % 2 == 1;
                     assert_eq!(unused, u32::from(odd), "{arrangement:?} {a} {h} {g}");
                 }
@@ -95,8 +95,8 @@ fn any_two_groups_have_as_many_wires_as_any_others_give_or_take_one() {
 
 #[test]
 fn arrangements_are_those_of_their_definitions() {
-    // Would catch two arrangements that are the same, and the paper's formula taken at its word: port 0 of router 0
-    // would lead back to its own group.
+    // Would catch two arrangements that are equal, and the paper's formula taken literally: port 0 of router 0 would
+    // lead back to its own group.
     let far = |arrangement, group: u32, port: u32| {
         let dragonfly = build(&DragonflySpec { arrangement, ..DragonflySpec::balanced(2) });
         let (far, _) = dragonfly.across(dragonfly.router(group, port / 2), port % 2).unwrap();
@@ -120,7 +120,7 @@ fn renumbering_moves_groups_and_keeps_the_rest() {
     assert_ne!(far(&one), far(&plain));
     assert_eq!(far(&one), far(&build(&spec)));
     assert_ne!(far(&one), far(&build(&DragonflySpec { renumber_groups: Some(2), ..spec })));
-    // The same wires between places: the multiset of offsets per port is that of the palmtree only up to names.
+    // The wires between places are equal: the multiset of offsets per port is that of the palmtree up to names only.
     assert_eq!(wires(&one), wires(&plain));
 }
 
@@ -139,7 +139,7 @@ fn bad_sizes_are_refused_with_what_is_allowed() {
     assert_eq!(refused(&DragonflySpec { p: Some(0), ..plain.clone() }).0, "p");
     assert_eq!(refused(&DragonflySpec::balanced(u64::MAX)).0, "h");
     assert_eq!(refused(&DragonflySpec::balanced(1000)).0, "h");
-    // 65,536 local ports are none in 16 bits, and 2^34 ports of all routers are too many for channels of 32 bits.
+    // 65,536 local ports wrap to 0 in 16 bits, and 2^34 ports of all routers are too many for channels of 32 bits.
     let wide = refused(&DragonflySpec { g: Some(2), ..sized(1, 65_537, 1) });
     assert_eq!((wide.0, wide.1.contains("65538 ports")), ("a", true), "{}", wide.1);
     let many = refused(&sized(1, 2, 60_000));
@@ -152,7 +152,7 @@ fn bad_sizes_are_refused_with_what_is_allowed() {
 
 #[test]
 fn the_shorthand_has_every_key() {
-    // Would catch a key that the shorthand forgets, and a name that it takes for another.
+    // Would catch a key that the shorthand ignores, and a name that it takes for another.
     let text =
         "dragonfly:p=3,a=4,h=2,g=5,arrangement=circulant,group=flattened-butterfly,group_dims=2x2,renumber_groups=7";
     let expected = DragonflySpec {

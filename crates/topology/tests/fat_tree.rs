@@ -1,6 +1,6 @@
 //! k-ary n-trees: the contract, closed forms, known figures.
 
-// The helpers of tests are tests too.
+// Helpers of tests may unwrap as tests may.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
@@ -27,14 +27,14 @@ fn the_papers_machines_have_their_sizes() {
 
 #[test]
 fn the_contract_holds_for_small_trees() {
-    // Would catch a digit that is replaced at the wrong place, a wire that does not lead back, a distance that forgets
-    // that a path may go down before it goes up.
+    // Would catch a digit replaced at the wrong place, a wire that does not lead back, and a distance that ignores that
+    // a path may go down before it goes up.
     for (k, n) in [(2, 1), (2, 2), (2, 3), (2, 4), (3, 1), (3, 2), (3, 3), (4, 4), (5, 2), (16, 2), (7, 3), (40, 1)] {
         let tree = tree(k, n);
         check_topology(&tree);
         assert_eq!(u64::from(tree.nodes()), k.pow(n as u32));
         assert_eq!(u64::from(tree.routers()), n * k.pow(n as u32 - 1));
-        // Between two levels there are as many wires as nodes.
+        // The number of wires between two levels equals the number of nodes.
         assert_eq!(links(&tree), 2 * (n - 1) * k.pow(n as u32));
     }
 }
@@ -61,7 +61,7 @@ fn the_numbering_is_the_documented_one() {
     assert_eq!(tree.coordinates(RouterId(11)), [2, 3]);
 }
 
-/// Whether down ports alone lead from a switch to a node, by trying all.
+/// Returns whether down ports alone lead from a switch to a node, by trying all.
 fn leads_down(tree: &FatTree, router: RouterId, node: NodeId) -> bool {
     (0..tree.k()).any(|port| leads_down_by(tree, router, PortId(port), node))
 }

@@ -1,6 +1,6 @@
 //! Topologies from edge lists: the contract, agreement with the closed forms, and one clear error for each bad file.
 
-// The helpers of tests are tests too.
+// Helpers of tests may unwrap as tests may.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ fn parse(text: &str) -> Result<FileTopology, TopologyError> {
     FileTopology::from_text(text, "machine")
 }
 
-/// The edge list of any topology. Each wire is written at its lower end.
+/// Returns the edge list of any topology. Each wire is written at its lower end.
 fn edge_list(topology: &dyn Topology) -> String {
     let mut text = String::new();
     let names = topology.class_names();
@@ -78,8 +78,7 @@ fn the_numbering_is_the_documented_one() {
 
 #[test]
 fn numbers_that_no_line_uses_are_left_out_with_a_note() {
-    // Would catch a file whose lines of a router were deleted and that is refused, or read with a router that has no
-    // links.
+    // Would catch a file without the lines of one router that is refused, or read with a router that has no links.
     for (text, routers, note) in [
         ("link 0 2\nnode 0", 2, "1 number of a router is not used (the first is 1)"),
         ("node 1", 1, "1 number of a router is not used (the first is 0)"),
@@ -137,7 +136,7 @@ fn each_bad_network_is_one_error() {
         ("# nothing\n\n", "has no nodes"),
         ("link 0 1", "has no nodes"),
         ("node 0\nnode 1", "router 1 cannot be reached from router 0"),
-        // Their number, those of nodes included, is kept in a byte.
+        // The number of classes, injection and ejection included, is kept in a byte.
         (&too_many_classes, "machine:255: this is the 254th class"),
         (&too_many_ports, "machine:17: the routers have more than 1048576"),
     ] {
@@ -146,7 +145,7 @@ fn each_bad_network_is_one_error() {
     }
 }
 
-/// A file of this test's own, in the folder that is made for it.
+/// Returns the path of a file written for one test, in a folder made for it.
 fn written(name: &str, bytes: &[u8]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("edge-lists");
     fs::create_dir_all(&folder).unwrap();
@@ -168,7 +167,7 @@ fn each_unreadable_file_is_one_error() {
     let base = written("binary.edges", b"node 0\n\xff\xfe\x00");
     written("empty.edges", b"");
     written("line.edges", b"node 0\nnode x\n");
-    // A hole of the size, not its bytes.
+    // A sparse file has the size, not the bytes.
     written("huge.edges", b"");
     fs::File::options()
         .write(true)
@@ -191,8 +190,8 @@ fn each_unreadable_file_is_one_error() {
     }
 }
 
-/// The edge list of a Cray XC, from lines such as `c0-0c0s0a0l01(0:0:0) blue -> c2-0c0s0a0l01(1:0:0)`, with a wire for
-/// each of the two lines that name it.
+/// Returns the edge list of a Cray XC from lines such as `c0-0c0s0a0l01(0:0:0) blue -> c2-0c0s0a0l01(1:0:0)`, with a
+/// wire for each of the two lines that name it.
 fn cray_edge_list(text: &str) -> String {
     let router_of = |port: &str| port.rsplit_once('l').unwrap().0.to_owned();
     let mut wires = Vec::new();
@@ -218,8 +217,8 @@ fn cray_edge_list(text: &str) -> String {
 
 #[test]
 fn a_real_machine_is_read() {
-    // Theta, a Cray XC40: 864 Aries routers in 9 groups of 6 x 16, all-to-all in rows and in columns of a group, groups
-    // all to all. So no path needs more than 2 + 1 + 2 channels.
+    // Theta, a Cray XC40: 864 Aries routers in 9 groups of 6 x 16, all-to-all in the rows and the columns of a group,
+    // and groups all-to-all. No path thus needs more than 2 + 1 + 2 channels.
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/machines/theta.interconnect");
     let Ok(text) = fs::read_to_string(&path) else {
         eprintln!("skipped: the description of the machine is not beside the project");
@@ -240,7 +239,7 @@ proptest! {
         extra in prop::collection::vec((0_u32..30, 0_u32..30, 1_u32..4), 0..40),
         seed: u32,
     ) {
-        // A random tree keeps it connected.
+        // A random tree keeps the network connected.
         let mut text = String::from("node 0\n");
         for router in 1..routers {
             let parent = seed.rotate_left(router) % router;

@@ -1,6 +1,6 @@
 //! Tori and meshes: the contract, closed forms, known figures.
 
-// The helpers of tests are tests too.
+// Helpers of tests may unwrap as tests may.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn mesh(dims: &[u64]) -> Torus {
 #[test]
 fn known_figures() {
     // The topology-aware-mapping paper: an 8x8x8 torus has 3072 directed links and diameter 12. Its bisection cuts 2 x
-    // 64 wires; that of the 8x8 mesh 8.
+    // 64 wires; that of the 8x8 mesh cuts 8.
     let cube = torus(&[8, 8, 8]);
     assert_eq!((links(&cube), cube.diameter(), cube.bisection_channels()), (3072, 12, Some(128)));
     let mesh = mesh(&[8, 8]);
@@ -48,7 +48,7 @@ const SIZES: [&[u64]; 12] = [
 
 #[test]
 fn the_contract_holds_for_all_shapes() {
-    // Would catch a stride taken from the wrong dimension, a wrap on the wrong side, the two wires of a ring of 2
+    // Would catch a stride taken from the wrong dimension, a wrap on the wrong side, and the two wires of a ring of 2
     // crossed.
     for dims in SIZES {
         for grid in [torus(dims), mesh(dims)] {
@@ -64,7 +64,7 @@ fn the_contract_holds_for_all_shapes() {
 
 #[test]
 fn the_bisection_is_the_least_of_all() {
-    // Odd and mixed sizes are where the cut is not a plane.
+    // With odd and mixed sizes the cut is not a plane.
     for dims in [&[2][..], &[3], &[8], &[2, 2], &[3, 2], &[3, 3], &[4, 3], &[5, 3], &[5, 4], &[4, 4], &[2, 3, 3]] {
         for grid in [torus(dims), mesh(dims)] {
             assert_eq!(grid.bisection_channels(), Some(bisection(&grid, Bisection::Routers)), "{grid:?}");

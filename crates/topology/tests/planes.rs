@@ -1,6 +1,6 @@
-//! Several planes of any network.
+//! Several planes of each family.
 
-// The helpers of tests are tests too.
+// Helpers of tests may unwrap as tests may.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -10,7 +10,7 @@ use testkit::topology::{check_topology, links};
 use topology::{ChannelSource, Channels, Endpoint, NO_PATH, NetworkSpec, Topology, TopologySpec};
 use units::{ChannelId, NodeId, PlaneId, PortId, RouterId};
 
-/// One of each family.
+/// One network of each family.
 const NETWORKS: [&str; 6] =
     ["single-switch:5", "fat-tree:k=2,n=3", "dragonfly:h=2", "torus:4x3", "mesh:3x2", "torus:3,nodes_per_router=2"];
 
@@ -21,7 +21,7 @@ fn planes(shorthand: &str, planes: u32) -> std::sync::Arc<dyn Topology> {
 
 #[test]
 fn planes_of_every_family_keep_the_contract_and_are_copies() {
-    // Would catch a wire between planes, a node that is on one plane only, and a copy that is wired differently.
+    // Would catch a wire between planes, a node that is on one plane only, and a copy with different wiring.
     for shorthand in NETWORKS {
         let one = planes(shorthand, 1);
         for count in [2, 3, 16] {
@@ -48,7 +48,7 @@ fn planes_of_every_family_keep_the_contract_and_are_copies() {
 
 #[test]
 fn channels_of_planes_are_numbered_without_gaps_and_known_by_their_copies() {
-    // Would catch an injection channel that two planes share, and a copy that is another port's.
+    // Would catch an injection channel shared by two planes, and a copy that belongs to another port.
     for shorthand in NETWORKS {
         let (one, several) = (planes(shorthand, 1), planes(shorthand, 3));
         let (single, channels) = (Channels::new(&*one), Channels::new(&*several));
@@ -76,8 +76,8 @@ fn channels_of_planes_are_numbered_without_gaps_and_known_by_their_copies() {
 
 #[test]
 fn planes_are_a_key_of_every_topology_but_the_flat_one() {
-    // Would catch a key that is lost on the way through JSON, a shorthand that loses another setting, and numbers that
-    // cannot be.
+    // Would catch a key that is lost on the way through JSON, a shorthand that loses another setting, and impossible
+    // numbers of planes.
     for (text, table, planes) in [
         ("fat-tree:k=2,n=2,planes=4", json!({"kind": "fat-tree", "k": 2, "n": 2, "planes": 4}), 4),
         ("torus:4x4,planes=2", json!({"kind": "torus", "dims": [4, 4], "planes": 2}), 2),
@@ -107,7 +107,8 @@ fn planes_are_a_key_of_every_topology_but_the_flat_one() {
 
 #[test]
 fn the_schema_has_planes_beside_the_keys_of_each_kind() {
-    // Would catch a kind without the key, bounds that are not those that are built, and a flat network that takes it.
+    // Would catch a kind without the key, bounds of the schema that differ from those of the build, and a flat network
+    // that accepts the key.
     let schema = serde_json::to_value(schemars::schema_for!(NetworkSpec)).unwrap();
     for kind in schema["oneOf"].as_array().unwrap() {
         let planes = &kind["properties"]["planes"];

@@ -6,22 +6,22 @@ use super::packet::Packet;
 use super::routers::{Candidate, Place};
 use super::{Arbitration, Simulator};
 
-/// The crosspoints of a router.
+/// Crosspoints of a router.
 #[derive(Debug, Default)]
 pub(super) struct Crosspoints {
     queues: BTreeMap<Place, VecDeque<Packet>>,
-    /// Bytes in each, those of a packet whose tail has not left included.
+    /// Occupancy of each crosspoint in bytes, including packets whose tails have not left.
     held: BTreeMap<Place, u64>,
-    /// By input, the output and virtual channel of the queue that it served last (0 of a FIFO); at first as if those
-    /// had been the first of all.
+    /// Output and virtual channel of the queue that an input served last, by input. The output is 0 of a FIFO.
+    /// Initially (0, 0), as if the first queue had been served.
     crossed: BTreeMap<u16, (u16, u8)>,
 }
 
-/// What decides who crosses and who leaves.
+/// Parameters of the choice of packets that cross and packets that leave.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub arbitration: Arbitration,
-    /// Bytes of a crosspoint.
+    /// Depth of a crosspoint in bytes.
     pub depth: u64,
 }
 
@@ -34,7 +34,7 @@ impl Crosspoints {
         self.held.get(&place).copied().unwrap_or(0) + bytes <= depth
     }
 
-    /// The first packet of each crosspoint of an output, in the order of inputs and virtual channels.
+    /// Returns the first packet of each crosspoint of an output, in the order of inputs and virtual channels.
     fn heads(&self, out: u16) -> Vec<(Place, Packet)> {
         let head = |(&place, queue): (&Place, &VecDeque<Packet>)| Some((place, queue.front()?.clone()));
         self.queues.iter().filter(|(place, _)| place.2 == out).filter_map(head).collect()
@@ -42,7 +42,7 @@ impl Crosspoints {
 }
 
 impl Simulator<'_> {
-    /// First every input sends to a crosspoint, then every output sends from one.
+    /// Lets every input send to a crosspoint, then every output send from one.
     pub(super) fn serve_crosspoints(&mut self, now: u64, router: usize, rules: Rules) {
         for input in 0..self.routers[router].ports() {
             self.send_to_crosspoint(now, router, input, rules);
@@ -52,13 +52,13 @@ impl Simulator<'_> {
         }
     }
 
-    /// Room in a crosspoint falls free.
+    /// Frees room in a crosspoint.
     pub(super) fn free_crosspoint(&mut self, now: u64, router: usize, place: Place, bytes: u64) {
         self.routers[router].crosspoints.free(place, bytes);
         self.events.visit_router(now, router);
     }
 
-    /// A free input sends one of its heads whose crosspoint has room.
+    /// Sends a head of a free input whose crosspoint has room.
     fn send_to_crosspoint(&mut self, now: u64, router: usize, input: u16, Rules { arbitration, depth }: Rules) {
         let state = &mut self.routers[router];
         if state.input_free_at[usize::from(input)] > now {
@@ -85,7 +85,7 @@ impl Simulator<'_> {
         self.leave(now, router, &packet, (time, packet.tail.max(now + time)));
     }
 
-    /// An output's link takes the head of one of its crosspoints.
+    /// Sends the head of one of an output's crosspoints on its link.
     fn send_from_crosspoint(&mut self, now: u64, router: usize, out: u16, rules: Rules) {
         let channel = self.output(router, out);
         if self.senders[channel].free_at > now {
@@ -108,7 +108,7 @@ impl Simulator<'_> {
         let Some(packet) = queue.and_then(VecDeque::pop_front) else { return };
         let bytes = packet.bytes;
         let tail = self.transmit(now, channel, vc, packet);
-        // The router acts again then.
+        // This event also makes the router act again.
         self.events.free_crosspoint(tail, router, place, bytes);
     }
 }

@@ -1,10 +1,10 @@
-//! What happens when: first whatever changes a state, then every router that is affected, then every node.
+//! Event queue. Within an instant: first all changes of state, then every affected router, then every node.
 
 use std::collections::BTreeMap;
 
 use super::packet::Packet;
 
-/// What happens at an instant.
+/// Event of an instant.
 #[derive(Debug)]
 pub(super) enum Event {
     /// A credit arrives at the sending end of a channel.
@@ -25,7 +25,7 @@ pub(super) enum Event {
     Node(usize),
 }
 
-/// The events to come, by time, phase of the instant, and a number.
+/// Pending events, by time, phase of the instant, and a sequence number.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     to_come: BTreeMap<(u64, u8, u64), Event>,

@@ -1,7 +1,8 @@
-//! A naive network simulator, written from the documentation alone (`docs/concepts`), to which the fabric is held.
+//! Naive network simulator, written from the documentation alone (`docs/concepts`), as an oracle of the fabric.
 //!
-//! It shares with the fabric what other oracles check, the topology and the routing, and nothing else: one ordered map
-//! of events, one double-ended queue for each queue of a router, times in picoseconds. It is slow and meant to be read.
+//! It shares with the fabric only the topology and the routing, which other oracles check. It has one ordered map of
+//! events, one double-ended queue for each queue of a router, and times in picoseconds. It is slow and meant to be
+//! read.
 
 mod crosspoints;
 mod events;
@@ -22,22 +23,22 @@ use routers::Router;
 /// Bandwidth and delay of a class of channels.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
-    /// Bits in a second.
+    /// Bandwidth in bits per second.
     pub bandwidth: u64,
-    /// Picoseconds from a head at one end to the head at the other, and of a credit on its way back.
+    /// Delay in picoseconds: from a head at one end to the head at the other, and of a credit on its way back.
     pub delay: u64,
 }
 
-/// Which of the packets that wait for an output goes first.
+/// Order in which the packets that wait for an output are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arbitration {
-    /// The first one after the one that was served last.
+    /// The candidate after the one served last.
     RoundRobin,
-    /// The one that was generated first.
+    /// The packet that was generated first.
     OldestFirst,
 }
 
-/// What a credit of an output-queued router stands for.
+/// Buffer space that a credit of an output-queued router stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Credits {
     /// Room in a row of crosspoints, as deep as one of them.
@@ -48,115 +49,117 @@ pub enum Credits {
     PerCrosspoint,
 }
 
-/// The architecture of the routers.
+/// Architecture of the routers.
 #[derive(Clone, Copy, Debug)]
 pub enum Architecture {
     /// A crosspoint buffer for each input, virtual channel and output.
     OutputQueued(Credits, Arbitration),
     /// A FIFO for each input and virtual channel.
     InputQueued(Arbitration),
-    /// A queue for each input, virtual channel and output; iSLIP with so many rounds, or as many as find a match.
+    /// A queue for each input, virtual channel and output; iSLIP with this number of rounds, or until no more matches
+    /// are found.
     VirtualOutputQueued(Option<u8>),
     /// A FIFO for each input and virtual channel, a crossbar, a buffer for each output and virtual channel.
     InputOutputQueued {
-        /// Who crosses, and who leaves.
+        /// Arbitration of crossing and leaving packets.
         arbitration: Arbitration,
-        /// The crossbar's bandwidth over the link's.
+        /// Ratio of the crossbar's bandwidth to the link's.
         speedup: u64,
-        /// Bytes of an output's buffer.
+        /// Depth of an output's buffer in bytes.
         output_buffer: u64,
     },
     /// Queues at the inputs, then a buffer for each input, virtual channel and output.
     InputCrosspointQueued {
-        /// Who crosses, and who leaves.
+        /// Arbitration of crossing and leaving packets.
         arbitration: Arbitration,
-        /// Whether an input has one queue for each virtual channel, and not one for each output too.
+        /// Whether an input has one queue for each virtual channel, rather than one for each virtual channel and
+        /// output.
         fifo: bool,
-        /// Bytes of a crosspoint.
+        /// Depth of a crosspoint in bytes.
         crosspoint: u64,
     },
-    /// A queue for each output and class of virtual channels in one memory, besides a buffer for each input and virtual
-    /// channel.
+    /// A queue for each output and class of virtual channels in one shared memory, besides a buffer for each input and
+    /// virtual channel.
     SharedBuffer {
-        /// Which class leaves.
+        /// Arbitration between the classes of an output.
         arbitration: Arbitration,
-        /// Bytes that the outputs share.
+        /// Shared memory of the outputs in bytes.
         memory: u64,
-        /// A queue may have so many times the memory that is free.
+        /// Dynamic threshold: maximum ratio of a queue's length to the free memory.
         alpha: f64,
     },
 }
 
-/// The buffer at a node.
+/// Receive buffer of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveBuffer {
-    /// Bytes.
+    /// Depth in bytes.
     pub depth: u64,
-    /// Bits drained in a second.
+    /// Drain rate in bits per second.
     pub drain: u64,
 }
 
-/// A network, its times in picoseconds and its sizes in bytes.
+/// Network to be simulated. Times are in picoseconds and sizes in bytes.
 #[derive(Clone, Debug)]
 pub struct Network<'a> {
-    /// The shape.
+    /// The topology.
     pub topology: &'a dyn Topology,
     /// The routing: one path for each pair of nodes.
     pub routing: &'a dyn Routing,
-    /// By class of channels.
+    /// Links by class of channels.
     pub links: Vec<Link>,
-    /// The inside of a router.
+    /// Architecture of the routers.
     pub architecture: Architecture,
-    /// Virtual channels of a link; without it, one for each class of the routing.
+    /// Number of virtual channels of a link. `None`: one for each class of the routing.
     pub vcs: Option<u8>,
-    /// By class of channels, the bytes that a credit counter starts with.
+    /// Initial credit by class of channels, in bytes.
     pub buffers: Vec<u64>,
-    /// From a head at an input to the head ready to leave.
+    /// Router delay in picoseconds, from a head at an input to the head ready to leave.
     pub delay: u64,
-    /// Whether a packet frees its buffer as its tail leaves, and not as its head leaves.
+    /// Whether a packet frees its buffer as its tail leaves, rather than as its head leaves.
     pub frees_at_tail: bool,
-    /// Bytes of the largest packet.
+    /// Size of the largest packet in bytes.
     pub packet: u64,
-    /// The buffer of every node; without it nodes take whatever comes.
+    /// Receive buffer of every node. `None`: nodes take any packet at once.
     pub receive_buffer: Option<ReceiveBuffer>,
 }
 
-/// What a node sends another.
+/// Flow: data that a node sends to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// The receiver.
     pub dst: NodeId,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
-/// What happened until the network was empty.
+/// Result of a simulation that ran until the network was empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// By node, when the tail of the last packet for it arrived; 0 if there was none.
+    /// Arrival time of the last tail by node, in picoseconds; 0 if no packet arrived.
     pub arrivals: Vec<u64>,
-    /// Bytes by channel.
+    /// Bytes sent by channel.
     pub channel_bytes: Vec<u64>,
-    /// Packets delivered.
+    /// Number of packets delivered.
     pub packets: u64,
-    /// Routers traversed, summed over these.
+    /// Number of routers traversed, summed over the delivered packets.
     pub hops: u64,
 }
 
-/// The sending end of a channel: a router's output or a node's.
+/// Sending end of a channel, at a router's output or a node.
 #[derive(Debug)]
 struct Sender {
     class: ChannelClass,
     to: Endpoint,
     free_at: u64,
-    /// Packets wait for it that lack nothing but credit: the next credit has its owner try again.
+    /// Whether packets wait that lack only credit: the next credit makes the channel's owner try again.
     starved: bool,
-    /// By crosspoint (0 where credits are not for one) and virtual channel; what is missing is full.
+    /// Credits by crosspoint (0 if credits are not per crosspoint) and virtual channel. A missing entry is full.
     credits: BTreeMap<(u16, u8), u64>,
     bytes: u64,
 }
 
-/// A node's flows, served in turn, and its next packet.
+/// Flows of a node, served in turn, and its next packet.
 #[derive(Debug, Default)]
 struct Source {
     flows: VecDeque<Flow>,
@@ -171,17 +174,18 @@ struct Simulator<'a> {
     senders: Vec<Sender>,
     routers: Vec<Router>,
     sources: Vec<Source>,
-    /// By node, when its receive buffer has been drained of all that has been sent to it.
+    /// Time by node at which its receive buffer has been drained of all packets sent so far, in picoseconds.
     drained_at: Vec<u64>,
     outcome: Outcome,
 }
 
-/// Whether all packets from one node to another take the same path.
+/// Returns whether all packets from one node to another take one path.
 pub fn has_one_path(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst: NodeId) -> bool {
     routing.initial_distribution(src, dst).len() == 1 && crate::routing::paths(topology, routing, src, dst).len() == 1
 }
 
-/// Sends the flows of every node through an empty network until it is empty again. None if packets remain in it.
+/// Sends the flows of every node through an empty network until it is empty again. Returns `None` if packets remain in
+/// it.
 pub fn simulate(network: &Network<'_>, flows: &[Vec<Flow>]) -> Option<Outcome> {
     let mut simulator = Simulator::new(network, flows);
     let packets: u64 = flows.iter().flatten().map(|flow| flow.bytes.div_ceil(network.packet)).sum();
@@ -243,7 +247,7 @@ impl<'a> Simulator<'a> {
         }
     }
 
-    /// Visits whoever sends on a channel.
+    /// Schedules a visit of the router or node that sends on a channel.
     fn visit_owner(&mut self, at: u64, channel: usize) {
         let of_nodes = self.channels.ports() as usize;
         if channel >= of_nodes {
@@ -257,7 +261,7 @@ impl<'a> Simulator<'a> {
 
     // --- nodes ----------------------------------------------------------------------------------------------------
 
-    /// Sends a node's next packet if its channel is free and has room for it.
+    /// Sends a node's next packet if its channel is free and has credit for it.
     fn inject(&mut self, now: u64, node: usize) {
         let channel = self.channels.injection(NodeId(node as u32)).index();
         let next = match self.sources[node].next.take() {
@@ -277,7 +281,7 @@ impl<'a> Simulator<'a> {
         self.sources[node].next = Some(packet);
     }
 
-    /// The next packet of a node: its flows in turn, generated one after the other as fast as the channel can take
+    /// Returns the next packet of a node. Its flows take turns; packets are generated as fast as the channel can take
     /// them.
     fn generate(&mut self, node: usize) -> Option<Packet> {
         let full = self.serialization(ChannelClass::INJECTION, self.network.packet);
@@ -298,7 +302,7 @@ impl<'a> Simulator<'a> {
 
     // --- channels and credits -------------------------------------------------------------------------------------
 
-    /// The time of bytes on a class of channels, rounded up to a picosecond.
+    /// Returns the serialization time on a class of channels in picoseconds, rounded up.
     fn serialization(&self, class: ChannelClass, bytes: u64) -> u64 {
         time_at(self.network.links[class.0 as usize].bandwidth, bytes)
     }
@@ -307,7 +311,7 @@ impl<'a> Simulator<'a> {
         self.network.links[self.senders[channel].class.0 as usize].delay
     }
 
-    /// The virtual channels of a class on a class of channels.
+    /// Returns the virtual channels of a routing's class on a class of channels.
     fn vcs(&self, on: ChannelClass, class: VcClass) -> std::ops::Range<u8> {
         let each = self.network.vcs.map_or(1, |vcs| vcs / self.network.routing.classes_on(on));
         class.0 * each..(class.0 + 1) * each
@@ -322,7 +326,7 @@ impl<'a> Simulator<'a> {
         self.senders[channel].credits.entry(place).or_insert(depth)
     }
 
-    /// The crosspoint for which a packet needs a credit, beyond a channel.
+    /// Returns the crosspoint beyond a channel for which a packet needs a credit.
     fn crosspoint(&self, channel: usize, packet: &Packet) -> u16 {
         match (self.network.architecture, self.senders[channel].to) {
             (Architecture::OutputQueued(Credits::PerCrosspoint, _), Endpoint::Router(next, in_port)) => {
@@ -333,7 +337,8 @@ impl<'a> Simulator<'a> {
         }
     }
 
-    /// The virtual channel of a packet's class that has the most room, the lowest of equals; none if none has enough.
+    /// Returns the virtual channel of a packet's class that has the most room, the lowest of equals; `None` if none has
+    /// enough.
     fn vc_with_room(&mut self, channel: usize, packet: &Packet) -> Option<u8> {
         let vcs = self.vcs(self.senders[channel].class, packet.class);
         if let Endpoint::Node(_) = self.senders[channel].to {
@@ -344,7 +349,7 @@ impl<'a> Simulator<'a> {
         most_room(&room, packet.bytes)
     }
 
-    /// Sends a packet; the channel is busy until the packet's tail has left.
+    /// Sends a packet and returns the time at which its tail has left. The channel is busy until then.
     fn transmit(&mut self, now: u64, channel: usize, vc: u8, packet: Packet) -> u64 {
         let time = self.serialization(self.senders[channel].class, packet.bytes);
         let tail = packet.tail.max(now + time);
@@ -373,7 +378,7 @@ impl<'a> Simulator<'a> {
         tail
     }
 
-    /// A packet whose tail is there at a time takes room in a node's receive buffer until it has been drained.
+    /// Occupies a node's receive buffer with a packet, from the arrival of its tail until it has been drained.
     fn drain(&mut self, node: NodeId, channel: usize, (tail, bytes): (u64, u64)) {
         let Some(buffer) = self.network.receive_buffer else { return };
         *self.room(channel, (0, 0)) -= bytes;
@@ -383,7 +388,7 @@ impl<'a> Simulator<'a> {
         self.events.credit(back, channel, (0, 0), bytes);
     }
 
-    /// Gives a credit to whoever sends to an input.
+    /// Returns a credit to the sender of an input.
     fn give_credit(&mut self, now: u64, router: usize, in_port: PortId, place: (u16, u8), bytes: u64) {
         let channel = match self.network.topology.endpoint(RouterId(router as u32), in_port) {
             Endpoint::Router(before, out) => self.channels.output(before, out).index(),
@@ -395,19 +400,20 @@ impl<'a> Simulator<'a> {
     }
 }
 
-/// The picoseconds that bytes take at a rate in bits a second, rounded up.
+/// Returns the time of `bytes` at a rate of `bandwidth` bits per second, in picoseconds, rounded up.
 fn time_at(bandwidth: u64, bytes: u64) -> u64 {
     let bits = u128::from(bytes) * 8 * 1_000_000_000_000;
     bits.div_ceil(u128::from(bandwidth)) as u64
 }
 
-/// Of rooms and virtual channels in ascending order, the one with the most room, the lowest of equals.
+/// Returns the virtual channel with the most room, the lowest of equals, from pairs of room and virtual channel in
+/// ascending order of virtual channels; `None` if none has room for `bytes`.
 fn most_room(room: &[(u64, u8)], bytes: u64) -> Option<u8> {
     let most = room.iter().map(|&(room, _)| room).max().filter(|&most| most >= bytes)?;
     room.iter().find(|&&(room, _)| room == most).map(|&(_, vc)| vc)
 }
 
-/// For routings that draw nothing.
+/// Stream for routings that draw nothing.
 struct NoDraw;
 
 impl Draw for NoDraw {

@@ -1,4 +1,4 @@
-//! The architectures that queue by input: who waits where, and who goes first.
+//! Architectures that queue by input: their queues and arbitration.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,46 +10,48 @@ use super::packet::Packet;
 use super::shared::{Memory, Rules};
 use super::{Arbitration, Architecture, Credits, Simulator, most_room};
 
-/// Input, virtual channel, and the output of a queue that is for one output; 0 of a FIFO.
+/// Queue: input, virtual channel, and output (0 of a FIFO, which serves all outputs).
 pub(super) type Place = (u16, u8, u16);
 
-/// The state of a router; an architecture uses what it has.
+/// State of a router. An architecture uses only its part of it.
 #[derive(Debug)]
 pub(super) struct Router {
     pub queues: BTreeMap<Place, VecDeque<Packet>>,
-    /// Bytes in each crosspoint.
+    /// Occupancy of each crosspoint, in bytes.
     filled: BTreeMap<Place, u64>,
-    /// By input, until when it sends over the crossbar.
+    /// Time until which an input sends over the crossbar, by input.
     pub input_free_at: Vec<u64>,
-    /// By output, until when it takes a packet over the crossbar.
+    /// Time until which an output receives a packet over the crossbar, by output.
     output_free_at: Vec<u64>,
-    /// By output, the input and virtual channel that it served last; at first as if those had been the first of all.
+    /// Input and virtual channel that an output served last, by output. Initially (0, 0), as if the first queue had
+    /// been served.
     pub served: Vec<(u16, u8)>,
     /// The output that picks first.
     first: u16,
-    /// By input and output, the virtual channel that was served last.
+    /// Virtual channel served last, by input and output.
     served_vc: BTreeMap<(u16, u16), u8>,
-    /// iSLIP's pointers: by output the input, by input the output that has the highest priority.
+    /// Round-robin pointers of iSLIP: the input of highest priority by output. `accept` has the output of highest
+    /// priority by input.
     grant: Vec<u16>,
     accept: Vec<u16>,
-    /// By output and virtual channel, the packets behind the crossbar and the room that is left for more.
+    /// Packets behind the crossbar, by output and virtual channel. `output_room` is the space left for more, in bytes.
     outputs: BTreeMap<(u16, u8), VecDeque<Packet>>,
     output_room: BTreeMap<(u16, u8), u64>,
-    /// By output, the virtual channel from which its link took a packet last.
+    /// Virtual channel from which an output's link took a packet last, by output.
     left: Vec<(u16, u8)>,
-    /// The queues of a shared-buffer router.
+    /// Shared memory and its queues. Shared-buffer routers only.
     pub memory: Memory,
-    /// What is behind the queues of an input-crosspoint-queued router.
+    /// Crosspoints behind the input queues. Input-crosspoint-queued routers only.
     pub crosspoints: Crosspoints,
 }
 
-/// A packet that an output may take.
+/// Packet that an output may take.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub place: Place,
     pub generated: u64,
     pub bytes: u64,
-    /// The virtual channel on which it would go on.
+    /// Virtual channel on the next link.
     pub vc: u8,
 }
 
@@ -77,23 +79,23 @@ impl Router {
         self.served.len() as u16
     }
 
-    /// The packets at the heads of the queues for an output, by input and virtual channel.
+    /// Returns the heads of the queues for an output, by input and virtual channel.
     fn heads(&self, out: u16) -> Vec<(Place, Packet)> {
         let head = |(&place, queue): (&Place, &VecDeque<Packet>)| queue.front().map(|packet| (place, packet.clone()));
         self.queues.iter().filter_map(head).filter(|(_, packet)| packet.out == out).collect()
     }
 
-    /// Whether an input has packets.
+    /// Returns whether an input has packets.
     fn holds_packets(&self, input: u16) -> bool {
         self.queues.range((input, 0, 0)..=(input, u8::MAX, u16::MAX)).next().is_some()
     }
 
-    /// Whether a packet waits for an output that nothing keeps at its input.
+    /// Returns whether a packet waits for an output and its input is free.
     fn is_asked(&self, out: u16, now: u64) -> bool {
         self.heads(out).iter().any(|(place, _)| self.input_free_at[usize::from(place.0)] <= now)
     }
 
-    /// Takes the head out of a queue; a queue that is empty is forgotten.
+    /// Takes the head of a queue; removes an empty queue.
     pub fn take(&mut self, place: Place) -> Option<Packet> {
         let queue = self.queues.get_mut(&place)?;
         let packet = queue.pop_front();
@@ -103,14 +105,15 @@ impl Router {
         packet
     }
 
-    /// The bytes in the fullest crosspoint of a row.
+    /// Returns the occupancy of the fullest crosspoint of a row, in bytes.
     fn fullest(&self, input: u16, vc: u8) -> u64 {
         self.filled.range((input, vc, 0)..=(input, vc, u16::MAX)).map(|(_, &bytes)| bytes).max().unwrap_or(0)
     }
 }
 
 impl Arbitration {
-    /// The one that goes first of candidates that are in the order of inputs and virtual channels.
+    /// Returns the candidate served first. Candidates are in the order of inputs and virtual channels; `last` was
+    /// served last.
     pub(super) fn first(self, candidates: &[Candidate], last: (u16, u8)) -> Option<Candidate> {
         let number = |candidate: &&Candidate| (candidate.place.0, candidate.place.1);
         let next = candidates.iter().find(|candidate| number(candidate) > last);
@@ -122,7 +125,7 @@ impl Arbitration {
 }
 
 impl Simulator<'_> {
-    /// A packet's head is ready: its queue depends on the path that it takes.
+    /// Queues a packet whose head is ready; the architecture determines the queue.
     pub(super) fn arrive(&mut self, now: u64, router: usize, packet: Packet) {
         let mut hop = packet.hop;
         let route = self.network.routing.route(RouterId(router as u32), &mut hop);
@@ -148,7 +151,7 @@ impl Simulator<'_> {
         self.events.visit_router(now, router);
     }
 
-    /// Gives the credit of a packet back that has left its buffer.
+    /// Returns the credit of a packet that has left its buffer.
     pub(super) fn give_back(&mut self, now: u64, router: usize, packet: &Packet) {
         let Packet { vc, out, bytes, hop: Hop { in_port, .. }, .. } = *packet;
         let state = &mut self.routers[router];
@@ -164,24 +167,25 @@ impl Simulator<'_> {
         self.give_credit(now, router, in_port, place, bytes);
     }
 
-    /// A packet's head leaves its buffer: it goes for so long, and its tail leaves at another time.
+    /// Removes a packet's head from its buffer. `times` are the duration of sending and the time at which the tail
+    /// leaves.
     pub(super) fn leave(&mut self, now: u64, router: usize, packet: &Packet, times: (u64, u64)) {
         let at = self.freed_at(now, packet, times);
         self.events.free(at, router, packet.clone());
     }
 
-    /// When the buffer of a packet falls free that leaves now: it goes for so long, and its tail leaves at another
-    /// time.
+    /// Returns the time at which the buffer of a packet that leaves now becomes free. `time` is the duration of
+    /// sending, and `tail` the time at which its tail leaves.
     pub(super) fn freed_at(&self, now: u64, packet: &Packet, (time, tail): (u64, u64)) -> u64 {
         if self.network.frees_at_tail { tail } else { now + time.saturating_sub(packet.time_in) }
     }
 
-    /// Lets whatever can go go.
+    /// Sends every packet of a router that can leave now.
     pub(super) fn arbitrate(&mut self, now: u64, router: usize) {
         let state = &mut self.routers[router];
         let (ports, first) = (state.ports(), state.first);
-        // The outputs take turns in picking first: where an input has packets on several virtual channels, whoever
-        // picks first gets it.
+        // The outputs take turns in picking first: where an input has packets on several virtual channels, the output
+        // that picks first gets the input.
         state.first = (first + 1) % ports;
         let outputs = (first..ports).chain(0..first);
         match self.network.architecture {
@@ -206,7 +210,7 @@ impl Simulator<'_> {
         self.visit_with_inputs(now, router);
     }
 
-    /// Has a router arbitrate again when an input falls free that has packets.
+    /// Schedules another arbitration of a router when an input with packets becomes free.
     fn visit_with_inputs(&mut self, now: u64, router: usize) {
         let state = &self.routers[router];
         for input in (0..state.ports()).filter(|&input| state.holds_packets(input)) {
@@ -221,12 +225,12 @@ impl Simulator<'_> {
         self.channels.output(RouterId(router as u32), PortId(out)).index()
     }
 
-    /// Whether inputs send one packet at a time.
+    /// Returns whether inputs send one packet at a time.
     fn has_crossbar(&self) -> bool {
         !matches!(self.network.architecture, Architecture::OutputQueued(..))
     }
 
-    /// The packets that an output's link could take now.
+    /// Returns the packets that an output's link could take now.
     fn candidates(&mut self, now: u64, router: usize, out: u16) -> Vec<Candidate> {
         let channel = self.output(router, out);
         let mut found = Vec::new();
@@ -239,7 +243,7 @@ impl Simulator<'_> {
         found
     }
 
-    /// An output's link takes a packet from where it came in.
+    /// Sends a packet from an input queue on an output's link.
     fn serve(&mut self, now: u64, router: usize, out: u16, arbitration: Arbitration) {
         let channel = self.output(router, out);
         if self.routers[router].is_asked(out, now) && self.senders[channel].free_at <= now {
@@ -278,7 +282,7 @@ impl Simulator<'_> {
         self.routers[router].output_room.entry((out, vc)).or_insert(output_buffer)
     }
 
-    /// An output takes a packet over the crossbar into its buffer.
+    /// Transfers a packet over the crossbar into an output's buffer.
     fn cross(&mut self, now: u64, router: usize, out: u16, (arbitration, speedup): (Arbitration, u64)) {
         let asked = self.routers[router].is_asked(out, now);
         if asked && self.routers[router].output_free_at[usize::from(out)] <= now {
@@ -287,7 +291,7 @@ impl Simulator<'_> {
             let link_free_at = self.senders[self.output(router, out)].free_at;
             match arbitration.first(&candidates, last) {
                 Some(chosen) => self.take_across(now, router, (out, chosen), speedup),
-                // Room comes as the packet on the link leaves.
+                // Room becomes free as the packet on the link leaves.
                 None if link_free_at > now => self.events.visit_router(link_free_at, router),
                 None => {}
             }
@@ -299,7 +303,7 @@ impl Simulator<'_> {
         }
     }
 
-    /// The packets for which an output's buffer has room.
+    /// Returns the packets for which an output's buffer has room.
     fn crossing_candidates(&mut self, now: u64, router: usize, out: u16) -> Vec<Candidate> {
         let class = self.senders[self.output(router, out)].class;
         let mut candidates = Vec::new();
@@ -331,7 +335,7 @@ impl Simulator<'_> {
         state.outputs.entry((out, chosen.vc)).or_default().push_back(packet);
     }
 
-    /// An output's link takes a packet from the output's buffer: the virtual channels in turn.
+    /// Sends a packet from an output's buffer on its link. The virtual channels take turns.
     fn serve_buffer(&mut self, now: u64, router: usize, out: u16, waited: bool) {
         let channel = self.output(router, out);
         let waiting = self.buffered(router, out);
@@ -349,15 +353,15 @@ impl Simulator<'_> {
                 None => return self.senders[channel].starved = true,
             }
         }
-        // As the link falls free the next packet goes on, and a head that has waited for room may cross. (A packet that
-        // found everything empty has kept nobody waiting.)
+        // When the link becomes free, the next packet leaves, and a head that has waited for room may cross. (A packet
+        // that found everything empty has kept no other packet waiting.)
         let waits = !self.buffered(router, out).is_empty() || (waited && self.routers[router].is_asked(out, now));
         if waits {
             self.events.visit_router(self.senders[channel].free_at, router);
         }
     }
 
-    /// The heads of an output's buffers.
+    /// Returns the heads of an output's buffers.
     fn buffered(&self, router: usize, out: u16) -> Vec<Candidate> {
         let head = |(&(_, vc), queue): (&(u16, u8), &VecDeque<Packet>)| {
             let of = |packet: &Packet| Candidate {
@@ -382,12 +386,12 @@ impl Simulator<'_> {
 
     // --- virtual-output-queued ------------------------------------------------------------------------------------
 
-    /// Matches inputs to outputs (McKeown 1999) and sends what is matched.
+    /// Matches inputs to outputs (McKeown 1999) and sends the matched packets.
     fn islip(&mut self, now: u64, router: usize, rounds: u8) {
         let asked = (0..self.routers[router].ports()).filter(|&out| self.routers[router].is_asked(out, now));
         let (free, busy): (Vec<u16>, Vec<u16>) =
             asked.partition(|&out| self.senders[self.output(router, out)].free_at <= now);
-        // By output, the inputs that have something for it, as long as both are free.
+        // Requests: the inputs with a packet for an output, by output, while both are free.
         let mut requests = BTreeMap::new();
         for &out in &free {
             requests.insert(out, self.of_each_input(now, router, out));
@@ -415,24 +419,24 @@ impl Simulator<'_> {
         }
     }
 
-    /// What each input would send to an output: its virtual channels take turns.
+    /// Returns the packet that each input would send to an output. The virtual channels of an input take turns.
     fn of_each_input(&mut self, now: u64, router: usize, out: u16) -> Vec<Candidate> {
         let candidates = self.candidates(now, router, out);
         let of_one = candidates.chunk_by(|one, other| one.place.0 == other.place.0);
         let choose = |of: &[Candidate]| {
             let input = of[0].place.0;
-            // At first the lowest goes first.
+            // Initially the lowest virtual channel goes first.
             let last = self.routers[router].served_vc.get(&(input, out)).copied().unwrap_or(u8::MAX);
             Arbitration::RoundRobin.first(of, (input, last))
         };
         of_one.filter_map(choose).collect()
     }
 
-    /// One round of grant and accept. Pointers move only in the first, and only past what is accepted.
+    /// Performs one round of grant and accept. Pointers move only in the first round, and only past accepted grants.
     fn match_once(&mut self, router: usize, requests: &BTreeMap<u16, Vec<Candidate>>, first: bool) -> Vec<Candidate> {
         let state = &mut self.routers[router];
         let ports = state.ports();
-        // By input, what outputs grant it, in ascending order of outputs.
+        // Grants by input, in ascending order of outputs.
         let mut grants: BTreeMap<u16, Vec<Candidate>> = BTreeMap::new();
         for (&out, of) in requests {
             let from = state.grant[usize::from(out)];

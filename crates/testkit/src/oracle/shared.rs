@@ -7,33 +7,34 @@ use super::packet::Packet;
 use super::routers::Candidate;
 use super::{Arbitration, Simulator};
 
-/// The queue of an output for a class of virtual channels.
+/// Queue of an output for a class of virtual channels.
 pub(super) type Queue = (u16, u8);
 
-/// The memory of a router and the queues in it.
+/// Shared memory of a router and the queues in it.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     queues: BTreeMap<Queue, VecDeque<Held>>,
-    /// Bytes of the shared memory by queue, those of packets whose tails have not left included.
+    /// Occupancy of the shared memory by queue in bytes, including packets whose tails have not left.
     shared: BTreeMap<Queue, u64>,
-    /// The queue to which a packet was last admitted from reserved space; at first as if it had been the first of all.
+    /// Queue to which a packet was last admitted from reserved space. Initially (0, 0), as if the first queue had been
+    /// served.
     last: Queue,
-    /// By input, the packet that arrives at this instant.
+    /// Packet that arrives at this instant, by input.
     arrived: BTreeMap<u16, Packet>,
 }
 
-/// A packet, and whether it is in the shared memory or in its input's reserved space.
+/// Packet in a queue. It lies in the shared memory or in its input's reserved space.
 #[derive(Debug)]
 struct Held {
     packet: Packet,
     is_shared: bool,
 }
 
-/// What decides who may use the memory of a router, and who leaves.
+/// Parameters of admission to a router's memory and of arbitration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub arbitration: Arbitration,
-    /// Bytes.
+    /// Size of the shared memory in bytes.
     pub memory: u64,
     pub alpha: f64,
 }
@@ -43,7 +44,7 @@ impl Memory {
         *self.shared.entry(queue).or_insert(0) -= bytes;
     }
 
-    /// Whether a packet may join those of its queue in the shared memory.
+    /// Returns whether a packet may join the packets of its queue in the shared memory.
     fn admits(&self, rules: Rules, queue: Queue, bytes: u64) -> bool {
         let free = rules.memory - self.shared.values().sum::<u64>();
         let length = self.shared.get(&queue).copied().unwrap_or(0) + bytes;
@@ -54,7 +55,7 @@ impl Memory {
         *self.shared.entry(queue).or_insert(0) += bytes;
     }
 
-    /// Admits a packet from reserved space, if one may be admitted: the first of a queue, and the queues in turn.
+    /// Admits the head of one queue from reserved space, if any may be admitted. The queues take turns.
     fn admit_next(&mut self, rules: Rules) -> Option<Packet> {
         let first = |held: &VecDeque<Held>| held.iter().position(|held| !held.is_shared);
         let waiting = self.queues.iter().filter_map(|(&queue, held)| Some((queue, first(held)?)));
@@ -70,7 +71,7 @@ impl Memory {
         Some(packet)
     }
 
-    /// The first packet of each queue of an output, by class.
+    /// Returns the first packet of each queue of an output, by class.
     fn heads(&self, out: u16) -> Vec<(u8, Packet)> {
         let head = |(&(_, class), held): (&Queue, &VecDeque<Held>)| Some((class, held.front()?.packet.clone()));
         self.queues.range((out, 0)..=(out, u8::MAX)).filter_map(head).collect()
@@ -78,19 +79,19 @@ impl Memory {
 }
 
 impl Simulator<'_> {
-    /// A packet arrives; those of one instant are queued in the order of inputs.
+    /// Notes the arrival of a packet. The packets of one instant are queued in the order of inputs.
     pub(super) fn arrive_at_memory(&mut self, now: u64, router: usize, packet: Packet) {
         self.routers[router].memory.arrived.insert(packet.hop.in_port.0, packet);
         self.events.visit_router(now, router);
     }
 
-    /// Memory falls free.
+    /// Frees shared memory of a queue.
     pub(super) fn free_memory(&mut self, now: u64, router: usize, queue: Queue, bytes: u64) {
         self.routers[router].memory.free(queue, bytes);
         self.events.visit_router(now, router);
     }
 
-    /// First whoever waits for memory that has fallen free, then whoever arrives, then the outputs.
+    /// Serves the packets that wait for freed memory, then arriving packets, then the outputs.
     pub(super) fn serve_memory(&mut self, now: u64, router: usize, rules: Rules) {
         self.admit_waiting(now, router, rules);
         for packet in std::mem::take(&mut self.routers[router].memory.arrived).into_values() {
@@ -119,7 +120,7 @@ impl Simulator<'_> {
         }
     }
 
-    /// An output's link takes the first packet of one of its queues.
+    /// Sends the first packet of one of an output's queues on its link.
     fn serve_queues(&mut self, now: u64, router: usize, out: u16, rules: Rules) {
         let heads = self.routers[router].memory.heads(out);
         let channel = self.output(router, out);
