@@ -1,4 +1,4 @@
-//! What an experiment file may hold, for the command line and the documentation.
+//! Documentation of the experiment file, for the command line and the documentation.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::errors::Parts;
 
-/// The lists of `cutthrough list`, and the sections whose kinds they name.
+/// Lists of `cutthrough list`, each with the section whose kinds it names.
 const KINDS: [(&str, &str); 8] = [
     ("topologies", "topology"),
     ("routers", "router"),
@@ -21,7 +21,7 @@ const KINDS: [(&str, &str); 8] = [
     ("nics", "nic"),
 ];
 
-/// JSON: for each kind of part, the variants that an experiment file can name, each with its summary and keys.
+/// JSON: the variants of each kind of part that an experiment file can name, each with its summary and keys.
 #[pyfunction]
 pub fn catalogue() -> String {
     let sections = sim::reference();
@@ -40,7 +40,7 @@ pub fn catalogue() -> String {
     Value::Object(lists).to_string()
 }
 
-/// The collective operations, each with the algorithms that serve it.
+/// Returns the collective operations, each with the algorithms that serve it.
 fn collectives(sections: &[sim::SectionDoc]) -> Vec<Value> {
     let mut operations = words(sections, "workload.program", "operation");
     operations.dedup();
@@ -54,19 +54,19 @@ fn collectives(sections: &[sim::SectionDoc]) -> Vec<Value> {
     operations
 }
 
-/// A timeline, as JSON, as a file that Perfetto opens; `title` names it.
+/// Converts a timeline in JSON to a file for Perfetto. `title` is the name shown there.
 ///
 /// # Errors
-/// `ValueError` if the text is no timeline.
+/// `ValueError` if the text is not a timeline.
 #[pyfunction]
 pub fn perfetto(timeline: &str, title: &str) -> PyResult<Cow<'static, [u8]>> {
     let timeline = serde_json::from_str(timeline).map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok(sim::perfetto::trace(&timeline, title).into())
 }
 
-/// Equation 1 of Bhatele: the two terms of a message's latency, of its distance and of its length, in nanoseconds; for
-/// a message of `length` bytes over `links` links of so many bytes per second, with flits of `flit` bytes. None if a
-/// time is too long to count.
+/// Returns the two terms of a message's latency by equation 1 of Bhatele, in nanoseconds: the term of its distance and
+/// the term of its length. The message has `length` bytes and crosses `links` links of `bytes_per_s` bytes per second,
+/// with flits of `flit` bytes. `None` if a time is too long to count.
 #[pyfunction]
 pub fn message_latency(flit: u64, bytes_per_s: u64, links: u32, length: u64) -> Option<(f64, f64)> {
     let bandwidth = units::Bandwidth(bytes_per_s.checked_mul(8)?);
@@ -75,7 +75,7 @@ pub fn message_latency(flit: u64, bytes_per_s: u64, links: u32, length: u64) -> 
     Some((latency.distance.as_ns(), latency.length.as_ns()))
 }
 
-/// Bits per second of a bandwidth as experiment files write it, such as `400 Gb/s`.
+/// Returns a bandwidth, written as in experiment files (`400 Gb/s`), in bits per second.
 #[pyfunction]
 pub fn bits_per_second(text: &str) -> PyResult<u64> {
     let parsed = text.parse::<units::Bandwidth>();
@@ -92,7 +92,7 @@ pub fn reference() -> String {
     json!(sim::reference()).to_string()
 }
 
-/// The JSON Schema of what a point measures.
+/// The JSON Schema of the results of a point.
 #[pyfunction]
 pub fn result_schema() -> String {
     sim::result_schema().to_string()
@@ -104,7 +104,7 @@ pub fn schema() -> String {
     sim::schema().to_string()
 }
 
-/// The words that a key takes.
+/// Returns the words that a key accepts.
 fn words(sections: &[sim::SectionDoc], section: &str, key: &str) -> Vec<Value> {
     let of_section = sections.iter().filter(|found| found.section == section);
     let keys = of_section.flat_map(|found| &found.keys).filter(|found| found.key == key);
@@ -113,7 +113,7 @@ fn words(sections: &[sim::SectionDoc], section: &str, key: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The first paragraph, on one line.
+/// Returns the first paragraph on one line.
 fn summary(doc: &str) -> String {
     let first = doc.split("\n\n").next().unwrap_or("");
     first.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -1,4 +1,4 @@
-//! What Python sees of errors.
+//! Errors as Python sees them.
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
@@ -21,29 +21,29 @@ create_exception!(
 );
 create_exception!(cutthrough._core, Cancelled, PyException, "A run was cancelled through its `Progress`.");
 
-/// The parts of an error, which are attributes of the exception: what is not known is empty or none.
+/// Parts of an error, which are attributes of the exception. Unknown parts are empty or `None`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parts<'a> {
-    /// What is wrong, without its place.
+    /// The fault, without its position in the file.
     pub message: &'a str,
     /// The path of the key at fault, or the option.
     pub key: &'a str,
     /// The file at fault, or the option that overrides it.
     pub file: Option<&'a str>,
-    /// The line in it, from 1.
+    /// The line in the file, from 1.
     pub line: Option<u64>,
-    /// The column in it, from 1.
+    /// The column in the line, from 1.
     pub column: Option<u64>,
-    /// What would be right, if it is one of a list.
+    /// The allowed values. Empty unless they are a list.
     pub allowed: &'a [String],
-    /// What to do.
+    /// Advice for correcting the error.
     pub help: Option<&'a str>,
-    /// The text with the escapes of a terminal, if it has any.
+    /// The text with terminal escapes, if there are any.
     pub coloured: Option<&'a str>,
 }
 
 impl Parts<'_> {
-    /// Sets the attributes of an exception, or those that a class of exceptions has by default.
+    /// Sets the attributes of an exception, or the default attributes of a class of exceptions.
     fn set_on(&self, py: Python<'_>, target: &Bound<'_, PyAny>) -> PyResult<()> {
         target.setattr("message", self.message)?;
         target.setattr("key", self.key)?;
@@ -55,7 +55,7 @@ impl Parts<'_> {
         target.setattr("coloured", self.coloured)
     }
 
-    /// The exception with a text and these attributes.
+    /// Makes the exception with a text and these attributes.
     pub fn raise(&self, text: String) -> PyErr {
         Python::attach(|py| {
             let error = ExperimentError::new_err(text);
@@ -67,12 +67,12 @@ impl Parts<'_> {
     }
 }
 
-/// Gives the class `ExperimentError` the attributes of an error of which nothing but the text is known.
+/// Sets the attributes of the class `ExperimentError` to those of an error of which only the text is known.
 pub fn set_defaults(py: Python<'_>) -> PyResult<()> {
     Parts::default().set_on(py, &py.get_type::<ExperimentError>())
 }
 
-/// An error of the experiment, as Python raises it.
+/// Converts an error of the experiment to an exception.
 pub fn wrong(error: &sim::ExperimentError) -> PyErr {
     let (position, coloured) = (error.position.as_ref(), error.render(true));
     let parts = Parts {
@@ -88,8 +88,8 @@ pub fn wrong(error: &sim::ExperimentError) -> PyErr {
     parts.raise(error.to_string())
 }
 
-/// The text of an error that Python finds, as errors of experiment files have it: plain, and with the escapes of a
-/// terminal.
+/// Returns the text of an error that Python finds, in the form of errors of experiment files: plain, and with terminal
+/// escapes.
 #[pyfunction]
 #[pyo3(signature = (message, file = None, allowed = Vec::new(), help = None))]
 pub fn error_text(
@@ -103,19 +103,20 @@ pub fn error_text(
     (diagnosis.render(false), diagnosis.render(true))
 }
 
-/// A topology that cannot be built, as Python raises it; `key` is the one under `[topology]`, if one is at fault.
+/// Converts an error of building a topology to an exception. `key` is the key under `[topology]` at fault; empty if
+/// unknown.
 pub fn wrong_topology(key: &str, error: &dyn std::fmt::Display) -> PyErr {
     let (message, key) = (error.to_string(), format!("topology.{key}"));
     Parts { message: &message, key: key.trim_end_matches('.'), ..Parts::default() }
         .raise(format!("error: topology: {message}"))
 }
 
-/// What is wrong at a key, as Python raises it.
+/// Converts an error at a key to an exception.
 pub fn wrong_key(error: &sim::SystemError) -> PyErr {
     ExperimentError::new_err(format!("error: {}: {error}", error.key))
 }
 
-/// Why a point has no result, as Python raises it.
+/// Converts the reason why a point has no result to an exception.
 pub fn unfinished(error: &PointError) -> PyErr {
     match error {
         PointError::Experiment(error) => wrong(error),

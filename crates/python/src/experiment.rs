@@ -1,4 +1,4 @@
-//! An experiment, as Python handles it.
+//! Python class of experiments.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::watched::{interruptible, watched};
 #[pyclass(frozen, module = "cutthrough._core")]
 pub struct Experiment {
     inner: Arc<sim::Experiment>,
-    /// The keys that replace those of the file, with their values.
+    /// Overrides: keys that replace those of the file, with their values.
     overrides: Vec<(String, String)>,
-    /// Its programs that are called back.
+    /// Programs of the experiment that are called back.
     called: Runs,
 }
 
-/// A text, its name in messages, the folder that paths in it start from, and overrides: the arguments of
-/// `Experiment::load`.
+/// Arguments of `Experiment::load`: a text, its name in messages, the folder from which its relative paths start, and
+/// overrides.
 type Parts<'a> = (&'a str, &'a str, &'a Path, Vec<(String, String)>);
 
 impl Experiment {
@@ -45,7 +45,7 @@ impl Experiment {
 }
 
 impl Experiment {
-    /// Does something with a point that may take long: Ctrl-C and other signals end it, and so does its progress.
+    /// Runs work on a point that may take long. Ctrl-C and other signals end it, and so does its progress.
     fn watched<T: Send + 'static>(
         &self,
         py: Python<'_>,
@@ -54,7 +54,7 @@ impl Experiment {
     ) -> PyResult<T> {
         let point = self.point(index)?;
         if !self.called.is_empty() {
-            // Code in Python runs on a thread that outlives it.
+            // The Python code of programs that are called back runs on the calling thread, which outlives it.
             return Ok(py.detach(|| work(&self.inner, point)));
         }
         let inner = Arc::clone(&self.inner);
@@ -64,7 +64,7 @@ impl Experiment {
 
 #[pymethods]
 impl Experiment {
-    /// Reads TOML. `name` stands in messages; paths in the file start from `base_dir`.
+    /// Reads TOML. `name` stands in messages; relative paths in the file start from `base_dir`.
     #[staticmethod]
     fn load(
         py: Python<'_>,
@@ -78,7 +78,7 @@ impl Experiment {
         Self::of(py, inner.map_err(|error| wrong(&error))?, overrides)
     }
 
-    /// Reads a file; paths in it start from its folder.
+    /// Reads a file. Relative paths in it start from its folder.
     #[staticmethod]
     fn read(py: Python<'_>, path: PathBuf, overrides: Vec<(String, String)>) -> PyResult<Self> {
         let own = overrides.clone();
@@ -86,7 +86,8 @@ impl Experiment {
         Self::of(py, inner.map_err(|error| wrong(&error))?, overrides)
     }
 
-    /// What `load` makes the same experiment from, in another process too: text, name, base directory and overrides.
+    /// The arguments of `load` that make an equal experiment, also in another process: text, name, base directory and
+    /// overrides.
     fn parts(&self) -> Parts<'_> {
         (self.inner.text(), self.inner.name(), self.inner.base_dir(), self.overrides.clone())
     }
@@ -112,8 +113,9 @@ impl Experiment {
         Value::Array(self.inner.points().iter().map(describe).collect()).to_string()
     }
 
-    /// JSON: what is written, with the options that override it: `{"sections": {...}, "sweep": [{"keys":
-    /// [[key, values], ...], "labels": null}, ...]}`; keys of a group move together, and the last group changes fastest.
+    /// JSON: the experiment as written, with the options that override it: `{"sections": {...}, "sweep": [{"keys":
+    /// [[key, values], ...], "labels": null}, ...]}`; keys of a group move together, and the last group changes
+    /// fastest.
     fn written(&self) -> String {
         let (sections, sweep) = self.inner.written();
         json!({ "sections": sections, "sweep": sweep }).to_string()
@@ -124,7 +126,7 @@ impl Experiment {
         json!(self.inner.axes()).to_string()
     }
 
-    /// One point as TOML, with every default written out; `complete`, with those too that follow from the network.
+    /// One point as TOML, with every default written out. `complete` adds the defaults that follow from the network.
     #[pyo3(signature = (point, complete = true))]
     fn resolved_point(&self, py: Python<'_>, point: usize, complete: bool) -> PyResult<String> {
         if !complete {
@@ -139,8 +141,8 @@ impl Experiment {
         Ok(self.watched(py, (point, &sim::Progress::new()), sim::completed)?.keys)
     }
 
-    /// Builds a point and proves it free of deadlock, without simulating it, on a number of threads; 0 for as many as
-    /// processors.
+    /// Builds a point and proves it free of deadlock, without simulating it, on `threads` threads; 0 stands for the
+    /// number of processors.
     #[pyo3(signature = (point, progress = None, threads = 0))]
     fn validate(&self, py: Python<'_>, point: usize, progress: Option<&Progress>, threads: usize) -> PyResult<()> {
         let progress = progress.map_or_else(sim::Progress::new, |progress| progress.inner.clone());
@@ -168,19 +170,19 @@ impl Experiment {
         Ok(Topology::of(spec, built.map_err(|error| wrong_topology(error.key, &error))?))
     }
 
-    /// The names of its programs that are called back: no file can say them.
+    /// The names of its programs that are called back, which no file can express.
     fn called_back(&self) -> Vec<String> {
         self.inner.called_back().into_iter().collect()
     }
 
-    /// What the ranks of a point do, and the node of each, as 32-bit numbers.
+    /// The program of a point's ranks, and the node of each rank, as 32-bit numbers.
     fn program<'py>(&self, py: Python<'py>, point: usize) -> PyResult<(Program, Bound<'py, PyBytes>)> {
         let point = self.point(point)?;
         let (programs, nodes) = py.detach(|| sim::program_of(&self.inner, point)).map_err(|error| wrong(&error))?;
         Ok((Program::other(programs), numbers(py, nodes.into_iter(), u32::to_ne_bytes)))
     }
 
-    /// JSON: channel loads of a point; and the load of each channel of `Topology.channel_table` as a share of its own
+    /// JSON: channel loads of a point; and the load of each channel of `Topology.channel_table` as a fraction of its
     /// bandwidth, per unit of offered load, as 64-bit floats.
     #[pyo3(signature = (point, progress = None))]
     fn analyze<'py>(
@@ -197,17 +199,17 @@ impl Experiment {
         Ok((json!(analysis).to_string(), doubles(py, &analysis.channel_loads)))
     }
 
-    /// By job, the load of each channel of `Topology.channel_table` as a share of its own bandwidth, per unit of the
-    /// load that the job offers, as 64-bit floats.
+    /// The load of each channel of `Topology.channel_table` by job, as a fraction of the channel's bandwidth per unit
+    /// of the load that the job offers, as 64-bit floats.
     fn job_loads<'py>(&self, py: Python<'py>, point: usize) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let loads = self.watched(py, (point, &sim::Progress::new()), sim::job_loads_of_point)?;
         let loads = loads.map_err(|error| wrong(&error))?;
         Ok(loads.iter().map(|own| doubles(py, own)).collect())
     }
 
-    /// JSON: what a point measures; and the share of time in which each channel of `Topology.channel_table` sends, as
-    /// 64-bit floats. Leaves the interpreter free. Simulates on `threads` threads, and builds and proves the network on
-    /// as many; 0 stands for one thread that simulates, and as many as processors that prove.
+    /// JSON: the results of a point; and the fraction of time in which each channel of `Topology.channel_table` sends,
+    /// as 64-bit floats. Releases the interpreter. `threads` threads build and prove the network and simulate it; 0
+    /// stands for one thread that simulates, and for the number of processors that prove.
     fn run<'py>(
         &self,
         py: Python<'py>,

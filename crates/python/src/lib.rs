@@ -1,5 +1,5 @@
-//! The Python extension module `cutthrough._core`: convert, call, convert. What stands here has no knowledge of its
-//! own.
+//! The Python extension module `cutthrough._core`: converts arguments, calls the other crates, converts results. It
+//! contains no logic of the simulator.
 
 mod documents;
 mod errors;

@@ -1,8 +1,8 @@
-//! How far a run is.
+//! Progress of a run.
 
 use pyo3::prelude::*;
 
-/// How far a run is, and a way to end it early. Safe to use from several threads.
+/// Progress of a run, and a way to end it early. Safe to use from several threads.
 #[pyclass(frozen, module = "cutthrough._core")]
 #[derive(Default)]
 pub struct Progress {
@@ -16,13 +16,13 @@ impl Progress {
         Self::default()
     }
 
-    /// The part that is done, 0 to 1: an estimate that never falls.
+    /// The completed fraction, 0 to 1: an estimate that never falls.
     #[getter]
     fn fraction(&self) -> f64 {
         self.inner.fraction()
     }
 
-    /// What is under way, in a word or two.
+    /// The current phase, in a word or two.
     #[getter]
     fn phase(&self) -> &'static str {
         self.inner.phase().name()

@@ -1,4 +1,4 @@
-//! Shapes of machines, as Python asks them.
+//! Python class of topologies.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,32 +12,32 @@ use units::{ChannelId, NodeId, PortId, RouterId};
 use crate::errors::{wrong_key, wrong_topology};
 use crate::watched::interruptible;
 
-/// A machine's shape, from a shorthand (`torus:8x8x8`) or a table as JSON.
+/// The topology of a machine, from a shorthand (`torus:8x8x8`) or a table as JSON.
 #[pyclass(frozen, module = "cutthrough._core")]
 pub struct Topology {
-    /// None for a machine that was read from a file of another kind.
+    /// Table of `[topology]`. `None` for a machine that was read from a file of another kind.
     pub spec: Option<NetworkSpec>,
     pub inner: Arc<dyn topology::Topology>,
 }
 
-/// Floats as bytes in the machine's order, which NumPy takes over without a copy.
+/// Converts floats to bytes in the machine's order, which NumPy uses without a copy.
 pub fn doubles<'py>(py: Python<'py>, values: &[f64]) -> Bound<'py, PyBytes> {
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
     PyBytes::new(py, &bytes)
 }
 
-/// Whole numbers likewise.
+/// Converts whole numbers to bytes in the machine's order.
 fn integers<'py>(py: Python<'py>, values: impl Iterator<Item = i32>) -> Bound<'py, PyBytes> {
     let bytes: Vec<u8> = values.flat_map(i32::to_ne_bytes).collect();
     PyBytes::new(py, &bytes)
 }
 
-/// 32-bit numbers from bytes in the machine's order.
+/// Converts bytes in the machine's order to 32-bit numbers.
 pub fn words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|word| u32::from_ne_bytes([word[0], word[1], word[2], word[3]])).collect()
 }
 
-/// For each pair of numbers below a limit, what a function gives for it: 32-bit numbers.
+/// Applies a function to each pair of numbers, which must be below a limit. Numbers are 32-bit.
 pub fn for_pairs<'py>(
     py: Python<'py>,
     (one, other): (&[u8], &[u8]),
@@ -56,34 +56,33 @@ pub fn for_pairs<'py>(
     Ok(PyBytes::new(py, &found))
 }
 
-/// An error of a table, without its place in the text that Python has written.
+/// Returns the text of an error of a table, without its position in the text that Python has written.
 pub fn unplaced(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or(&text).to_owned()
 }
 
-/// What stands for nothing in a table of numbers.
+/// Value for an absent entry in a table of numbers.
 const NOTHING: i32 = -1;
 
-/// A routing as a table: its shape, its words, its arrays.
+/// Routing as a table: its dimensions, its words, its arrays.
 type Tabled<'py> =
     ((usize, usize, usize), (String, String), (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>));
 
-/// A line of the table of channels: class, router, port and node that it comes from, router, port and node that it
-/// leads to.
+/// Row of the table of channels: class; router, port and node at the channel's start; router, port and node at its end.
 type Line = [i32; 7];
 
-/// The columns of the table of channels.
+/// Columns of the table of channels.
 const COLUMNS: [&str; 7] =
     ["class", "source_router", "source_port", "source_node", "target_router", "target_port", "target_node"];
 
 impl Topology {
-    /// A topology that is built.
+    /// Wraps a topology that has been built.
     pub fn of(spec: NetworkSpec, inner: Arc<dyn topology::Topology>) -> Self {
         Self { spec: Some(spec), inner }
     }
 
-    /// A topology without a table.
+    /// Wraps a topology without a table.
     pub fn shared(inner: Arc<dyn topology::Topology>) -> PyResult<Self> {
         Ok(Self { spec: None, inner })
     }
@@ -202,12 +201,12 @@ impl Topology {
         Ok(self.inner.coordinates(self.router(router)?))
     }
 
-    /// What a router's coordinates are called.
+    /// The names of a router's coordinates.
     fn coordinate_names(&self) -> Vec<String> {
         self.inner.coordinate_names()
     }
 
-    /// Every channel between routers: from, to, and its class.
+    /// Every channel between routers: source, target, and class.
     fn channels(&self) -> Vec<(u32, u32, &str)> {
         let topology = &*self.inner;
         let ports =
@@ -239,8 +238,8 @@ impl Topology {
         self.inner.grid()
     }
 
-    /// A routing of this topology as a table: layers, columns, ports of an entry, what the columns are, how ties are
-    /// resolved; and 32-bit integers: the ports, the classes and the next layers by layer, router and destination.
+    /// A routing of this topology as a table: layers, columns, ports of an entry, meaning of the columns, tie-breaking;
+    /// and 32-bit integers: the ports, the classes and the next layers by layer, router and destination.
     fn routing_table<'py>(&self, py: Python<'py>, routing: String, base_dir: PathBuf) -> PyResult<Tabled<'py>> {
         let own = self.inner.clone();
         let table = interruptible(py, move || sim::routing_table(&*own, &routing, &base_dir))?;
@@ -254,7 +253,7 @@ impl Topology {
     }
 
     /// Every channel by its number, injection channels and unconnected ports included: columns of 32-bit integers, -1
-    /// for what there is not (everything, for an unconnected port).
+    /// for absent entries (all entries of an unconnected port).
     fn channel_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let lines: Vec<Line> = py.detach(|| {
             let channels = Channels::new(&*self.inner);

@@ -1,4 +1,4 @@
-//! Work that may take minutes, and has to end when Python has a signal to answer.
+//! Execution of long work that Python's signals can interrupt.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -10,19 +10,19 @@ use pyo3::prelude::*;
 
 use crate::errors::Cancelled;
 
-/// From one look at signals to the next.
+/// Interval between two checks for signals.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Polls that work which is cancelled is waited for.
+/// Number of polls for which cancelled work is awaited.
 const PATIENCE: u32 = 10;
 
-/// As much as the main thread has.
+/// Stack size of the thread in bytes, equal to that of the main thread.
 const STACK: usize = 8 << 20;
 
-/// Does some work in a thread of its own, with the interpreter free, while this one answers signals.
+/// Runs work in a separate thread with the interpreter released, while the calling thread answers signals.
 ///
-/// What a handler raises, such as Ctrl-C's, is raised here at once, and the work is cancelled. So is work that is
-/// cancelled by its `Progress` and does not notice: its thread ends with the process, or when it notices.
+/// An exception of a signal handler, such as Ctrl-C's, is raised here at once, and the work is cancelled. Work that is
+/// cancelled by its `Progress` and does not notice is abandoned: its thread ends with the process, or when it notices.
 pub fn watched<T: Send + 'static>(
     py: Python<'_>,
     progress: &sim::Progress,
@@ -30,7 +30,7 @@ pub fn watched<T: Send + 'static>(
 ) -> PyResult<T> {
     let (done, result) = channel();
     let worker = Builder::new().name("work".into()).stack_size(STACK).spawn(move || {
-        // Nobody waits any more for what has been given up.
+        // The receiver is gone if the work has been abandoned.
         let _ = done.send(work());
     })?;
     let result = Mutex::new(result);
@@ -56,7 +56,7 @@ pub fn watched<T: Send + 'static>(
     }
 }
 
-/// Does some work that reads files, with the interpreter free: a signal ends a wait for a pipe that nobody writes to.
+/// Runs work that reads files, with the interpreter released. A signal ends a wait for a pipe without a writer.
 pub fn interruptible<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
     watched(py, &sim::Progress::new(), work)
 }

@@ -11,7 +11,7 @@ use super::{numbers, wrong, wrong_in};
 use crate::topology::words;
 use crate::watched::interruptible;
 
-/// What the tasks of an application send to one another in a step.
+/// Communication of an application's tasks in one step.
 #[pyclass(frozen, module = "cutthrough._core")]
 pub struct TaskGraph {
     pub inner: tasks::TaskGraph,
@@ -27,7 +27,7 @@ fn copies(graphs: &[PyRef<'_, TaskGraph>]) -> Vec<tasks::TaskGraph> {
 
 #[pymethods]
 impl TaskGraph {
-    /// From a shorthand or a file.
+    /// Reads a shorthand or a file.
     #[staticmethod]
     fn read(py: Python<'_>, graph: String, base_dir: PathBuf, seed: u64) -> PyResult<Self> {
         let read = move || graph.parse::<GraphSpec>().and_then(|spec| spec.build(&base_dir, seed));
@@ -35,7 +35,8 @@ impl TaskGraph {
         made.map(|inner| Self { inner }).map_err(|error| raise(&error))
     }
 
-    /// From lists: 32-bit sources and targets, 64-bit bytes, and 64-bit floats for loads (none for all 1); and a name.
+    /// Makes a graph of lists: 32-bit sources and targets, 64-bit bytes, and 64-bit floats for loads (empty: all 1);
+    /// and a name.
     #[staticmethod]
     fn of_arcs(tasks: u32, arcs: (&[u8], &[u8], &[u8]), loads: &[u8], name: &str) -> PyResult<Self> {
         if tasks == 0 || tasks > tasks::MAX_TASKS {
@@ -74,13 +75,13 @@ impl TaskGraph {
         self.inner.tasks()
     }
 
-    /// Bytes sent in a step.
+    /// Bytes sent in one step.
     #[getter]
     fn total_bytes(&self) -> u64 {
         self.inner.total_bytes()
     }
 
-    /// JSON: the name, the phases, the arrays, and what is assumed.
+    /// JSON: the name, the phases, the arrays, and the assumptions.
     fn about(&self) -> String {
         let phase = |phase: &tasks::Phase| json!({ "name": phase.name, "weight": phase.weight, "arcs": phase.arcs.len(), "groups": phase.groups.len() });
         let array = |array: &tasks::TaskArray| json!({ "name": array.name, "first": array.first, "dims": array.dims });
@@ -108,19 +109,19 @@ impl TaskGraph {
         numbers(py, self.inner.loads.iter().copied(), f64::to_ne_bytes)
     }
 
-    /// The same with its tasks numbered at random.
+    /// The graph with its tasks renumbered at random.
     fn shuffled(&self, seed: u64) -> Self {
         Self { inner: tasks::shuffled(&self.inner, seed) }
     }
 
-    /// Several graphs over the same tasks as one, each with a weight.
+    /// Combines several graphs over one set of tasks into one graph, each with a weight.
     #[staticmethod]
     fn combine(graphs: Vec<PyRef<'_, Self>>, weights: Vec<f64>) -> PyResult<Self> {
         let inner = tasks::combine(&copies(&graphs), &weights);
         inner.map(|inner| Self { inner }).map_err(|error| raise(&error))
     }
 
-    /// Several applications beside one another as one graph.
+    /// Places several applications side by side as one graph.
     #[staticmethod]
     fn beside(graphs: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
         tasks::beside(&copies(&graphs)).map(|inner| Self { inner }).map_err(|error| raise(&error))

@@ -28,7 +28,7 @@ impl Machine {
     }
 }
 
-/// The options of a machine, besides what it is.
+/// Collects the options of a machine in addition to its name.
 fn source(
     machine: &str,
     cores: Option<u32>,
@@ -71,7 +71,7 @@ impl Machine {
         read.map(|inner| Self { inner }).map_err(|error| raise(&error))
     }
 
-    /// A machine of a topology that is built.
+    /// Makes a machine of a topology that has been built.
     #[staticmethod]
     fn of_topology(
         py: Python<'_>,
@@ -94,7 +94,7 @@ impl Machine {
         self.inner.places()
     }
 
-    /// Cores of a node.
+    /// The number of cores of a node.
     #[getter]
     fn cores(&self) -> u32 {
         self.inner.cores()
@@ -112,7 +112,7 @@ impl Machine {
         self.inner.extents()
     }
 
-    /// By dimension, whether the allocation wraps around.
+    /// Whether the allocation wraps around, by dimension.
     #[getter]
     fn is_torus(&self) -> Vec<bool> {
         self.inner.is_torus()
@@ -134,7 +134,7 @@ impl Machine {
         (0..self.inner.places()).map(|place| self.inner.place_name(place)).collect()
     }
 
-    /// The host of each place's node, if it is known, and the number of the node among those of the host.
+    /// The host of each place's node, if known, and the number of the node among those of the host.
     fn homes(&self) -> Vec<(Option<String>, u32)> {
         let homes = (0..self.inner.places()).map(|place| self.inner.place_home(place));
         homes.map(|home| (home.host, home.slot)).collect()
@@ -150,7 +150,7 @@ impl Machine {
         json!(self.inner.about().topology).to_string()
     }
 
-    /// JSON: the name, what is in a node, links, and what is assumed.
+    /// JSON: the name, the inside of a node, links, and the assumptions.
     fn about(&self) -> String {
         let about = self.inner.about();
         let node = about.node.as_ref().map(|node| {
@@ -188,12 +188,12 @@ impl Machine {
         self.inner.hops_between_ranks(rank, other).ok_or_else(|| self.no_rank())
     }
 
-    /// The rank of a list that is closest.
+    /// The rank of `others` that is closest to `rank`.
     fn closest_rank(&self, rank: u64, others: Vec<u64>) -> PyResult<u64> {
         self.inner.closest_rank(rank, &others).ok_or_else(|| self.no_rank())
     }
 
-    /// The ranks of a list by their hops.
+    /// The ranks of `others` in the order of their hops from `rank`.
     fn ranks_by_hops(&self, rank: u64, others: Vec<u64>) -> PyResult<Vec<u64>> {
         self.inner.ranks_by_hops(rank, &others).ok_or_else(|| self.no_rank())
     }

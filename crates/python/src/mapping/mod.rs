@@ -1,4 +1,4 @@
-//! Mapping as Python asks for it: graphs, machines, and which task runs where.
+//! Python interface of mapping: graphs, machines, and searches for mappings.
 
 mod graph;
 mod machine;
@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 
 use crate::errors::Parts;
 
-/// Whole numbers as bytes in the machine's order.
+/// Converts whole numbers to bytes in the machine's order.
 pub fn numbers<'py, const N: usize, T>(
     py: Python<'py>,
     values: impl Iterator<Item = T>,
@@ -22,26 +22,26 @@ pub fn numbers<'py, const N: usize, T>(
     pyo3::types::PyBytes::new(py, &bytes)
 }
 
-/// An error without a key, as Python raises it.
+/// Converts an error without a key to an exception.
 fn wrong(message: &dyn std::fmt::Display) -> PyErr {
     wrong_at(None, message)
 }
 
-/// An error with the option that is at fault before it.
+/// Converts an error to an exception whose text begins with the option at fault.
 fn wrong_at(key: Option<&'static str>, message: &dyn std::fmt::Display) -> PyErr {
     let message = message.to_string();
     let parts = Parts { message: &message, key: key.unwrap_or_default(), ..Parts::default() };
     parts.raise(text_of(key, &message))
 }
 
-/// An error of a file, or of an option where no file is at fault.
+/// Converts an error of a file, or of an option if no file is at fault, to an exception.
 fn wrong_in(file: Option<&str>, line: Option<u64>, key: Option<&'static str>, message: (&str, String)) -> PyErr {
     let (bare, whole) = message;
     let parts = Parts { message: bare, key: key.unwrap_or_default(), file, line, ..Parts::default() };
     parts.raise(text_of(key.filter(|_| file.is_none()), &whole))
 }
 
-/// The text of an error, with the option that is at fault before it.
+/// Returns the text of an error, preceded by the option at fault.
 fn text_of(key: Option<&'static str>, message: &str) -> String {
     key.map_or_else(|| format!("error: {message}"), |key| format!("error: {}: {message}", key.replace('_', "-")))
 }

@@ -1,4 +1,4 @@
-//! Mapping and measuring.
+//! Search for mappings, and their measures.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,13 +14,13 @@ use super::{Machine, TaskGraph, numbers, wrong, wrong_at};
 use crate::errors::Cancelled;
 use crate::topology::{doubles, unplaced, words};
 
-/// How far a search is, and what ends it early.
+/// Progress of a search, and a way to end it early.
 #[pyclass(frozen, module = "cutthrough._core")]
 #[derive(Default)]
 pub struct MapProgress {
     state: Mutex<(f64, String)>,
     stopped: AtomicBool,
-    /// The share of the allowed time that has passed, as the bits of a float.
+    /// Fraction of the allowed time that has passed, as the bits of a float.
     time_share: AtomicU64,
     time_decided: AtomicBool,
 }
@@ -53,30 +53,30 @@ impl MapProgress {
         Self::default()
     }
 
-    /// The part of what is under way that is done, 0 to 1.
+    /// The completed fraction of the current phase, 0 to 1.
     #[getter]
     fn fraction(&self) -> f64 {
         self.state.lock().map_or(0.0, |state| state.0)
     }
 
-    /// What is under way.
+    /// The current phase of the search.
     #[getter]
     fn phase(&self) -> String {
         self.state.lock().map_or_else(|_| String::new(), |state| state.1.clone())
     }
 
-    /// Whether the allowed time has decided how the search went on, so that another run may find another mapping.
+    /// Whether the allowed time has influenced the search, so that another run may find another mapping.
     #[getter]
     fn time_decided(&self) -> bool {
         self.time_decided.load(Ordering::Relaxed)
     }
 
-    /// Sets the share of the allowed time that has passed.
+    /// Sets the fraction of the allowed time that has passed.
     fn set_time_share(&self, share: f64) {
         self.time_share.store(share.to_bits(), Ordering::Relaxed);
     }
 
-    /// Makes the search return soon, with the best mapping that it has found, or raise `Cancelled` if it has none.
+    /// Makes the search return soon, with the best mapping found so far, or raise `Cancelled` if there is none.
     fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
@@ -119,7 +119,7 @@ pub fn map_tasks<'py>(
     Ok(numbers(py, found.place_of.into_iter(), u32::to_ne_bytes))
 }
 
-/// The nominal seconds of a search for the mapping of a graph, if none are given.
+/// The default budget of a search for the mapping of a graph, in nominal seconds.
 #[pyfunction]
 pub fn default_budget(graph: &TaskGraph) -> f64 {
     mapping::default_budget(graph.inner.tasks())
@@ -172,7 +172,7 @@ pub fn measure_mapping<'py>(
     Ok((text.to_string(), doubles(py, &channels.bytes)))
 }
 
-/// JSON: strategies, machines and graphs that can be named, each with a line about it.
+/// JSON: the strategies, machines and graphs that can be named, each with a line of description.
 #[pyfunction]
 pub fn mapping_catalogue() -> String {
     let strategy = |name: &StrategyName| json!({ "name": name.name(), "summary": name.about(), "keys": [] });

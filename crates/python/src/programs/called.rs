@@ -1,4 +1,4 @@
-//! Programs that are called back: a generator a rank, which goes on when what it has called has ended.
+//! Programs that are called back: a Python generator for each rank, which resumes when its calls have completed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,24 +16,25 @@ use pyo3::types::PyBytes;
 use super::table::{self, Row};
 use super::{Program, wrong};
 
-/// A program whose ranks are Python generators.
+/// Program whose ranks are Python generators.
 pub struct CalledBack {
     ranks: u32,
-    /// Makes the generator of a rank: `begin(rank)`, with a method `resume(now, answers)` that gives rows of calls.
+    /// Function that makes the generator of a rank: `begin(rank)` has a method `resume(now, answers)` that returns rows
+    /// of calls.
     begin: Arc<Py<PyAny>>,
     run: Arc<Mutex<Run>>,
-    /// Its collective operations, where it has a place.
+    /// Collective operations of the program. Present if the program is placed on nodes.
     collectives: Option<CalledCollectives>,
 }
 
-/// What is known of a run.
+/// State of a run that outlives its ranks.
 #[derive(Default)]
 struct Run {
-    /// What a rank has raised, of the lowest rank.
+    /// Exception raised by a rank, with the rank; of several, that of the lowest rank.
     failure: Option<(u32, PyErr)>,
-    /// What each rank has called.
+    /// Calls of each rank.
     calls: BTreeMap<u32, Vec<Step>>,
-    /// The ranks of communicators by their numbers, from 1 on.
+    /// Ranks of the communicators, which are numbered from 1 on.
     groups: BTreeMap<u32, Vec<u32>>,
 }
 
@@ -44,7 +45,7 @@ impl std::fmt::Debug for CalledBack {
 }
 
 impl CalledBack {
-    /// The program of a Python object with attributes `ranks` and `begin`.
+    /// Makes the program of a Python object with attributes `ranks` and `begin`.
     pub fn new(program: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (ranks, begin) = (program.getattr("ranks")?.extract()?, program.getattr("begin")?.unbind());
         Ok(Self { ranks, begin: Arc::new(begin), run: Arc::default(), collectives: None })
@@ -54,18 +55,18 @@ impl CalledBack {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a rank has raised, if one has.
+    /// Takes the exception raised by a rank, if any.
     fn failure(&self) -> Option<PyErr> {
         self.run().failure.take().map(|(_, error)| error)
     }
 
-    /// What its ranks have called in the run.
+    /// Returns the calls of its ranks in the run as a program.
     fn recorded(&self) -> PyResult<Program> {
         let mut builder = CallsBuilder::new(self.ranks);
         let run = self.run();
         let last = run.groups.keys().next_back().copied().unwrap_or(0);
         for number in 1..=last {
-            // One that no collective operation has used has no number here, and needs none.
+            // A communicator that no collective operation has used has no number here, and needs none.
             let ranks = run.groups.get(&number).cloned().unwrap_or_default();
             builder.communicator(ranks).map_err(|error| wrong(&error.to_string()))?;
         }
@@ -127,32 +128,32 @@ impl Programs for CalledBack {
     }
 }
 
-/// What a call has found: the request, or -1; of a receive source, tag and bytes; the time in picoseconds.
+/// Result of a call: the request, or -1; source, tag and bytes of a receive; the time in picoseconds.
 type Answer = (i64, i64, i64, u64, u64);
 
-/// A rank whose calls a generator makes.
+/// Rank whose calls are made by a generator.
 struct CalledRank {
     program: Arc<CalledBack>,
     rank: u32,
     ranks: u32,
-    /// The generator, once it has begun.
+    /// Generator of the rank. Present once it has begun.
     caller: Option<Py<PyAny>>,
-    /// What it has called and the rank has not done yet.
+    /// Calls that the generator has made and the rank has not carried out.
     rows: VecDeque<Row>,
-    /// The call before, if it finds something.
+    /// The previous call, if it returns a result.
     last: Option<Step>,
-    /// What its calls have found since it went on last.
+    /// Results of the calls since the generator last resumed.
     answers: Vec<Answer>,
     own: Own,
-    /// How many operations it has called in the switches.
+    /// Number of in-switch operations called so far.
     in_switch: usize,
 }
 
-/// What is recorded of a rank: its calls, with what they have found.
+/// Record of a rank: its calls and their results.
 #[derive(Default)]
 struct Own {
     steps: Vec<Step>,
-    /// By request, where it stands among these.
+    /// Index into `steps` by request.
     requests: Vec<usize>,
 }
 
@@ -163,12 +164,12 @@ impl std::fmt::Debug for CalledRank {
 }
 
 impl Own {
-    /// Records a call as it is made, unless it finds something.
+    /// Records a call as it is made, unless it returns a result.
     fn made(&mut self, step: Step) {
         match step {
             Step::WaitAny | Step::Wait(_) | Step::End | Step::Fail => return,
-            // What a test finds is recorded as waited for. What a probe without waiting finds is received later, or
-            // not.
+            // A request completed by a test is recorded as waited for. A message found by a probe that does not wait
+            // may be received later.
             Step::Test | Step::Do(Action::Probe { waits: false, .. }) => {
                 return self.steps.push(Step::Do(Action::Poll));
             }
@@ -191,7 +192,8 @@ impl Own {
         self.steps.push(step);
     }
 
-    /// Records what a call has found: that the rank has waited for it, and whose message a receive has met.
+    /// Records the result of a call: that the rank has waited for a request, and the message that a receive has
+    /// matched.
     fn found(&mut self, request: Request, seen: &Seen) {
         self.steps.push(Step::Wait(request));
         let receive = self.requests.get(request as usize).map(|&place| &mut self.steps[place]);
@@ -200,7 +202,7 @@ impl Own {
         }
     }
 
-    /// Records what a probe that waits has found.
+    /// Records the result of a probe that waits.
     fn probed(&mut self, seen: &Seen) {
         if let (Some(Step::Do(Action::Probe { from, tag, .. })), Some(met)) = (self.steps.last_mut(), seen.matched) {
             (*from, *tag) = (Some(met.source), Some(met.tag));
@@ -209,7 +211,7 @@ impl Own {
 }
 
 impl CalledRank {
-    /// Keeps what the call before has found.
+    /// Keeps the result of the previous call.
     fn keep_answer(&mut self, seen: &Seen) {
         let waited = match self.last.take() {
             Some(Step::Wait(request)) => Some(request),
@@ -226,7 +228,7 @@ impl CalledRank {
         self.answers.push(answer(waited, seen));
     }
 
-    /// Has the generator go on until it yields, and takes what it has called.
+    /// Resumes the generator until it yields, and takes its calls.
     fn resume(&mut self, now: u64) -> PyResult<()> {
         let answers = std::mem::take(&mut self.answers);
         let bytes = Python::attach(|py| -> PyResult<Vec<u8>> {
@@ -241,7 +243,7 @@ impl CalledRank {
         Ok(())
     }
 
-    /// A call as it is carried out.
+    /// Returns a call in the form in which it is carried out.
     fn carried(&mut self, step: Step) -> PyResult<Step> {
         match step {
             Step::Collective(call) => Ok(Step::Collective(self.collective(&call)?)),
@@ -250,7 +252,8 @@ impl CalledRank {
         }
     }
 
-    /// A collective operation by who carries it out; one that cannot be called is refused where it is.
+    /// Returns a collective operation with the service that carries it out. Fails if the operation cannot be called
+    /// here.
     fn collective(&mut self, call: &Collective) -> PyResult<Collective> {
         let communicator = Script::communicator(self, call.communicator);
         let (Some(own), Some(communicator)) = (&self.program.collectives, communicator) else { return Ok(*call) };
@@ -258,12 +261,12 @@ impl CalledRank {
         carried.map_err(|error| wrong(&format!("rank {}: {error}", self.rank)))
     }
 
-    /// Notes the communicator of a message, which the record of the run needs.
+    /// Notes the communicator of a message for the record of the run.
     fn note_communicator(&self, step: &Step) {
         let (Step::Do(action) | Step::Burst(Burst { first: action, .. })) = step else { return };
         let number = action.context().map_or(0, Context::number);
         if number > 0 && !self.program.run().groups.contains_key(&number) {
-            // Who calls it is a member.
+            // A caller is a member of the communicator.
             let _ = self.communicator(number);
         }
     }
@@ -275,7 +278,7 @@ impl CalledRank {
                 Some(Row::Time) => self.answers.push(answer(None, seen)),
                 Some(Row::Step(step)) => {
                     self.note_communicator(&step);
-                    // What is recorded leaves open who carries it out.
+                    // The record leaves open which service carries it out.
                     self.own.made(step);
                     let step = self.carried(step)?;
                     self.last = Some(step).filter(|step| {
@@ -325,22 +328,22 @@ impl Script for CalledRank {
 }
 
 impl Drop for CalledRank {
-    /// Leaves what it has called, for `CalledBack::recorded`.
+    /// Leaves the record of the rank for `CalledBack::recorded`.
     fn drop(&mut self) {
         let steps = std::mem::take(&mut self.own.steps);
         self.program.run().calls.insert(self.rank, steps);
     }
 }
 
-/// The programs of an experiment that are called back, as Python objects by their names.
+/// Programs of an experiment that are called back: Python objects by name.
 #[derive(Default)]
 pub struct Runs(Vec<(String, Py<PyAny>)>);
 
-/// The programs of one run.
+/// Programs of one run.
 pub struct OneRun(Vec<(String, Arc<CalledBack>)>);
 
 impl Runs {
-    /// Those of this process, of some names; a name that it does not know is an error where it is used.
+    /// Finds the programs of this process with these names. An unknown name is skipped here; its use is an error.
     pub fn of(py: Python<'_>, names: impl IntoIterator<Item = String>) -> PyResult<Self> {
         let mut found = Vec::new();
         for name in names {
@@ -352,20 +355,20 @@ impl Runs {
         Ok(Self(found))
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no programs.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Programs for a run of its own.
+    /// Makes programs for one run.
     pub fn begin(&self, py: Python<'_>) -> PyResult<OneRun> {
         let made =
             self.0.iter().map(|(name, program)| Ok((name.clone(), Arc::new(CalledBack::new(program.bind(py))?))));
         Ok(OneRun(made.collect::<PyResult<_>>()?))
     }
 
-    /// What a run has left: raises what a rank has raised, and hands each program what it has called if the run has
-    /// ended well.
+    /// Ends a run: raises the exception of a rank, if any, and passes the calls of each program to its Python object if
+    /// the run has succeeded (`ended`).
     pub fn end(&self, py: Python<'_>, run: &OneRun, ended: bool) -> PyResult<()> {
         if let Some(failure) = run.0.iter().find_map(|(_, program)| program.failure()) {
             return Err(failure);
@@ -378,7 +381,7 @@ impl Runs {
 }
 
 impl OneRun {
-    /// As the simulator takes them.
+    /// Returns the programs in the form that the simulator accepts.
     pub fn given(&self) -> sim::GivenPrograms {
         self.0.iter().map(|(name, program)| (name.clone(), Arc::clone(program) as Arc<dyn Programs>)).collect()
     }

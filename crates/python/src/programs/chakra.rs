@@ -1,4 +1,4 @@
-//! Execution traces of Chakra, as Python reads them.
+//! Reader of Chakra execution traces.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use traces::chakra::{Contents, Options, Traces, open as open_traces};
 
-/// What traces have, and notes about it.
+/// Contents of traces, and notes about them.
 pub struct Facts {
     contents: Contents,
     pub notes: Vec<String>,
 }
 
 impl Facts {
-    /// What the traces have, as Python sees it.
+    /// Returns the contents of the traces as a Python dictionary.
     pub fn contents<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let own = &self.contents;
         let found = PyDict::new(py);
@@ -33,13 +33,14 @@ impl Facts {
     }
 }
 
-/// The files that are read where one is named: of a trace of Chakra, those of all ranks and of their process groups.
+/// Returns the files that are read together with `path`: for a Chakra trace, the files of all ranks and of their
+/// process groups.
 #[pyfunction]
 pub fn read_together(path: PathBuf) -> Vec<PathBuf> {
     traces::chakra::read_together(&path)
 }
 
-/// What the ranks of the files with a prefix, or beside a file, call.
+/// Reads the calls of the ranks from the files with a prefix, or beside a file.
 pub fn open(
     path: &str,
     compute_scale: f64,

@@ -1,4 +1,4 @@
-//! Programs of ranks, as Python writes, reads and asks them.
+//! Python class of programs of ranks.
 
 mod called;
 mod chakra;
@@ -24,20 +24,20 @@ use crate::watched::interruptible;
 
 pub use called::Runs;
 
-/// What ranks do.
+/// Program of ranks.
 #[pyclass(frozen, module = "cutthrough._core")]
 pub struct Program {
     written: Written,
-    /// Of traces of Chakra, what they have.
+    /// Contents of the Chakra traces that the program was read from.
     traces: Option<chakra::Facts>,
 }
 
-/// How a program is written.
+/// Form in which a program is given.
 enum Written {
     Calls(Arc<Calls>),
     Schedule(Arc<Schedule>),
     Trace(Arc<Trace>),
-    /// As something else, such as a motif.
+    /// Another form, such as a motif.
     Other(Arc<dyn Programs>),
 }
 
@@ -47,13 +47,13 @@ impl From<Written> for Program {
     }
 }
 
-/// What is wrong with a program, as Python raises it.
+/// Converts a fault of a program to an exception.
 fn wrong(message: &str) -> PyErr {
     Parts { message, key: "program", ..Parts::default() }.raise(format!("error: program: {message}"))
 }
 
 impl Program {
-    /// A program of which only what it sends is asked.
+    /// Makes a program that only provides its messages.
     pub fn other(programs: Arc<dyn Programs>) -> Self {
         Self::from(Written::Other(programs))
     }
@@ -75,30 +75,30 @@ impl Program {
 
 #[pymethods]
 impl Program {
-    /// From the calls of all ranks: for each rank how many, as 64-bit numbers; the calls, as rows of 64-bit numbers;
-    /// and the ranks of communicators, numbered from 1 on.
+    /// Makes a program of the calls of all ranks: the number of calls of each rank, as 64-bit numbers; the calls, as
+    /// rows of 64-bit numbers; and the ranks of communicators, numbered from 1 on.
     #[staticmethod]
     fn of_calls(py: Python<'_>, counts: &[u8], rows: &[u8], groups: Vec<Vec<u32>>) -> PyResult<Self> {
         let calls = py.detach(|| table::calls(counts, rows, groups));
         Self::of(calls.map_err(|message| wrong(&message))?)
     }
 
-    /// From the text of calls.
+    /// Reads the text of calls.
     #[staticmethod]
     fn of_text(py: Python<'_>, source: &str) -> PyResult<Self> {
         let calls = py.detach(|| text::read(source));
         Self::of(calls.map_err(|error| wrong(&error.to_string()))?)
     }
 
-    /// From a schedule in GOAL.
+    /// Reads a GOAL schedule.
     #[staticmethod]
     fn of_goal(py: Python<'_>, source: &str) -> PyResult<Self> {
         let schedule = py.detach(|| goal::read(source)).map_err(|error| wrong(&error.to_string()))?;
         Ok(Self::from(Written::Schedule(Arc::new(schedule))))
     }
 
-    /// From a trace, whose wildcard receives are such again or not, and whose calculations take so many times their
-    /// time.
+    /// Opens a trace. `wildcards` keeps its wildcard receives; `compute_scale` multiplies the duration of its
+    /// calculations.
     #[staticmethod]
     fn of_trace(py: Python<'_>, path: String, wildcards: bool, compute_scale: f64) -> PyResult<Self> {
         let opened = interruptible(py, move || trace::open(&path, wildcards, compute_scale))?;
@@ -106,8 +106,9 @@ impl Program {
         Ok(Self::from(Written::Trace(Arc::new(trace))))
     }
 
-    /// From execution traces of Chakra, given their prefix or the file of a rank: factor on durations, operations that
-    /// a rank does in a second, and the ranks of process groups by their names.
+    /// Reads Chakra execution traces, given their prefix or the file of a rank. `compute_scale` multiplies durations,
+    /// `ops_per_second` is the number of operations that a rank does in a second, and `groups` are the ranks of process
+    /// groups by name.
     #[staticmethod]
     fn of_chakra(
         py: Python<'_>,
@@ -121,17 +122,17 @@ impl Program {
         Ok(Self { traces: Some(facts), ..Self::of(calls)? })
     }
 
-    /// Of traces of Chakra, what they have; none of another program.
+    /// The contents of Chakra traces; None of another program.
     fn contents<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.traces.as_ref().map(|facts| facts.contents(py)).transpose()
     }
 
-    /// What of its files is carried out otherwise than it is written.
+    /// Deviations of the program from its files.
     fn notes(&self) -> Vec<String> {
         self.traces.as_ref().map_or_else(Vec::new, |facts| facts.notes.clone())
     }
 
-    /// Of a trace, what is known beside what its ranks call; none of another program.
+    /// The properties of a trace besides the calls of its ranks; None of another program.
     fn recording<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         match &self.written {
             Written::Trace(own) => trace::facts(py, own).map(Some),
@@ -170,7 +171,7 @@ impl Program {
         }
     }
 
-    /// The schedule in GOAL.
+    /// The program as a GOAL schedule.
     fn goal(&self, py: Python<'_>) -> PyResult<String> {
         match &self.written {
             Written::Calls(calls) => py.detach(|| goal_of(calls)),
@@ -181,27 +182,27 @@ impl Program {
     }
 }
 
-/// Why a program of an experiment has neither calls nor a schedule.
+/// Reason why a program of an experiment has neither calls nor a schedule.
 const GENERATED: &str = "a program that the experiment generates has no calls and no schedule to write (.calls, .goal); .csv and \
                          pictures are possible";
 
-/// What a trace's ranks call.
+/// Reads the calls of a trace's ranks.
 fn calls_of(trace: &Trace) -> PyResult<Calls> {
     trace.calls().map_err(|error| wrong(&error.to_string()))
 }
 
-/// Calls as a schedule in GOAL.
+/// Converts calls to a GOAL schedule.
 fn goal_of(calls: &Calls) -> PyResult<String> {
     let schedule = calls.schedule().map_err(|error: NoSchedule| wrong(&error.to_string()))?;
     Ok(goal::write(&schedule))
 }
 
-/// All messages between two ranks as one: their bytes together, and how many there are.
+/// Merges all messages between two ranks into one entry: their total bytes, and their number.
 fn pairs(programs: &dyn Programs) -> Vec<Messages> {
     let (mut all, mut limit) = (Vec::new(), 1 << 16);
     programs.each_message(&mut |Messages { from, to, bytes, count }| {
         all.push(Messages { from, to, bytes: bytes.saturating_mul(count), count });
-        // What is merged now and then needs memory for pairs only, not for messages.
+        // Merging at intervals bounds the memory by the number of pairs, not of messages.
         if all.len() >= limit {
             merge(&mut all);
             limit = limit.max(2 * all.len());
@@ -223,14 +224,14 @@ fn merge(all: &mut Vec<Messages>) {
     });
 }
 
-/// Collective operations in the order of their numbers, each with the algorithms that serve it; and all algorithms in
-/// the order of theirs.
+/// Returns the collective operations in the order of their numbers, each with the algorithms that serve it; and all
+/// algorithms in the order of their numbers.
 #[pyfunction]
 pub fn collective_names() -> (Vec<(&'static str, Vec<&'static str>)>, Vec<&'static str>) {
     table::names()
 }
 
-/// Makes one trace of the files of ranks in a folder; returns what is in it.
+/// Joins the files of ranks in a folder into one trace. Returns its contents.
 #[pyfunction]
 pub fn join_trace<'py>(py: Python<'py>, folder: &str, path: &str) -> PyResult<Bound<'py, PyDict>> {
     let (from, path) = (PathBuf::from(folder), PathBuf::from(path));
@@ -238,13 +239,13 @@ pub fn join_trace<'py>(py: Python<'py>, folder: &str, path: &str) -> PyResult<Bo
     trace::joined(py, &joined.map_err(|error| wrong(&format!("{folder}: {error}")))?)
 }
 
-/// Picoseconds of a time as experiment files write it, such as `5 us`.
+/// Returns a time, written as in experiment files (`5 us`), in picoseconds.
 #[pyfunction]
 pub fn picoseconds(text: &str) -> PyResult<u64> {
     text.parse::<units::Time>().map(|time| time.0).map_err(|error| wrong(&error.to_string()))
 }
 
-/// Bytes of a size as experiment files write it, such as `4 KiB`.
+/// Returns a size, written as in experiment files (`4 KiB`), in bytes.
 #[pyfunction]
 pub fn bytes_of(text: &str) -> PyResult<u64> {
     text.parse::<units::Bytes>().map(|size| size.0).map_err(|error| wrong(&error.to_string()))

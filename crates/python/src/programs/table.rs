@@ -4,34 +4,34 @@ use mpi::collectives::{Algorithm, Collective, Operation, algorithms};
 use mpi::program::calls::{ANY_SIZE, Calls, CallsBuilder};
 use mpi::program::{Action, Burst, Context, Step};
 
-/// Numbers of a row: what is called; the rank at the other end or the request (-1 for any rank); bytes (-1 for any) or
-/// picoseconds; the tag (-1 for any); operations of a burst (0 for one operation that is none); its stride. Of a
-/// collective operation: the communicator, bytes, the root, which operation by which algorithm (`Packed`), and members
-/// and time of combining (likewise).
+/// Number of columns of a row. The columns of a point-to-point call are: the code of the call; the peer rank or the
+/// request (-1 for any rank); bytes (-1 for any) or picoseconds; the tag (-1 for any); the number of operations of a
+/// burst (0: not a burst); its stride. The columns of a collective operation are: the code; the communicator; bytes;
+/// the root; operation and algorithm (packed); members and time of combining (packed).
 const COLUMNS: usize = 6;
 
-/// What a row means.
+/// Decoded row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Row {
-    /// A call that the simulator knows.
+    /// Call that the simulator carries out.
     Step(Step),
-    /// A question for the time.
+    /// Query of the current time.
     Time,
 }
 
-/// 64-bit numbers from bytes in the machine's order.
+/// Iterates over 64-bit numbers given as bytes in the machine's order.
 fn longs(bytes: &[u8]) -> impl Iterator<Item = i64> + '_ {
     bytes.chunks_exact(8).map(|word| i64::from_ne_bytes(std::array::from_fn(|at| word[at])))
 }
 
-/// The rows of some bytes.
+/// Decodes rows.
 pub fn rows(bytes: &[u8]) -> Result<Vec<Row>, String> {
     let numbers: Vec<i64> = longs(bytes).collect();
     numbers.as_chunks::<COLUMNS>().0.iter().map(row).collect()
 }
 
 fn row(&[code, peer, amount, tag, count, last]: &[i64; COLUMNS]) -> Result<Row, String> {
-    // Of messages the communicator stands above the stride.
+    // For messages, the communicator is stored above the stride.
     let (stride, number) = (last & 0xffff_ffff, last >> 32);
     let context = || {
         let number = u32::try_from(number).ok().and_then(Context::new);
@@ -69,9 +69,9 @@ fn row(&[code, peer, amount, tag, count, last]: &[i64; COLUMNS]) -> Result<Row, 
     Ok(Row::Step(step))
 }
 
-/// A collective operation, given the last two numbers of its row: the operation by its number and the algorithm by its
-/// number from 1 on (0 for the one that is chosen as it runs), in bytes of the first, and above them the bytes of a
-/// segment; members of the communicator and picoseconds a byte, in words of the second.
+/// Decodes a collective operation from the last two numbers of its row. Bytes 0 and 1 of the first are the numbers of
+/// the operation and, from 1 on, of the algorithm (0: selected at run time); above them are the bytes of a segment. The
+/// lower 32 bits of the second are the members of the communicator, the upper 32 the time in picoseconds a byte.
 fn collective((which, of): (i64, i64), bytes: u64, (communicator, root): (u32, u32)) -> Result<Collective, String> {
     let absent = || format!("{which} is no collective operation");
     let operation =
@@ -82,13 +82,13 @@ fn collective((which, of): (i64, i64), bytes: u64, (communicator, root): (u32, u
     };
     let segment = u64::try_from(which >> 16).map_err(|_| absent())?;
     let time_per_byte = u64::try_from(of >> 32).unwrap_or(0);
-    // Segments of what is chosen are refused before.
+    // Segments with an algorithm selected at run time have been refused before.
     let call = Collective::new(*operation, algorithm, bytes);
     Ok(Collective { communicator, root, segment, time_per_byte, ..call })
 }
 
-/// Names in the order of their numbers: of operations, each with the algorithms that serve it where nodes are not
-/// known, and of algorithms.
+/// Returns names in the order of their numbers: of operations, each with the algorithms that serve it where nodes are
+/// not known; and of algorithms.
 pub fn names() -> (Vec<(&'static str, Vec<&'static str>)>, Vec<&'static str>) {
     let serving = |operation: Operation| {
         let named = algorithms(operation).filter(|&algorithm| algorithm != Algorithm::Hierarchical);
@@ -102,7 +102,8 @@ fn burst(first: Action, (count, stride): (u32, u32)) -> Step {
     if count == 0 { Step::Do(first) } else { Step::Burst(Burst { first, count, stride }) }
 }
 
-/// The calls of all ranks, given how many each makes, and the ranks of communicators, numbered from 1 on.
+/// Decodes the calls of all ranks. `counts` is the number of calls of each rank; `groups` are the ranks of
+/// communicators, numbered from 1 on.
 pub fn calls(counts: &[u8], bytes: &[u8], groups: Vec<Vec<u32>>) -> Result<Calls, String> {
     let mut rows = rows(bytes)?.into_iter();
     let counts: Vec<i64> = longs(counts).collect();
@@ -114,7 +115,7 @@ pub fn calls(counts: &[u8], bytes: &[u8], groups: Vec<Vec<u32>>) -> Result<Calls
     for (rank, &count) in (0..).zip(&counts) {
         let own = rows.by_ref().take(usize::try_from(count).unwrap_or(0));
         for (number, row) in own.enumerate() {
-            // To ask for the time changes nothing.
+            // A query of the time has no effect.
             let Row::Step(step) = row else { continue };
             builder.push(rank, step).map_err(|error| format!("rank {rank}, call {number}: {error}"))?;
         }

@@ -1,4 +1,4 @@
-//! Traces of real programs, as Python joins and asks them.
+//! Joining and reading of traces of real programs.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use traces::recorded::{Joined, LARGEST_SCALE, Replay, Trace};
 
-/// A trace from its file.
+/// Opens a trace file.
 pub fn open(path: &str, wildcards: bool, compute_scale: f64) -> Result<Trace, String> {
     if !(0.0..=LARGEST_SCALE).contains(&compute_scale) {
         return Err(format!("`compute_scale` is {compute_scale}; 0 to {LARGEST_SCALE} are allowed"));
@@ -16,7 +16,7 @@ pub fn open(path: &str, wildcards: bool, compute_scale: f64) -> Result<Trace, St
     Trace::open(Path::new(path), replay).map_err(|error| format!("{path}: {error}"))
 }
 
-/// What is known of a trace beside what its ranks call.
+/// Returns the properties of a trace besides the calls of its ranks.
 pub fn facts<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyDict>> {
     let summaries = || (0..trace.ranks()).map(|rank| trace.summary(rank));
     let known = PyDict::new(py);
@@ -28,7 +28,7 @@ pub fn facts<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyDict>
     Ok(known)
 }
 
-/// What a trace has that has been joined.
+/// Returns the contents of a joined trace.
 pub fn joined<'py>(py: Python<'py>, joined: &Joined) -> PyResult<Bound<'py, PyDict>> {
     let known = PyDict::new(py);
     known.set_item("ranks", joined.ranks)?;
