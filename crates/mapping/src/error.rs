@@ -1,6 +1,6 @@
 //! Errors of machines and mappings.
 
-/// The most characters of a name in a message.
+/// Maximum number of characters of a name in a message.
 const LONGEST_WORD: usize = 100;
 
 /// Error of a machine that cannot be read or made.
@@ -50,7 +50,7 @@ impl MachineError {
     }
 }
 
-/// A message with its words, but paths, cut to `LONGEST_WORD` characters: a file may have names of any length.
+/// Cuts the words of a message, except paths, to `LONGEST_WORD` characters: a file may have names of any length.
 fn shorten(message: String) -> String {
     let is_long = |word: &str| word.len() > LONGEST_WORD && !word.contains('/') && word.chars().count() > LONGEST_WORD;
     if !message.split(char::is_whitespace).any(is_long) {

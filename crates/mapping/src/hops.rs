@@ -30,14 +30,14 @@ pub trait Metric: Sync {
     }
 }
 
-/// Hops from coordinates: a torus or mesh, possibly with several nodes on a router.
+/// Metric of a torus or mesh, possibly with several nodes on a router, computed from coordinates.
 #[derive(Clone, Debug)]
 pub struct GridHops {
     /// Extents of the whole machine.
     pub dims: Vec<u32>,
     /// Whether each dimension wraps.
     pub wraps: Vec<bool>,
-    /// Coordinates of each place, `dims.len()` numbers each.
+    /// Coordinates of the places: `dims.len()` numbers for each place.
     pub coordinates: Vec<u16>,
     /// Hops from a node to its router and back, added between different nodes: 0 or 2.
     pub ends: u32,
@@ -103,7 +103,7 @@ impl<const D: usize> Metric for FixedGrid<D> {
     }
 }
 
-/// Hops from a table.
+/// Metric of any other machine, looked up in a table.
 #[derive(Clone, Debug)]
 pub struct TableHops {
     /// Row of each place.

@@ -1,7 +1,7 @@
-//! Which task runs where: machines, metrics and strategies of topology-aware mapping. No simulation.
+//! Topology-aware mapping of tasks to nodes: machines, metrics and strategies. No simulation.
 //!
-//! A `Machine` is a topology with an allocation of nodes; a `Problem` is a `TaskGraph` whose tasks need places on
-//! it; a strategy returns a `Mapping`, which `measure` judges by exact figures.
+//! A `Machine` is a topology with an allocation of nodes; a `Problem` is a `TaskGraph` whose tasks need places on it; a
+//! strategy returns a `Mapping`, which `measure` judges by exact figures.
 
 mod error;
 mod hops;

@@ -1,4 +1,4 @@
-//! A mapping problem, and its result.
+//! Mapping problem and its result.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,38 +11,38 @@ use crate::{Machine, MappingError};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Objective {
-    /// The sum over messages of bytes times hops.
+    /// Hop-bytes: the sum over messages of bytes times hops.
     #[default]
     HopBytes,
-    /// The bytes over the most loaded channel.
+    /// Load of the most loaded channel, in bytes.
     MaxChannelLoad,
-    /// The product of the two.
+    /// Product of hop-bytes and the load of the most loaded channel.
     Both,
 }
 
-/// How to map: the options of all strategies.
+/// Options of a mapping, common to all strategies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MapSpec {
-    /// The strategy; `auto` chooses.
+    /// Strategy of the mapping. `auto` tries several and keeps the best.
     pub strategy: StrategyName,
-    /// The quantity to minimize.
+    /// Quantity to minimize.
     pub objective: Objective,
-    /// How far a node's load may be above the mean, as a fraction of it, where there are more tasks than cores. Never
-    /// below what the largest task forces.
+    /// Allowed excess of a node's load over the mean, as a fraction of the mean. Applies if there are more tasks than
+    /// cores. The limit is never below the load that the largest task forces.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub imbalance: f64,
-    /// The most tasks of a node. Without it the cores of a node if all tasks have a core, else as many as balance
-    /// allows.
+    /// Maximum number of tasks of a node. Default: the cores of a node if all tasks have a core, else the number that
+    /// balance allows.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub tasks_per_node: Option<u32>,
     /// Length of the search in nominal seconds for each start, counted in steps and never read from a clock, so that
-    /// the result is the same on any machine. Default: 2; less below 500 tasks, and more above 8,000.
+    /// the result does not depend on the machine. Default: 2; less below 500 tasks, and more above 8,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 86400.0))]
     pub budget: Option<f64>,
-    /// The seed of all random choices.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
@@ -59,31 +59,31 @@ impl Default for MapSpec {
     }
 }
 
-/// Which task runs at which place (index into the machine's allocation).
+/// Mapping: the place (index into the machine's allocation) at which each task runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// The place of each task.
+    /// Place of each task.
     pub place_of: Vec<u32>,
 }
 
-/// Notified of the progress of a search; may end it early.
+/// Observer of a search, which may also end it early.
 pub trait Watch: Sync {
-    /// Called with the completed share of the work, 0 to 1, and the name of the current phase.
+    /// Reports the completed fraction of the work, 0 to 1, and the name of the current phase.
     fn report(&self, share: f64, doing: &str);
-    /// Whether to stop; the strategy then returns the best mapping that it has found, or `MappingError::Cancelled` if
-    /// it has none.
+    /// Returns whether to stop. The strategy then returns the best mapping found so far, or `MappingError::Cancelled`
+    /// if there is none.
     fn stopped(&self) -> bool;
-    /// The share of the allowed time that has passed, 0 to 1; 0 where time is not limited. Searches end before it is 1,
-    /// so that their results depend on it.
+    /// Returns the fraction of the allowed time that has passed, 0 to 1; 0 if time is not limited. Searches end before
+    /// it is 1, so that their results depend on it.
     fn time_share(&self) -> f64 {
         0.0
     }
-    /// Called when the allowed time, and not the count of steps, decides how a search goes on: another run may then
+    /// Reports that the allowed time, and not the count of steps, decides how a search goes on. Another run may then
     /// find another mapping.
     fn time_decides(&self) {}
 }
 
-/// A watcher that ignores reports and never stops a search.
+/// Observer that ignores reports and never stops a search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -95,33 +95,33 @@ impl Watch for Silent {
     }
 }
 
-/// A graph to be mapped on a machine.
+/// Graph to be mapped on a machine.
 #[derive(Clone, Copy)]
 pub struct Problem<'a> {
-    /// The tasks.
+    /// Tasks and their communication.
     pub graph: &'a TaskGraph,
-    /// Where they may run.
+    /// Machine whose places the tasks are mapped to.
     pub machine: &'a Machine,
-    /// How to map them.
+    /// Options of the mapping.
     pub spec: &'a MapSpec,
-    /// Tasks whose place is given: (task, place), each task once, in ascending order.
+    /// Fixed tasks: (task, place), each task once, in ascending order.
     pub fixed: &'a [(u32, u32)],
-    /// Where the tasks are now, for the strategies that move few of them.
+    /// Current mapping, for the strategies that move few tasks.
     pub current: Option<&'a Mapping>,
-    /// The watcher.
+    /// Observer of the search.
     pub watch: &'a dyn Watch,
 }
 
-/// The room of a node.
+/// Capacity of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Room {
-    /// The most tasks of a node.
+    /// Maximum number of tasks of a node.
     pub tasks: u32,
-    /// The most load of a node.
+    /// Maximum load of a node.
     pub load: f64,
 }
 
-/// The nominal seconds of search for a number of tasks, if none are given.
+/// Returns the default budget of a search for a number of tasks, in nominal seconds.
 pub fn default_budget(tasks: u32) -> f64 {
     let tasks = f64::from(tasks);
     // Graphs of more than 20,000 tasks are searched part by part.
@@ -129,15 +129,16 @@ pub fn default_budget(tasks: u32) -> f64 {
 }
 
 impl Problem<'_> {
-    /// The nominal seconds of search: the given ones, or a default by the number of tasks.
+    /// Returns the budget of the search in nominal seconds: the given one, or a default by the number of tasks.
     pub fn budget(&self) -> f64 {
         self.spec.budget.unwrap_or_else(|| default_budget(self.graph.tasks()))
     }
 
-    /// The room of a node: its count of tasks, and its load by `imbalance` if there are more tasks than cores.
+    /// Returns the capacity of a node: its number of tasks, and its load by `imbalance` if there are more tasks than
+    /// cores.
     ///
     /// # Errors
-    /// If there are more tasks than room, a fixed task or place that does not exist, or more fixed tasks at a place
+    /// If there are more tasks than capacity, a fixed task or place that does not exist, or more fixed tasks at a place
     /// than it can hold.
     pub fn room(&self) -> Result<Room, MappingError> {
         let tasks = u64::from(self.graph.tasks());
@@ -160,7 +161,7 @@ impl Problem<'_> {
         Ok(room)
     }
 
-    /// The load limit: none if every task has a core of its own.
+    /// Returns the load limit: infinite if every task has a core.
     fn most_load(&self, most: u32) -> f64 {
         if self.spec.tasks_per_node.is_none() && most != u32::MAX {
             return f64::INFINITY;
@@ -169,8 +170,8 @@ impl Problem<'_> {
         let total: f64 = self.graph.loads.iter().sum();
         let largest = self.graph.loads.iter().copied().fold(0.0, f64::max);
         let mean = total / places;
-        // With equal loads no mapping is below the mean rounded up to whole tasks; with different ones a greedy packing
-        // reaches the mean and one largest task.
+        // With equal loads no mapping is below the mean rounded up to whole tasks. With different loads a greedy
+        // packing reaches the mean plus one largest task.
         let whole = if largest > 0.0 { (mean / largest - 1e-9).ceil() * largest } else { 0.0 };
         let fixed = self.fixed_loads().into_iter().fold(0.0, f64::max);
         (mean * (1.0 + self.spec.imbalance)).max(whole).max(fixed) * (1.0 + 1e-9)

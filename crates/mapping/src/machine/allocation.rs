@@ -1,8 +1,8 @@
-//! Which nodes of a machine a job has.
+//! Allocations: the nodes of a machine that a job uses.
 //!
-//! An allocation is written as a box of a torus or mesh (`0:8,0:8,4:12`: from the first to before the second
-//! coordinate, a dimension each), as numbers of nodes (`0-63,100`), or as a list of hosts (`node[001-064]`) where nodes
-//! have names.
+//! An allocation is written as a box of a torus or mesh (`0:8,0:8,4:12`: for each dimension, the first coordinate and
+//! the one after the last), as numbers of nodes (`0-63,100`), or as a list of hosts (`node[001-064]`) if nodes have
+//! names.
 
 use std::collections::BTreeMap;
 
@@ -13,21 +13,21 @@ use super::Home;
 use super::importers::hostlist;
 use crate::MachineError;
 
-/// The names of a machine's nodes and their hosts, by node.
+/// Names of a machine's nodes, and their hosts, by node.
 type Named<'a> = (&'a Vec<String>, &'a Vec<Home>);
 
-/// The nodes of an allocation of a machine whose nodes have no names, in its order.
+/// Returns the nodes of an allocation, in its order, of a machine whose nodes have no names.
 ///
 /// # Errors
-/// If it is of no such form, or names a node that the machine does not have.
+/// If the text has no such form, or names a node that the machine does not have.
 pub fn parse_allocation(text: &str, topology: &dyn Topology) -> Result<Vec<NodeId>, MachineError> {
     parse(text, topology, None)
 }
 
-/// The nodes of an allocation, in its order. `names` are those of the machine's nodes, if they have any.
+/// Returns the nodes of an allocation, in its order. `names` are the names of the machine's nodes, if any.
 ///
 /// # Errors
-/// If it is of no such form, or names a node that the machine does not have.
+/// If the text has no such form, or names a node that the machine does not have.
 pub(crate) fn parse(
     text: &str,
     topology: &dyn Topology,
@@ -96,7 +96,7 @@ fn parse_numbers(text: &str, all: u32) -> Result<Vec<NodeId>, MachineError> {
     Ok(nodes)
 }
 
-/// The nodes of hosts, all of each host in the order of its slots; or of nodes by their whole names.
+/// Returns the nodes of hosts, all nodes of each host in the order of its slots; or nodes by their whole names.
 ///
 /// # Errors
 /// If a host is not among the names.

@@ -1,16 +1,16 @@
-//! The job that a process runs in, from the variables that Slurm sets.
+//! Job of the current process, from the variables that Slurm sets.
 
 use std::collections::BTreeMap;
 
 use super::importers::hostlist;
 use crate::MachineError;
 
-/// A job as its environment describes it.
+/// Job as described by its environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// The hosts, in the order of ranks.
     pub hosts: Vec<String>,
-    /// The tasks of each host, in the same order; empty if unknown.
+    /// Number of tasks of each host, in the order of `hosts`; empty if unknown.
     pub tasks: Vec<u32>,
     /// The switches above this host and its own name (`SLURM_TOPOLOGY_ADDR`), from the top; empty if unknown.
     pub address: Vec<String>,
@@ -21,7 +21,7 @@ impl Job {
     /// `SLURM_TOPOLOGY_ADDR`.
     ///
     /// # Errors
-    /// If there is no list of nodes, or one cannot be read; the error names the variable.
+    /// If there is no list of nodes, or a variable is invalid; the error names the variable.
     pub fn from_environment(variables: &BTreeMap<String, String>) -> Result<Self, MachineError> {
         let names = ["SLURM_JOB_NODELIST", "SLURM_NODELIST"];
         let Some((name, list)) = names.iter().find_map(|&name| variables.get(name).map(|list| (name, list))) else {
@@ -43,7 +43,7 @@ impl Job {
     }
 }
 
-/// The numbers of `2(x3),1`: 2, 2, 2, 1.
+/// Expands counts: `2(x3),1` is 2, 2, 2, 1.
 fn counts(text: &str) -> Result<Vec<u32>, MachineError> {
     let mut all = Vec::new();
     for part in text.split(',') {

@@ -1,4 +1,4 @@
-//! The Topology Manager (paper, section 3.2): the queries of an application about the machine that it runs on.
+//! Topology Manager (paper, section 3.2): queries of an application about the machine that it runs on.
 //!
 //! | here | in the paper |
 //! |---|---|
@@ -9,25 +9,25 @@
 //! | `hops_between_ranks` | getHopsBetweenRanks |
 //! | `closest_rank`, `ranks_by_hops` | pickClosestRank, sortRanksByHops |
 //!
-//! As there, the extents are those of the allocation, found from the coordinates of its nodes; a dimension is a torus
-//! if the allocation spans all of a machine's dimension that wraps. Coordinates count from the allocation's corner.
+//! As in the paper, the extents are those of the allocation, found from the coordinates of its nodes. A dimension is a
+//! torus if it wraps in the machine and the allocation spans all of it. Coordinates count from the allocation's corner.
 
 use units::RouterId;
 
 use super::{Home, Machine, RankOrder};
 use crate::Hops;
 
-/// Where a rank is.
+/// Position of a rank in the allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankPlace {
-    /// Coordinates of its node from the allocation's corner; its place, on a machine that is no grid.
+    /// Coordinates of its node from the allocation's corner. If the machine is not a grid, the index of its place.
     pub coordinates: Vec<u32>,
-    /// Which core of the node.
+    /// Number of the core on the node.
     pub core: u32,
 }
 
 impl Machine {
-    /// The place (index of a node in the allocation) and the core of a rank, or none if there is no such rank.
+    /// Returns the place (index of a node in the allocation) and the core of a rank; `None` if there is no such rank.
     pub fn place_of_rank(&self, rank: u64) -> Option<(u32, u32)> {
         if rank >= self.ranks() {
             return None;
@@ -40,7 +40,7 @@ impl Machine {
         Some((place as u32, core as u32))
     }
 
-    /// The rank on a core of a place, or none if there is no such core.
+    /// Returns the rank on a core of a place; `None` if there is no such core.
     pub fn rank_of_place(&self, place: u32, core: u32) -> Option<u64> {
         if place >= self.places() || core >= self.cores() {
             return None;
@@ -52,8 +52,8 @@ impl Machine {
         })
     }
 
-    /// The corner and the extents of the smallest box around the allocation; of a machine that is no grid, one extent:
-    /// the number of its places.
+    /// Returns the corner and the extent of the smallest box around the allocation, by dimension. A machine that is not
+    /// a grid has one dimension, whose extent is the number of places.
     pub fn bounds(&self) -> Vec<(u32, u32)> {
         let Hops::Grid(grid) = self.hops() else { return vec![(0, self.places())] };
         let along = |dim: usize| (0..self.places()).map(move |place| u32::from(grid.of(place)[dim]));
@@ -64,12 +64,12 @@ impl Machine {
         (0..grid.dims.len()).map(bound).collect()
     }
 
-    /// The extents of the allocation.
+    /// Returns the extents of the allocation.
     pub fn extents(&self) -> Vec<u32> {
         self.bounds().into_iter().map(|(_, extent)| extent).collect()
     }
 
-    /// Whether the allocation fills its box.
+    /// Returns whether the allocation fills its box.
     pub fn is_contiguous(&self) -> bool {
         let Hops::Grid(_) = self.hops() else { return self.places() == self.topology().nodes() };
         let points: u64 = self.extents().into_iter().map(u64::from).product();
@@ -77,14 +77,14 @@ impl Machine {
         points * per_router == u64::from(self.places())
     }
 
-    /// By dimension, whether the allocation wraps around: it spans the machine's dimension, which wraps.
+    /// Returns whether the allocation wraps around, by dimension: it spans the machine's dimension, which wraps.
     pub fn is_torus(&self) -> Vec<bool> {
         let Hops::Grid(grid) = self.hops() else { return vec![false] };
         let extents = self.extents();
         (0..grid.dims.len()).map(|dim| grid.wraps[dim] && extents[dim] == grid.dims[dim]).collect()
     }
 
-    /// Where a rank is, or none if there is no such rank.
+    /// Returns the position of a rank; `None` if there is no such rank.
     pub fn coordinates_of_rank(&self, rank: u64) -> Option<RankPlace> {
         let (place, core) = self.place_of_rank(rank)?;
         let coordinates = match self.hops() {
@@ -96,8 +96,8 @@ impl Machine {
         Some(RankPlace { coordinates, core })
     }
 
-    /// The rank at coordinates from the allocation's corner, on a core; none if there is none. Where several nodes
-    /// share a router, the first.
+    /// Returns the rank at coordinates from the allocation's corner, on a core; `None` if there is none. If several
+    /// nodes share a router, returns the rank on the first.
     pub fn rank_at(&self, coordinates: &[u32], core: u32) -> Option<u64> {
         let place = match self.hops() {
             Hops::Table(_) => *coordinates.first().filter(|_| coordinates.len() == 1)?,
@@ -116,20 +116,21 @@ impl Machine {
         self.rank_of_place(place, core)
     }
 
-    /// Hops between two ranks: 0 within a node; none if one does not exist.
+    /// Returns the hops between two ranks: 0 within a node; `None` if one does not exist.
     pub fn hops_between_ranks(&self, one: u64, other: u64) -> Option<u32> {
         Some(self.hops().hops(self.place_of_rank(one)?.0, self.place_of_rank(other)?.0))
     }
 
-    /// The rank of a list that is closest to one; the first of those that are. None if the list is empty or a rank does
-    /// not exist.
+    /// Returns the rank of `others` that is closest to `rank`, the first of equals. `None` if the list is empty or a
+    /// rank does not exist.
     pub fn closest_rank(&self, rank: u64, others: &[u64]) -> Option<u64> {
         let hops: Option<Vec<u32>> = others.iter().map(|&other| self.hops_between_ranks(rank, other)).collect();
         let hops = hops?;
         (0..others.len()).min_by_key(|&at| (hops[at], at)).map(|at| others[at])
     }
 
-    /// The ranks of a list by their hops from one, those as far in the list's order. None if a rank does not exist.
+    /// Returns the ranks of `others` sorted by their hops from `rank`. Equals keep their order. `None` if a rank does
+    /// not exist.
     pub fn ranks_by_hops(&self, rank: u64, others: &[u64]) -> Option<Vec<u64>> {
         let hops: Option<Vec<u32>> = others.iter().map(|&other| self.hops_between_ranks(rank, other)).collect();
         let hops = hops?;
@@ -138,20 +139,20 @@ impl Machine {
         Some(order.into_iter().map(|at| others[at]).collect())
     }
 
-    /// The name of a place's node: what its source calls it, else its number.
+    /// Returns the name of a place's node from the machine's source, or else the node's number.
     pub fn place_name(&self, place: u32) -> String {
         let node = self.nodes()[place as usize];
         self.about().names.as_ref().map_or_else(|| node.to_string(), |names| names[node.index()].clone())
     }
 
-    /// The host of a place's node: what its source says, else the node's name, on slot 0.
+    /// Returns the host of a place's node from the machine's source, or else the node's name with slot 0.
     pub fn place_home(&self, place: u32) -> Home {
         let node = self.nodes()[place as usize];
         let named = || Home { host: Some(self.place_name(place)), slot: 0 };
         self.about().homes.as_ref().map_or_else(named, |homes| homes[node.index()].clone())
     }
 
-    /// The router of a place.
+    /// Returns the router of a place.
     pub fn router_of(&self, place: u32) -> RouterId {
         self.topology().attachment(self.nodes()[place as usize]).0
     }

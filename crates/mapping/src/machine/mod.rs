@@ -1,4 +1,4 @@
-//! A machine: a topology, the cores of its nodes, and the nodes that a job has been given.
+//! Machine: a topology, the cores of its nodes, and the nodes allocated to a job.
 
 mod allocation;
 mod importers;
@@ -26,51 +26,51 @@ pub use source::{MachineSource, build_topology};
 /// The properties of a machine that its source states besides the wires.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct About {
-    /// Its name, as the user wrote it.
+    /// Name of the machine, as the user wrote it.
     pub name: String,
-    /// The topology as experiment files name it, if it was named so.
+    /// Topology in the form of experiment files. Absent if the machine was named otherwise.
     pub topology: Option<NetworkSpec>,
-    /// The names of all nodes of the topology, if they have any.
+    /// Names of all nodes of the topology. Absent if the nodes have none.
     pub names: Option<Arc<Vec<String>>>,
-    /// The hosts of all nodes of the topology, if its file names hosts.
+    /// Hosts of all nodes of the topology. Absent if the topology's file names none.
     pub homes: Option<Arc<Vec<Home>>>,
-    /// What is in a node, if that is known.
+    /// Inside of a node. Absent if unknown.
     pub node: Option<NodeShape>,
-    /// The links of a preset, or of a file that says their speed.
+    /// Links of a preset, or of a file that states their speed.
     pub link: Option<PresetLink>,
-    /// What is assumed or was left out, one sentence each.
+    /// Assumptions and omissions, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// The host of a node.
+/// Host of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Home {
-    /// Its name, if the machine's file has it.
+    /// Name of the host. Absent if the machine's file does not name it.
     pub host: Option<String>,
-    /// The number of the node among the nodes of the host: adapters, or the cores of a machine that is one host.
+    /// Number of the node among the nodes of the host: adapters, or the cores of a machine that is one host.
     pub slot: u32,
 }
 
 /// The order in which ranks fill the cores of an allocation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RankOrder {
-    /// Node after node, all cores of one first (Blue Gene's TXYZ).
+    /// Node by node: all cores of a node first (Blue Gene's TXYZ).
     #[default]
     #[serde(rename = "TXYZ")]
     CoresFirst,
-    /// The first core of every node, then the second (Blue Gene's XYZT).
+    /// Core by core: the first core of every node, then the second (Blue Gene's XYZT).
     #[serde(rename = "XYZT")]
     NodesFirst,
 }
 
-/// How a machine is described beside its topology.
+/// Cores of a machine's nodes, and their order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MachineSpec {
-    /// Cores of a node.
+    /// Number of cores of a node.
     #[schemars(range(min = 1, max = 65536))]
     pub cores: u32,
-    /// How ranks fill them.
+    /// Order in which ranks fill the cores.
     pub rank_order: RankOrder,
 }
 
@@ -80,7 +80,7 @@ impl Default for MachineSpec {
     }
 }
 
-/// A topology with an allocation. A *place* is the index of a node in the allocation; ranks fill the cores of places in
+/// Topology with an allocation. A *place* is the index of a node in the allocation; ranks fill the cores of places in
 /// the machine's rank order.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -92,19 +92,20 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The whole of a topology.
+    /// Creates a machine whose allocation is the whole topology.
     ///
     /// # Errors
-    /// As `with_allocation`.
+    /// If [`Self::with_allocation`] fails.
     pub fn new(topology: Arc<dyn Topology>, spec: MachineSpec) -> Result<Self, MachineError> {
         let all = (0..topology.nodes()).map(NodeId).collect();
         Self::with_allocation(topology, spec, all)
     }
 
-    /// The nodes of a job, in the order of its ranks.
+    /// Creates a machine with the nodes of a job, in the order of its ranks.
     ///
     /// # Errors
-    /// If there is none, one twice, or one that the topology does not have; or if hops cannot be tabulated.
+    /// If there is no node, if a node occurs twice or is not in the topology, or if the table of hops would be too
+    /// large.
     pub fn with_allocation(
         topology: Arc<dyn Topology>,
         spec: MachineSpec,
@@ -115,48 +116,48 @@ impl Machine {
         Ok(Self { topology, spec, nodes, hops, about: About::default() })
     }
 
-    /// The same, with what its source says.
+    /// Adds the properties that the machine's source states.
     #[must_use]
     pub(crate) fn described(self, about: About) -> Self {
         Self { about, ..self }
     }
 
-    /// What the machine's source says of it beside its wires.
+    /// Returns the properties that the machine's source states besides the wires.
     pub fn about(&self) -> &About {
         &self.about
     }
 
-    /// The topology of the whole machine.
+    /// Returns the topology of the whole machine.
     pub fn topology(&self) -> &Arc<dyn Topology> {
         &self.topology
     }
 
-    /// The number of allocated nodes.
+    /// Returns the number of allocated nodes.
     pub fn places(&self) -> u32 {
         self.nodes.len() as u32
     }
 
-    /// The allocated nodes, by place.
+    /// Returns the allocated nodes, by place.
     pub fn nodes(&self) -> &[NodeId] {
         &self.nodes
     }
 
-    /// Cores of a node.
+    /// Returns the number of cores of a node.
     pub fn cores(&self) -> u32 {
         self.spec.cores
     }
 
-    /// The number of ranks: cores of all places.
+    /// Returns the number of ranks, which is the number of cores of all places.
     pub fn ranks(&self) -> u64 {
         u64::from(self.places()) * u64::from(self.cores())
     }
 
-    /// The order of the ranks.
+    /// Returns the order of the ranks.
     pub fn rank_order(&self) -> RankOrder {
         self.spec.rank_order
     }
 
-    /// Hops between places.
+    /// Returns the hops between places.
     pub fn hops(&self) -> &Hops {
         &self.hops
     }

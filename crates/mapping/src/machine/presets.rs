@@ -1,8 +1,8 @@
-//! The machines of the paper, by name.
+//! Presets: the machines of the paper, by name.
 //!
-//! Blue Gene partitions are electrically isolated: a torus of their own from a midplane (512 nodes) on, a mesh below. A
-//! job on an XT gets a part of the whole machine's torus. What the paper and public documentation leave open is marked
-//! assumed.
+//! Blue Gene partitions are electrically isolated: a partition is a torus from a midplane (512 nodes) on, a mesh below.
+//! A job on an XT gets a part of the whole machine's torus. Properties that the paper and public documentation leave
+//! open are marked as assumed.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -12,31 +12,31 @@ use topology::{Topology, TopologySpec};
 
 use crate::MachineError;
 
-/// The links of a machine.
+/// Links of a machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PresetLink {
-    /// Bandwidth of a channel, bytes per second.
+    /// Bandwidth of a channel in bytes per second.
     pub bytes_per_s: f64,
-    /// Delay of a hop, nanoseconds.
+    /// Delay of a hop in nanoseconds.
     pub delay_ns: f64,
 }
 
-/// A machine by name.
+/// Named machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preset {
-    /// The name by which it is chosen.
+    /// The name of the preset.
     pub name: &'static str,
     /// A description.
     pub about: &'static str,
-    /// Cores of a node.
+    /// Number of cores of a node.
     pub cores: u32,
-    /// Its links.
+    /// Links of the machine.
     pub link: PresetLink,
-    /// What is assumed, as one sentence; empty if nothing.
+    /// Assumptions, as one sentence; empty if there are none.
     pub assumed: &'static str,
 }
 
-/// All of them.
+/// All presets.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "bluegene-l",
@@ -82,16 +82,16 @@ pub const PRESETS: &[Preset] = &[
     },
 ];
 
-/// The preset of a name.
+/// Returns the preset of a name.
 pub(crate) fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }
 
 impl Preset {
-    /// The topology, and of how many nodes the job uses the first: `nodes` is the number after the colon.
+    /// Returns the topology, and the number of first nodes that the job uses. `nodes` is the number after the colon.
     ///
     /// # Errors
-    /// If a Blue Gene is asked for without a number of nodes or with too many, or another machine with one.
+    /// If a Blue Gene is named without a number of nodes or with too many, or another machine with a number.
     pub(crate) fn build(&self, nodes: Option<&str>) -> Result<(Arc<dyn Topology>, Option<u32>), MachineError> {
         let smallest = match self.name {
             "bluegene-l" => 32,
@@ -130,7 +130,7 @@ fn grid(text: &str) -> Result<Arc<dyn Topology>, MachineError> {
     Ok(text.parse::<TopologySpec>()?.build(std::path::Path::new("."))?)
 }
 
-/// Leaf switches with nodes, each with some wires to each spine.
+/// Builds a tree of leaf switches with nodes, each with `wires` wires to each spine.
 fn tree(leaves: u32, nodes: u32, spines: u32, wires: u32) -> Result<Arc<dyn Topology>, MachineError> {
     let mut text = String::new();
     for leaf in 0..leaves {
@@ -143,12 +143,12 @@ fn tree(leaves: u32, nodes: u32, spines: u32, wires: u32) -> Result<Arc<dyn Topo
     Ok(Arc::new(FileTopology::from_text(&text, "the preset")?))
 }
 
-/// A partition of a Blue Gene.
+/// Partition of a Blue Gene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// Its extents.
+    /// Extents of the partition, in nodes.
     pub dims: [u32; 3],
-    /// Whether it wraps around in every dimension.
+    /// Whether the partition wraps around in every dimension.
     pub torus: bool,
 }
 
@@ -176,8 +176,8 @@ const PARTITIONS: [(u32, [u32; 3]); 10] = [
     (16384, [16, 32, 32]),
 ];
 
-/// The smallest partition with so many nodes, not below the smallest that is allocated. More than the largest is the
-/// largest.
+/// Returns the smallest partition with at least `nodes` nodes, and at least `smallest`. Returns the largest partition
+/// if `nodes` exceeds it.
 pub fn blue_gene_partition(nodes: u32, smallest: u32) -> Partition {
     let fitting = PARTITIONS.iter().find(|(size, _)| *size >= nodes.max(smallest));
     let (size, dims) = fitting.copied().unwrap_or(PARTITIONS[PARTITIONS.len() - 1]);

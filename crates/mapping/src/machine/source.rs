@@ -1,4 +1,4 @@
-//! The source of a machine: a topology's shorthand, a preset, or a file.
+//! Source of a machine: a topology's shorthand, a preset, or a file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,47 +11,48 @@ use super::importers::{Wiring, cray, hwloc, ibnetdiscover, slurm, slurm_yaml};
 use super::{About, Home, Machine, MachineSpec, NodeShape, PresetLink, RankOrder, allocation, presets};
 use crate::MachineError;
 
-/// The delay of a channel whose bandwidth a file says, in nanoseconds: assumed.
+/// Assumed delay of a channel whose bandwidth comes from a file, in nanoseconds.
 const ASSUMED_DELAY_NS: f64 = 20.0;
 
-/// The description of a machine by a user.
+/// Description of a machine by a user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineSource {
-    /// A shorthand (`torus:16x16x16`), a preset (`bluegene-p:1024`) or a file.
+    /// Machine: a shorthand (`torus:16x16x16`), a preset (`bluegene-p:1024`) or a file.
     pub machine: String,
-    /// Cores of a node; without it the preset's, those of `node`, or 1.
+    /// Number of cores of a node. Default: that of the preset or of `node`, or 1.
     pub cores: Option<u32>,
-    /// How ranks fill the cores.
+    /// Order in which ranks fill the cores.
     pub rank_order: RankOrder,
-    /// The nodes of the job: a box, numbers, or hosts; without it all of them.
+    /// Nodes of the job: a box, numbers, or hosts. Default: all nodes.
     pub allocation: Option<String>,
-    /// A file of hwloc that describes a node.
+    /// hwloc file that describes a node.
     pub node: Option<String>,
 }
 
-/// A topology with the other properties that its source states.
+/// Topology with the other properties that its source states.
 struct Found {
     topology: Arc<dyn Topology>,
     about: About,
     cores: Option<u32>,
-    /// How many of the first nodes the job uses, if not all.
+    /// Number of first nodes that the job uses. Absent if it uses all.
     used: Option<u32>,
 }
 
 impl MachineSource {
-    /// Reads the machine; paths are relative to `base`.
+    /// Reads the machine. Relative paths start from `base`.
     ///
     /// # Errors
-    /// If the machine is of no known form, or an option does not fit it. An error names the file and the line, or the
+    /// If the machine has no known form, or an option does not fit it. An error names the file and the line, or the
     /// key.
     pub fn read(&self, base: &Path) -> Result<Machine, MachineError> {
         self.complete(self.find(base)?, base)
     }
 
-    /// The machine of a topology that is built, under the name `machine`; `spec` is how experiment files name it.
+    /// Creates the machine of a topology that has been built, under the name `machine`. `spec` is the topology in the
+    /// form of experiment files.
     ///
     /// # Errors
-    /// If an option does not fit it.
+    /// If an option does not fit the machine.
     pub fn of_topology(
         &self,
         topology: Arc<dyn Topology>,
@@ -140,10 +141,10 @@ fn read_node(file: &str, base: &Path) -> Result<NodeShape, MachineError> {
     hwloc::read(&text).map_err(|error| error.in_file(file))
 }
 
-/// Builds a topology, of which a file may be of any format that machines are read from; paths are relative to `base`.
+/// Builds a topology, whose file may have any format of machines. Relative paths start from `base`.
 ///
 /// # Errors
-/// What is wrong with it, at its key; in a file with the line.
+/// If the topology is invalid, at its key; in a file with the line.
 pub fn build_topology(spec: &NetworkSpec, base: &Path) -> Result<Arc<dyn Topology>, TopologyError> {
     spec.of_plane(build_plane(&spec.topology, base)?)
 }
@@ -154,19 +155,19 @@ fn build_plane(spec: &TopologySpec, base: &Path) -> Result<Arc<dyn Topology>, To
     let read = input::MACHINE.read_text(&path);
     let text = read.map_err(|problem| TopologyError::new("path", format!("`{name}` {problem}")))?;
     match import(&text, (&name, &path)) {
-        // It says itself what is wrong.
+        // This reader reports the fault itself.
         None => Ok(Arc::new(FileTopology::from_text(&text, &name)?)),
         Some(found) => Ok(found.map_err(|error| TopologyError::new("path", error.to_string()))?.topology),
     }
 }
 
-/// Reads a text; its name and its path.
+/// Function that reads a text, given its name and its path.
 type Importer = fn(&str, (&str, &Path)) -> Result<Found, MachineError>;
 
-/// Whether a text is of a format, and what reads it.
+/// Format: a function that recognizes a text, and the reader.
 type Format = (fn(&str) -> bool, Importer);
 
-/// The formats of machines but edge lists.
+/// Formats of machines other than edge lists.
 const FORMATS: [Format; 5] = [
     (hwloc::recognize, |text, (name, _)| {
         let shape = hwloc::read(text)?;
@@ -185,7 +186,7 @@ const FORMATS: [Format; 5] = [
     }),
 ];
 
-/// Reads a text that is no edge list; none if no reader recognizes it. Errors name the file.
+/// Reads a text that is not an edge list; `None` if no reader recognizes it. Errors name the file.
 fn import(text: &str, place: (&str, &Path)) -> Option<Result<Found, MachineError>> {
     let (_, import) = FORMATS.iter().find(|(recognize, _)| recognize(text))?;
     let in_file = |error: MachineError| if error.file.is_none() { error.in_file(place.0) } else { error };

@@ -1,4 +1,4 @@
-//! What a mapping puts on every channel, exactly, under the machine's own routing.
+//! Exact channel loads of a mapping under the machine's default routing.
 //!
 //! On a torus or mesh this is dimension-order routing with both directions of an even ring shared evenly, the default
 //! of the simulator; it is walked arc by arc. Elsewhere it is the topology's default routing, by the exact analysis of
@@ -17,16 +17,17 @@ use crate::{GridHops, Hops, Machine, Mapping, MappingError};
 /// Bytes over every channel in a step of the application.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChannelUse {
-    /// By channel, as `topology::Channels` numbers them.
+    /// Bytes by channel, as `topology::Channels` numbers channels.
     pub bytes: Vec<f64>,
-    /// The most over a channel between routers.
+    /// Largest load of a channel between routers, in bytes.
     pub max: f64,
-    /// The mean over all channels between routers.
+    /// Mean load over all channels between routers, in bytes.
     pub mean: f64,
 }
 
 impl ChannelUse {
-    /// The channels between routers that carry most: router, port, bytes; at most so many, ties by number.
+    /// Returns the channels between routers with the largest loads: router, port, bytes; at most `most` channels, ties
+    /// by number.
     pub fn hottest(&self, topology: &dyn Topology, most: usize) -> Vec<(RouterId, PortId, f64)> {
         let channels = Channels::new(topology);
         let mut order: Vec<u32> = (0..channels.ports()).filter(|&channel| self.bytes[channel as usize] > 0.0).collect();
@@ -41,7 +42,7 @@ impl ChannelUse {
     }
 }
 
-/// Bytes over every channel under a mapping.
+/// Computes the bytes over every channel under a mapping.
 ///
 /// # Errors
 /// If the topology's default routing cannot be built or analysed.
@@ -55,7 +56,7 @@ pub fn channel_use(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> R
     Ok(summarize(&**machine.topology(), bytes))
 }
 
-/// What each of several planes carries, given what the first would carry alone: as much as any other.
+/// Divides the load that the first plane would carry alone evenly over all planes.
 fn over_planes(topology: &dyn Topology, alone: Vec<f64>) -> Vec<f64> {
     let planes = topology.planes();
     if planes == 1 {
@@ -90,7 +91,7 @@ fn summarize(topology: &dyn Topology, bytes: Vec<f64>) -> ChannelUse {
     ChannelUse { bytes, max, mean: if count > 0 { sum / count as f64 } else { 0.0 } }
 }
 
-/// Bytes between places, each pair once, by source.
+/// Returns the bytes between places, each pair once, by source.
 fn flows(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> Vec<Vec<(u32, f64)>> {
     let mut flows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); machine.places() as usize];
     for phase in &graph.phases {
@@ -149,17 +150,17 @@ fn walk(machine: &Machine, flows: &[Vec<(u32, f64)>]) -> Vec<f64> {
     bytes
 }
 
-/// The most dimensions of a grid.
+/// Maximum number of dimensions of a grid.
 const MAX_DIMS: usize = 24;
 
-/// The path of a flow through a grid.
+/// Walker of paths through a grid.
 pub(crate) struct Walker<'a> {
     pub(crate) channels: &'a Channels,
     pub(crate) grid: &'a GridHops,
 }
 
 impl Walker<'_> {
-    /// Calls with every channel between routers that a flow between two places uses, and how much of it.
+    /// Calls `add` with every channel between routers that a flow between two places uses, and the amount on it.
     #[inline]
     pub(crate) fn follow(&self, from: u32, to: u32, amount: f64, add: &mut impl FnMut(usize, f64)) {
         let mut at = [0_u32; MAX_DIMS];
@@ -185,7 +186,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Calls with the channels of some steps in one direction.
+    /// Calls `add` with the channels of `steps` steps in one direction.
     #[inline]
     fn go(&self, from: &[u32], (dim, up): (usize, bool), steps: u32, amount: f64, add: &mut impl FnMut(usize, f64)) {
         let dims = &self.grid.dims;

@@ -1,8 +1,9 @@
-//! The messages of a phase, which all figures add up.
+//! Messages of a phase, over which all figures are summed.
 
 use tasks::{GroupKind, Phase};
 
-/// Calls with every message of a phase: from, to, bytes; a multicast's and a reduction's once for each member.
+/// Calls `call` with every message of a phase: source, destination, bytes. A multicast or reduction counts once for
+/// each member.
 pub(crate) fn each_message(phase: &Phase, call: &mut dyn FnMut(u32, u32, u64)) {
     phase.arcs.iter().for_each(|(from, to, bytes, _)| call(from, to, bytes));
     for group in &phase.groups {

@@ -1,4 +1,4 @@
-//! The figures by which a mapping is judged.
+//! Figures by which a mapping is judged.
 
 mod channels;
 mod messages;
@@ -14,23 +14,23 @@ use tasks::{Phase, TaskGraph};
 
 use crate::{Machine, Mapping};
 
-/// How far bytes travel.
+/// Distribution of bytes by the distance that they travel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dilation {
-    /// Bytes by the hops that they travel: entry h is what travels h hops.
+    /// Bytes by hops: entry h is the bytes that travel h hops.
     pub bytes_by_hops: Vec<u64>,
 }
 
-/// The figures of one phase.
+/// Figures of one phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseMeasures {
-    /// The phase's name.
+    /// Name of the phase.
     pub name: String,
-    /// The sum over messages of bytes times hops; a multicast's or reduction's once for each member.
+    /// Hop-bytes: the sum over messages of bytes times hops. A multicast or reduction counts once for each member.
     pub hop_bytes: f64,
-    /// Hop-bytes over bytes.
+    /// Hop-bytes divided by bytes.
     pub hops_per_byte: f64,
-    /// How far bytes travel.
+    /// Distribution of bytes by hops.
     pub dilation: Dilation,
     /// Hop-bytes if a multicast reached every node once, and a reduction left it once.
     pub multicast_hop_bytes: f64,
@@ -38,23 +38,23 @@ pub struct PhaseMeasures {
     pub proxies: u64,
 }
 
-/// The figures of a mapping.
+/// Figures of a mapping.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measures {
-    /// The sum over messages of bytes times hops, of all phases.
+    /// Hop-bytes: the sum over messages of all phases of bytes times hops.
     pub hop_bytes: f64,
-    /// Hop-bytes over bytes.
+    /// Hop-bytes divided by bytes.
     pub hops_per_byte: f64,
-    /// How far bytes travel.
+    /// Distribution of bytes by hops.
     pub dilation: Dilation,
     /// Hop-bytes if a multicast reached every node once, and a reduction left it once.
     pub multicast_hop_bytes: f64,
     /// Proxies: pairs of a multicast or reduction and a node other than its root's.
     pub proxies: u64,
-    /// The largest load of a node over the mean of the nodes that the tasks can fill: all allocated ones, or as many as
-    /// there are tasks.
+    /// Largest load of a node divided by the mean of the nodes that the tasks can fill: all allocated nodes, or the
+    /// number of tasks if that is less.
     pub imbalance: f64,
-    /// Phase by phase.
+    /// Figures by phase.
     pub phases: Vec<PhaseMeasures>,
 }
 
@@ -71,24 +71,24 @@ impl Dilation {
         other.bytes_by_hops.iter().enumerate().for_each(|(hops, &bytes)| self.add(hops as u32, bytes));
     }
 
-    /// Bytes of all messages.
+    /// Returns the bytes of all messages.
     pub fn bytes(&self) -> u64 {
         self.bytes_by_hops.iter().sum()
     }
 
-    /// Bytes times hops.
+    /// Returns the hop-bytes.
     pub fn hop_bytes(&self) -> f64 {
-        // A sum of nothing would be -0.
+        // An empty sum would be -0.
         self.bytes_by_hops.iter().enumerate().fold(0.0, |sum, (hops, &bytes)| sum + hops as f64 * bytes as f64)
     }
 
-    /// Hops of a mean byte; 0 if there are no bytes.
+    /// Returns the mean hops of a byte; 0 if there are no bytes.
     pub fn mean(&self) -> f64 {
         let bytes = self.bytes();
         if bytes == 0 { 0.0 } else { self.hop_bytes() / bytes as f64 }
     }
 
-    /// The hops within which a share (0 to 1) of the bytes stays.
+    /// Returns the hops within which a fraction `share` (0 to 1) of the bytes stays.
     pub fn percentile(&self, share: f64) -> u32 {
         let wanted = share * self.bytes() as f64;
         let mut sum = 0.0;
@@ -101,7 +101,7 @@ impl Dilation {
         0
     }
 
-    /// The most hops of a byte.
+    /// Returns the largest number of hops of a byte.
     pub fn max(&self) -> u32 {
         self.bytes_by_hops.iter().rposition(|&bytes| bytes > 0).unwrap_or(0) as u32
     }
@@ -148,8 +148,8 @@ fn measure_phase(phase: &Phase, machine: &Machine, mapping: &Mapping) -> PhaseMe
     }
 }
 
-/// The largest load of a node over the mean of as many nodes as the tasks can fill; 1 if nothing has load. Nodes that
-/// must stay idle, because there are fewer tasks than nodes, are no imbalance.
+/// Returns the largest load of a node divided by the mean of the nodes that the tasks can fill; 1 if no task has load.
+/// Nodes that must stay idle, because there are fewer tasks than nodes, do not count as imbalance.
 fn imbalance(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> f64 {
     let mut load = vec![0.0; machine.places() as usize];
     for (&place, &own) in mapping.place_of.iter().zip(&graph.loads) {

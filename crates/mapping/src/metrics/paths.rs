@@ -263,8 +263,8 @@ mod tests {
 
     #[test]
     fn flows_load_what_the_analysis_says() {
-        // Would catch shares of a path that are lost, routers that are exchanged, and channels taken for one that carry
-        // different loads: sums and largest loads of some flows against those of the exact analysis.
+        // Would catch shares of a path that are lost, exchanged routers, and merged channels that carry different
+        // loads: sums and largest loads of some flows are compared with those of the exact analysis.
         for shape in ["fat-tree:k=3,n=3", "dragonfly:h=2", "dragonfly:p=1,a=6,h=2,group=flattened-butterfly"] {
             let spec: TopologySpec = shape.parse().expect("a shorthand");
             let topology: Arc<dyn Topology> = spec.build(Path::new(".")).expect("a topology");

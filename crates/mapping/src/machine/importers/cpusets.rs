@@ -1,20 +1,20 @@
 //! Sets of processors as hwloc writes them: words of 32 bits between commas, the highest first. A word of zeros may be
-//! written as nothing (`0x1,,0x1` is processors 0 and 64), and an infinite set begins with `0xf...f`.
+//! left empty (`0x1,,0x1` is processors 0 and 64), and an infinite set begins with `0xf...f`.
 
-/// The beginning of an infinite set.
+/// Beginning of an infinite set.
 const ENDLESS: &str = "0xf...f";
 
-/// A set of processors.
+/// Set of processors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CpuSet {
-    /// The words, the lowest first.
+    /// Words of the bit set, the lowest first.
     words: Vec<u32>,
     /// Whether all processors above the words are in the set.
     pub endless: bool,
 }
 
 impl CpuSet {
-    /// Reads a set; none if the text is no set.
+    /// Reads a set; `None` if the text is not a set.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         let (endless, rest) = match text.strip_prefix(ENDLESS) {
@@ -27,7 +27,7 @@ impl CpuSet {
         Some(Self { words, endless })
     }
 
-    /// The set of one processor.
+    /// Returns the set of one processor.
     pub fn of(processor: u16) -> Self {
         let (place, bit) = (usize::from(processor / 32), processor % 32);
         let mut words = vec![0; place + 1];
@@ -43,7 +43,7 @@ impl CpuSet {
         self.words.get(place).copied().unwrap_or(if self.endless { u32::MAX } else { 0 })
     }
 
-    /// The first processor that is in this finite set and in another.
+    /// Returns the first processor of this finite set that is also in another.
     pub fn first_in(&self, other: &Self) -> Option<usize> {
         (0..self.words.len()).find_map(|place| {
             let both = self.words[place] & other.word(place);
@@ -57,7 +57,7 @@ impl CpuSet {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
     }
 
-    /// The number of processors of this finite set that are `inside` of one set, if there is one, and not in another.
+    /// Returns the number of processors of this finite set that are in `inside`, if given, and not in `without`.
     pub fn count(&self, inside: Option<&Self>, without: &Self) -> u64 {
         let inside = |place| inside.map_or(u32::MAX, |inside| inside.word(place));
         let words = self.words.iter().enumerate();
@@ -65,7 +65,7 @@ impl CpuSet {
     }
 }
 
-/// A word of 32 bits; nothing is 0.
+/// Reads a word of 32 bits; an empty text is 0.
 fn word(text: &str) -> Option<u32> {
     let text = text.trim();
     if text.is_empty() {
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn words_of_zeros_keep_their_places() {
-        // Would catch words that move down, a prefix that is taken for a word, and text that is taken for zero.
+        // Would catch words in the wrong order, a prefix that is taken for a word, and text that is taken for zero.
         let read = |text| CpuSet::read(text).map(|set| (set.words, set.endless));
         assert_eq!(read("0x1,,0x1"), Some((vec![1, 0, 1], false)));
         assert_eq!(read("0x00000001,,,0x0"), Some((vec![0, 0, 0, 1], false)));

@@ -1,4 +1,4 @@
-//! The interconnect of a Cray XC, as its system dumps it: a line for each port of each Aries router,
+//! Interconnect of a Cray XC, as dumped by its system: a line for each port of each Aries router,
 //!
 //! ```text
 //! c0-0c0s0a0l00(0:0:0) green -> c0-0c0s6a0l10(0:0:6)
@@ -6,28 +6,28 @@
 //! c0-0c0s0a0l50(0:0:0) ptile -> processor
 //! ```
 //!
-//! The coordinates are group, chassis and slot. Green wires join the routers of a chassis, black ones those of a slot
-//! in a group's chassis, blue ones groups; they become the classes of channels. Every wire is listed from both ends. A
-//! node has two of the tiles that lead to processors; where none are listed, four nodes on each router are assumed, as
-//! an XC blade has.
+//! The coordinates are group, chassis and slot. Green wires join the routers of a chassis, black wires the routers of
+//! equal slots in a group, blue wires join groups; the colours become the classes of channels. Every wire is listed
+//! from both ends. A node has two of the tiles that lead to processors; if none are listed, four nodes on each router
+//! are assumed, as on an XC blade.
 
 use std::collections::BTreeMap;
 
 use super::Wiring;
 use crate::MachineError;
 
-/// Nodes on an Aries router of which no processor tiles are listed.
+/// Number of nodes on an Aries router without listed processor tiles.
 const NODES: u32 = 4;
-/// Processor tiles of a node.
+/// Number of processor tiles of a node.
 const TILES: u32 = 2;
 
-/// Tiles of an Aries router that dumps list.
+/// Number of tiles of an Aries router that dumps list.
 const LISTED: u64 = 48;
 
-/// A port's end of a wire: the router and the port's own name.
+/// End of a wire: the router and the name of its port.
 type Port<'a> = (&'a str, &'a str);
 
-/// A line: the port, its router's coordinates, the colour, and the port at the other end if there is one.
+/// Line of a dump: the port, its router's coordinates, the colour, and the port at the other end, if any.
 struct Line<'a> {
     from: Port<'a>,
     at: [u32; 3],
@@ -35,7 +35,7 @@ struct Line<'a> {
     to: Option<Port<'a>>,
 }
 
-/// Whether a text seems to be such a dump.
+/// Returns whether a text seems to be such a dump.
 pub(crate) fn recognize(text: &str) -> bool {
     text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| parse(line.trim()).is_some())
 }
@@ -43,7 +43,7 @@ pub(crate) fn recognize(text: &str) -> bool {
 /// Reads a dump.
 ///
 /// # Errors
-/// If a line is of another form, or a wire is not listed from both of its ends.
+/// If a line has another form, or a wire is not listed from both of its ends.
 pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
     let mut wires: BTreeMap<(Port<'_>, Port<'_>), (u64, &str)> = BTreeMap::new();
     let mut routers: BTreeMap<[u32; 3], &str> = BTreeMap::new();
@@ -79,7 +79,7 @@ pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
     build(&wires, &routers, (&tiles, &ports))
 }
 
-/// Tiles without a line, of dumps that list all tiles of some router.
+/// Returns the number of tiles without a line, in dumps that list all tiles of some router.
 fn unlisted(ports: &BTreeMap<Port<'_>, u64>, routers: &BTreeMap<[u32; 3], &str>) -> u64 {
     let mut listed: BTreeMap<&str, u64> = BTreeMap::new();
     ports.keys().for_each(|port| *listed.entry(port.0).or_insert(0) += 1);
@@ -95,11 +95,11 @@ fn build(
     (tiles, ports): (&BTreeMap<&str, u32>, &BTreeMap<Port<'_>, u64>),
 ) -> Result<Wiring, MachineError> {
     let mut wiring = Wiring::default();
-    // Ends of cables from a router to itself.
+    // Ends of cables that lead from a router to itself.
     let mut loops = 0;
     for &name in routers.values() {
         let router = wiring.router(name);
-        // A blade is called without its router: c0-0c0s0a0 has the nodes c0-0c0s0n0 to n3.
+        // A blade is named without its router: c0-0c0s0a0 has the nodes c0-0c0s0n0 to n3.
         let blade = name.rsplit_once('a').map_or(name, |(blade, _)| blade);
         let nodes = if tiles.is_empty() { NODES } else { tiles.get(name).map_or(0, |tiles| tiles / TILES) };
         (0..nodes).for_each(|node| wiring.host(router, format!("{blade}n{node}")));
@@ -145,7 +145,7 @@ fn parse(line: &str) -> Option<Line<'_>> {
     Some(Line { from, at, colour, to })
 }
 
-/// A port such as `c0-0c0s0a0l00(0:0:0)`: its router, its own name, and the coordinates.
+/// Reads a port such as `c0-0c0s0a0l00(0:0:0)`: its router, its name, and the coordinates.
 fn port(text: &str) -> Option<(Port<'_>, [u32; 3])> {
     let (name, at) = text.strip_suffix(')')?.split_once('(')?;
     let (router, port) = name.split_at(name.rfind('l')?);

@@ -2,13 +2,14 @@
 
 use crate::MachineError;
 
-/// The most hosts of a list, and of all lists of a file: a machine that is read from a file has no more ports.
+/// Maximum number of hosts of a list, and of all lists of a file; also the maximum number of ports of a machine from a
+/// file.
 pub(crate) const MAX_HOSTS: usize = 1 << 20;
 
-/// The hosts of a list, in its order, leading zeros kept.
+/// Expands a list to its hosts, in its order. Leading zeros are kept.
 ///
 /// # Errors
-/// If brackets do not match, a range is no range, or there are more than `MAX_HOSTS`.
+/// If brackets do not match, a range is invalid, or there are more than `MAX_HOSTS` hosts.
 pub(crate) fn expand(list: &str) -> Result<Vec<String>, MachineError> {
     let mut hosts = Vec::new();
     for item in split(list)? {
@@ -24,15 +25,15 @@ pub(crate) fn expand(list: &str) -> Result<Vec<String>, MachineError> {
     Ok(hosts)
 }
 
-/// The hosts of a list, all of which have names that hosts may have.
+/// Expands a list to its hosts, and checks their names.
 ///
 /// # Errors
-/// As `expand`, and if a name has another character than letters, digits, `-`, `_` and `.`.
+/// If [`expand`] fails, or if a name has another character than letters, digits, `-`, `_` and `.`.
 pub(crate) fn hosts(list: &str) -> Result<Vec<String>, MachineError> {
     let hosts = expand(list)?;
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let Some(host) = hosts.iter().find(|host| !host.bytes().all(allowed)) else { return Ok(hosts) };
-    // Quotes are shown as they are: they are what is wrong.
+    // Quotes are shown unchanged: they are the fault.
     let shown = host.replace(char::is_control, "\u{fffd}");
     Err(MachineError::new(format!("`{shown}` is no name of a host, which has letters, digits, `-`, `_` and `.` only")))
 }
@@ -42,7 +43,7 @@ fn wrong(list: &str, what: &str) -> MachineError {
     MachineError::new(format!("the list of hosts `{start}` {what}; it is written like `node[001-016,20],login1`"))
 }
 
-/// The list's items: commas within brackets do not count.
+/// Splits a list into its items. Commas within brackets do not count.
 fn split(list: &str) -> Result<Vec<&str>, MachineError> {
     let (mut items, mut begin, mut inside) = (Vec::new(), 0, false);
     for (at, letter) in list.char_indices() {
@@ -65,7 +66,7 @@ fn split(list: &str) -> Result<Vec<&str>, MachineError> {
     Ok(items)
 }
 
-/// All names of an item: the product of its brackets, the last one fastest.
+/// Returns all names of an item: the product of its brackets, the last one fastest.
 fn expand_one(item: &str, list: &str) -> Result<Vec<String>, MachineError> {
     let mut names = vec![String::new()];
     let mut rest = item;
@@ -83,7 +84,7 @@ fn expand_one(item: &str, list: &str) -> Result<Vec<String>, MachineError> {
     Ok(names)
 }
 
-/// The numbers of `001-003,7`, as they are written.
+/// Returns the numbers of `001-003,7` as they are written.
 fn numbers(inside: &str, list: &str) -> Result<Vec<String>, MachineError> {
     let mut found = Vec::new();
     for range in inside.split(',') {
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     fn bad_lists_are_errors_and_huge_ones_are_refused() {
-        // Would catch a range that is read backwards, and memory that a typo can ask for.
+        // Would catch a range that is read backwards, and a typo that allocates much memory.
         for list in ["a[1-", "a]1[", "a[2-1]", "a[x]", "a,,b", "a[[1]]", "a[0-99999999999]", "a[0-9999]b[0-9999]", ""] {
             assert!(expand(list).is_err(), "{list}");
         }

@@ -1,8 +1,8 @@
-//! The inside of a node, as hwloc writes it in XML (versions 1 to 3 of the format).
+//! Inside of a node, as hwloc writes it in XML (versions 1 to 3 of the format).
 //!
 //! A core's last-level cache is the outermost cache around it (level 2 or more). Cores without an allowed processor are
-//! left out, with a note. Devices (bridges, PCI, misc) say nothing of places. Cores and hardware threads that share a
-//! processor are refused; processors of the machine that are in none of them are counted in a note.
+//! left out, with a note. Devices (bridges, PCI, misc) do not affect places. Cores and hardware threads that share a
+//! processor are refused; processors of the machine that belong to no core and no thread are counted in a note.
 
 use units::Notes;
 
@@ -10,61 +10,61 @@ use super::cpusets::CpuSet;
 use super::{Node, Wiring};
 use crate::MachineError;
 
-/// The deepest nesting of objects that is read.
+/// Maximum nesting depth of objects.
 const MAX_DEPTH: usize = 64;
-/// The most quotes from one tag to the next: two an attribute.
+/// Maximum number of quotes between two tags: two an attribute.
 const MAX_QUOTES: u32 = 1024;
 
-/// What is in a node.
+/// Inside of a node: its sockets, NUMA nodes, cores and threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeShape {
-    /// Sockets.
+    /// Number of sockets.
     pub packages: u32,
-    /// NUMA nodes.
+    /// Number of NUMA nodes.
     pub numa_nodes: u32,
-    /// Cores.
+    /// Number of cores.
     pub cores: u32,
-    /// Hardware threads.
+    /// Number of hardware threads.
     pub threads: u32,
     /// The cores, in hwloc's order.
     pub core_places: Vec<CorePlace>,
-    /// The name of the host, if the file has it.
+    /// The name of the host. Present if the file names it.
     pub host: Option<String>,
-    /// What is left out.
+    /// Notes on what is left out.
     pub notes: Notes,
 }
 
-/// Where a core is.
+/// Position of a core in its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CorePlace {
-    /// Its number among all cores of the node, those included that are not allowed.
+    /// Number of the core among all cores of the node, including cores that are not allowed.
     pub core: u32,
-    /// The socket, from 0.
+    /// Number of the socket, from 0.
     pub package: u32,
-    /// The last-level cache, from 0; none if the file has no cache around the core.
+    /// Number of the last-level cache, from 0. Absent if the file has no cache around the core.
     pub cache: Option<u32>,
 }
 
-/// Whether a text seems to be of this format.
+/// Returns whether a text seems to be of this format.
 pub(crate) fn recognize(text: &str) -> bool {
     text.trim_start().starts_with('<') && text.contains("<topology")
 }
 
-/// What lies around an object.
+/// Context of an object: the objects around it.
 #[derive(Clone, Copy, Default)]
 struct Around {
     depth: usize,
     package: Option<u32>,
     cache: Option<u32>,
-    /// Whether a core is around.
+    /// Whether the object lies in a core.
     in_core: bool,
 }
 
 /// Reads a node.
 ///
 /// # Errors
-/// If it is no XML, or names no cores and no hardware threads that are allowed; at the line of a `cpuset` that is none,
-/// and of a core or hardware thread that has a processor of another.
+/// If the text is not XML, or has neither an allowed core nor an allowed hardware thread. At its line, if a `cpuset` is
+/// not a set, or if a core or hardware thread has a processor of another.
 pub(crate) fn read(text: &str) -> Result<NodeShape, MachineError> {
     check_linear(text)?;
     let options =
@@ -81,7 +81,7 @@ pub(crate) fn read(text: &str) -> Result<NodeShape, MachineError> {
     }
     let named =
         |node: &roxmltree::Node<'_, '_>| node.has_tag_name("info") && node.attribute("name") == Some("HostName");
-    // Version 3 of the format writes it below `topology`, others below the machine.
+    // Version 3 of the format writes the name below `topology`, earlier versions below the machine.
     let info = machine.into_iter().chain([root]).find_map(|above| above.children().find(named));
     found.shape.host = info.and_then(|info| info.attribute("value")).map(str::to_owned);
     let mut open: Vec<(roxmltree::Node<'_, '_>, Around)> = vec![(root, Around::default())];
@@ -94,14 +94,14 @@ pub(crate) fn read(text: &str) -> Result<NodeShape, MachineError> {
         let children = node.children().filter(|child| child.has_tag_name("object"));
         let first = open.len();
         open.extend(children.map(|child| (child, inner)));
-        // The last is taken first.
+        // The last of the open objects is taken first.
         open[first..].reverse();
     }
     found.finish()
 }
 
-/// Refuses what hwloc does not write, and what takes a parser the square of its length: entities, namespaces, and
-/// thousands of attributes in one tag.
+/// Refuses constructs that hwloc does not write and that take a parser the square of their length: entities,
+/// namespaces, and thousands of attributes in one tag.
 fn check_linear(text: &str) -> Result<(), MachineError> {
     let line_of = |at: usize| 1 + text[..at].bytes().filter(|&byte| byte == b'\n').count() as u64;
     for word in ["<!ENTITY", "xmlns"] {
@@ -124,20 +124,20 @@ fn check_linear(text: &str) -> Result<(), MachineError> {
     Ok(())
 }
 
-/// The error of an object.
+/// Creates an error at an object.
 fn wrong(object: &roxmltree::Node<'_, '_>, message: String) -> MachineError {
     MachineError::at(line_at(object, object.range().start), message)
 }
 
-/// The line of a place in an object's file.
+/// Returns the line of a position in an object's file.
 fn line_at(object: &roxmltree::Node<'_, '_>, start: usize) -> u64 {
     u64::from(object.document().text_pos_at(start).row)
 }
 
-/// The set of processors that an attribute of an object has, if the object has this attribute.
+/// Returns the set of processors in an attribute of an object, if the object has this attribute.
 ///
 /// # Errors
-/// If it is no set.
+/// If the attribute is not a set.
 fn set_of(object: &roxmltree::Node<'_, '_>, attribute: &str) -> Result<Option<CpuSet>, MachineError> {
     let Some(text) = object.attribute(attribute) else { return Ok(None) };
     let set = CpuSet::read(text).ok_or_else(|| {
@@ -147,17 +147,17 @@ fn set_of(object: &roxmltree::Node<'_, '_>, attribute: &str) -> Result<Option<Cp
     Ok(Some(set))
 }
 
-/// Objects of one type by the processors that they have.
+/// Objects of one type, with their processors.
 #[derive(Default)]
 struct Holders {
-    /// The processors of all of them.
+    /// Processors of all these objects.
     taken: CpuSet,
-    /// Where each begins in the file, and its processors.
+    /// Position of each object in the file, and its processors.
     sets: Vec<(usize, CpuSet)>,
 }
 
 impl Holders {
-    /// Takes an object that is called `name` and has the processors `set`.
+    /// Adds an object called `name` with the processors `set`.
     ///
     /// # Errors
     /// If another object has one of the processors, or the set is infinite.
@@ -179,24 +179,24 @@ impl Holders {
 #[derive(Default)]
 struct Found {
     shape: NodeShape,
-    /// The processors that may be used, if the file says so.
+    /// Allowed processors. Absent if the file does not restrict them.
     allowed: Option<CpuSet>,
     caches: u32,
-    /// All cores, and those that are left out.
+    /// Number of all cores. `forbidden_cores` and `forbidden_threads` are the numbers of those left out.
     cores: u32,
     forbidden_cores: u64,
     forbidden_threads: u64,
     /// Processors outside of cores.
     bare: Vec<CorePlace>,
-    /// Processors of machines, packages and cores.
+    /// Processors that the sets of machines, packages and cores state.
     stated: CpuSet,
-    /// Processors of cores, and of hardware threads.
+    /// Cores by processor. `thread_sets` are hardware threads by processor.
     core_sets: Holders,
     thread_sets: Holders,
 }
 
 impl Found {
-    /// Takes an object; returns what lies around those within it.
+    /// Adds an object. Returns the context of the objects within it.
     fn object(&mut self, object: &roxmltree::Node<'_, '_>, mut around: Around) -> Result<Around, MachineError> {
         let set = set_of(object, "cpuset")?;
         let kind = object.attribute("type").unwrap_or("");
@@ -210,7 +210,7 @@ impl Found {
                 around.package = Some(shape.packages);
                 shape.packages += 1;
             }
-            // Memory of devices has no processors.
+            // A NUMA node without processors is memory of a device.
             "NUMANode" if set.as_ref().is_none_or(|set| !set.is_empty()) => shape.numa_nodes += 1,
             kind if around.cache.is_none() && level(kind, object) >= 2 => {
                 around.cache = Some(self.caches);
@@ -241,7 +241,7 @@ impl Found {
         around: Around,
         set: Option<CpuSet>,
     ) -> Result<(), MachineError> {
-        // Without a set, the number that the operating system gives it.
+        // A processor without a set has the number that the operating system gives it.
         let number = || object.attribute("os_index").and_then(|number| number.parse().ok()).map(CpuSet::of);
         let set = set.or_else(number);
         if let Some(set) = &set {
@@ -259,8 +259,9 @@ impl Found {
         Ok(())
     }
 
-    /// The number of allowed processors that the file states without an object for them: a hardware thread, or a core
-    /// where the file has no hardware threads. Objects without a set may be any processor.
+    /// Returns the number of allowed processors that the file states without an object for them: a hardware thread, or
+    /// a core if the file has no hardware threads. Returns 0 if an object has no set, since it may stand for any
+    /// processor.
     fn missing(&self) -> u64 {
         let threads = u64::from(self.shape.threads) + self.forbidden_threads;
         let (holders, count) =
@@ -303,7 +304,7 @@ impl Found {
     }
 }
 
-/// The level of a cache of data; 0 of what is none.
+/// Returns the level of a data cache; 0 of any other object.
 fn level(kind: &str, object: &roxmltree::Node<'_, '_>) -> u32 {
     let text = match kind {
         "Cache" => object.attribute("depth"),
@@ -312,13 +313,13 @@ fn level(kind: &str, object: &roxmltree::Node<'_, '_>) -> u32 {
     text.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// Whether one of an object's processors is allowed.
+/// Returns whether one of an object's processors is allowed.
 fn is_allowed(allowed: Option<&CpuSet>, own: Option<&CpuSet>) -> bool {
     let (Some(allowed), Some(own)) = (allowed, own) else { return true };
     own.first_in(allowed).is_some()
 }
 
-/// A single node as a machine whose places are its cores: a tree of sockets and last-level caches.
+/// Converts a single node to a machine whose places are its cores: a tree of sockets and last-level caches.
 pub(crate) fn cores_as_nodes(shape: &NodeShape) -> Wiring {
     let mut wiring = Wiring::default();
     let top = wiring.router("node");

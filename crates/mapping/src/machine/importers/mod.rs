@@ -1,4 +1,4 @@
-//! Machines from the descriptions that real systems print, one file each.
+//! Importers of machines from the descriptions that real systems print, one file each.
 //!
 //! An importer turns a text into a `Wiring`: named switches, wires between them and named nodes. Importers do not read
 //! files; their errors have the line.

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Lines are read as Slurm reads them: blanks around `=`, values in quotes, `#` for comments, a backslash at the end of
-//! a line that goes on. The file only states which switch is below which: one uplink each is assumed, which is enough
-//! for distances by level. Several roots are joined by a switch above them. A block is a switch of its own. Switches
-//! and nodes are numbered in the order of their names.
+//! a continued line. The file only states which switch is below which: one uplink each is assumed, which suffices for
+//! distances by level. Several roots are joined by a switch above them. A block becomes a switch. Switches and nodes
+//! are numbered in the order of their names.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +18,12 @@ use super::hostlist::{MAX_HOSTS, expand, hosts};
 use super::wiring::natural;
 use crate::MachineError;
 
-/// The most files that one consists of, those included.
+/// Maximum number of files of one description, included files counted.
 const MAX_FILES: usize = 64;
-/// The keys of a line.
+/// Keys of a line.
 const KEYS: &str = "SwitchName, Switches, Nodes, LinkSpeed, BlockName and BlockSizes";
 
-/// A switch as the file has it.
+/// Switch as the file describes it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Switch {
     pub(crate) file: Option<String>,
@@ -40,10 +40,10 @@ impl Switch {
     }
 }
 
-/// The text of a file that is included, by its name.
+/// Function that returns the text of an included file by its name.
 pub(crate) type Include<'a> = &'a dyn Fn(&str) -> Result<String, MachineError>;
 
-/// Whether a text seems to be of this format.
+/// Returns whether a text seems to be of this format.
 pub(crate) fn recognize(text: &str) -> bool {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
     first.is_some_and(|line| {
@@ -57,7 +57,7 @@ pub(crate) fn recognize(text: &str) -> bool {
     })
 }
 
-/// Reads the file, and those that it includes.
+/// Reads the file and its included files.
 ///
 /// # Errors
 /// At the line of an unknown key, of a switch or node that is named twice or below itself, or of a child without a
@@ -76,7 +76,7 @@ struct Reader<'a> {
     include: Include<'a>,
     files: usize,
     switches: Vec<Switch>,
-    /// Names in the lists of all lines.
+    /// Number of names in the lists of all lines.
     names: usize,
     speeds: u64,
     sizes: u64,
@@ -143,14 +143,14 @@ impl Reader<'_> {
     }
 }
 
-/// The file that a line includes.
+/// Returns the file that a line includes.
 fn included(line: &str) -> Option<&str> {
     let (word, path) = line.split_once(char::is_whitespace)?;
     let path = path.trim();
     (word.eq_ignore_ascii_case("include") && !path.starts_with('=')).then(|| path.trim_matches('"'))
 }
 
-/// The keys of a line with their values: `key = value` or `key="value"`.
+/// Returns the keys of a line with their values: `key = value` or `key="value"`.
 fn pairs(line: &str) -> Result<Vec<(&str, String)>, String> {
     let (mut found, mut rest) = (Vec::new(), line.trim_start());
     while !rest.is_empty() {
@@ -172,7 +172,7 @@ fn pairs(line: &str) -> Result<Vec<(&str, String)>, String> {
     Ok(found)
 }
 
-/// The file's lines without comments, those that end in a backslash joined with the next.
+/// Returns the file's lines without comments. A line that ends in a backslash is joined with the next.
 fn logical_lines(text: &str) -> Vec<(u64, String)> {
     let mut lines: Vec<(u64, String)> = Vec::new();
     let mut open = false;
@@ -188,10 +188,10 @@ fn logical_lines(text: &str) -> Vec<(u64, String)> {
     lines
 }
 
-/// The wiring of a forest of switches.
+/// Converts a forest of switches to a wiring.
 ///
 /// # Errors
-/// As `read`.
+/// If [`read`] would fail for these switches.
 pub(crate) fn tree(mut switches: Vec<Switch>) -> Result<Wiring, MachineError> {
     switches.sort_by_cached_key(|switch| natural(&switch.name));
     let mut wiring = Wiring::default();
@@ -234,7 +234,7 @@ pub(crate) fn tree(mut switches: Vec<Switch>) -> Result<Wiring, MachineError> {
 
 /// Refuses switches that are below themselves.
 fn check_acyclic(switches: &[Switch], wiring: &Wiring, above: &BTreeMap<u32, u32>) -> Result<(), MachineError> {
-    // The walk that reached a switch first; a walk that comes to its own again goes in a circle.
+    // Number of the walk that reached a switch first. A walk that reaches one of its switches again is a cycle.
     let mut walked: BTreeMap<u32, usize> = BTreeMap::new();
     for (walk, switch) in switches.iter().enumerate() {
         let mut at = wiring.known(&switch.name);

@@ -11,7 +11,7 @@
 //!         nodes: node[00-15]
 //! ```
 //!
-//! The one marked `cluster_default` is read, or the first.
+//! Reads the topology marked `cluster_default`, or else the first.
 
 use serde::Deserialize;
 
@@ -20,7 +20,7 @@ use super::hostlist::{MAX_HOSTS, expand, hosts};
 use super::slurm::{Switch, tree};
 use crate::MachineError;
 
-/// The deepest nesting of brackets.
+/// Maximum nesting depth of brackets.
 const MAX_DEPTH: u32 = 32;
 
 #[derive(Deserialize)]
@@ -63,10 +63,10 @@ struct Block {
     nodes: Option<String>,
 }
 
-/// Words of such a file, one of which each has.
+/// Words of which each such file has at least one.
 const WORDS: [&str; 5] = ["topology", "cluster_default", "tree", "block", "flat"];
 
-/// Whether a text seems to be of this format: YAML with one of its words.
+/// Returns whether a text seems to be of this format: YAML with one of its words.
 pub(crate) fn recognize(text: &str) -> bool {
     let beside = |line: &str| line.is_empty() || line.starts_with(['#', '%']) || line == "---";
     let first = text.lines().map(str::trim).find(|line| !beside(line));
@@ -81,7 +81,7 @@ pub(crate) fn recognize(text: &str) -> bool {
 /// Reads the file.
 ///
 /// # Errors
-/// If it is not YAML of this form, if the topology is flat, or as for a tree.
+/// If the text is not YAML of this form, if the topology is flat, or if its tree is invalid.
 pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
     check_depth(text)?;
     let entries: Vec<Entry> = serde_yaml_ng::from_str(text).map_err(|error| {
@@ -117,7 +117,7 @@ pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
     Ok(wiring)
 }
 
-/// Refuses lists that are nested deeper than any of these files, in brackets or by indicators in one line (`- - -`):
+/// Refuses lists that are nested deeper than in any of these files, in brackets or by indicators in one line (`- - -`):
 /// the time to read them grows with the square of the depth.
 fn check_depth(text: &str) -> Result<(), MachineError> {
     let mut depth = 0_u32;
@@ -140,7 +140,7 @@ fn check_depth(text: &str) -> Result<(), MachineError> {
     Ok(())
 }
 
-/// The switches of a file, whose lists are not too long together.
+/// Returns the switches of a file. Fails if their lists are too long together.
 fn within(switches: impl Iterator<Item = Result<Switch, MachineError>>) -> Result<Vec<Switch>, MachineError> {
     let (mut found, mut names) = (Vec::new(), 0);
     for switch in switches {
@@ -154,10 +154,10 @@ fn within(switches: impl Iterator<Item = Result<Switch, MachineError>>) -> Resul
     Ok(found)
 }
 
-/// What reads a list of hosts or switches.
+/// Function that expands a list of hosts or switches.
 type Expand = fn(&str) -> Result<Vec<String>, MachineError>;
 
-/// The names of a list; errors have the first line of the file that has the list.
+/// Returns the names of a list. An error has the first line of the file that contains the list.
 fn list(list: Option<&String>, expand: Expand, file: &str) -> Result<Vec<String>, MachineError> {
     let Some(list) = list else { return Ok(Vec::new()) };
     expand(list).map_err(|error| {

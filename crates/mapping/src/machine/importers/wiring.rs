@@ -1,4 +1,4 @@
-//! The result of all importers: switches, wires and nodes by name.
+//! Result of all importers: switches, wires and nodes by name.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,27 +10,27 @@ use units::Notes;
 
 use crate::MachineError;
 
-/// A node that is being read.
+/// Node of a wiring.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
-    /// Its switch.
+    /// Switch of the node.
     pub(crate) router: u32,
-    /// What the file calls it.
+    /// Name of the node in the file.
     pub(crate) name: String,
-    /// Its host, if the file names one.
+    /// Host of the node. Absent if the file does not name it.
     pub(crate) host: Option<String>,
-    /// Its number among the nodes of the host.
+    /// Number of the node among the nodes of its host.
     pub(crate) slot: u32,
 }
 
-/// A key that sorts names with numbers by these: `n2` before `n10`.
+/// Returns a key that sorts names by the numbers in them: `n2` before `n10`.
 pub(crate) fn natural(name: &str) -> Vec<(String, u64, usize)> {
     let mut parts = vec![(String::new(), 0_u64, 0)];
     for letter in name.chars() {
         let last = parts.len() - 1;
         let (text, number, digits) = &mut parts[last];
         match letter.to_digit(10) {
-            // Numbers of more digits than fit sort by their first ones.
+            // Numbers that do not fit are compared by their first digits.
             Some(digit) => (*number, *digits) = (number.saturating_mul(10).saturating_add(digit.into()), *digits + 1),
             None if *digits == 0 => text.push(letter),
             None => parts.push((letter.to_string(), 0, 0)),
@@ -39,24 +39,24 @@ pub(crate) fn natural(name: &str) -> Vec<(String, u64, usize)> {
     parts
 }
 
-/// A network that is being read, before it becomes a topology.
+/// Network in the form of its file, before it becomes a topology.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wiring {
-    /// The switches' names, by number.
+    /// Names of the switches, by number.
     pub(crate) routers: Vec<String>,
     /// Wires: two switches and a class of channels.
     pub(crate) wires: Vec<(u32, u32, String)>,
-    /// The nodes, by number.
+    /// Nodes, by number.
     pub(crate) nodes: Vec<Node>,
-    /// The bandwidth of a channel in bytes per second, if the file says it.
+    /// Bandwidth of a channel in bytes per second. Absent if the file does not state it.
     pub(crate) bytes_per_s: Option<f64>,
-    /// What is assumed or left out.
+    /// Assumptions and omissions.
     pub(crate) notes: Notes,
     by_name: BTreeMap<String, u32>,
 }
 
 impl Wiring {
-    /// The number of a switch, which is new if its name is.
+    /// Returns the number of a switch. A new name adds a switch.
     pub(crate) fn router(&mut self, name: &str) -> u32 {
         if let Some(&known) = self.by_name.get(name) {
             return known;
@@ -67,7 +67,7 @@ impl Wiring {
         number
     }
 
-    /// The number of a switch that is known.
+    /// Returns the number of a known switch.
     pub(crate) fn known(&self, name: &str) -> Option<u32> {
         self.by_name.get(name).copied()
     }
@@ -78,10 +78,10 @@ impl Wiring {
         self.nodes.push(Node { router, host: Some(name.clone()), name, slot: 0 });
     }
 
-    /// Builds the topology, wires between the same switches as parallel channels.
+    /// Builds the topology. Several wires between two switches become parallel channels.
     ///
     /// # Errors
-    /// If there are no nodes, too many switches, or switches that cannot be reached, which are named.
+    /// If there are no nodes, too many switches, or unreachable switches, which the error names.
     pub(crate) fn build(&self) -> Result<Arc<dyn Topology>, MachineError> {
         if self.nodes.is_empty() {
             return Err(MachineError::new("it has no nodes"));
@@ -108,7 +108,7 @@ impl Wiring {
         Ok(Arc::new(topology.with_notes(self.notes.sentences().to_vec())))
     }
 
-    /// Refuses a switch with more ports, or more ports of all, than a topology has.
+    /// Refuses a switch with more ports, or more ports in total, than a topology may have.
     fn check_ports(&self) -> Result<(), MachineError> {
         let mut ports = vec![0_u64; self.routers.len()];
         let ends = self.wires.iter().flat_map(|(one, other, _)| [*one, *other]);

@@ -1,10 +1,10 @@
-//! The text of a dump: sections with the lines of their ports, and nothing that is not understood.
+//! Parser of a dump: sections with the lines of their ports. Any other line is an error.
 
 use std::collections::BTreeMap;
 
 use crate::MachineError;
 
-/// The kind of a device.
+/// Kind of device of a fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DeviceKind {
     Switch,
@@ -13,62 +13,62 @@ pub(super) enum DeviceKind {
     Router,
 }
 
-/// A device with its connected ports.
+/// Device with its connected ports.
 #[derive(Debug)]
 pub(super) struct Device<'a> {
     pub kind: DeviceKind,
     pub description: &'a str,
-    /// The line of its section.
+    /// Line number of its section.
     pub line: u64,
-    /// The number of its ports, connected or not.
+    /// Number of its ports, connected or not.
     pub count: u32,
-    /// By number, where a port leads.
+    /// Wire of each connected port, by port number.
     pub ports: BTreeMap<u32, Wire<'a>>,
 }
 
 impl Device<'_> {
-    /// Whether the device has a port of a number: ports are counted from 1.
+    /// Returns whether the device has a port of this number. Ports are numbered from 1.
     pub fn has(&self, port: u32) -> bool {
         (1..=self.count).contains(&port)
     }
 }
 
-/// The line of a port.
+/// Line of a port.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wire<'a> {
-    /// The line's number.
+    /// Line number.
     pub line: u64,
     /// The device at the other end, and its port.
     pub peer: (&'a str, u32),
-    /// What the line says of the other end.
+    /// Description of the other end.
     pub description: &'a str,
-    /// Width and speed such as `4xNDR`, if the line has them.
+    /// Width and speed such as `4xNDR`. Absent if the line has none.
     pub speed: Option<&'a str>,
 }
 
-/// A dump.
+/// Parsed dump.
 #[derive(Debug, Default)]
 pub(super) struct Dump<'a> {
-    /// The devices by their GUIDs.
+    /// Devices by GUID.
     pub devices: BTreeMap<&'a str, Device<'a>>,
-    /// Messages of the tool among the lines: how many, and the line of the first.
+    /// Messages of the tool among the lines: their number, and the line number of the first.
     pub messages: (u64, u64),
-    /// Lines of a shell that call the tool.
+    /// Number of shell prompts that call the tool.
     pub prompts: u64,
 }
 
-/// The beginnings of lines that say nothing of wires.
+/// Beginnings of lines that do not describe wires.
 const IDENTIFIERS: [&str; 6] = ["vendid=", "devid=", "sysimgguid=", "switchguid=", "caguid=", "rtguid="];
 /// Headings of a dump that groups the devices of a chassis (`ibnetdiscover -g`).
 const HEADINGS: [&str; 5] = ["Chassis", "Non-Chassis", "Spine", "Line", "GUID"];
-/// The beginnings of messages that the tool writes beside the dump.
+/// Beginnings of messages that the tool writes in addition to the dump.
 const MESSAGES: [&str; 5] = ["ibwarn:", "ibdebug:", "ibpanic:", "src/", "/usr/"];
 
 /// Reads a dump.
 ///
 /// # Errors
-/// At a line that is not understood, a port outside of a section or beyond the number of its ports, and a device or a
-/// port that is listed twice.
+/// At a line that is not understood, at a port outside of a section or beyond the section's number of ports, and at a
+/// device or port that is listed twice.
 pub(super) fn read(text: &str) -> Result<Dump<'_>, MachineError> {
     let mut dump = Dump::default();
     let mut here: Option<&str> = None;
@@ -114,21 +114,22 @@ pub(super) fn read(text: &str) -> Result<Dump<'_>, MachineError> {
     Ok(dump)
 }
 
-/// Whether a line is the prompt of a shell with a call of the tool: `[root@mgmt ~]# ibnetdiscover`.
+/// Returns whether a line is a shell prompt with a call of the tool: `[root@mgmt ~]# ibnetdiscover`.
 fn is_prompt(line: &str) -> bool {
     let Some((prompt, _)) = line.split_once("ibnetdiscover") else { return false };
     let prompt = prompt.trim_end().trim_end_matches("sudo").trim_end();
     prompt.ends_with(['#', '$', '%', '>']) && !line.starts_with('#')
 }
 
-/// Whether a line says nothing of wires: a comment, an identifier, a heading, or nothing.
+/// Returns whether a line does not describe a wire: a comment, an identifier, a heading, or an empty line.
 fn is_beside(line: &str) -> bool {
     let line = line.trim();
     let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
     line.is_empty() || line.starts_with('#') || line.starts_with('(') || begins(&IDENTIFIERS) || begins(&HEADINGS)
 }
 
-/// `Switch 65 "S-2c5e" # "name" ...`, `Ca 1 "H-2c5e" # "name"` or `Rt 2 "R-2c5e" # "name"`.
+/// Reads the heading of a section: `Switch 65 "S-2c5e" # "name" ...`, `Ca 1 "H-2c5e" # "name"` or `Rt 2 "R-2c5e" #
+/// "name"`.
 pub(super) fn section(line: u64, text: &str) -> Option<(&str, Device<'_>)> {
     let (word, rest) = text.split_once(char::is_whitespace)?;
     let kind = match word {
@@ -145,7 +146,7 @@ pub(super) fn section(line: u64, text: &str) -> Option<(&str, Device<'_>)> {
     (!guid.is_empty()).then_some((guid, Device { kind, description, line, count, ports: BTreeMap::new() }))
 }
 
-/// `[1](guid) "S-2c5e"[17][ext 3](guid) # "name" lid 4 4xHDR`.
+/// Reads the line of a wire: `[1](guid) "S-2c5e"[17][ext 3](guid) # "name" lid 4 4xHDR`.
 fn wire(line: u64, text: &str) -> Option<(u32, Wire<'_>)> {
     let (port, rest) = text.strip_prefix('[')?.split_once(']')?;
     let (_, rest) = rest.split_once('"')?;
@@ -161,7 +162,7 @@ fn wire(line: u64, text: &str) -> Option<(u32, Wire<'_>)> {
     Some((port.parse().ok()?, Wire { line, peer, description, speed }))
 }
 
-/// Whether a word is a width and a speed.
+/// Returns whether a word is a width and a speed.
 fn is_speed(word: &str) -> bool {
     word.split_once('x').is_some_and(|(width, speed)| {
         !width.is_empty() && width.bytes().all(|byte| byte.is_ascii_digit()) && !speed.is_empty() && width != "0"

@@ -1,6 +1,6 @@
-//! The host of an adapter, which its description may begin with.
+//! Host names in the descriptions of adapters.
 
-/// Words of makers and models: neither the name of a host nor, behind one, the name of a device.
+/// Words of makers and models: neither the name of a host nor, after a host, the name of a device.
 const MAKERS: [&str; 20] = [
     "mellanox",
     "nvidia",
@@ -23,11 +23,11 @@ const MAKERS: [&str; 20] = [
     "dx",
     "lx",
 ];
-/// The beginnings of models that a number follows.
+/// Beginnings of models that a number follows.
 const MODELS: [&str; 3] = ["connectx", "bluefield", "infinihost"];
 
-/// The host that a description begins with: `HOST`, or `HOST DEVICE`. Adapters whose driver sets none are described by
-/// their maker (`MT4129 ConnectX7 Mellanox Technologies`), by their device (`mlx5_0`) or as `localhost`.
+/// Returns the host with which a description begins: `HOST`, or `HOST DEVICE`. An adapter whose driver sets no host is
+/// described by its maker (`MT4129 ConnectX7 Mellanox Technologies`), by its device (`mlx5_0`) or as `localhost`.
 pub(super) fn host(description: &str) -> Option<&str> {
     let mut words = description.split_whitespace();
     let (host, device) = (words.next()?, words.next());
@@ -38,15 +38,15 @@ pub(super) fn host(description: &str) -> Option<&str> {
     (named && !is_maker(host) && !is_device(&lower) && !device.is_some_and(is_model_behind)).then_some(host)
 }
 
-/// Whether a word is one of a maker or a model.
+/// Returns whether a word belongs to a maker or a model.
 fn is_maker(word: &str) -> bool {
     let lower = word.to_ascii_lowercase();
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    // `MT25408`, `MT_0000000838`; a host may be called `mt01`.
+    // `MT25408` and `MT_0000000838` are models; `mt01` may be a host.
     let number = |text: &str| digits(text.strip_prefix('_').unwrap_or(text));
     let is_part = word.strip_prefix("MT").is_some_and(number)
         || lower.strip_prefix("mt").is_some_and(|rest| rest.len() >= 4 && number(rest));
-    // `ConnectX`, `ConnectX-6`, `ConnectX6Dx`, `BlueField-3`; a host may be called `bluefield01`.
+    // `ConnectX`, `ConnectX-6`, `ConnectX6Dx` and `BlueField-3` are models; `bluefield01` may be a host.
     let is_model = MODELS.iter().filter_map(|model| lower.strip_prefix(model)).any(|rest| {
         let rest = rest.trim_start_matches(['-', '_']);
         rest.is_empty() || (rest.len() <= 3 && rest.starts_with(|c: char| ('1'..='9').contains(&c)))
@@ -54,12 +54,13 @@ fn is_maker(word: &str) -> bool {
     MAKERS.contains(&lower.as_str()) || is_part || is_model
 }
 
-/// Whether a second word is that of a model, and the first one is no host then. `node7 HCA` is a host with a device.
+/// Returns whether a second word belongs to a model, so that the first one is not a host. `node7 HCA` is a host with a
+/// device.
 fn is_model_behind(word: &str) -> bool {
     is_maker(word) && !word.eq_ignore_ascii_case("hca")
 }
 
-/// Whether a word, in lower case, is the name of a device: `mlx5_0`, `mthca0`, `hfi1_0`, `qib0`, `hca-1`.
+/// Returns whether a word, in lower case, is the name of a device: `mlx5_0`, `mthca0`, `hfi1_0`, `qib0`, `hca-1`.
 fn is_device(word: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let two = |text: &str| text.split_once('_').is_some_and(|(one, other)| digits(one) && digits(other));

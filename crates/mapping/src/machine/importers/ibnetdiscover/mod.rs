@@ -1,10 +1,10 @@
-//! An InfiniBand fabric as `ibnetdiscover` prints it: a section for each switch and each channel adapter, with a line
-//! for each connected port.
+//! InfiniBand fabric as `ibnetdiscover` prints it: a section for each switch and each channel adapter, with a line for
+//! each connected port.
 //!
-//! Every adapter that is connected to a switch is a node, called by its description (host and device); an adapter with
-//! several ports is attached to the switch of its first one. Several adapters of a host are slots of it. Wires between
-//! switches become channels of the class `link`, parallel ones as many. Switches are numbered in the order of their
-//! GUIDs, nodes in that of their names, so that the order of sections does not matter.
+//! Every adapter that is connected to a switch is a node, named by its description (host and device). An adapter with
+//! several ports is attached to the switch of its first port. Several adapters of a host are slots of the host. Wires
+//! between switches become channels of the class `link`, parallel wires parallel channels. Switches are numbered in the
+//! order of their GUIDs, nodes in the order of their names, so that the order of sections does not matter.
 //!
 //! Left out with a note: aggregation nodes (SHARP: an adapter inside a switch), routers between subnets, cables from a
 //! switch to itself, adapters without a section or a switch, further ports of adapters.
@@ -22,10 +22,10 @@ use super::Wiring;
 use super::wiring::{Node, natural};
 use crate::MachineError;
 
-/// What the description of an aggregation node contains.
+/// Part of the description of an aggregation node.
 const AGGREGATION: &str = "aggregation node";
 
-/// Whether a text seems to be of this format.
+/// Returns whether a text seems to be of this format.
 pub(crate) fn recognize(text: &str) -> bool {
     text.lines().any(|line| dump::section(0, line).is_some_and(|(_, device)| device.kind == DeviceKind::Switch))
 }
@@ -57,11 +57,11 @@ pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
     Ok(fabric.finish())
 }
 
-/// What is not in the network, by what it is.
+/// Objects that are left out of the network, by kind.
 #[derive(Default)]
 struct LeftOut<'a> {
     aggregation: BTreeSet<&'a str>,
-    /// Those of them that have no section.
+    /// Aggregation nodes without a section.
     aggregation_listed: BTreeSet<&'a str>,
     /// Adapters that switches list and that have no section.
     without_section: BTreeSet<&'a str>,
@@ -74,7 +74,7 @@ struct LeftOut<'a> {
     one_ended: u64,
 }
 
-/// A device and the number of its port.
+/// Device and port number.
 type Port<'a> = (&'a str, u32);
 
 struct Fabric<'a> {
@@ -82,11 +82,11 @@ struct Fabric<'a> {
     wiring: Wiring,
     left: LeftOut<'a>,
     speeds: Speeds,
-    /// The descriptions of nodes.
+    /// Descriptions of nodes.
     names: BTreeSet<&'a str>,
-    /// By device and port, the port that leads there, and its line.
+    /// Near end of the wire that leads to a port, and its line, by the device and number of that port.
     claims: BTreeMap<Port<'a>, (Port<'a>, u64)>,
-    /// By adapter and port, the switch that lists the wire; the adapter does not.
+    /// Switch at the other end, by adapter and port, of wires that only the switch lists.
     listed: BTreeMap<&'a str, BTreeMap<u32, &'a str>>,
 }
 
@@ -95,7 +95,7 @@ fn is_aggregation(description: &str) -> bool {
 }
 
 impl<'a> Fabric<'a> {
-    /// Takes the wire that one of its ends lists.
+    /// Adds a wire that one of its ends lists.
     fn wire(&mut self, from: Port<'a>, device: &Device<'a>, wire: &Wire<'a>) -> Result<(), MachineError> {
         let (peer, peer_port) = wire.peer;
         self.claim(from, wire)?;
@@ -136,7 +136,7 @@ impl<'a> Fabric<'a> {
     /// Notes that a port leads to another.
     ///
     /// # Errors
-    /// If two ports lead to one.
+    /// If two ports lead to one port.
     fn claim(&mut self, from: Port<'a>, wire: &Wire<'a>) -> Result<(), MachineError> {
         let (peer, port) = wire.peer;
         let Some((before, line)) = self.claims.insert(wire.peer, (from, wire.line)) else { return Ok(()) };
@@ -147,7 +147,7 @@ impl<'a> Fabric<'a> {
         Err(MachineError::at(wire.line, message))
     }
 
-    /// Takes a wire to a device that has no section.
+    /// Adds a wire to a device that has no section.
     fn take_unknown(&mut self, wire: &Wire<'a>) -> Result<(), MachineError> {
         let peer = wire.peer.0;
         match peer.as_bytes() {
@@ -162,7 +162,7 @@ impl<'a> Fabric<'a> {
         Ok(())
     }
 
-    /// Makes nodes of the adapters.
+    /// Converts the adapters to nodes.
     fn nodes(&mut self) {
         for (&guid, device) in &self.dump.devices {
             match device.kind {
@@ -172,7 +172,7 @@ impl<'a> Fabric<'a> {
                 DeviceKind::Adapter => self.adapter(guid, device),
             }
         }
-        // By the names of hosts; adapters that name none come last.
+        // Sorted by host name; adapters without a host come last.
         self.wiring.nodes.sort_by_cached_key(|node| (node.host.is_none(), natural(&node.name)));
         let mut slots: BTreeMap<String, u32> = BTreeMap::new();
         for node in &mut self.wiring.nodes {
@@ -189,7 +189,7 @@ impl<'a> Fabric<'a> {
     }
 
     fn adapter(&mut self, guid: &'a str, device: &Device<'a>) {
-        // By port: what the adapter lists, and what switches list of its other ports.
+        // Other ends by port: those that the adapter lists, and those that switches list for its other ports.
         let mut peers: BTreeMap<u32, &str> = self.listed.get(guid).cloned().unwrap_or_default();
         peers.extend(device.ports.iter().map(|(&port, wire)| (port, wire.peer.0)));
         let mut homes = peers.values().filter_map(|peer| self.wiring.known(peer));

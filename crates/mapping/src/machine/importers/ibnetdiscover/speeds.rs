@@ -1,10 +1,10 @@
-//! The data rates of wires, as their ends report them.
+//! Data rates of wires, as reported by their ends.
 
 use std::collections::BTreeMap;
 
 use units::{Notes, counted};
 
-/// What the wires of a fabric are.
+/// Counts of a fabric's wires by speed.
 #[derive(Default)]
 pub(super) struct Speeds {
     /// Wires between switches, by their speed.
@@ -18,7 +18,7 @@ pub(super) struct Speeds {
 }
 
 impl Speeds {
-    /// Counts a wire by what its ends report: the slower of two. `both`: both ends list it.
+    /// Counts a wire by the speed that its ends report: the slower of two. `both` says whether both ends list the wire.
     pub fn count(&mut self, ends: [Option<&str>; 2], both: bool, (switches, carries): (bool, bool)) {
         if !carries {
             return;
@@ -36,7 +36,7 @@ impl Speeds {
         }
     }
 
-    /// Adds what is known; returns the bandwidth that most wires have, in bytes per second.
+    /// Adds notes about the speeds. Returns the bandwidth of most wires, in bytes per second.
     pub fn describe(&self, notes: &mut Notes) -> Option<f64> {
         const WIRES: [&str; 2] = ["wire between switches", "wires between switches"];
         for (speed, &wires) in &self.between {
@@ -62,7 +62,7 @@ fn rate(speed: &str) -> f64 {
     bandwidth(speed).unwrap_or(f64::INFINITY)
 }
 
-/// The data rate of a width and speed such as `4xNDR`, in Gb/s, after the line code.
+/// Returns the data rate of a width and speed such as `4xNDR`, in Gb/s, after the line code.
 fn bandwidth(speed: &str) -> Option<f64> {
     let (width, kind) = speed.split_once('x')?;
     let lane = match kind {
