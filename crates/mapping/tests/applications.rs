@@ -1,4 +1,4 @@
-//! The paper's own strategies for its applications, geometric and dynamic mapping.
+//! The paper's strategies for its applications, geometric and dynamic mapping.
 #![allow(clippy::expect_used, reason = "a test may fail")]
 
 use std::path::Path;
@@ -36,9 +36,9 @@ fn measured(graph: &TaskGraph, machine: &Machine, strategy: StrategyName) -> Mea
 
 #[test]
 fn namd_gains_by_its_patches_and_again_by_its_balancer_and_more_on_larger_machines() {
-    // Would catch a scheme that ignores the topology where it should not. Paper, figure 6 and table 3: hop-bytes fall
-    // in this order, and by more bytes as the machine grows. Proxies are fewer where places are few; elsewhere about as
-    // many.
+    // Would catch a scheme that ignores the topology although it should not. Paper, figure 6 and table 3: hop-bytes
+    // fall in this order, and by more bytes as the machine grows. Proxies are fewer if places are few; otherwise their
+    // number is about equal.
     let apoa1 = graph("namd:6x6x4,multicast=true");
     let gains: Vec<f64> = ["torus:4x4x4", "torus:8x8x8", "torus:12x12x12"]
         .iter()
@@ -59,8 +59,8 @@ fn namd_gains_by_its_patches_and_again_by_its_balancer_and_more_on_larger_machin
 #[test]
 fn computes_with_fixed_patches_come_near_the_least_that_is_possible() {
     // Would catch computes that do not find their bricks. 144 patches in the middle of their parts of an 8x8x8 torus,
-    // 2,016 computes: five loads a node at imbalance 1.31, four at 1.06. No mapping is below what computes within their
-    // bricks pay: the distance of the two patches.
+    // 2,016 computes: five loads a node at imbalance 1.31, four at 1.06. No mapping is below the cost of computes
+    // within their bricks: the distance of the two patches.
     let (apoa1, torus) = (graph("namd:6x6x4"), machine("torus:8x8x8"));
     let start = solve(&apoa1, &torus, &spec(StrategyName::NamdPatches, 0.31), &[], None).expect("a mapping");
     let fixed: Vec<(u32, u32)> = (0..144).map(|patch| (patch, start.place_of[patch as usize])).collect();
@@ -85,8 +85,8 @@ fn computes_with_fixed_patches_come_near_the_least_that_is_possible() {
 
 #[test]
 fn prisms_keep_planes_together_and_states_in_line() {
-    // Would catch a plane that leaves its prism: 16 planes on an 8x4x4 torus whose long dimension is the first: a
-    // column each, and state s of 8 at coordinate s of it.
+    // Would catch a plane that leaves its prism. 16 planes on an 8x4x4 torus, whose long dimension is the first, have a
+    // column each, with state s of 8 at coordinate s.
     let water = graph("openatom:water-32,states=8,planes=16,real_planes=16,block=4");
     let torus = machine("torus:8x4x4");
     let found = solve(&water, &torus, &spec(StrategyName::Prisms, 1.0), &[], None).expect("a mapping");
@@ -113,8 +113,7 @@ fn strategies_refuse_what_they_are_not_made_for() {
 
 #[test]
 fn positions_lead_to_the_machine() {
-    // Would catch halves that are mixed up: a grid of tasks on the mesh of its own shape keeps its place, whatever the
-    // cut.
+    // Would catch halves that are mixed up: a grid of tasks on a mesh of equal shape keeps its place, whatever the cut.
     let found = measured(&graph("stencil:8x8,periodic=false"), &machine("mesh:8x8"), StrategyName::Geometric);
     assert_eq!(found.hops_per_byte, 1.0);
     let mesh = graph("mesh:2500");
@@ -127,8 +126,8 @@ fn positions_lead_to_the_machine() {
 
 #[test]
 fn balancing_moves_what_it_must_and_not_far() {
-    // Would catch a balancer that moves tasks of balanced nodes, or anywhere. Sixteen tasks on each of 16 nodes; one
-    // node's loads double: of 32 on a mean of 17, about 15 have to go, and they go next door.
+    // Would catch a balancer that moves tasks of balanced nodes, or moves tasks far. Sixteen tasks on each of 16 nodes;
+    // one node's loads double: of 32 on a mean of 17, about 15 have to go, and they go to neighbours.
     let mut stencil = graph("stencil:16x16,periodic=false");
     let mesh = machine("mesh:4x4");
     let start = solve(&stencil, &mesh, &spec(StrategyName::Geometric, 0.01), &[], None).expect("a mapping");
@@ -150,9 +149,9 @@ fn balancing_moves_what_it_must_and_not_far() {
 
 #[test]
 fn every_array_is_spread_over_all_nodes_in_order() {
-    // Would catch arrays one behind the other, whose nodes would have nothing to do while the others compute, and
-    // blocks that are out of order or of unequal load. 128 elements of GSpace, 128 of RealSpace and 64 calculators of
-    // load 2 on 32 nodes: four, four and two each.
+    // Would catch arrays placed in sequence, whose nodes would idle while the others compute, and blocks that are out
+    // of order or of unequal load. 128 elements of GSpace, 128 of RealSpace and 64 calculators of load 2 on 32 nodes:
+    // four, four and two each.
     let water = graph("openatom:water-32,states=8,planes=16,real_planes=16,block=4,pair_load=2");
     let torus = machine("torus:4x4x2");
     let found = solve(&water, &torus, &spec(StrategyName::ArrayBlocks, 0.03), &[], None).expect("a mapping");
@@ -160,7 +159,7 @@ fn every_array_is_spread_over_all_nodes_in_order() {
         let expected: Vec<u32> = (0..tasks).map(|task| task / each).collect();
         assert_eq!(found.place_of[first as usize..(first + tasks) as usize], expected);
     }
-    // Without arrays it is the order of the tasks.
+    // Without arrays the order is that of the tasks.
     let plain = graph("random:64");
     let of = |strategy| solve(&plain, &torus, &spec(strategy, 0.03), &[], None).expect("a mapping").place_of;
     assert_eq!(of(StrategyName::ArrayBlocks), of(StrategyName::Identity));

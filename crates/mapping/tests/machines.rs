@@ -1,4 +1,4 @@
-//! Machines from shorthands, presets and files, and what the Topology Manager says of them.
+//! Machines from shorthands, presets and files, and the answers of the Topology Manager about them.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ fn read(source: &MachineSource) -> Machine {
     source.read(Path::new(".")).expect("a machine")
 }
 
-/// The folder of a test's files: tests that run at one time may call files alike.
+/// Returns a folder for a test's files: concurrent tests may use equal file names.
 fn folder() -> PathBuf {
     let (process, thread) = (std::process::id(), std::thread::current().id());
     std::env::temp_dir().join(format!("cutthrough-machines-{process}-{thread:?}"))
@@ -30,7 +30,7 @@ fn from_text(name: &str, text: &str) -> Result<Machine, MachineError> {
     source(name).read(&folder)
 }
 
-/// A real input, where they are.
+/// Returns the path of a real input, if the inputs are present.
 fn data(name: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("CUTTHROUGH_DATA")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
@@ -67,7 +67,7 @@ fn the_manager_answers_for_a_part_of_a_torus_as_the_paper_says() {
 #[test]
 fn several_planes_are_as_far_as_one() {
     // Would catch hops that count injection channels because there are more routers than nodes, and a whole grid that
-    // is no box.
+    // is not recognized as a box.
     for (one, two) in [("torus:4x3x2", "torus:4x3x2,planes=2"), ("fat-tree:k=2,n=3", "fat-tree:k=2,n=3,planes=4")] {
         let (one, two) = (read(&source(one)), read(&source(two)));
         assert!(one.is_contiguous() && two.is_contiguous());
@@ -80,7 +80,7 @@ fn several_planes_are_as_far_as_one() {
 
 #[test]
 fn ranks_fill_cores_or_nodes_first() {
-    // Would catch the two orders mixed up. XYZT: near ranks are on near nodes.
+    // Would catch the two orders mixed up. In XYZT order near ranks are on near nodes.
     let cores = read(&MachineSource { cores: Some(4), ..source("torus:4x2x2") });
     assert_eq!((cores.place_of_rank(5), cores.rank_of_place(1, 1)), (Some((1, 1)), Some(5)));
     let nodes = read(&MachineSource { cores: Some(4), rank_order: RankOrder::NodesFirst, ..source("torus:4x2x2") });
@@ -101,7 +101,7 @@ fn a_blue_gene_gives_the_part_of_its_smallest_partition_that_is_used() {
 #[test]
 fn hops_are_those_of_the_field() {
     // Would catch links to the router that are counted on a torus, or not counted elsewhere: torus Manhattan with wrap,
-    // tree 2, 4, 6 by level, dragonfly channels between routers + 2, nothing within a node.
+    // tree 2, 4, 6 by level, dragonfly channels between routers + 2, 0 within a node.
     let hops = |machine: &str, one, other| read(&source(machine)).hops().hops(one, other);
     assert_eq!([hops("torus:8x8", 0, 7), hops("torus:8x8", 0, 36), hops("mesh:8x8", 0, 7)], [1, 8, 7]);
     let tree = "fat-tree:k=4,n=3";
@@ -112,7 +112,8 @@ fn hops_are_those_of_the_field() {
 
 #[test]
 fn hops_of_a_long_chain_are_exact_and_its_channels_have_loads() {
-    // Would catch hops that end at 255, and loads that ask for a virtual-channel class for each of more than 64 hops.
+    // Would catch hops that end at 255, and channel loads that need a virtual-channel class for each of more than 64
+    // hops.
     let mut text: String = (0..399).map(|router| format!("link {router} {}\n", router + 1)).collect();
     (0..400).for_each(|router| text += &format!("node {router}\n"));
     let chain = from_text("chain.edges", &text).expect("a machine");
@@ -141,7 +142,7 @@ fn slurm_trees_have_levels_and_names() {
 
 #[test]
 fn names_that_no_host_has_are_refused() {
-    // Would catch hosts that are called `'n1'`, `n"1"` or `LinkSpeed=1`, in rankfiles too.
+    // Would catch hosts named `'n1'`, `n"1"` or `LinkSpeed=1`, in rankfiles too.
     let yaml = "- topology: t\n  tree:\n    switches:\n      - switch: a\n        nodes: n[1-2]:x\n";
     for (name, text, line, host) in [
         ("q.conf", "SwitchName=a Nodes='n[1-2]'\n", 1, "`'n1'`"),
@@ -159,7 +160,7 @@ fn names_that_no_host_has_are_refused() {
 
 #[test]
 fn files_of_slurm_are_known_by_any_of_their_first_words() {
-    // Would catch a message of the reader of edge lists for a file of Slurm.
+    // Would catch a message of the reader of edge lists for a Slurm file.
     let whole = "[{topology: t, tree: {switches: [{switch: a, nodes: 'n[1-2]'}]}}]\n";
     let flow = "---\n- {topology: t, cluster_default: true, tree: {switches: [{switch: a, nodes: 'n[1-2]'}]}}\n";
     let turned = "- tree:\n    switches:\n      - switch: a\n        nodes: n[1-2]\n  topology: t\n";
@@ -184,7 +185,7 @@ fn files_of_slurm_are_known_by_any_of_their_first_words() {
 
 #[test]
 fn long_names_are_shortened_in_messages() {
-    // Would catch a line of a terminal for each name of 10,000 characters.
+    // Would catch an error message with a whole name of 10,000 characters.
     let (long, own) = ("x".repeat(10_000), "y".repeat(100));
     let error = from_text("t.conf", &format!("SwitchName={long} Switches={own}\n")).expect_err("no such switch");
     assert_eq!(error.message, format!("the switch {own} below {}… has no line of its own", "x".repeat(99)));
@@ -220,7 +221,7 @@ fn an_infiniband_fabric_is_read_with_parallel_wires() {
     assert!(machine.about().notes.iter().any(|note| note.contains("200 Gb/s")), "{:?}", machine.about().notes);
 }
 
-/// A dump of ibnetdiscover: switches of 36 ports and adapters of 2, each with its ports.
+/// Returns the machine of an ibnetdiscover dump: switches of 36 ports and adapters of 2, each with its ports.
 fn fabric(sections: &[(&str, &[&str])]) -> Result<Machine, MachineError> {
     let mut text = String::new();
     for (device, ports) in sections {
@@ -232,7 +233,7 @@ fn fabric(sections: &[(&str, &[&str])]) -> Result<Machine, MachineError> {
 
 #[test]
 fn an_adapter_that_only_its_switch_lists_is_a_node() {
-    // Would catch a node that is dropped as one that leads to no switch.
+    // Would catch an adapter that is dropped as one that leads to no switch.
     let machine = fabric(&[("S-1", &["[1] \"H-a\"[1]", "[2] \"H-b\"[2]"]), ("H-a", &[]), ("H-b", &["[2] \"S-1\"[2]"])])
         .expect("a machine");
     let notes = machine.about().notes.join("; ");
@@ -283,7 +284,7 @@ fn a_dump_behind_the_prompt_of_a_shell_is_read() {
 
 #[test]
 fn a_cray_dump_is_read_by_its_colours() {
-    // Would catch wires listed from one end only that are taken as they are, and lost classes.
+    // Would catch wires listed from one end only that are accepted, and lost classes.
     let good = "c0-0c0s0a0l00(0:0:0) green -> c0-0c0s1a0l01(0:0:1)\nc0-0c0s0a0l01(0:0:0) blue -> unused\n\
                 c0-0c0s1a0l01(0:0:1) green -> c0-0c0s0a0l00(0:0:0)\n";
     let machine = from_text("xc.interconnect", good).expect("a machine");
@@ -315,7 +316,7 @@ fn the_inside_of_a_node_is_read() {
 
 #[test]
 fn a_word_of_zeros_in_a_set_of_processors_may_be_nothing() {
-    // Would catch sets of more than 64 processors whose words move down: processors 0 and 64 are allowed, and that is
+    // Would catch sets of more than 64 processors whose words are shifted: processors 0 and 64 are allowed, which are
     // cores 0 and 2.
     let core =
         |set: &str| format!("<object type=\"Core\" cpuset=\"{set}\"><object type=\"PU\" cpuset=\"{set}\"/></object>");
@@ -326,7 +327,8 @@ fn a_word_of_zeros_in_a_set_of_processors_may_be_nothing() {
     assert_eq!(inside.places(), 2, "{:?}", inside.about().node);
 }
 
-/// A file of hwloc with objects below a machine with the processors 0 to 3, the objects in lines 2 and on.
+/// Returns the machine of an hwloc file: objects below a machine with the processors 0 to 3, each object on a line from
+/// 2.
 fn inside_of(objects: &[&str]) -> Result<Machine, MachineError> {
     let machine = "<topology version=\"2.0\"><object type=\"Machine\" cpuset=\"0xf\">";
     from_text("node.xml", &format!("{machine}\n{}\n</object></topology>\n", objects.join("\n")))
@@ -397,7 +399,7 @@ fn a_job_of_slurm_says_its_hosts() {
 
 #[test]
 fn what_is_wrong_is_said_with_its_place() {
-    // Would catch errors without a line, a nearest name, or what is allowed.
+    // Would catch errors without a line, a nearest name, or the allowed values.
     let error = |machine: &str| source(machine).read(Path::new(".")).expect_err("an error").to_string();
     assert!(error("bigbne").contains("did you mean `bigben`?"), "{}", error("bigbne"));
     assert!(error("torus:0x4").contains('2'), "{}", error("torus:0x4"));
@@ -436,7 +438,7 @@ fn what_takes_a_parser_the_square_of_its_length_is_refused() {
 
 #[test]
 fn switches_with_too_many_ports_are_named() {
-    // Would catch an error with the line of a text that nobody has written.
+    // Would catch an error with the line of a text that the user has not written.
     let error = from_text("wide.conf", "SwitchName=leaf7 Nodes=n[0-65535]\n").expect_err("too many ports").to_string();
     assert!(error.contains("the switch leaf7 has 65536 ports"), "{error}");
 }
@@ -453,7 +455,7 @@ fn a_cable_from_a_router_to_itself_is_left_out() {
 
 #[test]
 fn real_fabrics_are_read() {
-    // Would catch what fixtures do not have. Counts are those of the files' description.
+    // Would catch faults that fixtures do not show. Counts are those of the files' description.
     if let Some(path) = data("ibnetdiscover.out") {
         let machine = read(&source(&path.display().to_string()));
         // 582 adapters, of which 40 are aggregation nodes.

@@ -14,7 +14,7 @@ fn machine(shape: &str) -> Machine {
     MachineSource { machine: shape.into(), ..MachineSource::default() }.read(Path::new(".")).expect("a machine")
 }
 
-/// Every task sends every other as many bytes.
+/// Returns a graph in which every task sends `bytes` bytes to every other.
 fn all_to_all(tasks: u32, bytes: u64) -> TaskGraph {
     let mut arcs = ArcList::new(tasks);
     (0..tasks).for_each(|from| (0..tasks).for_each(|to| arcs.add(from, to, bytes, 1)));
@@ -30,7 +30,7 @@ fn the_papers_torus_has_its_links_its_diameter_and_its_load() {
     // Would catch links counted once for both directions, and hops without wrap-around. Paper, section 1: an 8x8x8
     // torus has 512 x 6 = 3,072 links and diameter 12; random pairs are 6 hops apart (512/511 x 6 among different
     // nodes); 4 messages a node make 512 x 4 x 6 = 12,288 uses of a link (the paper prints 122884), 4 for each. Here
-    // every node sends to all, so that 4/511 of a byte a pair makes the same mean.
+    // every node sends to all, so that 4/511 of a byte a pair gives an equal mean.
     let torus = machine("torus:8x8x8");
     let topology = torus.topology();
     assert_eq!(topology.routers() * 6, 3072);
@@ -62,8 +62,8 @@ fn a_stencil_in_place_puts_one_message_on_every_channel() {
 
 #[test]
 fn proxies_are_nodes_that_a_multicast_reaches() {
-    // Would catch the root's own node counted, and a node counted for each of its tasks. Root on node 0; members on
-    // nodes 0, 1, 1, 3 of a ring of 5: two proxies, 1 and 2 hops away; by members 0 + 1 + 1 + 2 hops.
+    // Would catch the root's node counted, and a node counted for each of its tasks. Root on node 0; members on nodes
+    // 0, 1, 1, 3 of a ring of 5: two proxies, 1 and 2 hops away; by members 0 + 1 + 1 + 2 hops.
     let ring = machine("torus:5");
     let mut graph = TaskGraph::new("multicast", ArcList::new(5).build());
     let kind = GroupKind::Multicast;
@@ -76,7 +76,7 @@ fn proxies_are_nodes_that_a_multicast_reaches() {
 
 #[test]
 fn nothing_sent_is_nothing_measured() {
-    // Would catch a division by no bytes, and a sum of nothing that is -0.
+    // Would catch a division by 0 bytes, and an empty sum that is -0.
     let graph = TaskGraph::new("silent", ArcList::new(3).build());
     let found = measure(&graph, &machine("torus:4"), &identity(3));
     assert_eq!((found.hops_per_byte, found.dilation.max(), found.proxies), (0.0, 0, 0));
@@ -85,8 +85,8 @@ fn nothing_sent_is_nothing_measured() {
 
 #[test]
 fn imbalance_is_the_largest_over_the_mean() {
-    // Would catch a mean over the nodes that have tasks, by which everything on one node is balanced, and one over
-    // nodes that must stay idle, by which a task on each of three nodes of four is not.
+    // Would catch a mean over only the nodes that have tasks, by which all tasks on one node would be balanced, and a
+    // mean that includes nodes that must stay idle, by which a task on each of three nodes of four would not.
     let imbalance = |tasks: u32, place_of: Vec<u32>| {
         measure(&all_to_all(tasks, 1), &machine("torus:4"), &Mapping { place_of }).imbalance
     };
@@ -144,7 +144,7 @@ proptest! {
     }
 }
 
-/// Every family whose default routing has paths of one length between two nodes.
+/// Families whose default routing has paths of one length between two nodes.
 const FAMILIES: [&str; 11] = [
     "torus:5x3x2",
     "torus:4x4,nodes_per_router=2",
@@ -159,7 +159,8 @@ const FAMILIES: [&str; 11] = [
     "dragonfly:p=1,a=6,h=2,group=flattened-butterfly",
 ];
 
-/// The bytes over all channels that hops count: on a grid with a router for every node those between routers.
+/// Returns the bytes over all channels that hops count: on a grid with a router for every node the channels between
+/// routers.
 fn crossed(machine: &Machine, bytes: &[f64]) -> f64 {
     let topology = &**machine.topology();
     let ends = !(topology.grid().is_some() && topology.nodes() == topology.routers());
@@ -173,8 +174,8 @@ fn crossed(machine: &Machine, bytes: &[f64]) -> f64 {
 
 #[test]
 fn hops_of_a_dragonfly_are_those_of_minimal_routing() {
-    // Would catch the graph's distance in the place of the routing's: on a balanced dragonfly of h = 2 there are 36
-    // pairs of routers that two global channels join by a shorter path (18 each way).
+    // Would catch the graph's distance instead of the routing's: on a balanced dragonfly of h = 2 there are 36 pairs of
+    // routers that two global channels join by a shorter path (18 each way).
     let machine = machine("dragonfly:h=2");
     let topology = machine.topology();
     let mut longer = 0;

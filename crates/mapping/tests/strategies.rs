@@ -1,4 +1,4 @@
-//! What every strategy has to keep to, and what the automatic one reaches.
+//! Properties of every strategy, and results of the automatic one.
 #![allow(clippy::expect_used, reason = "a test may fail")]
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn machine(shape: &str, cores: u32) -> Machine {
     Machine::new(topology, MachineSpec { cores, ..MachineSpec::default() }).expect("a machine")
 }
 
-/// A periodic stencil of equal weights.
+/// Returns a periodic stencil of equal weights.
 fn stencil(dims: &[u32]) -> TaskGraph {
     let tasks: u32 = dims.iter().product();
     let mut arcs = ArcList::new(tasks);
@@ -48,7 +48,7 @@ fn shuffled(graph: &TaskGraph, seed: u64) -> TaskGraph {
     graph.renumbered(&order(graph.tasks(), seed))
 }
 
-/// A graph of random edges with random weights and loads.
+/// Returns a graph of random edges with random weights and loads.
 fn random_graph(tasks: u32, degree: u32, seed: u64) -> TaskGraph {
     let mut draw = NamedStream::new(seed, "test-graph");
     let mut arcs = ArcList::new(tasks);
@@ -79,7 +79,7 @@ fn auto(graph: &TaskGraph, machine: &Machine) -> f64 {
     hops(graph, machine, &found)
 }
 
-/// Strategies that are for any graph and machine.
+/// Strategies for any graph and machine.
 const GENERAL: [StrategyName; 13] = [
     StrategyName::Auto,
     StrategyName::Identity,
@@ -105,7 +105,7 @@ const MACHINES: [&str; 6] = [
     "torus:3x3,nodes_per_router=3",
 ];
 
-/// So many cases of a property, and eight times as many in `make test-long`, which gives a seed.
+/// Configures the number of cases of a property: `usual`, and eight times that in `make test-long`, which gives a seed.
 fn cases(usual: u32) -> ProptestConfig {
     let factor = if std::env::var_os("CUTTHROUGH_TEST_SEED").is_some() { 8 } else { 1 };
     ProptestConfig::with_cases(usual * factor)
@@ -119,7 +119,8 @@ proptest! {
     fn every_strategy_keeps_to_room_and_fixed_tasks(
         shape in prop::sample::select(MACHINES.to_vec()), share in 0.3_f64..3.0, seed in any::<u64>()
     ) {
-        // Would catch a task that is lost, a node that is overfull, a fixed task that is moved, on any kind of machine.
+        // Would catch a task that is lost, a node that is overfull, and a fixed task that is moved, on any kind of
+        // machine.
         let machine = machine(shape, 1);
         let tasks = ((f64::from(machine.places()) * share) as u32).max(2);
         let graph = random_graph(tasks, 2, seed);
@@ -138,7 +139,7 @@ proptest! {
                 load[place as usize] += own;
             }
             prop_assert!(count.iter().all(|&count| count <= room.tasks), "{:?}", strategy);
-            // A packing that does not come out even may be above the limit by less than the largest task.
+            // A packing with a remainder may exceed the limit by less than the largest task.
             prop_assert!(load.iter().all(|&load| load <= room.load + 3.0), "{:?} {:?} {}", strategy, load, room.load);
         }
     }
@@ -151,7 +152,7 @@ proptest! {
     fn auto_is_never_worse_than_the_baselines(
         shape in prop::sample::select(MACHINES.to_vec()), share in 0.3_f64..3.0, degree in 1_u32..5, seed in any::<u64>()
     ) {
-        // Would catch a candidate that is dropped, and a refinement that makes worse.
+        // Would catch a candidate that is dropped, and a refinement that makes the result worse.
         let machine = machine(shape, 1);
         let tasks = ((f64::from(machine.places()) * share) as u32).max(2);
         let graph = random_graph(tasks, degree, seed);
@@ -172,7 +173,7 @@ proptest! {
 
     #[test]
     fn the_same_seed_gives_the_same_mapping_on_any_number_of_threads(seed in any::<u64>()) {
-        // Would catch a result that depends on which thread is first.
+        // Would catch a result that depends on the order of threads.
         let machine = machine("torus:4x4x2", 1);
         let graph = random_graph(90, 3, seed);
         for strategy in [StrategyName::Auto, StrategyName::Hierarchical, StrategyName::Multilevel] {
@@ -204,7 +205,7 @@ fn grids_fold_to_their_closed_forms() {
 
 #[test]
 fn rings_of_four_fold_as_rings() {
-    // Would catch a ring of four that is only ever taken for a square: grids of the machine's shape at one hop a byte.
+    // Would catch a ring of four that is always taken for a square: grids of the machine's shape have one hop a byte.
     for dims in [&[3_u32, 4, 5][..], &[4, 4], &[4, 4, 4]] {
         let shape = dims.iter().map(u32::to_string).collect::<Vec<_>>().join("x");
         let machine = machine(&format!("torus:{shape}"), 1);
@@ -217,7 +218,7 @@ fn rings_of_four_fold_as_rings() {
 #[test]
 fn an_allocation_that_is_a_part_of_the_machine_is_used_as_it_is() {
     // Would catch wrap-around links that a sub-box does not have: a 4x4 mesh of an 8x8 torus holds a 4x4 mesh of tasks
-    // at one hop, and nowhere does a task leave the allocation.
+    // at one hop, and no task leaves the allocation.
     let spec: TopologySpec = "torus:8x8".parse().expect("a shorthand");
     let topology = spec.build(std::path::Path::new(".")).expect("a topology");
     let nodes = (0..16).map(|at| units::NodeId(2 + at % 4 + 8 * (3 + at / 4))).collect();
@@ -237,7 +238,8 @@ fn an_allocation_that_is_a_part_of_the_machine_is_used_as_it_is() {
 
 #[test]
 fn the_numbering_of_tasks_does_not_matter() {
-    // Would catch a strategy that lives on the order of tasks: three numberings of an irregular graph within 3 %.
+    // Would catch a strategy that depends on the order of tasks: three numberings of an irregular graph agree within 3
+    // %.
     let graph = {
         let mut graph = random_graph(200, 2, 11);
         graph.loads.fill(1.0);
@@ -258,7 +260,7 @@ fn the_numbering_of_tasks_does_not_matter() {
 #[test]
 fn the_load_of_the_worst_channel_can_be_lowered() {
     // Would catch an objective that is ignored, a kind of machine that is not searched, and loads that are not those of
-    // the routing: the worst channel carries less than under the mapping with the least hop-bytes.
+    // the routing: the most loaded channel carries less than under the mapping with the least hop-bytes.
     let graph = {
         let mut graph = random_graph(64, 2, 5);
         graph.loads.fill(1.0);
@@ -266,7 +268,7 @@ fn the_load_of_the_worst_channel_can_be_lowered() {
     };
     for shape in ["torus:4x4x4", "fat-tree:k=4,n=3", "dragonfly:h=2"] {
         let machine = machine(shape, 1);
-        // Half of the second budget is for what the first one is for.
+        // Half of the second budget is used as the whole of the first.
         let of = |objective, budget| {
             let spec = MapSpec { objective, budget: Some(budget), ..MapSpec::default() };
             let found = solve(&graph, &machine, &spec, &[]).expect("a mapping");
@@ -304,7 +306,7 @@ fn more_tasks_than_room_is_one_error() {
     assert!(error.to_string().contains("15"), "{error}");
 }
 
-/// A watcher that stops a search at once, or lets it have some polls as its time.
+/// Observer that stops a search at once, or allows it a number of polls as its time.
 struct Limit {
     polls: u32,
     asked: AtomicU32,
@@ -340,7 +342,7 @@ fn watched(graph: &TaskGraph, machine: &Machine, spec: &MapSpec, watch: &Limit) 
 
 #[test]
 fn a_search_that_is_stopped_keeps_the_best_so_far() {
-    // Would catch a search that cannot be interrupted, and one that forgets what it has: tasks in order, at least.
+    // Would catch a search that cannot be interrupted, and one that loses its best mapping: tasks in order, at least.
     let (graph, machine) = (random_graph(60, 3, 1), machine("torus:4x4x4", 1));
     let order = solve(&graph, &machine, &spec(StrategyName::Identity), &[]).expect("a mapping");
     for strategy in [StrategyName::Annealing, StrategyName::Auto, StrategyName::PairwiseExchange, StrategyName::Genetic]
@@ -357,8 +359,9 @@ fn a_search_that_is_stopped_keeps_the_best_so_far() {
 
 #[test]
 fn a_search_ends_with_its_time() {
-    // Would catch a budget that outlasts the time, and a temperature that is still high when the time ends: a search of
-    // 200 polls reaches what one of as many steps does, and reports that the time has decided.
+    // Would catch a budget that outlasts the time, and a temperature that is still high when the time ends: a search
+    // limited to 200 polls reaches the result of a search with an equal number of steps, and reports that the time has
+    // decided.
     let (graph, machine) = (random_graph(60, 3, 1), machine("torus:4x4x4", 1));
     let order = solve(&graph, &machine, &spec(StrategyName::Identity), &[]).expect("a mapping");
     for objective in [Objective::HopBytes, Objective::Both] {
@@ -376,8 +379,8 @@ fn a_search_ends_with_its_time() {
 
 #[test]
 fn exchanges_and_generations_reach_the_optimum_of_a_small_problem() {
-    // Would catch a search that is stuck or that forgets its best: a shuffled ring of eight on a ring of eight, where
-    // every order is known: one hop a byte.
+    // Would catch a search that is stuck or that loses its best mapping: a shuffled ring of eight on a ring of eight,
+    // for which the least cost of all orders is known: one hop a byte.
     let graph = shuffled(&stencil(&[8]), 9);
     let machine = machine("torus:8", 1);
     for strategy in [StrategyName::PairwiseExchange, StrategyName::Genetic, StrategyName::Contraction] {
@@ -388,7 +391,7 @@ fn exchanges_and_generations_reach_the_optimum_of_a_small_problem() {
 
 #[test]
 fn bisection_falls_back_on_what_graph_and_machine_share() {
-    // Would catch a recursion that forgets which half is which: a path on a path is cut in order, one hop an edge.
+    // Would catch a recursion that confuses the halves: a path on a path is cut in order, one hop an edge.
     let mut arcs = ArcList::new(64);
     (1..64).for_each(|task| arcs.add_both(task - 1, task, 8, 1));
     let graph = shuffled(&TaskGraph::new("path", arcs.build()), 2);

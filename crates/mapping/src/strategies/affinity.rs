@@ -1,13 +1,13 @@
-//! The weights between pairs of tasks: the form of the graph that strategies use.
+//! Affinity: the weights between pairs of tasks, the form of the graph that strategies use.
 
 use tasks::{Phase, TaskGraph};
 
-/// One end of an edge.
+/// End of an edge, at the other task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Edge {
     /// The other task.
     pub target: u32,
-    /// Bytes in both directions, each weighed by its phase.
+    /// Bytes in both directions, weighted by phase.
     pub weight: f32,
 }
 
@@ -20,7 +20,7 @@ pub struct Affinity {
 }
 
 impl Affinity {
-    /// The weights of a graph.
+    /// Computes the weights of a graph.
     pub fn new(graph: &TaskGraph) -> Self {
         let tasks = graph.tasks() as usize;
         let mut ends = vec![0_u32; tasks + 1];
@@ -42,7 +42,7 @@ impl Affinity {
         Self::merged(&ends, rows)
     }
 
-    /// From unsorted rows, row t at `ends[t]..ends[t + 1]`: sorts them and adds up weights of the same target.
+    /// Sorts unsorted rows and merges entries with equal targets. Row t is `rows[ends[t]..ends[t + 1]]`.
     pub fn merged(ends: &[u32], mut rows: Vec<(u32, f64)>) -> Self {
         let tasks = ends.len() - 1;
         let mut pieces = Vec::with_capacity(tasks);
@@ -65,34 +65,34 @@ impl Affinity {
         Self { first, edges }
     }
 
-    /// The number of tasks.
+    /// Returns the number of tasks.
     pub fn tasks(&self) -> u32 {
         self.first.len().saturating_sub(1) as u32
     }
 
-    /// A task's partners, by ascending number.
+    /// Returns a task's partners, by ascending number.
     #[inline]
     pub fn of(&self, task: u32) -> &[Edge] {
         &self.edges[self.first[task as usize] as usize..self.first[task as usize + 1] as usize]
     }
 
-    /// Where a task's partners are among all edge ends, row by row.
+    /// Returns the range of a task's partners among all edge ends, row by row.
     #[inline]
     pub fn range(&self, task: u32) -> std::ops::Range<usize> {
         self.first[task as usize] as usize..self.first[task as usize + 1] as usize
     }
 
-    /// The number of edge ends: twice the number of edges.
+    /// Returns the number of edge ends: twice the number of edges.
     pub fn ends(&self) -> usize {
         self.edges.len()
     }
 
-    /// The weight of all edges.
+    /// Returns the total weight of all edges.
     pub fn total(&self) -> f64 {
         self.edges.iter().map(|edge| f64::from(edge.weight)).sum::<f64>() / 2.0
     }
 
-    /// Without the edges lighter than a weight.
+    /// Returns the graph without the edges lighter than `weight`.
     #[must_use]
     pub fn at_least(&self, weight: f32) -> Self {
         let mut first = Vec::with_capacity(self.first.len());
@@ -106,7 +106,8 @@ impl Affinity {
     }
 }
 
-/// Sorts a row by target and adds up; the number of entries that are left, at the row's begin.
+/// Sorts a row by target and merges entries with equal targets. Returns the number of remaining entries, at the row's
+/// beginning.
 fn merge_row(row: &mut [(u32, f64)]) -> u32 {
     row.sort_by_key(|&(target, _)| target);
     let mut kept = 0;
@@ -121,7 +122,7 @@ fn merge_row(row: &mut [(u32, f64)]) -> u32 {
     kept as u32
 }
 
-/// Calls with every message of the graph: two tasks and the weighed bytes.
+/// Calls `call` with every message of the graph: two tasks and the weighted bytes.
 fn each_pair(graph: &TaskGraph, call: &mut dyn FnMut(u32, u32, f64)) {
     for Phase { weight, arcs, groups, .. } in &graph.phases {
         arcs.iter().for_each(|(from, to, bytes, _)| call(from, to, weight * bytes as f64));

@@ -1,10 +1,10 @@
-//! Simulated annealing (Bollinger and Midkiff 1988), on its own and as the refinement of other strategies.
+//! Simulated annealing (Bollinger and Midkiff 1988), as a strategy and as the refinement of other strategies.
 //!
 //! A step proposes to move a task to a place, or to exchange it with a task there; the place is next to one of the
-//! task's partners, next to its own, or anywhere. A change that does not raise hop-bytes is accepted, one that does is
-//! accepted with probability exp(-rise / temperature). The temperature falls geometrically from one at which a given
-//! share of the proposals is accepted to one at which the lightest typical edge is no longer stretched. The budget is a
-//! count of steps.
+//! task's partners, next to the task, or anywhere. A change that does not raise hop-bytes is accepted; any other change
+//! is accepted with probability exp(-rise / temperature). The temperature falls geometrically. At the first temperature
+//! a given fraction of the proposals is accepted; at the last the lightest typical edge is no longer stretched. The
+//! budget is a count of steps.
 
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
@@ -15,10 +15,10 @@ use super::layout::{Change, Layout, Near, Site};
 use super::pace::Pace;
 use crate::{HopsView, Mapping, MappingError, Metric, Problem, Room, Watch, with_metric};
 
-/// The share of rising changes that is accepted at first if the search starts from an arbitrary mapping.
+/// Fraction of rising changes accepted at first if the search starts from an arbitrary mapping.
 const FROM_SCRATCH: f64 = 0.4;
 
-/// `annealing`: from the tasks in order.
+/// Strategy `annealing`: starts from the tasks in order.
 pub(crate) fn annealing(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let start = super::simple::identity(problem)?;
     let affinity = Affinity::new(problem.graph);
@@ -28,27 +28,27 @@ pub(crate) fn annealing(problem: &Problem<'_>) -> Result<Mapping, MappingError> 
 }
 
 /// Evaluations of an exchange between tasks of six partners in a nominal second. Cores of 2026 take 1 to 4 seconds for
-/// them: fewer where prices are kept, more where other searches share the caches.
+/// them: fewer if prices are kept, more if other searches share the caches.
 pub(crate) const STEPS_PER_SECOND: f64 = 8e6;
 /// Steps between two polls of the watcher.
 const POLL_INTERVAL: u64 = 1 << 14;
-/// Where fewer proposals than this share are accepted, prices are kept (if the problem is small); a step then costs so
-/// much less that there are more of them. They are recomputed every so many rounds.
+/// Fraction of accepted proposals below which prices are kept, if the problem is small. A step is then cheaper, so that
+/// there are `PRICED` times more steps. Prices are recomputed every `RENEWED` rounds.
 const SELDOM: f64 = 0.04;
 const PRICED: u64 = 3;
 const RENEWED: u64 = 16;
-/// A rise of so many temperatures is never accepted (probability below 1e-8).
+/// Ratio of rise to temperature above which a change is never accepted (probability below 1e-8).
 const FREEZING: f64 = 18.0;
-/// The share of the search after which only changes that lower hop-bytes are accepted.
+/// Fraction of the search after which only changes that lower hop-bytes are accepted.
 const DESCENT: f64 = 0.98;
-/// Proposals from which the first temperature is determined.
+/// Number of proposals from which the first temperature is determined.
 const SAMPLES: usize = 2000;
 
-/// A fast stream for the search.
+/// Fast random stream for searches.
 pub(crate) struct Fast(Pcg64Mcg);
 
 impl Fast {
-    /// The stream of a seed for a purpose.
+    /// Creates the stream of a seed for a purpose.
     pub(crate) fn new(seed: u64, purpose: u64) -> Self {
         Self(Pcg64Mcg::new((u128::from(seed) << 64) | u128::from(purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15))))
     }
@@ -61,26 +61,26 @@ impl Draw for Fast {
     }
 }
 
-/// How to anneal.
+/// Annealing schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Schedule {
-    /// How many proposals.
+    /// Number of proposals.
     pub(crate) steps: u64,
-    /// The share of proposals that rise which is accepted at first; 0 descends only.
+    /// Fraction of rising proposals accepted at first; 0 only descends.
     pub(crate) acceptance: f64,
-    /// The share of the allowed time at which to end.
+    /// Fraction of the allowed time at which the search ends.
     pub(crate) until: f64,
-    /// The stream.
+    /// Seed of the random stream.
     pub(crate) seed: u64,
 }
 
-/// Steps that a budget allows: fewer where a step visits more edges.
+/// Returns the number of steps that a budget allows: fewer if a step visits more edges.
 pub(crate) fn steps_for(budget: f64, affinity: &Affinity) -> u64 {
     let degree = affinity.ends() as f64 / f64::from(affinity.tasks().max(1));
     (budget * STEPS_PER_SECOND * (8.0 / (2.0 + degree)).min(1.5)) as u64
 }
 
-/// Anneals from a mapping; the better of it and the result, by hop-bytes.
+/// Anneals from a mapping. Returns the better of the start and the result, by hop-bytes.
 pub(crate) fn anneal(
     problem: &Problem<'_>,
     affinity: &Affinity,
@@ -94,7 +94,7 @@ pub(crate) fn anneal(
     Ok(Mapping { place_of })
 }
 
-/// Anneals the tasks of a site from their places; their new places, or the old ones if those are better.
+/// Anneals the tasks of a site from their places. Returns their new places, or the old ones if those are better.
 pub(crate) fn anneal_site(
     site: Site<'_>,
     affinity: &Affinity,
@@ -142,9 +142,9 @@ impl HopsView for Anneal<'_> {
     }
 }
 
-/// Partners of tasks, drawn as their weights are.
+/// Partners of tasks, drawn with probabilities proportional to their weights.
 struct Partners {
-    /// By edge end, the share of its row's weight up to it.
+    /// Cumulative fraction of its row's weight, by edge end.
     share: Vec<f32>,
 }
 
@@ -163,7 +163,7 @@ impl Partners {
         Self { share }
     }
 
-    /// A partner of a task that has one.
+    /// Draws a partner of a task. Requires that the task has one.
     #[inline]
     fn pick(&self, affinity: &Affinity, task: u32, draw: &mut Fast) -> u32 {
         let (row, wanted) = (affinity.of(task), draw.unit() as f32);
@@ -184,13 +184,13 @@ struct Search<'a, M> {
     movable: Vec<u32>,
     near: Near,
     places: &'a [u32],
-    /// By place of the machine, whether it is one of these.
+    /// Whether a place of the machine is one of `places`, by place.
     open: Vec<bool>,
     draw: Fast,
 }
 
 impl<M: Metric> Search<'_, M> {
-    /// Anneals until the steps are made, the time is over or the watcher stops it.
+    /// Anneals until the steps are done, the time is over or the observer stops the search.
     fn run(&mut self, schedule: Schedule, watch: &dyn Watch) {
         let (first, last) = self.temperatures(schedule.acceptance);
         let rounds = schedule.steps.div_ceil(POLL_INTERVAL).max(1);
@@ -202,7 +202,7 @@ impl<M: Metric> Search<'_, M> {
             let made = round as f64 / rounds as f64;
             let Some(share) = pace.share(made, "annealing") else { return };
             if share > made && first > 0.0 {
-                // The time ends before the steps do.
+                // The time ends before the steps are done.
                 temperature = first * libm::pow(last / first, share);
             }
             // The last rounds only descend.
@@ -218,7 +218,8 @@ impl<M: Metric> Search<'_, M> {
         }
     }
 
-    /// The first temperature, at which a share of rising proposals is accepted on average, and the last.
+    /// Returns the first temperature, at which a fraction `acceptance` of rising proposals is accepted on average, and
+    /// the last.
     fn temperatures(&mut self, acceptance: f64) -> (f64, f64) {
         if acceptance <= 0.0 {
             return (0.0, 0.0);
@@ -243,7 +244,7 @@ impl<M: Metric> Search<'_, M> {
         (high, end.min(high))
     }
 
-    /// The weight of an edge that a mean byte is on: light edges beside heavy ones do not set the scale.
+    /// Returns the weight of the edge that carries a mean byte: light edges beside heavy ones do not set the scale.
     fn typical_weight(&self) -> f64 {
         let (mut sum, mut squares) = (0.0, 0.0);
         for task in 0..self.affinity.tasks() {
@@ -268,7 +269,7 @@ impl<M: Metric> Search<'_, M> {
         accepted
     }
 
-    /// A change that the room allows, or none.
+    /// Proposes a change that the room allows, or none.
     #[inline]
     fn propose(&mut self) -> Option<Change> {
         let task = self.movable[self.draw.below(self.movable.len() as u32) as usize];

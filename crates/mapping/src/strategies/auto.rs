@@ -1,8 +1,9 @@
-//! `auto`: tries what suits the graph and the machine, refines the best, and keeps the best of all.
+//! Strategy `auto`: tries several strategies that fit the graph and the machine, refines the best candidates, and keeps
+//! the best result.
 //!
 //! The candidates are the baselines (so that the result is never worse than them), foldings if the graph is a grid, the
 //! strategies for an application if the graph has its arrays or positions, and several bisections. The best two are
-//! annealed. All are compared by exact hop-bytes (weighed by phase); ties go to the first, so that the result does not
+//! annealed. All are compared by exact hop-bytes (weighted by phase); ties go to the first, so that the result does not
 //! depend on threads. With an objective that counts the most loaded channel, the best by the objective and the best by
 //! hop-bytes are searched further by channel loads, and the best of all mappings by the objective is chosen.
 
@@ -15,26 +16,26 @@ use super::cost::cost;
 use super::{bisection, embedding, geometric, greedy, grids, parts, simple};
 use crate::{ChannelUse, Mapping, MappingError, Objective, Problem, Room, channel_use};
 
-/// Bisections that are tried where they are quick.
+/// Number of bisections that are tried if they are quick.
 const BISECTIONS: u32 = 8;
 /// Edge ends of a graph above which only one bisection is tried.
 const MANY: usize = 400_000;
-/// Tasks up to which a graph is searched as a whole.
+/// Maximum number of tasks of a graph that is searched as a whole.
 const WHOLE: u32 = 20_000;
-/// Rounds over the parts of a larger one.
+/// Number of rounds over the parts of a larger graph.
 const ROUNDS: usize = 4;
-/// Candidates that are refined.
+/// Number of candidates that are refined.
 const REFINED: usize = 2;
-/// The share of the budget that is spent on improving foldings.
+/// Fraction of the budget that is spent on improving foldings.
 const POLISH: f64 = 0.125;
-/// Candidates whose channel loads are lowered.
+/// Number of candidates whose channel loads are lowered.
 const LOWERED: usize = 3;
-/// The share of the budget that is spent on lowering channel loads, if the objective counts them.
+/// Fraction of the budget that is spent on lowering channel loads. Applies if the objective counts them.
 const LOWERING: f64 = 0.5;
-/// The share of rising changes that is accepted at first where the start is good.
+/// Fraction of rising changes accepted at first if the start is good.
 const ACCEPTANCE: f64 = 0.06;
 
-/// `auto`.
+/// Strategy `auto`.
 pub(crate) fn auto(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let work = Work::new(problem)?;
     let folded = work.priced(work.foldings());
@@ -44,12 +45,12 @@ pub(crate) fn auto(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     ranked.splice(0..0, folded);
     rank(&mut ranked);
     if ranked[0].0 > work.floor() * (1.0 + 1e-12) {
-        // Where a large graph has been folded, a bisection takes long and is never better.
+        // If a large graph has been folded, a bisection takes long and is never better.
         if folding.is_infinite() || work.affinity.tasks() <= WHOLE {
             ranked.extend(work.priced(work.unless_stopped(work.bisections())?));
             rank(&mut ranked);
         }
-        // A folding is usually a local optimum: a short search shows whether it is.
+        // A folding is usually a local optimum; a short search verifies it.
         let share = if ranked[0].0 >= folding { POLISH } else { 1.0 };
         let refined = work.refine(&ranked, share)?;
         ranked.extend(work.priced(refined));
@@ -58,7 +59,7 @@ pub(crate) fn auto(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     work.choose(ranked)
 }
 
-/// `multilevel`: bisections, the best of them annealed as a whole.
+/// Strategy `multilevel`: bisections, the best of them annealed as a whole.
 pub(crate) fn multilevel(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let work = Work::new(problem)?;
     let mut ranked = work.priced(work.bisections()?);
@@ -68,19 +69,19 @@ pub(crate) fn multilevel(problem: &Problem<'_>) -> Result<Mapping, MappingError>
     Ok(ranked.swap_remove(0).1)
 }
 
-/// `hierarchical`: a bisection, annealed part by part in parallel.
+/// Strategy `hierarchical`: a bisection, annealed part by part in parallel.
 pub(crate) fn hierarchical(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let work = Work::new(problem)?;
     let start = bisection::bisect_both(problem, &work.affinity, work.room, problem.spec.seed)?;
     work.refine_parts(start, 1.0)
 }
 
-/// A problem with what all candidates need.
+/// Problem with the data that all candidates share.
 struct Work<'a> {
     problem: &'a Problem<'a>,
     affinity: Affinity,
     room: Room,
-    /// Nominal seconds of annealing and of lowering channel loads.
+    /// Nominal seconds of annealing. `lowering` are those of lowering channel loads.
     annealing: f64,
     lowering: f64,
 }
@@ -93,7 +94,7 @@ impl<'a> Work<'a> {
         Ok(Self { problem, affinity, room, annealing: problem.budget() - lowering, lowering })
     }
 
-    /// The baselines: `auto` is never worse than them.
+    /// Returns the baselines: `auto` is never worse than them.
     fn baselines(&self) -> Result<Vec<Mapping>, MappingError> {
         let greedy = greedy::place_greedily(self.problem, &self.affinity, self.room).map(|found| vec![found]);
         let mut found = vec![simple::identity(self.problem)?, simple::random(self.problem)?];
@@ -101,7 +102,7 @@ impl<'a> Work<'a> {
         Ok(found)
     }
 
-    /// What a step has found; nothing if the watcher has stopped it, so that what was found before is kept.
+    /// Returns the result of a step; empty if the observer has stopped it, so that earlier results are kept.
     fn unless_stopped(&self, found: Result<Vec<Mapping>, MappingError>) -> Result<Vec<Mapping>, MappingError> {
         match found {
             Err(MappingError::Cancelled) => Ok(Vec::new()),
@@ -109,17 +110,17 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Foldings, if the graph is a grid.
+    /// Returns foldings, if the graph is a grid.
     fn foldings(&self) -> Vec<Mapping> {
         let shape = if self.problem.fixed.is_empty() { grids::recognize(&self.affinity) } else { None };
         shape.map_or_else(Vec::new, |shape| embedding::embed(self.problem, &shape, self.room))
     }
 
-    /// The strategies that are made for the application, as far as it has what they need.
+    /// Returns the results of strategies for applications whose requirements the graph meets.
     fn of_applications(&self) -> Vec<Mapping> {
         let namd = namd::namd(self.problem, Scheme::Topology);
         let tried = [openatom::prisms(self.problem), namd, geometric::geometric(self.problem)];
-        // A strategy that is not for this graph or machine returns an error, and is left out.
+        // A strategy that does not fit the graph or machine returns an error, and is left out.
         let fits = |mapping: &Mapping| embedding::within(self.problem, mapping, self.room);
         tried.into_iter().flatten().filter(fits).collect()
     }
@@ -131,8 +132,8 @@ impl<'a> Work<'a> {
         workers::map(0..tries, bisect).into_iter().collect()
     }
 
-    /// The best candidates refined with a share of the budget: as wholes, or the best one part by part if the graph is
-    /// large.
+    /// Refines the best candidates with a fraction `share` of the budget: as wholes, or the best one part by part if
+    /// the graph is large.
     fn refine(&self, ranked: &[(f64, Mapping)], share: f64) -> Result<Vec<Mapping>, MappingError> {
         if self.affinity.tasks() > WHOLE {
             return Ok(vec![self.refine_parts(ranked[0].1.clone(), share)?]);
@@ -148,8 +149,8 @@ impl<'a> Work<'a> {
 
     fn refine_wholes(&self, ranked: &[(f64, Mapping)], share: f64) -> Result<Vec<Mapping>, MappingError> {
         let refined = ranked.len().min(REFINED);
-        // Each has the whole budget, on a core of its own if there is one: a part finds worse mappings (by 1 to 8 % on
-        // graphs of 500 to 1,000 ranks).
+        // Each candidate has the whole budget, on a separate core if there is one: searching by parts finds worse
+        // mappings (by 1 to 8 % on graphs of 500 to 1,000 ranks).
         let steps = (steps_for(self.annealing, &self.affinity) as f64 * share) as u64;
         let anneal = |number: usize| {
             let schedule = self.schedule(steps, number as u64);
@@ -158,16 +159,16 @@ impl<'a> Work<'a> {
         workers::map(0..refined, anneal).into_iter().collect()
     }
 
-    /// The schedule of a search with good starts, of several the one with a number.
+    /// Returns the schedule of search `number` of several with good starts.
     fn schedule(&self, steps: u64, number: u64) -> Schedule {
         let seed = self.problem.spec.seed.wrapping_add(number);
-        // Time is shared as the budget is.
+        // Time is divided in proportion to the budget.
         let until = self.annealing / self.problem.budget().max(f64::MIN_POSITIVE);
         Schedule { steps, acceptance: ACCEPTANCE, until, seed }
     }
 
-    /// The best by the objective: of mappings that are sorted by hop-bytes the first, or the one with the least load of
-    /// a channel, or with the least product of the two; ties go to fewer hop-bytes.
+    /// Returns the best mapping by the objective. Of mappings sorted by hop-bytes this is the first, or the one with
+    /// the least load of a channel, or with the least product of the two; ties go to fewer hop-bytes.
     fn choose(&self, mut ranked: Vec<(f64, Mapping)>) -> Result<Mapping, MappingError> {
         if self.problem.spec.objective == Objective::HopBytes {
             return Ok(ranked.swap_remove(0).1);
@@ -176,7 +177,7 @@ impl<'a> Work<'a> {
         if lowest {
             return Ok(ranked.swap_remove(order[0]).1);
         }
-        // Good starts of different kinds: by the objective, by hop-bytes, and what is next.
+        // Good starts of different kinds: the best by the objective, the best by hop-bytes, and the next ones.
         let mut starts: Vec<Mapping> = Vec::new();
         for at in [order[0], 0].into_iter().chain(order[1..].iter().copied()) {
             if starts.len() < LOWERED && !starts.contains(&ranked[at].1) {
@@ -191,8 +192,8 @@ impl<'a> Work<'a> {
         Ok(ranked.swap_remove(order[0]).1)
     }
 
-    /// Mappings that are sorted by hop-bytes, in the order of an objective that counts channels; and whether none can
-    /// be better than the best: where no mapping has fewer hop-bytes, and its load is even.
+    /// Returns the order of mappings by an objective that counts channels, given mappings sorted by hop-bytes; and
+    /// whether none can be better than the best: no mapping has fewer hop-bytes, and its load is even.
     fn by_objective(&self, ranked: &[(f64, Mapping)]) -> Result<(Vec<usize>, bool), MappingError> {
         let Problem { graph, machine, spec, .. } = self.problem;
         let used = |(_, mapping): &(f64, Mapping)| channel_use(graph, machine, mapping);
@@ -205,7 +206,7 @@ impl<'a> Work<'a> {
         Ok((order, even && ranked[best].0 <= self.floor() * (1.0 + 1e-12)))
     }
 
-    /// Mappings with their costs, cheapest first.
+    /// Returns mappings with their costs, cheapest first.
     fn priced(&self, found: Vec<Mapping>) -> Vec<(f64, Mapping)> {
         let cost = |mapping: Mapping| (cost(self.problem, &self.affinity, &mapping), mapping);
         let mut priced: Vec<(f64, Mapping)> = found.into_iter().map(cost).collect();
@@ -213,7 +214,8 @@ impl<'a> Work<'a> {
         priced
     }
 
-    /// A lower bound of the cost: with one task a node every edge has the hops of the nearest nodes; else 0.
+    /// Returns a lower bound of the cost: with one task a node every edge has the hops of the nearest nodes; otherwise
+    /// 0.
     fn floor(&self) -> f64 {
         if self.room.tasks > 1 || self.problem.machine.places() < 2 {
             return 0.0;
@@ -226,7 +228,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Sorts by cost; equal ones stay in order.
+/// Sorts by cost; equals stay in order.
 fn rank(candidates: &mut [(f64, Mapping)]) {
     candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
 }

@@ -1,45 +1,46 @@
-//! A machine as a product of axes, on which grids of tasks are folded.
+//! Machine as a product of axes, on which grids of tasks are folded.
 
 use crate::{GridHops, Hops, Machine, Metric, TableHops};
 
-/// The cost of a step along an axis.
+/// Kind of axis, which determines the cost of a step along it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
-    /// Within a node: nothing.
+    /// Cores of a node: a step costs nothing.
     Core,
-    /// Between the nodes of a router: the same for any two.
+    /// Nodes of a router: any two have an equal distance.
     Shared,
     /// Along a dimension of a grid.
     Line {
-        /// Whether it is a ring.
+        /// Whether the dimension is a ring.
         wraps: bool,
     },
-    /// Between parts of a level of a hierarchy: the same for any two, whatever changes below it.
+    /// Parts of a level of a hierarchy: any two have an equal distance, whatever changes below the level.
     Level,
 }
 
-/// A factor of the machine.
+/// Factor of the machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Axis {
-    /// Its extent.
+    /// Extent of the axis.
     pub(crate) size: u32,
-    /// Its kind.
+    /// Kind of the axis.
     pub(crate) kind: Kind,
-    /// Hops of a step, beside those along a line.
+    /// Hops of a step, besides those along a line.
     pub(crate) hops: f64,
 }
 
-/// A machine as axes, finest first, and where the place of a point is.
+/// Machine as axes, finest first, with the place of each point.
 #[derive(Clone, Debug)]
 pub(crate) struct Axes {
-    /// The factors.
+    /// Axes of the machine.
     pub(crate) axes: Vec<Axis>,
-    /// The place of each point, the first axis without the cores fastest.
+    /// Place of each point; the first axis that is not of cores is the fastest.
     places: Vec<u32>,
 }
 
 impl Axes {
-    /// The axes of a machine whose nodes take `per_node` tasks each; none if its nodes are no product.
+    /// Returns the axes of a machine whose nodes take `per_node` tasks each; `None` if its nodes are not a product of
+    /// axes.
     pub(crate) fn of(machine: &Machine, per_node: u32) -> Option<Self> {
         let mut axes = match machine.hops() {
             Hops::Grid(grid) => Self::grid(grid, machine.places())?,
@@ -49,19 +50,19 @@ impl Axes {
         Some(axes)
     }
 
-    /// The number of points, cores included.
+    /// Returns the number of points, cores included.
     pub(crate) fn points(&self) -> u64 {
         self.axes.iter().map(|axis| u64::from(axis.size)).product()
     }
 
-    /// The place of a point, given by its position on each axis.
+    /// Returns the place of a point, given by its position on each axis.
     pub(crate) fn place(&self, at: &[u32]) -> u32 {
         let point =
             self.axes.iter().zip(at).skip(1).rev().fold(0, |sum, (axis, &at)| sum * axis.size as usize + at as usize);
         self.places[point]
     }
 
-    /// A box of a grid that is wholly allocated.
+    /// Returns the axes of a box of a grid that is wholly allocated.
     fn grid(grid: &GridHops, places: u32) -> Option<Self> {
         let dims = grid.dims.len();
         let (mut low, mut high) = (vec![u16::MAX; dims], vec![0; dims]);
@@ -93,7 +94,7 @@ impl Axes {
         Some(Self { axes, places: table })
     }
 
-    /// A hierarchy of equal parts: the levels of a tree, or the routers and groups of a dragonfly.
+    /// Returns the axes of a hierarchy of equal parts: the levels of a tree, or the routers and groups of a dragonfly.
     fn hierarchy(machine: &Machine, table: &TableHops) -> Option<Self> {
         let mut order: Vec<u32> = (0..machine.places()).collect();
         order.sort_by_key(|&place| machine.nodes()[place as usize]);
@@ -118,7 +119,7 @@ impl Axes {
     }
 }
 
-/// The sizes of the levels of a tree, by how many places are within each distance of the first.
+/// Returns the sizes of the levels of a tree, from the number of places within each distance of the first place.
 fn parts(table: &TableHops, order: &[u32]) -> Option<Vec<u32>> {
     let mut within: Vec<u32> = Vec::new();
     for &place in order {
@@ -142,10 +143,10 @@ fn parts(table: &TableHops, order: &[u32]) -> Option<Vec<u32>> {
     Some(sizes)
 }
 
-/// Hops from the first part of a block to the others, on average. `inner` places are a part.
+/// Returns the mean hops from the first part of a block to the others. `inner` places are a part.
 fn mean_hops(table: &TableHops, block: &[u32], inner: u32) -> f64 {
     let others = &block[inner as usize..];
-    // A sample is enough: parts are equal, and embeddings are judged by exact hops at the end.
+    // A sample suffices: parts are equal, and embeddings are judged by exact hops at the end.
     let step = (others.len() / 4096).max(1);
     let sample = others.iter().step_by(step);
     let (sum, count) =

@@ -1,11 +1,11 @@
 //! Recursive bisection of graph and machine together (Pellegrini's dual recursive bipartitioning; Ercal, Ramanujam and
-//! Sadayappan's recursive mincut): the machine is halved, the tasks are cut in two with the least weight across, and so
-//! on in both halves.
+//! Sadayappan's recursive mincut): the machine is halved, the tasks are cut in two with the least weight across, and
+//! both halves are bisected recursively.
 //!
-//! A cut counts the distance of the halves, and the partners that are in other parts of the machine at their parts'
-//! middles. The first parts are cut one after the other, since the orientation of the halves of a ring follows from the
-//! cuts before; many parts are cut at the same time, by all threads, from the same state of the others. So
-//! the result does not depend on threads. Cost: O(edges log edges log places).
+//! A cut counts the distance of the halves, and treats a partner in another part of the machine as if it were in that
+//! part's middle. The first parts are cut in sequence, since the orientation of the halves of a ring follows from the
+//! earlier cuts. Many parts are cut concurrently, by all threads, from one state of the others, so that the result does
+//! not depend on threads. Cost: O(edges log edges log places).
 
 use std::collections::BTreeSet;
 
@@ -15,18 +15,18 @@ use super::pace::is_over;
 use super::partition::{FREE, Limits, Piece, bisect};
 use crate::{Mapping, MappingError, Problem, Room};
 
-/// `bisection`.
+/// Strategy `bisection`.
 pub(crate) fn bisection(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let affinity = Affinity::new(problem.graph);
     let room = problem.room()?;
     bisect_both(problem, &affinity, room, problem.spec.seed)
 }
 
-/// Up to this number of parts they are cut one by one.
+/// Maximum number of parts that are cut in sequence.
 const ONE_BY_ONE: usize = 64;
 
-/// `mincut`: as `bisection`, but a cut counts only the bytes across it (Ercal, Ramanujam and Sadayappan 1988), not
-/// where partners elsewhere are.
+/// Strategy `mincut`: bisection whose cuts count only the bytes across them (Ercal, Ramanujam and Sadayappan 1988), not
+/// the positions of partners elsewhere.
 pub(crate) fn mincut(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let affinity = Affinity::new(problem.graph);
     let mut state = State::new(problem, &affinity, problem.room()?, problem.spec.seed);
@@ -34,7 +34,7 @@ pub(crate) fn mincut(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     state.run()
 }
 
-/// A part of the machine with the tasks that go there.
+/// Part of the machine, with the tasks mapped to it.
 struct Part {
     tasks: Vec<u32>,
     places: Vec<u32>,
@@ -55,15 +55,16 @@ struct State<'a> {
     affinity: &'a Affinity,
     room: Room,
     seed: u64,
-    /// What a task takes of a place's room, and the room: tasks or load.
+    /// Size of each task: 1 or its load. `per_place` is the room of a place in this unit.
     sizes: Vec<f64>,
     per_place: f64,
-    /// By task, the place that represents the part that it is in so far.
+    /// Place that represents a task's current part, by task.
     place: Vec<u32>,
-    /// By task, its part (NONE once that is a single place), and its number among the part's tasks.
+    /// Part of a task, by task; `NONE` once the part is a single place. `local` is the task's number among the part's
+    /// tasks.
     part: Vec<u32>,
     local: Vec<u32>,
-    /// By task, where it is fixed.
+    /// Place of a fixed task, by task.
     fixed: Vec<u32>,
     /// Whether partners in other parts count.
     terminals: bool,
@@ -110,7 +111,7 @@ impl<'a> State<'a> {
         Ok(mapping)
     }
 
-    /// Halves all parts; those that are left with one place are done.
+    /// Halves all parts. Parts that are left with one place are done.
     fn descend(&mut self, parts: Vec<Part>, depth: u32) -> Vec<Part> {
         for (number, part) in (0..).zip(&parts) {
             for (local, &task) in (0..).zip(&part.tasks) {
@@ -132,7 +133,7 @@ impl<'a> State<'a> {
         open
     }
 
-    /// Notes where the tasks of two halves are now; keeps those that can be halved again.
+    /// Notes the new positions of the tasks of two halves. Keeps the halves that can be halved again.
     fn settle(&mut self, halves: [Part; 2], open: &mut Vec<Part>) {
         for part in halves {
             if part.tasks.is_empty() || part.places.is_empty() {
@@ -168,14 +169,14 @@ impl<'a> State<'a> {
         [Part { tasks: left, places: zero }, Part { tasks: right, places: one }]
     }
 
-    /// What the first half may take: between what the second leaves over and its own room, half of the slack spared for
-    /// the cuts below.
+    /// Returns the limits of the first half: between the size that the second half cannot hold and the first half's
+    /// room. Keeps half of the slack for later cuts if loads are limited.
     fn limits(&self, total: f64, zero: f64, one: f64, ends: (u32, u32)) -> Limits {
         let (room_zero, room_one) = (zero * self.per_place, one * self.per_place);
         let even = total * zero / (zero + one);
         let (low, high) = (total - room_one, room_zero);
         let distance = f64::from(self.problem.machine.hops().hops(ends.0, ends.1)).max(1.0);
-        // With much more room than tasks, one half alone is best filled.
+        // With much more room than tasks, filling one half alone is best.
         if total <= 0.5 * (room_zero + room_one) {
             return Limits { zero: (low.max(0.0), high.min(total)), target: total.min(room_zero), distance };
         }

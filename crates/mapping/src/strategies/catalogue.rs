@@ -1,21 +1,21 @@
-//! The strategies by name. The function of each name is in the folder's `mod.rs`, so that a problem, which names
-//! its strategy, does not depend on the strategies.
+//! Catalogue of the strategies by name. The function of each name is in the folder's `mod.rs`, so that a problem, which
+//! names its strategy, does not depend on the strategies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How tasks are placed.
+/// Strategy that places tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StrategyName {
-    /// The best of those that suit the graph and the machine, refined.
+    /// Best of several strategies that fit the graph and the machine, refined.
     #[default]
     Auto,
-    /// Task after task on node after node: the default of job launchers.
+    /// Tasks in order, node by node: the default of job launchers.
     Identity,
     /// Each array of the application in order over all nodes, in blocks of equal load: Charm++'s default.
     ArrayBlocks,
-    /// Any task anywhere, drawn from the seed.
+    /// Random placement, drawn from the seed.
     Random,
     /// Greedy: the task with most partners placed goes next, to the cheapest place.
     Greedy,
@@ -31,11 +31,11 @@ pub enum StrategyName {
     Hierarchical,
     /// Pairwise exchange with jumps (Bokhari).
     PairwiseExchange,
-    /// A genetic algorithm on orders of tasks.
+    /// Genetic algorithm on orders of tasks.
     Genetic,
     /// Contraction along heavy edges, greedy placement, pairwise exchange.
     Contraction,
-    /// Recursive mincut bipartitioning: bisection that ignores where partners elsewhere are.
+    /// Recursive mincut bipartitioning: bisection that ignores the positions of partners elsewhere.
     Mincut,
     /// Halving of tasks and machine by the positions of tasks in the application's space.
     Geometric,
@@ -45,9 +45,9 @@ pub enum StrategyName {
     NamdOblivious,
     /// NAMD: patches by recursive bisection of the machine, computes by load alone.
     NamdPatches,
-    /// NAMD: patches likewise, computes within and around the bricks of their patches.
+    /// NAMD: patches by recursive bisection of the machine, computes within and around the bricks of their patches.
     NamdTopology,
-    /// Few moves off overloaded nodes, from where tasks are now.
+    /// Dynamic balancing: few moves off overloaded nodes, from the current mapping.
     Dynamic,
 }
 
@@ -76,7 +76,7 @@ impl StrategyName {
         Self::Dynamic,
     ];
 
-    /// The name, as files and options write it, and a line about it.
+    /// Returns the name in files and options, and a line about the strategy.
     fn described(self) -> (String, String) {
         let schema = serde_json::Value::from(schemars::schema_for!(Self));
         let text = |value: &serde_json::Value| value.as_str().unwrap_or("").to_owned();
@@ -89,12 +89,12 @@ impl StrategyName {
         (name, about.unwrap_or_default())
     }
 
-    /// The name, as files and options write it.
+    /// Returns the name in files and options.
     pub fn name(self) -> String {
         self.described().0
     }
 
-    /// A line about it.
+    /// Returns a line about the strategy.
     pub fn about(self) -> String {
         self.described().1
     }

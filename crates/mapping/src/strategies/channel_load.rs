@@ -1,9 +1,9 @@
-//! Lowering the load of the most loaded channel, on any machine.
+//! Search that lowers the load of the most loaded channel, on any machine.
 //!
-//! The search lowers the root of the sum of a high power of all loads (`meter`), which is near the largest one and,
-//! unlike it, has a slope; loads are kept exactly while tasks move, under the routing by which mappings are measured. A
-//! step moves a task near one of its partners, or exchanges it with one there. A change that raises the value by less
-//! than a threshold is kept too (threshold accepting, Dueck and Scheuer 1990); the threshold falls to nothing. The
+//! The search lowers the root of the sum of a high power of all loads (`meter`), which is near the largest load but,
+//! unlike it, has a slope. Loads are kept exactly while tasks move, under the routing by which mappings are measured. A
+//! step moves a task near one of its partners, or exchanges it with a task there. A change that raises the value by
+//! less than a threshold is kept too (threshold accepting, Dueck and Scheuer 1990); the threshold falls to 0. The
 //! result is judged by the exact largest load.
 
 use units::Draw;
@@ -16,33 +16,33 @@ use super::pace::Pace;
 use crate::metrics::{GridPaths, Paths, TablePaths};
 use crate::{Hops, HopsView, Mapping, MappingError, Metric, Objective, Problem, Room, with_metric};
 
-/// Changes of the load of a channel in a nominal second.
+/// Number of changes of a channel's load in a nominal second.
 const UPDATES_PER_SECOND: f64 = 5e7;
-/// What a step costs beside them, in as many, and the times that it adds or takes away all that a task sends and
-/// receives: two tasks are taken away and added and, mostly, put back.
+/// Fixed cost of a step, in changes of a channel's load. `TASKS_PER_STEP` is the number of times that a step adds or
+/// removes all messages of a task: two tasks are removed and added and, mostly, put back.
 const UPDATES_PER_STEP: f64 = 20.0;
 const TASKS_PER_STEP: f64 = 8.0;
 /// Steps between two polls of the watcher, at which the sum is also recomputed.
 const POLL_INTERVAL: u64 = 1024;
-/// By which share a change may raise the value at first.
+/// Fraction by which a change may raise the value at first.
 const THRESHOLD: f64 = 0.005;
-/// The share of the steps in which the threshold falls to nothing.
+/// Fraction of the steps in which the threshold falls to 0.
 const FALLING: f64 = 0.8;
 
-/// A search for mappings with less on the most loaded channel.
+/// Search for mappings with a lower load of the most loaded channel.
 pub(crate) struct Lowering<'a> {
-    /// What is mapped.
+    /// Problem to be solved.
     pub(crate) problem: &'a Problem<'a>,
-    /// Its weights.
+    /// Weights between the tasks.
     pub(crate) affinity: &'a Affinity,
-    /// What a node takes.
+    /// Room of a node.
     pub(crate) room: Room,
     /// Nominal seconds for each start.
     pub(crate) budget: f64,
 }
 
 impl Lowering<'_> {
-    /// What is found from each start; nothing where the machine has more paths than are kept.
+    /// Returns the mapping found from each start; empty if the machine has more paths than can be kept.
     ///
     /// # Errors
     /// If the topology's default routing cannot be built.
@@ -65,7 +65,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The search from one start.
+/// Search from one start.
 struct From<'a, P> {
     work: &'a Lowering<'a>,
     start: &'a [u32],
@@ -110,13 +110,13 @@ struct Search<'a, M, P> {
     movable: Vec<u32>,
     near: Near,
     draw: Fast,
-    /// The hop-bytes, if they count too.
+    /// Whether hop-bytes count too. `hop_bytes` is their value.
     both: bool,
     hop_bytes: f64,
 }
 
 impl<M: Metric, P: Paths> Search<'_, M, P> {
-    /// Searches; the places of the least value that was seen between rounds.
+    /// Searches. Returns the places of the least value seen between rounds.
     fn run(&mut self, steps: u64, pace: &Pace<'_>) -> Vec<u32> {
         let rounds = steps.div_ceil(POLL_INTERVAL);
         let mut best = (self.value(), self.layout.places().to_vec());
@@ -145,7 +145,7 @@ impl<M: Metric, P: Paths> Search<'_, M, P> {
         }
     }
 
-    /// The value of the objective.
+    /// Returns the value of the objective.
     fn value(&self) -> f64 {
         if self.both { self.meter.norm() * self.hop_bytes } else { self.meter.norm() }
     }
@@ -157,7 +157,7 @@ impl<M: Metric, P: Paths> Search<'_, M, P> {
         }
     }
 
-    /// Makes a change, and keeps the loads.
+    /// Makes a change and updates the loads.
     fn make(&mut self, change: Change) {
         let (one, other) = match change {
             Change::Move { task, .. } => (task, NONE),
@@ -173,7 +173,7 @@ impl<M: Metric, P: Paths> Search<'_, M, P> {
         let place = |task: u32| layout.place(task);
         self.meter.task(one, NONE, &place, sign);
         if other != NONE {
-            // What the two exchange is counted with the first.
+            // Messages between the two tasks are counted with the first.
             self.meter.task(other, one, &place, sign);
         }
     }

@@ -1,9 +1,9 @@
-//! The figure by which strategies compare mappings.
+//! Cost by which strategies compare mappings.
 
 use super::affinity::{Affinity, Edge};
 use crate::{Mapping, Problem};
 
-/// The sum over edges of weight times hops.
+/// Returns the sum over edges of weight times hops.
 pub(crate) fn cost(problem: &Problem<'_>, affinity: &Affinity, mapping: &Mapping) -> f64 {
     let hops = problem.machine.hops();
     let row = |task: u32| {

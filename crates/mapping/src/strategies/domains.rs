@@ -1,8 +1,8 @@
-//! Halving a machine, for recursive strategies.
+//! Bisection of a machine, for recursive strategies.
 
 use crate::{GridHops, Hops, Machine};
 
-/// Cuts places into two parts of about the same size that are each close together: a box across its longest extent, the
+/// Cuts places into two parts of about equal size that are each close together: a box across its longest extent, the
 /// nodes of a hierarchy between the neighbours in its order that are farthest apart.
 pub(crate) fn halve(machine: &Machine, places: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
     match machine.hops() {
@@ -17,7 +17,7 @@ pub(crate) fn halve(machine: &Machine, places: Vec<u32>) -> (Vec<u32>, Vec<u32>)
     }
 }
 
-/// Likewise, with a share of the places in the first part.
+/// Cuts places as [`halve`] does, with a fraction `share` of the places in the first part.
 pub(crate) fn halve_at(machine: &Machine, places: Vec<u32>, share: f64) -> (Vec<u32>, Vec<u32>) {
     match machine.hops() {
         Hops::Grid(grid) => cut_box(grid, places, share),
@@ -55,7 +55,7 @@ fn cut_box(grid: &GridHops, places: Vec<u32>, share: f64) -> (Vec<u32>, Vec<u32>
     places.into_iter().partition(|&place| grid.of(place)[dim] < best.1)
 }
 
-/// Where an order of places is cut best: at the longest distance between neighbours, near the middle.
+/// Returns the best cut of an order of places: at the longest distance between neighbours, near the middle.
 fn widest_gap(hops: &Hops, ordered: &[u32]) -> usize {
     let count = ordered.len();
     let (from, to) = ((count / 3).max(1), count - count / 3);
@@ -63,7 +63,7 @@ fn widest_gap(hops: &Hops, ordered: &[u32]) -> usize {
     (from..=to.min(count - 1)).max_by_key(|&at| (value(at), std::cmp::Reverse(at))).unwrap_or(count / 2)
 }
 
-/// The place that represents a part: the one in its middle.
+/// Returns the place in the middle of a part, which represents the part.
 pub(crate) fn middle(machine: &Machine, places: &[u32]) -> u32 {
     let Hops::Grid(grid) = machine.hops() else { return places[places.len() / 2] };
     let dims = grid.dims.len();

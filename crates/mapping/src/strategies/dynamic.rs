@@ -1,7 +1,7 @@
 //! Dynamic balancing (paper, sections 4.3 and 4.4): the loads have changed, and few tasks are to move, not far from
 //! their partners.
 //!
-//! Every place that has more than its room gives away tasks, one at a time: the task and the place that raise hop-bytes
+//! Every place that has more than its room gives away tasks, each time the task and the place that raise hop-bytes
 //! least, among the underloaded places nearest to it and to the task's partners. Only the neighbourhood of a place is
 //! searched, as a distributed balancer would do. Tasks of other places do not move. Cost: O(moves x tasks of a place x
 //! degree).
@@ -12,12 +12,12 @@ use super::pace::is_over;
 use super::repair::repair;
 use crate::{HopsView, Mapping, MappingError, Metric, Problem, with_metric};
 
-/// Places of a neighbourhood that are searched.
+/// Number of places of a neighbourhood that are searched.
 const ASKED: usize = 128;
-/// Underloaded places of it that are compared.
+/// Number of underloaded places of a neighbourhood that are compared.
 const COMPARED: usize = 16;
 
-/// `dynamic`.
+/// Strategy `dynamic`.
 pub(crate) fn dynamic(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let Some(current) = problem.current else {
         let message = "`dynamic` moves tasks from where they are: give their places now (`current`)";
@@ -62,7 +62,7 @@ impl HopsView for Balance<'_> {
     }
 }
 
-/// The places around one, nearest first.
+/// Returns the places around a place, nearest first.
 fn around(near: &Near, place: u32, places: usize) -> Vec<u32> {
     let mut seen = vec![false; places];
     let mut queue = vec![place];
@@ -80,7 +80,7 @@ fn around(near: &Near, place: u32, places: usize) -> Vec<u32> {
     queue.split_off(1)
 }
 
-/// The move off a place that raises hop-bytes least.
+/// Returns the move off a place that raises hop-bytes least.
 fn best<M: Metric>(layout: &Layout<'_, M>, affinity: &Affinity, place: u32, around: &[u32]) -> Option<Change> {
     let mut best: Option<(f64, Change)> = None;
     for &task in layout.members(place).iter().filter(|&&task| layout.is_movable(task)) {

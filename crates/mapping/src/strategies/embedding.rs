@@ -3,10 +3,10 @@
 //! Every extent of the task grid is a product of factors, one for each axis of the machine (its dimensions, the cores
 //! of a node, or the levels of its hierarchy). A coordinate is written with these factors as digits, from fine to
 //! coarse, in reflected Gray code along the dimensions of a torus or mesh: a step of the application then changes one
-//! digit by one, and costs the digit's stride on its axis. Where extents of several task dimensions share an axis, one
-//! is nested in the other. What a dimension costs follows in closed form from its digits, so that all foldings are
-//! searched, by branch and bound, and the best are measured exactly. A task grid that has the machine's own shape gets
-//! hops per byte of 1.
+//! digit by one, and costs the digit's stride on its axis. If extents of several task dimensions share an axis, one is
+//! nested in the other. The cost of a dimension follows in closed form from its digits, so that all foldings are
+//! searched, by branch and bound, and the best are measured exactly. A task grid of the machine's shape gets hops per
+//! byte of 1.
 
 use super::affinity::Affinity;
 use super::axes::{Axes, Axis, Kind};
@@ -14,14 +14,14 @@ use super::cost::cost;
 use super::grids::{GridShape, recognize};
 use crate::{Mapping, MappingError, Problem, Room};
 
-/// The most foldings that are tried.
+/// Maximum number of foldings that are tried.
 const MOST: u64 = 400_000;
-/// The most orders of digits, or of dimensions on an axis, that are tried.
+/// Maximum number of orders of digits, or of dimensions on an axis, that are tried.
 const MAX_ORDERS: usize = 24;
-/// The best foldings that are kept.
+/// Number of best foldings that are kept.
 const KEPT: usize = 4;
 
-/// `embedding`: of a graph that is a grid, or whose heavy edges are.
+/// Strategy `embedding`, of a graph that is a grid, or whose heavy edges are a grid.
 pub(crate) fn embedding(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let affinity = Affinity::new(problem.graph);
     let Some(shape) = recognize(&affinity) else {
@@ -43,7 +43,8 @@ pub(crate) fn embedding(problem: &Problem<'_>) -> Result<Mapping, MappingError> 
     })
 }
 
-/// The best foldings of a grid, as far as room and fixed tasks allow: with rings of four taken as such, and as squares.
+/// Returns the best foldings of a grid within the room and with the fixed tasks. Tries rings of four both as rings and
+/// as squares.
 pub(crate) fn embed(problem: &Problem<'_>, shape: &GridShape, room: Room) -> Vec<Mapping> {
     let rings = shape.with_rings_of_four();
     let mut found = rings.map_or_else(Vec::new, |rings| embed_as(problem, &rings, room));
@@ -62,7 +63,7 @@ fn embed_as(problem: &Problem<'_>, shape: &GridShape, room: Room) -> Vec<Mapping
     foldings.iter().map(|folding| folding.mapping(shape, &axes)).filter(fits).collect()
 }
 
-/// Whether a mapping respects the room and the fixed tasks.
+/// Returns whether a mapping respects the room and the fixed tasks.
 pub(crate) fn within(problem: &Problem<'_>, mapping: &Mapping, room: Room) -> bool {
     let places = problem.machine.places() as usize;
     let (mut count, mut load) = (vec![0_u32; places], vec![0.0; places]);
@@ -75,7 +76,7 @@ pub(crate) fn within(problem: &Problem<'_>, mapping: &Mapping, room: Room) -> bo
         && problem.fixed.iter().all(|&(task, place)| mapping.place_of[task as usize] == place)
 }
 
-/// A digit of a task dimension.
+/// Digit of a task dimension.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Digit {
     axis: usize,
@@ -83,7 +84,7 @@ struct Digit {
     stride: u32,
 }
 
-/// The digits of every task dimension, fine to coarse.
+/// Digits of every task dimension, fine to coarse.
 #[derive(Clone, Debug, PartialEq)]
 struct Folding {
     cost: f64,
@@ -105,8 +106,8 @@ impl Folding {
     }
 }
 
-/// Adds a coordinate's digits to the positions on the axes. On lines a digit runs backwards where the coarser part of
-/// the coordinate is odd.
+/// Adds a coordinate's digits to the positions on the axes. On lines a digit runs backwards if the coarser part of the
+/// coordinate is odd.
 fn place_digits(digits: &[Digit], coordinate: u32, axes: &[Axis], at: &mut [u32]) {
     let mut rest = coordinate;
     for digit in digits {
@@ -117,7 +118,7 @@ fn place_digits(digits: &[Digit], coordinate: u32, axes: &[Axis], at: &mut [u32]
     }
 }
 
-/// The cost of all steps of one row of a task dimension, in hops.
+/// Returns the cost of all steps of one row of a task dimension, in hops.
 fn row_cost(digits: &[Digit], periodic: bool, axes: &[Axis]) -> f64 {
     let mut coarser: u64 = digits.iter().map(|digit| u64::from(digit.radix)).product();
     let (mut cost, mut closing, mut moved) = (0.0, 0.0, 0.0_f64);
@@ -129,7 +130,7 @@ fn row_cost(digits: &[Digit], periodic: bool, axes: &[Axis]) -> f64 {
         let axis = &axes[digit.axis];
         let steps = f64::from(digit.radix - 1) * coarser as f64;
         cost += steps * (distance(axis, digit.stride) + fixed_hops(axis));
-        // From the last to the first: a reflected digit is back where it began if its sweeps are even.
+        // The step from the last to the first: a reflected digit is back at its start if its number of sweeps is even.
         let back = if coarser % 2 == 1 { digit.stride * (digit.radix - 1) } else { 0 };
         match axis.kind {
             Kind::Line { .. } if back > 0 => {
@@ -159,9 +160,9 @@ fn fixed_hops(axis: &Axis) -> f64 {
 struct Search<'a> {
     shape: &'a GridShape,
     axes: &'a [Axis],
-    /// By task dimension, its factorizations over the axes with the least that each can cost, cheapest first.
+    /// Factorizations over the axes by task dimension, each with a lower bound of its cost, cheapest first.
     choices: Vec<Vec<(f64, Vec<u32>)>>,
-    /// The order in which dimensions are decided: heaviest first.
+    /// Order in which dimensions are decided: heaviest first.
     order: Vec<usize>,
     best: Vec<Folding>,
     tried: u64,
@@ -185,13 +186,13 @@ impl<'a> Search<'a> {
         self.best
     }
 
-    /// The weight of all edges of a dimension, for each hop of one row's steps.
+    /// Returns the weight of all edges of a dimension for each hop of one row's steps.
     fn scale(&self, dim: usize) -> f64 {
         let tasks: f64 = self.shape.dims.iter().map(|&size| f64::from(size)).product();
         self.shape.weights[dim] * tasks / f64::from(self.shape.dims[dim])
     }
 
-    /// All factorizations of an extent over the axes, with the least cost that each can have.
+    /// Returns all factorizations of an extent over the axes, each with a lower bound of its cost.
     fn factorizations(&self, dim: usize) -> Vec<(f64, Vec<u32>)> {
         let mut found = Vec::new();
         factor(self.shape.dims[dim], self.axes, &mut vec![1; self.axes.len()], 0, &mut found);
@@ -206,7 +207,7 @@ impl<'a> Search<'a> {
         self.scale(dim) * self.cheapest(dim, factors, &strides).0
     }
 
-    /// The order of a dimension's digits that costs least, given their strides.
+    /// Returns the cheapest order of a dimension's digits, given their strides.
     fn cheapest(&self, dim: usize, factors: &[u32], strides: &[u32]) -> (f64, Vec<Digit>) {
         let digit = |axis: usize| Digit { axis, radix: factors[axis], stride: strides[axis] };
         let inner = (0..factors.len()).filter(|&axis| factors[axis] > 1 && !is_line(&self.axes[axis])).map(digit);
@@ -246,7 +247,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The cost below which a folding is kept.
+    /// Returns the cost below which a folding is kept.
     fn worst(&self) -> f64 {
         if self.best.len() < KEPT { f64::INFINITY } else { self.best[KEPT - 1].cost * (1.0 - 1e-9) }
     }
@@ -297,7 +298,7 @@ fn is_line(axis: &Axis) -> bool {
     matches!(axis.kind, Kind::Line { .. })
 }
 
-/// All factorizations of an extent over the axes from `from` on.
+/// Collects all factorizations of an extent over the axes from `from` on.
 fn factor(rest: u32, axes: &[Axis], factors: &mut Vec<u32>, from: usize, found: &mut Vec<Vec<u32>>) {
     if from == axes.len() {
         if rest == 1 {
@@ -312,7 +313,7 @@ fn factor(rest: u32, axes: &[Axis], factors: &mut Vec<u32>, from: usize, found: 
     factors[from] = 1;
 }
 
-/// The orders of some things, up to `MAX_ORDERS` of them.
+/// Returns the orders of `count` items, at most `MAX_ORDERS` of them.
 fn orders(count: usize) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];
     for next in 0..count {

@@ -10,7 +10,7 @@ use super::domains::halve;
 use super::repair::repair;
 use crate::{Mapping, MappingError, Problem, Room};
 
-/// `geometric`.
+/// Strategy `geometric`.
 pub(crate) fn geometric(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let Some(space) = Space::of(problem) else {
         let message = "`geometric` needs positions of the tasks, or an array of all of them (`auto` is for any)";
@@ -27,7 +27,7 @@ pub(crate) fn geometric(problem: &Problem<'_>) -> Result<Mapping, MappingError> 
     best.map(|(_, mapping)| mapping).ok_or(MappingError::Cancelled)
 }
 
-/// Positions, task by task.
+/// Positions by task.
 struct Space {
     dims: usize,
     at: Vec<f64>,
@@ -51,7 +51,7 @@ impl Space {
         Some(Self { dims: array.dims.len(), at })
     }
 
-    /// A coordinate, reflected if its sign says so.
+    /// Returns a coordinate, reflected according to its bit of `signs`.
     fn get(&self, task: u32, dim: usize, signs: u32) -> f64 {
         let value = self.at[task as usize * self.dims + dim];
         if signs >> dim & 1 == 1 { -value } else { value }
@@ -83,7 +83,7 @@ fn place(problem: &Problem<'_>, space: &Space, signs: u32, room: Room) -> Mappin
     mapping
 }
 
-/// The dimension in which tasks spread most.
+/// Returns the dimension in which tasks spread most.
 fn widest(space: &Space, tasks: &[u32]) -> usize {
     let spread = |dim: usize| {
         let along = tasks.iter().map(|&task| space.get(task, dim, 0));
@@ -93,7 +93,7 @@ fn widest(space: &Space, tasks: &[u32]) -> usize {
     (0..space.dims).max_by(|&a, &b| spread(a).total_cmp(&spread(b)).then(b.cmp(&a))).unwrap_or(0)
 }
 
-/// How many of the first tasks make a share of the load.
+/// Returns the number of first tasks that make a fraction `share` of the load.
 fn split(problem: &Problem<'_>, tasks: &[u32], share: f64) -> usize {
     let load = |task: u32| problem.graph.loads[task as usize];
     let total: f64 = tasks.iter().map(|&task| load(task)).sum();

@@ -1,8 +1,8 @@
 //! Greedy placement (Agarwal, Sharma and Kale 2006, the paper's reference 32): the task that exchanges most bytes with
 //! placed tasks is placed next, where it costs least.
 //!
-//! The places that are compared are the free ones nearest to the task's heaviest partners, found by breadth-first
-//! search over neighbouring places; so a task costs O(degree) where there is room nearby. Cost: O(edges log tasks).
+//! The compared places are the free ones nearest to the task's heaviest partners, found by breadth-first search over
+//! neighbouring places; a task thus costs O(degree) if there is room nearby. Cost: O(edges log tasks).
 
 use std::collections::BinaryHeap;
 
@@ -11,21 +11,21 @@ use super::layout::Near;
 use super::pace::is_over;
 use crate::{Mapping, MappingError, Problem, Room};
 
-/// Free places that are compared for a task.
+/// Number of free places that are compared for a task.
 const CANDIDATES: usize = 16;
-/// Places that are visited in search of free ones, from one partner.
+/// Number of places that are visited in search of free ones, from one partner.
 const VISITS: usize = 600;
-/// Partners around which free places are sought.
+/// Number of partners around which free places are sought.
 const PARTNERS: usize = 4;
 const NONE: u32 = u32::MAX;
 
-/// `greedy`.
+/// Strategy `greedy`.
 pub(crate) fn greedy(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let affinity = Affinity::new(problem.graph);
     place_greedily(problem, &affinity, problem.room()?)
 }
 
-/// An unplaced task, ordered by the bytes that it exchanges with placed ones.
+/// Unplaced task, ordered by the bytes that it exchanges with placed tasks.
 #[derive(Clone, Copy, PartialEq)]
 struct Pull {
     weight: f64,
@@ -80,9 +80,9 @@ struct State<'a> {
     load: Vec<f64>,
     pull: Vec<f64>,
     heap: BinaryHeap<Pull>,
-    /// The first place that may have room.
+    /// First place that may have room.
     open: u32,
-    /// By place, the last search that visited it.
+    /// Number of the last search that visited a place, by place.
     seen: Vec<u32>,
     searches: u32,
     queue: Vec<u32>,
@@ -108,7 +108,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Places a task if it is not yet, and all that it leads to.
+    /// Places a task unless it is placed, and then the tasks reached from it.
     fn grow(&mut self, first: u32) {
         if self.place_of[first as usize] == NONE {
             let at = self.best(first);
@@ -141,7 +141,7 @@ impl<'a> State<'a> {
         self.count[place as usize] < self.room.tasks && load <= self.room.load
     }
 
-    /// The cheapest of the free places near the task's partners; the first free one if none is near.
+    /// Returns the cheapest of the free places near the task's partners, or the first free place if none is near.
     fn best(&mut self, task: u32) -> u32 {
         let mut partners: Vec<(f32, u32)> = Vec::new();
         for edge in self.affinity.of(task) {
@@ -162,7 +162,7 @@ impl<'a> State<'a> {
         best.map_or_else(|| self.first_free(task), |(_, place)| place)
     }
 
-    /// Adds the free places nearest to one, by breadth-first search.
+    /// Adds the free places nearest to `from`, by breadth-first search.
     fn free_near(&mut self, task: u32, from: u32, candidates: &mut Vec<u32>) {
         self.searches += 1;
         self.queue.clear();
@@ -185,7 +185,8 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The first place with room; where none has room for the load, the least loaded that takes another task.
+    /// Returns the first place with room. If none has room for the load, returns the least loaded place that takes
+    /// another task.
     fn first_free(&mut self, task: u32) -> u32 {
         let places = self.count.len() as u32;
         while self.open < places && self.count[self.open as usize] >= self.room.tasks {

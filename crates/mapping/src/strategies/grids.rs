@@ -1,39 +1,39 @@
 //! Recognition of grids: whether a graph is a grid of tasks, however its tasks are numbered (paper, section 4.3).
 //!
 //! A grid is a product of paths and rings. At an inner task the directions are distinguished by squares: two neighbours
-//! in different dimensions have exactly one other neighbour in common, two in the same dimension have none (or are
+//! in different dimensions have exactly one other neighbour in common, two in one dimension have none (or are
 //! neighbours, in a ring of three). The directions of one task then fix those of its neighbours: the neighbour b in
 //! direction e of v + d is the corner that completes the square of v + d and v + e. One pass over the tasks labels all,
-//! or finds that the graph is no grid. A ring of four is a product of two paths of two, and is taken as that.
+//! or finds that the graph is not a grid. A ring of four is a product of two paths of two, and is treated as that.
 //!
-//! Real applications send much over the edges of their grid and little over others (diagonals, reductions). So the
-//! search is repeated without the light edges, where weights have a gap.
+//! Real applications send much over the edges of their grid and little over others (diagonals, reductions). The search
+//! is therefore repeated without the light edges, if weights have a gap.
 
 use super::affinity::Affinity;
 
-/// The most dimensions of a grid that is recognized; rings of four count twice.
+/// Maximum number of dimensions of a recognized grid; rings of four count twice.
 pub(crate) const MAX_DIMS: usize = 8;
-/// Gaps between weights that are tried.
+/// Maximum number of gaps between weights that are tried.
 const MAX_GAPS: usize = 8;
-/// Weights this many times lighter than the next are another kind of edge.
+/// Ratio of successive weights from which on they belong to different kinds of edges.
 const GAP: f32 = 1.5;
 const NONE: u32 = u32::MAX;
 
-/// A graph as a grid.
+/// Graph as a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GridShape {
-    /// The extents.
+    /// Extents of the grid.
     pub(crate) dims: Vec<u32>,
-    /// By dimension, whether it is a ring.
+    /// Whether a dimension is a ring, by dimension.
     pub(crate) periodic: Vec<bool>,
-    /// By dimension, the mean weight of its edges.
+    /// Mean weight of the edges of a dimension, by dimension.
     pub(crate) weights: Vec<f64>,
-    /// The coordinates of the tasks, `dims.len()` numbers each.
+    /// Coordinates of the tasks: `dims.len()` numbers for each task.
     pub(crate) coordinates: Vec<u32>,
 }
 
 impl GridShape {
-    /// The coordinates of a task.
+    /// Returns the coordinates of a task.
     pub(crate) fn of(&self, task: u32) -> &[u32] {
         let dims = self.dims.len();
         &self.coordinates[task as usize * dims..(task as usize + 1) * dims]
@@ -41,8 +41,9 @@ impl GridShape {
 }
 
 impl GridShape {
-    /// The same with pairs of extents of 2 as rings of 4, where their edges weigh the same; none if there is no such
-    /// pair. A product of two paths of two is a ring of four, and only its use determines which of the two is meant.
+    /// Returns the shape with pairs of extents of 2 as rings of 4, if their edges have equal weights; `None` without
+    /// such a pair. A product of two paths of two is a ring of four, and only its use determines which of the two is
+    /// meant.
     pub(crate) fn with_rings_of_four(&self) -> Option<Self> {
         let dims = self.dims.len();
         let mut twos: Vec<usize> = (0..dims).filter(|&dim| self.dims[dim] == 2).collect();
@@ -74,7 +75,7 @@ impl GridShape {
     }
 }
 
-/// The grid that a graph is, or that its heavy edges are.
+/// Returns the grid that a graph is, or that its heavy edges are.
 pub(crate) fn recognize(affinity: &Affinity) -> Option<GridShape> {
     let tasks = affinity.tasks() as usize;
     if tasks < 2 {
@@ -91,8 +92,8 @@ pub(crate) fn recognize(affinity: &Affinity) -> Option<GridShape> {
     None
 }
 
-/// Weights from which on edges may be those of the grid: the least of all, and those above a gap, the widest gaps
-/// first.
+/// Returns lower limits of the weights that may belong to the grid's edges: the least of all weights, and the weights
+/// above a gap, the widest gaps first.
 fn thresholds(affinity: &Affinity) -> Vec<f32> {
     let ends = (0..affinity.tasks()).flat_map(|task| affinity.of(task).iter().map(|edge| edge.weight));
     let mut weights: Vec<f32> = ends.collect();
@@ -105,7 +106,7 @@ fn thresholds(affinity: &Affinity) -> Vec<f32> {
     std::iter::once(least).chain(gaps.into_iter().take(MAX_GAPS).map(|(_, weight)| weight)).collect()
 }
 
-/// The neighbour of every task in every direction: 2d is up in dimension d, 2d + 1 down.
+/// Neighbour of every task in every direction: 2d is up in dimension d, 2d + 1 down.
 struct Labels<'a> {
     graph: &'a Affinity,
     dims: usize,
@@ -114,7 +115,7 @@ struct Labels<'a> {
 }
 
 impl<'a> Labels<'a> {
-    /// Labels every task, from one with the most neighbours; none if the graph is no grid.
+    /// Labels every task, from one with the most neighbours. Returns `None` if the graph is not a grid.
     fn new(graph: &'a Affinity) -> Option<Self> {
         let degree = |task: u32| graph.of(task).len();
         let seed = (0..graph.tasks()).max_by_key(|&task| (degree(task), std::cmp::Reverse(task)))?;
@@ -136,7 +137,7 @@ impl<'a> Labels<'a> {
         &mut self.towards[task as usize * width..(task as usize + 1) * width]
     }
 
-    /// Labels the neighbours of labelled tasks until all are.
+    /// Labels the neighbours of labelled tasks until all tasks are labelled.
     fn spread(&mut self) -> Option<()> {
         let tasks = self.graph.tasks() as usize;
         let mut known = vec![false; tasks];
@@ -178,7 +179,7 @@ impl<'a> Labels<'a> {
         }
         let neighbours = self.graph.of(next);
         if neighbours.len() > labelled {
-            // One is left, and it goes on in the same direction.
+            // One neighbour is left, and it continues in this direction.
             let used = &row[..2 * self.dims];
             let mut left = neighbours.iter().map(|edge| edge.target).filter(|target| !used.contains(target));
             let ahead = left.next()?;
@@ -194,7 +195,7 @@ impl<'a> Labels<'a> {
         Some(())
     }
 
-    /// The extent of a dimension, whether it is a ring, and where the seed is in it.
+    /// Returns the extent of a dimension, whether it is a ring, and the seed's coordinate in it.
     fn extent(&self, dim: usize) -> (u32, bool, u32) {
         let (mut up, mut at) = (0, self.seed);
         while self.row(at)[2 * dim] != NONE {
@@ -212,7 +213,7 @@ impl<'a> Labels<'a> {
         (up + down + 1, false, down)
     }
 
-    /// Coordinates from the labels, if they are those of a grid.
+    /// Returns the coordinates that follow from the labels, if they are those of a grid.
     fn shape(&self) -> Option<GridShape> {
         let extents: Vec<(u32, bool, u32)> = (0..self.dims).map(|dim| self.extent(dim)).collect();
         let tasks = u64::from(self.graph.tasks());
@@ -259,7 +260,7 @@ impl<'a> Labels<'a> {
         Some(coordinates)
     }
 
-    /// The mean weight of the edges of a dimension.
+    /// Returns the mean weight of the edges of a dimension.
     fn weight(&self, dim: usize) -> f64 {
         let (mut sum, mut count) = (0.0, 0.0);
         for task in 0..self.graph.tasks() {
@@ -273,7 +274,7 @@ impl<'a> Labels<'a> {
     }
 }
 
-/// The coordinate one step further, or none beyond a path's end.
+/// Returns the coordinate one step further; `None` beyond a path's end.
 fn step(at: u32, direction: usize, size: u32, ring: bool) -> Option<u32> {
     let next = if direction.is_multiple_of(2) { at.checked_add(1)? } else { at.wrapping_sub(1) };
     if next < size {
@@ -286,20 +287,20 @@ fn adjacent(graph: &Affinity, one: u32, other: u32) -> bool {
     graph.of(one).iter().any(|edge| edge.target == other)
 }
 
-/// The common neighbours of two tasks without a third.
+/// Iterates over the common neighbours of two tasks except `but`.
 fn common<'a>(graph: &'a Affinity, one: u32, other: u32, but: u32) -> impl Iterator<Item = u32> + 'a {
     let targets = graph.of(one).iter().map(|edge| edge.target);
     targets.filter(move |&target| target != but && adjacent(graph, other, target))
 }
 
-/// The fourth corner of a square, if there is exactly one.
+/// Returns the fourth corner of a square, if there is exactly one.
 fn corner(graph: &Affinity, one: u32, other: u32, but: u32) -> Option<u32> {
     let mut corners = common(graph, one, other, but);
     let first = corners.next()?;
     corners.next().is_none().then_some(first)
 }
 
-/// The neighbours of the seed by direction: opposite ones share a dimension.
+/// Returns the neighbours of the seed by direction: opposite directions belong to one dimension.
 fn seed_directions(graph: &Affinity, seed: u32) -> Option<Vec<u32>> {
     let neighbours: Vec<u32> = graph.of(seed).iter().map(|edge| edge.target).collect();
     if neighbours.is_empty() || neighbours.len() > 2 * MAX_DIMS {
@@ -335,7 +336,7 @@ mod tests {
     use super::{GridShape, recognize};
     use crate::strategies::affinity::Affinity;
 
-    /// A shuffled grid, whose edges weigh as their dimension says.
+    /// Returns a shuffled grid. The weight of an edge depends on its dimension.
     fn grid(dims: &[(u32, bool)], seed: u64) -> TaskGraph {
         let tasks: u32 = dims.iter().map(|dim| dim.0).product();
         let mut arcs = ArcList::new(tasks);
@@ -357,7 +358,7 @@ mod tests {
         TaskGraph::new("grid", arcs.build()).renumbered(&order)
     }
 
-    /// Every edge of the graph joins neighbours of the shape, and the shape has as many edges.
+    /// Checks that every edge of the graph joins neighbours of the shape, and that the shape has no further edges.
     fn check(graph: &TaskGraph, shape: &GridShape) {
         let neighbours = |one: u32, other: u32| {
             let apart = |dim: usize| {
@@ -383,8 +384,8 @@ mod tests {
         fn any_grid_is_recognized_whatever_its_numbering(
             dims in prop::collection::vec((2_u32..7, any::<bool>()), 1..5), seed in any::<u64>()
         ) {
-            // Would catch a direction that is mixed up, a ring of 3 or 4 that is not seen, an edge of a mesh that is
-            // lost.
+            // Would catch directions that are mixed up, a ring of 3 or 4 that is not recognized, and an edge of a mesh
+            // that is lost.
             let graph = grid(&dims, seed);
             let shape = recognize(&Affinity::new(&graph));
             prop_assert!(shape.is_some());

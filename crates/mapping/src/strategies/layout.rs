@@ -1,7 +1,8 @@
-//! A mapping that is being changed: the place of each task, its cost, and the cost of a change.
+//! Mapping under change: the place of each task, its cost, and the cost of a change.
 //!
-//! The objective is hop-bytes: the sum over edges of weight times hops. Every task's share of it (its own edges) is
-//! kept, so that a change is judged by the hops to the new places alone. Nothing is allocated or hashed by a change.
+//! The objective is hop-bytes: the sum over edges of weight times hops. Every task's share of it (over the task's
+//! edges) is kept, so that a change is judged by the hops to the new places alone. A change allocates and hashes
+//! nothing.
 
 use units::Draw;
 
@@ -9,28 +10,28 @@ use super::affinity::Affinity;
 use super::prices::Prices;
 use crate::{Machine, Metric, Problem, Room};
 
-/// Places near a place, for the search.
+/// Places near each place, for the search.
 pub(crate) enum Near {
-    /// Listed: row p is `list[first[p]..first[p + 1]]`.
+    /// List of places: row p is `list[first[p]..first[p + 1]]`.
     Listed {
-        /// Where rows begin.
+        /// Start of each row in `list`.
         first: Vec<u32>,
-        /// The neighbours.
+        /// Neighbours, row by row.
         list: Vec<u32>,
     },
-    /// Row by row of a table of hops: the places of the same row and of the rows nearest to it.
+    /// Rows of a table of hops: the places of one row and of the rows nearest to it are near.
     Rows {
-        /// The row of each place.
+        /// Row of each place.
         row: Vec<u32>,
-        /// By row, the rows near it, itself first.
+        /// Near rows by row, the row itself first.
         near: Vec<Vec<u32>>,
-        /// By row, its places.
+        /// Places by row.
         places: Vec<Vec<u32>>,
     },
 }
 
 impl Near {
-    /// Calls with every place near another.
+    /// Calls `call` with every place near a place.
     pub(crate) fn each(&self, place: u32, call: &mut dyn FnMut(u32)) {
         match self {
             Self::Listed { first, list } => {
@@ -46,7 +47,7 @@ impl Near {
         }
     }
 
-    /// A place near another; itself if it has no neighbour.
+    /// Draws a place near a place; the place itself if it has no neighbour.
     #[inline]
     pub(crate) fn pick(&self, place: u32, draw: &mut impl Draw) -> u32 {
         match self {
@@ -63,41 +64,41 @@ impl Near {
     }
 }
 
-/// A change of a mapping.
+/// Change of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Change {
-    /// A task goes to a place that has room.
+    /// A task moves to a place that has room.
     Move {
         /// The task.
         task: u32,
-        /// Where to.
+        /// The task's new place.
         to: u32,
     },
     /// Two tasks exchange their places.
     Swap {
-        /// The one.
+        /// The first task.
         one: u32,
-        /// The other.
+        /// The second task.
         other: u32,
     },
 }
 
-/// Where a search takes place: some places of a machine, and the tasks that matter there.
+/// Region of a search: some places of a machine, and the tasks that matter there.
 pub(crate) struct Site<'a> {
-    /// The machine.
+    /// Machine of the search.
     pub(crate) machine: &'a Machine,
-    /// The places that tasks may go to, in ascending order; all others only keep the tasks that they have.
+    /// Places that tasks may move to, in ascending order. All other places only keep their tasks.
     pub(crate) places: &'a [u32],
-    /// By task, its load.
+    /// Load by task.
     pub(crate) loads: &'a [f64],
-    /// By task, whether it may be moved.
+    /// Whether a task may be moved, by task.
     pub(crate) movable: Vec<bool>,
-    /// What a place takes.
+    /// Room of a place.
     pub(crate) room: Room,
 }
 
 impl<'a> Site<'a> {
-    /// All of a problem, at all places.
+    /// Creates the site of all tasks of a problem, at all places.
     pub(crate) fn of(problem: &Problem<'a>, places: &'a [u32], room: Room) -> Self {
         let mut movable = vec![true; problem.graph.tasks() as usize];
         problem.fixed.iter().for_each(|&(task, _)| movable[task as usize] = false);
@@ -105,28 +106,28 @@ impl<'a> Site<'a> {
     }
 }
 
-/// A mapping with all that a search needs to know of it.
+/// Mapping with the derived data of a search.
 pub(crate) struct Layout<'a, M> {
     affinity: &'a Affinity,
     metric: &'a M,
     loads: &'a [f64],
     room: Room,
     place_of: Vec<u32>,
-    /// By place, its tasks.
+    /// Tasks by place.
     members: Vec<Vec<u32>>,
-    /// By task, where it stands among its place's.
+    /// Index of a task among the tasks of its place, by task.
     position: Vec<u32>,
     load: Vec<f64>,
-    /// By task, the weight times hops of its edges.
+    /// Weight times hops of a task's edges, by task.
     cost: Vec<f64>,
-    /// By task, whether it may be moved.
+    /// Whether a task may be moved, by task.
     movable: Vec<bool>,
-    /// The costs of tasks at all other places, if they are kept.
+    /// Costs of tasks at all other places. Present if they are kept.
     prices: Option<Prices>,
 }
 
 impl<'a, M: Metric> Layout<'a, M> {
-    /// The layout of a mapping.
+    /// Creates the layout of a mapping.
     pub(crate) fn new(site: &Site<'a>, affinity: &'a Affinity, metric: &'a M, places: &[u32]) -> Self {
         let nodes = site.machine.places() as usize;
         let mut layout = Self {
@@ -151,35 +152,35 @@ impl<'a, M: Metric> Layout<'a, M> {
         layout
     }
 
-    /// The places of the tasks.
+    /// Returns the places of the tasks.
     pub(crate) fn places(&self) -> &[u32] {
         &self.place_of
     }
 
-    /// The place of a task.
+    /// Returns the place of a task.
     #[inline]
     pub(crate) fn place(&self, task: u32) -> u32 {
         self.place_of[task as usize]
     }
 
-    /// The tasks at a place.
+    /// Returns the tasks at a place.
     #[inline]
     pub(crate) fn members(&self, place: u32) -> &[u32] {
         &self.members[place as usize]
     }
 
-    /// Whether a task may be moved.
+    /// Returns whether a task may be moved.
     #[inline]
     pub(crate) fn is_movable(&self, task: u32) -> bool {
         self.movable[task as usize]
     }
 
-    /// The objective.
+    /// Returns the value of the objective.
     pub(crate) fn total(&self) -> f64 {
         self.cost.iter().sum::<f64>() / 2.0
     }
 
-    /// The cost of a task at a place, all others staying.
+    /// Returns the cost of a task at a place if all others stay.
     #[inline]
     pub(crate) fn cost_at(&self, task: u32, place: u32) -> f64 {
         let pay = |edge: &super::affinity::Edge| {
@@ -188,7 +189,8 @@ impl<'a, M: Metric> Layout<'a, M> {
         self.affinity.of(task).iter().map(pay).sum()
     }
 
-    /// Keeps the costs of tasks at all other places from now on, if the table is small enough; or recomputes them.
+    /// Keeps the costs of tasks at all other places from now on, or recomputes them. Returns whether the table is small
+    /// enough.
     pub(crate) fn keep_prices(&mut self) -> bool {
         match &mut self.prices {
             Some(prices) => prices.renew(self.affinity, &self.place_of),
@@ -197,13 +199,13 @@ impl<'a, M: Metric> Layout<'a, M> {
         self.prices.is_some()
     }
 
-    /// The cost of a task at a place, from the table if there is one.
+    /// Returns the cost of a task at a place, from the table if there is one.
     #[inline]
     fn price(&self, task: u32, place: u32) -> f64 {
         self.prices.as_ref().map_or_else(|| self.cost_at(task, place), |prices| prices.of(task, place))
     }
 
-    /// The weight between two tasks.
+    /// Returns the weight between two tasks.
     #[inline]
     fn weight(&self, one: u32, other: u32) -> f64 {
         let row = self.affinity.of(one);
@@ -213,36 +215,36 @@ impl<'a, M: Metric> Layout<'a, M> {
         row.binary_search_by_key(&other, |edge| edge.target).map_or(0.0, |at| f64::from(row[at].weight))
     }
 
-    /// Whether nothing can be gained by moves between two places: they have equal hops, and tasks do not share nodes.
+    /// Returns whether moves between two places cannot gain: they have equal hops, and tasks do not share nodes.
     #[inline]
     pub(crate) fn is_idle(&self, one: u32, other: u32) -> bool {
         self.room.tasks == 1 && self.metric.alike(one, other)
     }
 
-    /// Whether a place has room for one more task of a load.
+    /// Returns whether a place has room for one more task with a load.
     #[inline]
     pub(crate) fn has_room(&self, place: u32, load: f64) -> bool {
         (self.members[place as usize].len() as u32) < self.room.tasks
             && self.load[place as usize] + load <= self.room.load
     }
 
-    /// The load of a place.
+    /// Returns the load of a place.
     pub(crate) fn load(&self, place: u32) -> f64 {
         self.load[place as usize]
     }
 
-    /// Whether a place has more than its room.
+    /// Returns whether a place exceeds its room.
     pub(crate) fn is_over(&self, place: u32) -> bool {
         self.members[place as usize].len() as u32 > self.room.tasks || self.load[place as usize] > self.room.load
     }
 
-    /// Whether a place has room for a task.
+    /// Returns whether a place has room for a task.
     #[inline]
     pub(crate) fn has_room_for(&self, place: u32, task: u32) -> bool {
         self.has_room(place, self.loads[task as usize])
     }
 
-    /// Whether a change leaves every place within its room, or none that is above it worse than before.
+    /// Returns whether a change leaves every place within its room, or makes no place that exceeds it worse.
     #[inline]
     pub(crate) fn allows(&self, change: Change) -> bool {
         match change {
@@ -258,7 +260,7 @@ impl<'a, M: Metric> Layout<'a, M> {
         }
     }
 
-    /// By how much a change would raise the objective.
+    /// Returns the amount by which a change would raise the objective.
     #[inline]
     pub(crate) fn delta(&self, change: Change) -> f64 {
         match change {

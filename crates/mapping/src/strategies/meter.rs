@@ -1,41 +1,41 @@
-//! The loads of all channels under a mapping that is being changed.
+//! Loads of all channels under a changing mapping.
 //!
-//! The largest load alone has no slope: few changes of a mapping change it. So what is kept is the sum of a high power
-//! of all loads, which is near its largest term. A change of one task costs O(degree x channels of a path).
+//! The largest load alone has no slope: few changes of a mapping affect it. The meter therefore keeps the sum of a high
+//! power of all loads, which is near its largest term. A change of one task costs O(degree x channels of a path).
 
 use tasks::TaskGraph;
 
 use crate::metrics::{Paths, each_message};
 
-/// The power of loads that is summed.
+/// Exponent of the loads in the sum.
 const POWER: i32 = 8;
 
-/// A message of a task.
+/// Message of a task.
 #[derive(Clone, Copy)]
 struct End {
-    /// The task at its other end.
+    /// Task at the other end.
     other: u32,
     /// Whether this task sends it.
     sends: bool,
     bytes: f64,
 }
 
-/// The loads of all channels, and the sum of their powers.
+/// Loads of all channels, and the sum of their powers.
 pub(crate) struct Meter<'a, P> {
     paths: &'a P,
-    /// By number of a channel, how many channels it stands for.
+    /// Number of channels that a channel number stands for, by channel number.
     copies: Vec<f64>,
-    /// Messages by their ends: those of task t are `ends[first[t]..first[t + 1]]`.
+    /// Start of each task's messages: those of task t are `ends[first[t]..first[t + 1]]`.
     first: Vec<u32>,
     ends: Vec<End>,
     load: Vec<f64>,
     sum: f64,
-    /// Changes of loads by all messages, counted at both ends.
+    /// Number of load changes by all messages, counted at both ends.
     updates: u64,
 }
 
 impl<'a, P: Paths> Meter<'a, P> {
-    /// The loads of a graph's messages under a mapping.
+    /// Computes the loads of a graph's messages under a mapping.
     pub(crate) fn new(graph: &TaskGraph, paths: &'a P, place_of: &[u32]) -> Self {
         let mut rows: Vec<Vec<End>> = vec![Vec::new(); place_of.len()];
         for phase in &graph.phases {
@@ -69,13 +69,12 @@ impl<'a, P: Paths> Meter<'a, P> {
         meter
     }
 
-    /// The mean number of changes of loads by which what a task sends and receives is added or taken away, in the
-    /// mapping of the beginning.
+    /// Returns the mean number of load changes that add or remove all messages of a task, in the initial mapping.
     pub(crate) fn updates_per_task(&self) -> f64 {
         self.updates as f64 / (self.first.len() - 1).max(1) as f64
     }
 
-    /// Counts loads in units of the mean, so that powers stay within range.
+    /// Scales loads to units of their mean, so that powers stay within range.
     fn scale(&mut self) {
         let used = |(&load, &copies): (&f64, &f64)| if load > 0.0 { copies } else { 0.0 };
         let count: f64 = self.load.iter().zip(&self.copies).map(used).sum();
@@ -92,7 +91,7 @@ impl<'a, P: Paths> Meter<'a, P> {
         self.sum = self.load.iter().zip(&self.copies).map(|(load, copies)| copies * load.powi(POWER)).sum();
     }
 
-    /// The root of the sum: between the largest load and a little more.
+    /// Returns the root of the sum: the largest load or slightly more.
     pub(crate) fn norm(&self) -> f64 {
         // POWER is 8.
         self.sum.max(0.0).sqrt().sqrt().sqrt()
@@ -102,7 +101,7 @@ impl<'a, P: Paths> Meter<'a, P> {
         self.first[task as usize] as usize..self.first[task as usize + 1] as usize
     }
 
-    /// Adds a flow between places, or takes it away.
+    /// Adds a flow between places, or removes it.
     #[inline]
     fn flow(&mut self, from: u32, to: u32, bytes: f64) {
         if from == to {
@@ -117,7 +116,7 @@ impl<'a, P: Paths> Meter<'a, P> {
         });
     }
 
-    /// Adds (sign 1) or takes away (-1) all that a task sends and receives, but what it exchanges with one other task.
+    /// Adds (sign 1) or removes (-1) all messages of a task, except those with task `but`.
     pub(crate) fn task(&mut self, task: u32, but: u32, place: &dyn Fn(u32) -> u32, sign: f64) {
         for at in self.range(task) {
             let End { other, sends, bytes } = self.ends[at];

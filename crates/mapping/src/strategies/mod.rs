@@ -1,4 +1,4 @@
-//! The strategies, one file each, their catalogue, and the function that calls the chosen one.
+//! Strategies, one file each, their catalogue, and the function that calls the chosen one.
 
 pub mod affinity;
 mod annealing;
@@ -34,10 +34,11 @@ use classics::{contraction, genetic, pairwise};
 
 use crate::{Mapping, MappingError, Objective, Problem};
 
-/// Maps a graph on a machine. Same problem, same mapping, whatever the number of threads.
+/// Maps a graph on a machine. The mapping depends only on the problem, not on the number of threads.
 ///
 /// # Errors
-/// If the tasks do not fit, if the strategy is not made for such a graph or machine, or if the watcher cancels.
+/// If the tasks do not fit, if the strategy does not support the graph or machine, or if the observer cancels the
+/// search.
 pub fn map(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     problem.room()?;
     if problem.spec.objective != Objective::HopBytes && problem.spec.strategy != StrategyName::Auto {

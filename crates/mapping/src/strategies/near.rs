@@ -1,13 +1,13 @@
-//! Which places are near which, for local search.
+//! Neighbourhoods of places, for local search.
 
 use super::layout::Near;
 use crate::{GridHops, Hops, Machine, TableHops};
 
-/// The most points of a grid whose places are kept in a table; a machine's nodes are never more.
+/// Link that points to no place.
 const NONE: u32 = u32::MAX;
 
 impl Near {
-    /// The neighbours in every dimension of a grid; elsewhere what is close in the order of routers.
+    /// Returns the neighbours in every dimension of a grid; on other machines, the nearest rows of the table of hops.
     pub(crate) fn of(machine: &Machine) -> Self {
         match machine.hops() {
             Hops::Grid(grid) => listed(grid, machine.places()),
@@ -16,10 +16,10 @@ impl Near {
     }
 }
 
-/// The most rows that are near a row.
+/// Maximum number of rows that are near a row.
 const MOST_ROWS: usize = 32;
 
-/// The rows of a table with those at the least distance, the next by number first where there are too many.
+/// Returns the rows of a table at the least distance from each row; if there are too many, the closest by number.
 fn by_row(table: &TableHops, count: u32) -> Near {
     let row: Vec<u32> = (0..count).map(|place| table.row(place)).collect();
     let rows = table.rows() as u32;
@@ -38,7 +38,7 @@ fn by_row(table: &TableHops, count: u32) -> Near {
     Near::Rows { row, near, places }
 }
 
-/// The places by point of a grid, as a chain of those that share a point: the first, and the next of each.
+/// Returns the places by point of a grid, as a chain of the places that share a point: the first, and the next of each.
 fn by_point(grid: &GridHops, places: u32) -> (Vec<u32>, Vec<u32>) {
     let points: usize = grid.dims.iter().map(|&size| size as usize).product();
     let (mut head, mut next) = (vec![NONE; points], vec![NONE; places as usize]);

@@ -1,30 +1,31 @@
-//! How far a search is and when it ends: by its steps, by the time that it is allowed, or because the user asks it to.
+//! Progress and end of a search: by its steps, by the allowed time, or because the user stops it.
 
 use crate::Watch;
 
-/// The share of its time in which a search goes by its steps alone: a pause at the start is not to change its result.
+/// Fraction of its time in which a search counts only its steps: a pause at the start must not change its result.
 const GRACE: f64 = 0.1;
 
-/// The pace of one search among those of a strategy.
+/// Pace of one of a strategy's searches.
 pub(crate) struct Pace<'a> {
     watch: &'a dyn Watch,
-    /// The shares of the allowed time at which it begins and has to end.
+    /// Fraction of the allowed time at which the search begins. `end` is the fraction at which it has to end.
     begin: f64,
     end: f64,
 }
 
 impl<'a> Pace<'a> {
-    /// The pace of a search that begins now and has to end when a share of the allowed time has passed.
+    /// Creates the pace of a search that begins now and has to end when a fraction `end` of the allowed time has
+    /// passed.
     pub(crate) fn until(end: f64, watch: &'a dyn Watch) -> Self {
         Self { watch, begin: watch.time_share(), end }
     }
 
-    /// The completed share of the search, 0 to 1, which is reported: that of its steps or, where time is short, of its
-    /// time. None if it has to end now, with what it has found.
+    /// Reports and returns the completed fraction of the search, 0 to 1: that of its steps or, if time is short, of its
+    /// time. Returns `None` if the search has to end now, with its best result so far.
     pub(crate) fn share(&self, steps: f64, doing: &str) -> Option<f64> {
         let now = self.watch.time_share();
         if now >= self.end {
-            // A search without steps ends before any time has passed, and where time is not limited none ever does.
+            // A search without steps (`end` 0) ends here before any time has passed; if time is not limited, none passes.
             if now > 0.0 {
                 self.watch.time_decides();
             }
@@ -44,7 +45,7 @@ impl<'a> Pace<'a> {
     }
 }
 
-/// Whether a strategy that has no mapping before its end is to stop.
+/// Returns whether a strategy that has no mapping before its end has to stop.
 pub(crate) fn is_over(watch: &dyn Watch) -> bool {
     let late = watch.time_share() >= 1.0;
     if late {

@@ -1,9 +1,9 @@
-//! Cutting a graph in two: multilevel, with Fiduccia and Mattheyses' refinement.
+//! Bisection of a graph: multilevel, with Fiduccia and Mattheyses' refinement.
 //!
-//! The cost of a cut is the weight across it times the distance of the two sides, and what tasks pay for being on the
-//! one side rather than the other because of partners that are placed elsewhere (Dunlop and Kernighan's terminals). The
-//! graph is coarsened by matching along heavy edges, cut when it is small, and refined at every size while it is
-//! uncoarsened. Cost: O(edges log edges).
+//! The cost of a cut is the weight across it times the distance of the two sides, plus the cost that tasks pay for
+//! their side because of partners that are placed elsewhere (Dunlop and Kernighan's terminals). The graph is coarsened
+//! by matching along heavy edges, cut when it is small, and refined at every size while it is uncoarsened. Cost:
+//! O(edges log edges).
 
 use std::collections::BinaryHeap;
 
@@ -11,30 +11,30 @@ use units::Draw;
 
 use super::annealing::Fast;
 
-/// Coarsening ends here.
+/// Number of vertices at which coarsening ends.
 const COARSE: usize = 80;
-/// Starts that are tried on the coarsest graph.
+/// Number of starts that are tried on the coarsest graph.
 const TRIES: usize = 6;
-/// Passes of refinement at each size.
+/// Number of refinement passes at each size.
 const PASSES: usize = 4;
-/// From this size on a pass starts from the cut's border alone.
+/// Number of vertices from which on a pass starts from the cut's border alone.
 const LARGE: usize = 4000;
 const NONE: u32 = u32::MAX;
-/// The side of a vertex that may be on either.
+/// Side of a vertex that may be on either side.
 pub(crate) const FREE: u8 = 2;
 
-/// A graph to be cut.
+/// Graph to be cut.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Piece {
-    /// Where each vertex's edges begin; one entry more.
+    /// Start of each vertex's edges, followed by the number of all edges.
     pub(crate) first: Vec<u32>,
-    /// The other ends and weights.
+    /// Far ends and weights of the edges.
     pub(crate) edges: Vec<(u32, f32)>,
-    /// What each vertex takes of a side's room.
+    /// Size of each vertex, in the unit of a side's room.
     pub(crate) size: Vec<f64>,
-    /// What it costs to have a vertex on side 1 rather than 0.
+    /// Cost of having a vertex on side 1 rather than 0.
     pub(crate) bias: Vec<f64>,
-    /// The side that a vertex must be on, or `FREE`.
+    /// Required side of a vertex, or `FREE`.
     pub(crate) side: Vec<u8>,
 }
 
@@ -48,18 +48,18 @@ impl Piece {
     }
 }
 
-/// What a cut has to keep to.
+/// Constraints of a cut.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// The least and the most that side 0 may take.
+    /// Minimum and maximum size of side 0.
     pub(crate) zero: (f64, f64),
-    /// The target for side 0 in the absence of other reasons.
+    /// Target size of side 0 in the absence of other reasons.
     pub(crate) target: f64,
-    /// The distance of the sides: the cost of a unit of weight across the cut.
+    /// Distance of the sides: the cost of a unit of weight across the cut.
     pub(crate) distance: f64,
 }
 
-/// The side of every vertex: whether it is on side 1.
+/// Cuts a graph. Returns for every vertex whether it is on side 1.
 pub(crate) fn bisect(piece: Piece, limits: Limits, seed: u64) -> Vec<bool> {
     let mut draw = Fast::new(seed, 2);
     let largest = piece.size.iter().sum::<f64>() / 24.0;
@@ -80,7 +80,7 @@ pub(crate) fn bisect(piece: Piece, limits: Limits, seed: u64) -> Vec<bool> {
     sides
 }
 
-/// A graph of about half the vertices, and the vertex in it of each.
+/// Returns a graph of about half the vertices, and the vertex in it that stands for each.
 fn coarsen(piece: &Piece, largest: f64, draw: &mut Fast) -> (Piece, Vec<u32>) {
     let count = piece.len();
     let mut order: Vec<u32> = (0..count as u32).collect();
@@ -113,7 +113,7 @@ fn coarsen(piece: &Piece, largest: f64, draw: &mut Fast) -> (Piece, Vec<u32>) {
     (contract(piece, &parent, &halves), parent)
 }
 
-/// The graph of pairs of vertices.
+/// Builds the graph of pairs of vertices.
 fn contract(piece: &Piece, parent: &[u32], halves: &[(u32, u32)]) -> Piece {
     let mut coarse = Piece { first: vec![0], ..Piece::default() };
     let mut at = vec![NONE; halves.len()];
@@ -144,7 +144,7 @@ fn contract(piece: &Piece, parent: &[u32], halves: &[(u32, u32)]) -> Piece {
     coarse
 }
 
-/// The best of several cuts of a small graph.
+/// Returns the best of several cuts of a small graph.
 fn first_cut(piece: &Piece, limits: Limits, draw: &mut Fast) -> Vec<bool> {
     let mut best: Option<((f64, f64), Vec<bool>)> = None;
     for attempt in 0..TRIES {
@@ -157,7 +157,7 @@ fn first_cut(piece: &Piece, limits: Limits, draw: &mut Fast) -> Vec<bool> {
     best.map_or_else(Vec::new, |(_, sides)| sides)
 }
 
-/// Side 0 grown from a vertex, or (first attempt) filled by what vertices pay.
+/// Grows side 0 from a vertex or, at the first attempt, fills it by the biases of vertices.
 fn grow(piece: &Piece, limits: Limits, attempt: usize, draw: &mut Fast) -> Vec<bool> {
     let count = piece.len();
     let mut sides = vec![true; count];
@@ -192,7 +192,7 @@ fn take(piece: &Piece, vertex: u32, distance: f64, sides: &mut [bool], pull: &mu
     }
 }
 
-/// Improves a cut; how far it is from its limits, and its cost relative to the start's.
+/// Improves a cut. Returns its excess over the limits, and its cost.
 fn refine(piece: &Piece, limits: Limits, sides: &mut [bool]) -> (f64, f64) {
     let mut value = (0.0, 0.0);
     let cost = cost(piece, limits, sides);
@@ -221,7 +221,7 @@ fn cost(piece: &Piece, limits: Limits, sides: &[bool]) -> f64 {
     sum
 }
 
-/// A vertex that could be moved, by gain; ties by number.
+/// Vertex that could be moved, ordered by gain; ties by number.
 #[derive(Clone, Copy, PartialEq)]
 struct Candidate {
     gain: f64,
@@ -243,18 +243,18 @@ impl Ord for Candidate {
     }
 }
 
-/// One pass: every vertex moves at most once, best first; the best intermediate state is kept.
+/// Refinement pass: every vertex moves at most once, best first; the best intermediate state is kept.
 struct Pass<'a> {
     piece: &'a Piece,
     limits: Limits,
-    /// What side 0 has.
+    /// Current size of side 0.
     zero: f64,
-    /// How far side 0 may be beyond its limits during a pass.
+    /// Allowed excess of side 0 over its limits during a pass.
     slack: f64,
     gain: Vec<f64>,
     stamp: Vec<u32>,
     locked: Vec<bool>,
-    /// By the side that vertices are on.
+    /// Candidates by the side that they are on.
     heaps: [BinaryHeap<Candidate>; 2],
 }
 
@@ -283,7 +283,7 @@ impl<'a> Pass<'a> {
         pass
     }
 
-    /// Sets a vertex's gain; whether it has a reason to move.
+    /// Sets a vertex's gain. Returns whether the vertex has a reason to move.
     fn measure(&mut self, vertex: u32, sides: &[bool]) -> bool {
         let own = sides[vertex as usize];
         let mut pull = 0.0;
@@ -303,7 +303,7 @@ impl<'a> Pass<'a> {
         self.heaps[usize::from(sides[vertex as usize])].push(Candidate { gain, vertex, stamp });
     }
 
-    /// How far side 0 is beyond its limits.
+    /// Returns the excess of side 0 over its limits.
     fn excess(&self) -> f64 {
         self.excess_of(self.zero)
     }
@@ -312,7 +312,7 @@ impl<'a> Pass<'a> {
         (self.limits.zero.0 - zero).max(zero - self.limits.zero.1).max(0.0) - 1e-9 * self.limits.zero.1.abs().max(1.0)
     }
 
-    /// Runs the pass; what is left of excess, and by how much the cost has fallen.
+    /// Runs the pass. Returns the remaining excess, and the amount by which the cost has fallen.
     fn run(&mut self, sides: &mut [bool]) -> (f64, f64) {
         let mut moved: Vec<u32> = Vec::new();
         let (mut sum, mut best, mut kept) = (0.0, (self.excess().max(0.0), 0.0), 0);
@@ -336,7 +336,7 @@ impl<'a> Pass<'a> {
         (best.0, -best.1)
     }
 
-    /// The best vertex whose move the limits allow.
+    /// Returns the best vertex whose move the limits allow.
     fn next(&mut self, sides: &[bool]) -> Option<u32> {
         let tops = [self.top(0, sides), self.top(1, sides)];
         let allowed = |side: usize| {
@@ -354,7 +354,7 @@ impl<'a> Pass<'a> {
         best.map(|candidate| candidate.vertex)
     }
 
-    /// The best vertex of a side, outdated entries dropped.
+    /// Returns the best vertex of a side. Drops outdated entries.
     fn top(&mut self, side: usize, sides: &[bool]) -> Option<Candidate> {
         while let Some(&top) = self.heaps[side].peek() {
             let vertex = top.vertex as usize;
@@ -388,7 +388,7 @@ impl<'a> Pass<'a> {
 mod tests {
     use super::{FREE, Limits, Piece, bisect};
 
-    /// A path of vertices.
+    /// Returns a path of vertices.
     fn path(count: u32) -> Piece {
         let mut piece = Piece { first: vec![0], ..Piece::default() };
         for vertex in 0..count {

@@ -1,9 +1,9 @@
 //! Refinement part by part, in parallel: for graphs that are too large to be searched as a whole (paper, section 4.4).
 //!
-//! The machine is cut into parts of a few thousand tasks. Each is annealed on its own, its tasks moving among its
-//! places while all others stay where they were when the round began; that fits a core's cache, and parts do not wait
-//! for one another. Every part has a random stream of its own, so the result does not depend on the threads. The next
-//! round cuts elsewhere, so that tasks at a border come to be inside a part.
+//! The machine is cut into parts of a few thousand tasks. Each part is annealed separately: its tasks move among its
+//! places while all other tasks stay at their places of the beginning of the round. This fits a core's cache, and parts
+//! do not wait for one another. Every part has a separate random stream, so that the result does not depend on the
+//! threads. The next round cuts elsewhere, so that tasks at a border come to lie inside a part.
 
 use super::affinity::Affinity;
 use super::annealing::{Schedule, anneal_site};
@@ -12,13 +12,13 @@ use super::layout::Site;
 use super::pace::is_over;
 use crate::{Mapping, MappingError, Problem, Room};
 
-/// Tasks of a part, about.
+/// Approximate number of tasks of a part.
 const PART: usize = 8192;
 const NONE: u32 = u32::MAX;
-/// Where the first cuts of a round are, as shares of the extent: each round elsewhere.
+/// Positions of the first cuts of each round, as fractions of the extent: each round cuts elsewhere.
 const FIRST_CUTS: [f64; 3] = [0.5, 0.31, 0.69];
 
-/// Anneals a mapping part by part, `rounds` times, with so many steps in all.
+/// Anneals a mapping part by part, in `rounds` rounds, with the schedule's steps in total.
 pub(crate) fn anneal_parts(
     problem: &Problem<'_>,
     affinity: &Affinity,
@@ -34,7 +34,7 @@ pub(crate) fn anneal_parts(
             break;
         }
         problem.watch.report(round as f64 / rounds as f64, "refining parts");
-        // What is left of the time is divided over the rounds that are left.
+        // The remaining time is divided over the remaining rounds.
         let now = problem.watch.time_share();
         let until = now + (schedule.until - now).max(0.0) / (rounds - round) as f64;
         let parts = divide(problem, &mapping, FIRST_CUTS[round % FIRST_CUTS.len()]);
@@ -71,7 +71,7 @@ fn divide(problem: &Problem<'_>, mapping: &Mapping, first_cut: f64) -> Vec<Vec<u
     let places = problem.machine.places();
     let per_place = mapping.place_of.len() as f64 / f64::from(places);
     let most = ((PART as f64 / per_place.max(1e-9)) as usize).clamp(2, usize::MAX);
-    // The first cut in each of up to three directions is where this round has it.
+    // The first cut in each of up to three directions is at this round's position.
     let (mut open, mut parts) = (vec![((0..places).collect::<Vec<u32>>(), 3_u32)], Vec::new());
     while let Some((part, shifted)) = open.pop() {
         if part.len() <= most && shifted == 0 || part.len() <= 2 {
@@ -87,7 +87,7 @@ fn divide(problem: &Problem<'_>, mapping: &Mapping, first_cut: f64) -> Vec<Vec<u
     parts
 }
 
-/// Anneals the tasks of one part; their new places.
+/// Anneals the tasks of one part. Returns their new places.
 fn anneal_part(
     problem: &Problem<'_>,
     affinity: &Affinity,
@@ -116,7 +116,7 @@ fn anneal_part(
     Ok(found)
 }
 
-/// The edges of some tasks, numbered from 0, with their partners elsewhere as guests numbered behind them.
+/// Returns the edges of some tasks, numbered from 0. Their partners elsewhere are guests, numbered after them.
 fn cut_out(affinity: &Affinity, own: &[u32]) -> (Affinity, Vec<u32>) {
     let mut guests: Vec<u32> = Vec::new();
     for &task in own {

@@ -1,23 +1,23 @@
-//! The cost of every task at every place, kept up to date: for small problems, where most proposals are refused and
-//! reading a table is several times cheaper than a sum.
+//! Table of the cost of every task at every place, kept up to date. For small problems, in which most proposals are
+//! refused and reading a table is several times cheaper than a sum.
 
 use super::affinity::Affinity;
 use crate::Metric;
 
-/// The most entries of a table: 8 MiB.
+/// Maximum number of entries of a table: 8 MiB.
 pub(crate) const MOST: usize = 1 << 21;
 
-/// The table. Rows are tasks, columns places. Single precision, since it only guides the search: it is recomputed now
-/// and then, and results are judged by exact sums.
+/// Table of costs. Rows are tasks, columns places. Single precision suffices, since the table only guides the search:
+/// it is recomputed at intervals, and results are judged by exact sums.
 pub(crate) struct Prices {
     places: usize,
     price: Vec<f32>,
-    /// By pair of places.
+    /// Hops by pair of places.
     hops: Vec<u8>,
 }
 
 impl Prices {
-    /// The prices of a mapping; none if there are too many, or if hops do not fit a byte.
+    /// Computes the prices of a mapping; `None` if there are too many, or if hops do not fit a byte.
     pub(crate) fn new(affinity: &Affinity, metric: &impl Metric, places: usize, place_of: &[u32]) -> Option<Self> {
         if places * places.max(affinity.tasks() as usize) > MOST {
             return None;
@@ -29,7 +29,7 @@ impl Prices {
         Some(prices)
     }
 
-    /// Adds everything up again.
+    /// Recomputes all sums.
     pub(crate) fn renew(&mut self, affinity: &Affinity, place_of: &[u32]) {
         self.price.clear();
         self.price.resize(affinity.tasks() as usize * self.places, 0.0);
@@ -42,13 +42,13 @@ impl Prices {
         }
     }
 
-    /// The cost of a task at a place.
+    /// Returns the cost of a task at a place.
     #[inline]
     pub(crate) fn of(&self, task: u32, place: u32) -> f64 {
         f64::from(self.price[task as usize * self.places + place as usize])
     }
 
-    /// Notes that a task has gone from a place to another: its partners' prices change everywhere.
+    /// Notes that a task has moved from a place to another: its partners' prices change everywhere.
     pub(crate) fn moved(&mut self, affinity: &Affinity, task: u32, from: u32, to: u32) {
         let row = |place: u32| place as usize * self.places..(place as usize + 1) * self.places;
         let (old, new) = (&self.hops[row(from)], &self.hops[row(to)]);

@@ -1,9 +1,9 @@
-//! Making a mapping valid: fixed tasks go to their places, and tasks beyond a place's room to near places.
+//! Repair of mappings: fixed tasks go to their places, and tasks beyond a place's room to near places.
 
 use crate::{Mapping, Problem, Room};
 
-/// Puts fixed tasks where they belong, then moves the lightest tasks off places that have more than they can take, each
-/// to the nearest place with room, or, if none has room for its load, to the least loaded.
+/// Puts fixed tasks at their places, then moves the lightest tasks off overfull places, each to the nearest place with
+/// room or, if none has room for its load, to the least loaded.
 pub(crate) fn repair(problem: &Problem<'_>, room: Room, mapping: &mut Mapping) {
     let places = problem.machine.places() as usize;
     let loads = &problem.graph.loads;
@@ -44,7 +44,7 @@ pub(crate) fn repair(problem: &Problem<'_>, room: Room, mapping: &mut Mapping) {
     }
 }
 
-/// The place to which a task of a load is moved: the nearest with room, or the least loaded if the move is an
+/// Returns the place to which a task with a load is moved: the nearest with room, or the least loaded if the move is an
 /// improvement.
 fn target(problem: &Problem<'_>, room: Room, (from, own): (u32, f64), count: &[u32], load: &[f64]) -> Option<u32> {
     let hops = problem.machine.hops();

@@ -1,18 +1,19 @@
-//! The baselines: in order, array by array, and at random.
+//! Baselines: tasks in order, array by array, and at random.
 
 use units::Draw;
 use units::NamedStream;
 
 use crate::{Mapping, MappingError, Problem, Room};
 
-/// Task after task on place after place, in the machine's rank order if every task has a core, else as many consecutive
-/// tasks a node as make its share of the load.
+/// Maps tasks in order, place by place: in the machine's rank order if every task has a core, else with each node's
+/// share of the load in consecutive tasks.
 pub fn identity(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let order: Vec<u32> = (0..problem.graph.tasks()).collect();
     in_order(problem, &order)
 }
 
-/// Each of the application's arrays in order over all places, in blocks of equal load; tasks of no array are one more.
+/// Maps each of the application's arrays in order over all places, in blocks of equal load. Tasks outside of arrays
+/// form one more array.
 pub fn array_blocks(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let (graph, mut of_none) = (problem.graph, vec![true; problem.graph.tasks() as usize]);
     let mut arrays: Vec<Vec<u32>> = Vec::new();
@@ -22,7 +23,8 @@ pub fn array_blocks(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
         arrays.push(own);
     }
     arrays.push((0..graph.tasks()).filter(|&task| of_none[task as usize]).collect());
-    // How much of its array's load has passed when half of a task has; tasks without load are spread by their number.
+    // Sorts tasks by the fraction of their array's load up to their middle; tasks without load are spread by their
+    // number.
     let mut order = Vec::with_capacity(graph.loads.len());
     for array in &arrays {
         let load: f64 = array.iter().map(|&task| graph.loads[task as usize]).sum();
@@ -37,7 +39,7 @@ pub fn array_blocks(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     in_order(problem, &order.into_iter().map(|(_, task)| task).collect::<Vec<_>>())
 }
 
-/// As `identity`, with the tasks in an order that is drawn from the seed.
+/// Maps tasks as [`identity`] does, in an order drawn from the seed.
 pub fn random(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let mut order: Vec<u32> = (0..problem.graph.tasks()).collect();
     let mut draw = NamedStream::new(problem.spec.seed, "random-mapping");
@@ -47,7 +49,7 @@ pub fn random(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     in_order(problem, &order)
 }
 
-/// Fills the places with tasks in an order; fixed tasks stay where they are.
+/// Fills the places with tasks in an order; fixed tasks stay at their places.
 pub fn in_order(problem: &Problem<'_>, order: &[u32]) -> Result<Mapping, MappingError> {
     let room = problem.room()?;
     let mut filling = Filling::new(problem, room);
@@ -57,7 +59,7 @@ pub fn in_order(problem: &Problem<'_>, order: &[u32]) -> Result<Mapping, Mapping
     let movable: Vec<u32> = order.iter().copied().filter(|&task| filling.place_of[task as usize] == NONE).collect();
     let mut place = 0;
     for task in movable {
-        // With a core for every task, places are filled one by one; else each gets its share of the load.
+        // With a core for every task, places are filled in sequence; otherwise each gets its share of the load.
         if room.load.is_infinite() {
             while !filling.fits(task, place) && place + 1 < filling.places() {
                 place += 1;
@@ -73,14 +75,14 @@ pub fn in_order(problem: &Problem<'_>, order: &[u32]) -> Result<Mapping, Mapping
 
 const NONE: u32 = u32::MAX;
 
-/// Places that are being filled.
+/// Places with their tasks so far.
 struct Filling<'a> {
     loads: &'a [f64],
     room: Room,
     place_of: Vec<u32>,
     count: Vec<u32>,
     load: Vec<f64>,
-    /// The load of all tasks, and of those placed.
+    /// Load of all tasks. `done` is the load of the placed tasks, `placed` their number.
     total: f64,
     done: f64,
     placed: u32,
@@ -119,7 +121,7 @@ impl<'a> Filling<'a> {
             && self.load[place as usize] + self.loads[task as usize] <= self.room.load
     }
 
-    /// The place at which the share of the load that is placed so far ends.
+    /// Returns the place at which the fraction of the load placed so far ends.
     fn share(&self, task: u32) -> u32 {
         let share = if self.total > 0.0 {
             (self.done + 0.5 * self.loads[task as usize]) / self.total
@@ -129,7 +131,7 @@ impl<'a> Filling<'a> {
         ((share * f64::from(self.places())) as u32).min(self.places() - 1)
     }
 
-    /// The first place from one on that takes the task, else the one with the least load of those with room for a task.
+    /// Returns the first place from `from` on that takes the task, or else the least loaded place with room for a task.
     fn next_with_room(&self, task: u32, from: u32) -> u32 {
         let around = (from..self.places()).chain(0..from);
         if let Some(place) = around.clone().find(|&place| self.fits(task, place)) {

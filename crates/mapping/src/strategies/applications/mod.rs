@@ -1,4 +1,4 @@
-//! The paper's own strategies for its applications (section 3.3). They read the application's arrays from the graph.
+//! The paper's strategies for its applications (section 3.3). They read the application's arrays from the graph.
 
 pub(super) mod namd;
 pub(super) mod openatom;
@@ -7,7 +7,7 @@ use tasks::{TaskArray, TaskGraph};
 
 use crate::MappingError;
 
-/// An array that a strategy needs.
+/// Returns an array that a strategy needs.
 fn array<'a>(graph: &'a TaskGraph, name: &str, strategy: &str) -> Result<&'a TaskArray, MappingError> {
     graph.array(name).ok_or_else(|| {
         let known: Vec<&str> = graph.arrays.iter().map(|array| array.name.as_str()).collect();

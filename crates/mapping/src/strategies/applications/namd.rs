@@ -1,15 +1,14 @@
-//! NAMD (paper, section 3.3.2): patches are placed first, then a load balancer places the computes one by one, the
-//! heaviest first.
+//! NAMD (paper, section 3.3.2): patches are placed first, then a load balancer places the computes, the heaviest first.
 //!
-//! A compute starts at the home of its first patch, as NAMD maps computes before it balances them. A balancer without
-//! regard to topology leaves it there unless the processor is overloaded, and moves it otherwise. The topology-aware
-//! one places all computes anew.
+//! A compute starts at the home of its first patch, as NAMD maps computes before it balances them. The
+//! topology-oblivious balancer leaves it there unless the processor is overloaded, and moves it otherwise. The
+//! topology-aware balancer places all computes anew.
 //!
 //! A balancer prefers a processor that has both of a compute's patches (or proxies of them), then one that has one of
-//! the two, then any that is underloaded. Without regard to topology it takes the least loaded of those. With it,
-//! processors within the brick that the two patches span come first, where the sum of distances is least, then those
-//! around it in a spiral of growing distance. What the paper leaves open: "underloaded" is below the limit that
-//! `imbalance` sets, and among processors at the same distance the least loaded is taken.
+//! the two, then any that is underloaded. The oblivious balancer takes the least loaded of these. The topology-aware
+//! balancer first tries the processors within the brick that the two patches span, where the sum of distances is least,
+//! then those around it in a spiral of growing distance. Decisions that the paper leaves open: "underloaded" is below
+//! the limit set by `imbalance`, and among processors at equal distance the least loaded is taken.
 
 use tasks::TaskArray;
 
@@ -21,18 +20,18 @@ use crate::{Mapping, MappingError, Problem, Room};
 
 const NONE: u32 = u32::MAX;
 
-/// How patches and computes are placed.
+/// Scheme by which patches and computes are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheme {
-    /// Neither uses the topology.
+    /// Neither patches nor computes use the topology.
     Oblivious,
-    /// Patches by orthogonal recursive bisection of the machine (the paper's "TopoPlace Patches").
+    /// Patches are placed by orthogonal recursive bisection of the machine (the paper's "TopoPlace Patches").
     Patches,
-    /// And computes within bricks ("TopoAware LDBs").
+    /// Patches are placed by bisection, and computes within bricks ("TopoAware LDBs").
     Topology,
 }
 
-/// `namd-oblivious`, `namd-patches` and `namd-topology`.
+/// Strategies `namd-oblivious`, `namd-patches` and `namd-topology`.
 pub(crate) fn namd(problem: &Problem<'_>, scheme: Scheme) -> Result<Mapping, MappingError> {
     let patches = array(problem.graph, "patches", "namd")?.clone();
     let room = problem.room()?;
@@ -50,7 +49,7 @@ pub(crate) fn namd(problem: &Problem<'_>, scheme: Scheme) -> Result<Mapping, Map
     Ok(mapping)
 }
 
-/// Patches in order, evenly over the places.
+/// Spreads patches in order evenly over the places.
 fn spread(problem: &Problem<'_>, patches: &TaskArray, place_of: &mut [u32]) {
     let (count, places) = (u64::from(patches.len()), u64::from(problem.machine.places()));
     for patch in 0..patches.len() {
@@ -58,11 +57,11 @@ fn spread(problem: &Problem<'_>, patches: &TaskArray, place_of: &mut [u32]) {
     }
 }
 
-/// A box of patches: low corner and extents.
+/// Box of patches: low corner and extent by dimension.
 type Box3 = Vec<(u32, u32)>;
 
-/// Halves the box of patches and the machine together until one patch or one place is left; a patch is in the middle of
-/// its part.
+/// Halves the box of patches and the machine together until one patch or one place is left. Each patch is placed in the
+/// middle of its part.
 fn bisect(problem: &Problem<'_>, patches: &TaskArray, place_of: &mut [u32]) {
     let whole: Box3 = patches.dims.iter().map(|&size| (0, size)).collect();
     let mut open = vec![(whole, (0..problem.machine.places()).collect::<Vec<u32>>())];
@@ -79,7 +78,7 @@ fn bisect(problem: &Problem<'_>, patches: &TaskArray, place_of: &mut [u32]) {
         one[longest] = (low, size / 2);
         other[longest] = (low + size / 2, size - size / 2);
         let (here, there) = halve_at(problem.machine, places, f64::from(size / 2) / f64::from(size));
-        // A part without places shares those of the other.
+        // A part without places shares the places of the other part.
         let (here, there) = match (here.is_empty(), there.is_empty()) {
             (true, _) => (there.clone(), there),
             (_, true) => (here.clone(), here),
@@ -110,7 +109,7 @@ struct Balancer<'a> {
     place_of: Vec<u32>,
     count: Vec<u32>,
     load: Vec<f64>,
-    /// By patch, the places that have it or a proxy of it.
+    /// Places that have a patch or a proxy of it, by patch.
     proxies: Vec<Vec<u32>>,
     first: u32,
 }
@@ -155,7 +154,7 @@ impl<'a> Balancer<'a> {
         }
     }
 
-    /// The patches of a compute, by number.
+    /// Returns the patches of a compute, by number.
     fn patches_of(&self, task: u32) -> Vec<u32> {
         let last = self.first + self.proxies.len() as u32;
         let partners = self.affinity.of(task).iter().map(|edge| edge.target);
@@ -170,7 +169,7 @@ impl<'a> Balancer<'a> {
         self.count[place as usize] < self.room.tasks && load <= self.room.load
     }
 
-    /// The sum of hops from a place to the homes of patches; 0 if the topology is not used.
+    /// Returns the sum of hops from a place to the homes of patches; 0 if the topology is not used.
     fn hops(&self, place: u32, patches: &[u32], topology: bool) -> u32 {
         if !topology {
             return 0;
@@ -179,7 +178,7 @@ impl<'a> Balancer<'a> {
         patches.iter().map(|patch| self.problem.machine.hops().hops(place, home(patch))).sum()
     }
 
-    /// The start of a compute if it may stay there, or else the three steps.
+    /// Returns the start of a compute if it may stay there, or else the result of the three steps.
     fn choose(&self, task: u32, patches: &[u32], topology: bool) -> u32 {
         let near = |among: &mut dyn Iterator<Item = u32>| {
             let fitting = among.filter(|&place| self.fits(task, place));
@@ -192,8 +191,8 @@ impl<'a> Balancer<'a> {
             patches.iter().flat_map(|&patch| self.proxies[patch as usize].iter().copied()).collect();
         any.sort_unstable();
         any.dedup();
-        // The home of the first patch is in the brick like any other processor of it, so that topology has no use for
-        // it.
+        // The home of the first patch lies in the brick like any other processor of it; the topology-aware balancer
+        // does not need it.
         let start = patches.first().filter(|_| !topology).map(|&patch| self.proxies[patch as usize][0]);
         start
             .filter(|&place| self.fits(task, place))

@@ -3,10 +3,10 @@
 //! which hold all planes of a state of GSpace; the PairCalculators of a plane go near the centroid of their blocks of
 //! states, in the plane's prism.
 //!
-//! What the paper leaves open: each dimension is tried as the prisms' axis and the one that gives the fewest hop-bytes
-//! (of multicasts once a node) is taken, the longest of equals; a prism's cross section is the most compact box of its
-//! size (consecutive columns in a winding order, if there is none); several planes share a column where there are more
-//! planes than columns; and among the processors that qualify the least loaded is taken.
+//! Decisions that the paper leaves open: each dimension is tried as the prisms' axis, and the one with the fewest
+//! hop-bytes (counting a multicast once a node) is taken, the longest of equals. A prism's cross section is the most
+//! compact box of its size (consecutive columns in a winding order, if there is none). Several planes share a column if
+//! there are more planes than columns. Among the processors that qualify the least loaded is taken.
 
 use tasks::TaskArray;
 
@@ -14,7 +14,7 @@ use super::super::repair::repair;
 use super::array;
 use crate::{Hops, Mapping, MappingError, Problem, measure};
 
-/// `prisms`.
+/// Strategy `prisms`.
 pub(crate) fn prisms(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let graph = problem.graph;
     let (gspace, real) = (array(graph, "gspace", "prisms")?, array(graph, "realspace", "prisms")?);
@@ -33,7 +33,7 @@ pub(crate) fn prisms(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     best.map(|(_, mapping)| mapping).ok_or_else(refused)
 }
 
-/// The mapping with prisms along an axis.
+/// Returns the mapping with prisms along an axis.
 fn along(problem: &Problem<'_>, shape: &Shape, (gspace, real, pairs): (&TaskArray, &TaskArray, &TaskArray)) -> Mapping {
     let graph = problem.graph;
     let mut filling = Filling {
@@ -60,7 +60,7 @@ fn refused() -> MappingError {
     MappingError::unfit("strategy", message)
 }
 
-/// RealSpace: the planes of a state over the slab of that state.
+/// Places RealSpace: the planes of a state over the slab of that state.
 fn put_real(shape: &Shape, real: &TaskArray, filling: &mut Filling<'_>) {
     let (states, planes) = (real.dims[0], real.dims[1]);
     for state in 0..states {
@@ -72,8 +72,8 @@ fn put_real(shape: &Shape, real: &TaskArray, filling: &mut Filling<'_>) {
     }
 }
 
-/// PairCalculators: in the prism of their plane, in the order of the middles of their two blocks of states. More of
-/// them have theirs near the middle of the prism than at its ends, so each level takes an equal share of that order.
+/// Places PairCalculators in the prism of their plane, in the order of the middles of their two blocks of states. More
+/// middles lie near the middle of the prism than at its ends, so each level takes an equal share of that order.
 fn put_pairs(shape: &Shape, pairs: &TaskArray, planes: u32, filling: &mut Filling<'_>) {
     let blocks = pairs.dims[0];
     for plane in 0..pairs.dims[2] {
@@ -95,7 +95,7 @@ struct Filling<'a> {
 }
 
 impl Filling<'_> {
-    /// Puts a task on the least loaded of some places; ties go to the first.
+    /// Places a task on the least loaded of `places`; ties go to the first.
     fn put(&mut self, task: u32, places: impl Iterator<Item = u32>) {
         let mut best: Option<u32> = None;
         for place in places {
@@ -110,16 +110,16 @@ impl Filling<'_> {
     }
 }
 
-/// A box of a torus or mesh as columns along one of its dimensions.
+/// Box of a torus or mesh as columns along one of its dimensions.
 struct Shape {
-    /// The extent of that dimension.
+    /// Extent of the dimension of the columns.
     long: u32,
-    /// The columns, those of a prism after one another.
+    /// Columns; the columns of a prism are consecutive.
     columns: Vec<Vec<u32>>,
 }
 
 impl Shape {
-    /// The dimensions of a machine, the longest first.
+    /// Returns the dimensions of a machine, the longest first.
     fn axes(problem: &Problem<'_>) -> Result<Vec<usize>, MappingError> {
         let machine = problem.machine;
         if !matches!(machine.hops(), Hops::Grid(_)) {
@@ -135,7 +135,7 @@ impl Shape {
         Ok(axes)
     }
 
-    /// The columns along an axis, for so many prisms.
+    /// Creates the columns along an axis, for `prisms` prisms.
     fn along(problem: &Problem<'_>, axis: usize, prisms: u32) -> Result<Self, MappingError> {
         let machine = problem.machine;
         let Hops::Grid(grid) = machine.hops() else { return Err(refused()) };
@@ -161,7 +161,7 @@ impl Shape {
         Ok(Self { long, columns })
     }
 
-    /// The columns of a plane's prism: consecutive ones, or one that is shared.
+    /// Returns the columns of a plane's prism: several consecutive columns, or one column that is shared.
     fn prism(&self, plane: u32, planes: u32) -> std::ops::Range<usize> {
         let all = self.columns.len() as u64;
         let edge = |plane: u32| (u64::from(plane) * all / u64::from(planes.max(1))) as usize;
@@ -169,7 +169,7 @@ impl Shape {
         first..edge(plane + 1).max(first + 1).min(self.columns.len())
     }
 
-    /// The position along the axis of one of a number of points.
+    /// Returns the position along the axis of point `number` of `count`.
     fn level(&self, number: u32, count: u32) -> u32 {
         (u64::from(number) * u64::from(self.long) / u64::from(count.max(1))).min(u64::from(self.long) - 1) as u32
     }
@@ -179,7 +179,7 @@ impl Shape {
     }
 }
 
-/// The most compact box of a size whose sides divide some extents; sides of 1 if there is none.
+/// Returns the most compact box of a size whose sides divide some extents; sides of 1 if there is none.
 fn section(extents: &[u32], size: u32) -> Vec<u32> {
     let mut best: Option<Vec<u32>> = None;
     let mut open = vec![(Vec::new(), size)];
@@ -198,7 +198,7 @@ fn section(extents: &[u32], size: u32) -> Vec<u32> {
     best.unwrap_or_else(|| vec![1; extents.len()])
 }
 
-/// The number of a point in a winding order: dimension by dimension from the last, every other row backwards.
+/// Returns the number of a point in a winding order: dimension by dimension from the last, every other row backwards.
 fn winding(at: &[u32], extents: &[u32]) -> usize {
     let mut number = 0_usize;
     for (&at, &extent) in at.iter().zip(extents).rev() {

@@ -1,4 +1,4 @@
-//! Graph contraction (Berman and Snyder 1987; Mansour, Ponnusamy, Choudhary and Fox 1993): tasks that exchange most
+//! Graph contraction (Berman and Snyder 1987; Mansour, Ponnusamy, Choudhary and Fox 1993): the tasks that exchange most
 //! bytes are joined until there are no more clusters than places, the clusters are placed greedily, and tasks are
 //! exchanged pairwise.
 
@@ -12,7 +12,7 @@ use crate::{Mapping, MappingError, Problem, Room};
 
 const NONE: u32 = u32::MAX;
 
-/// `contraction`.
+/// Strategy `contraction`.
 pub(crate) fn contraction(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let room = problem.room()?;
     let affinity = Affinity::new(problem.graph);
@@ -27,7 +27,7 @@ pub(crate) fn contraction(problem: &Problem<'_>) -> Result<Mapping, MappingError
     exchange(problem, &start, problem.budget())
 }
 
-/// The cluster of every task: at most as many as places, each within the room of one where possible.
+/// Returns the cluster of every task: at most as many clusters as places, each within the room of a place if possible.
 fn contract(problem: &Problem<'_>, affinity: &Affinity, room: Room) -> Vec<u32> {
     let places = problem.machine.places();
     let tasks = affinity.tasks();
@@ -54,14 +54,14 @@ fn contract(problem: &Problem<'_>, affinity: &Affinity, room: Room) -> Vec<u32> 
         left -= 1;
     };
     edges.iter().for_each(|&(_, one, other)| join(one, other, true, &mut head));
-    // Clusters that no edge joins are joined in order, finally beyond the room; the repair distributes those.
+    // Clusters without a common edge are joined in order, finally beyond the room; the repair distributes their tasks.
     for strict in [true, false] {
         (1..tasks).for_each(|task| join(task - 1, task, strict, &mut head));
     }
     number(&mut head)
 }
 
-/// The first task of a cluster.
+/// Returns the first task of a cluster.
 fn find(head: &mut [u32], task: u32) -> u32 {
     let mut at = task;
     while head[at as usize] != at {
@@ -71,7 +71,7 @@ fn find(head: &mut [u32], task: u32) -> u32 {
     at
 }
 
-/// Clusters from 0 without gaps.
+/// Numbers the clusters from 0 without gaps.
 fn number(head: &mut [u32]) -> Vec<u32> {
     let mut numbers = vec![NONE; head.len()];
     let mut next = 0;
@@ -87,7 +87,7 @@ fn number(head: &mut [u32]) -> Vec<u32> {
         .collect()
 }
 
-/// The graph of clusters.
+/// Builds the graph of clusters.
 fn quotient(problem: &Problem<'_>, affinity: &Affinity, cluster_of: &[u32], clusters: u32) -> TaskGraph {
     let mut arcs = ArcList::new(clusters);
     for task in 0..affinity.tasks() {

@@ -1,9 +1,9 @@
-//! A genetic algorithm (Arunkumar and Chockalingam 1992): orders of tasks are crossed and mutated, and the fittest
+//! Genetic algorithm (Arunkumar and Chockalingam 1992): orders of tasks are crossed and mutated, and the fittest
 //! survive.
 //!
-//! An individual is an order in which tasks fill the places, so that every one is a mapping within the room. A child
-//! takes a stretch of one parent's order and the rest in the order of the other; a mutation exchanges a few tasks. The
-//! fitter of two is a parent, and the best always survives. Cost: O(edges) an individual.
+//! An individual is an order in which tasks fill the places, so that every individual is a mapping within the room. A
+//! child takes a stretch of one parent's order and the rest in the order of the other; a mutation exchanges a few
+//! tasks. The fitter of two is a parent, and the best always survives. Cost: O(edges) an individual.
 
 use units::Draw;
 
@@ -14,19 +14,19 @@ use super::super::pace::Pace;
 use super::super::simple;
 use crate::{Mapping, MappingError, Problem};
 
-/// Individuals of a generation.
+/// Number of individuals of a generation.
 const POPULATION: usize = 24;
-/// Exchanges of a mutation.
+/// Number of exchanges of a mutation.
 const MUTATIONS: u32 = 2;
 
-/// An order of tasks, and what its mapping costs.
+/// Order of tasks, with the cost of its mapping.
 struct Individual {
     order: Vec<u32>,
     cost: f64,
     mapping: Mapping,
 }
 
-/// `genetic`.
+/// Strategy `genetic`.
 pub(crate) fn genetic(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let affinity = Affinity::new(problem.graph);
     let mut draw = Fast::new(problem.spec.seed, 5);
@@ -68,14 +68,14 @@ fn shuffled(tasks: u32, draw: &mut Fast) -> Vec<u32> {
     order
 }
 
-/// The fitter of two.
+/// Draws two individuals and returns the fitter one.
 fn parent(population: &[Individual], draw: &mut Fast) -> usize {
     let pick = |draw: &mut Fast| draw.below(population.len() as u32) as usize;
     let (one, other) = (pick(draw), pick(draw));
     if population[one].cost <= population[other].cost { one } else { other }
 }
 
-/// A stretch of one order at its place, all else in the order of the other.
+/// Returns an order with a stretch of one order at its place, and all other tasks in the order of the other.
 fn crossed(one: &[u32], other: &[u32], draw: &mut Fast) -> Vec<u32> {
     let count = one.len() as u32;
     let (a, b) = (draw.below(count) as usize, draw.below(count) as usize);

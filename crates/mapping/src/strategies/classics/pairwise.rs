@@ -1,5 +1,5 @@
-//! Pairwise exchange (Bokhari 1981): exchange the two tasks that gain most until no exchange gains, then jump and begin
-//! again; the best mapping of all is kept.
+//! Pairwise exchange (Bokhari 1981): exchanges the two tasks that gain most until no exchange gains, then jumps and
+//! begins again. The best mapping of all is kept.
 //!
 //! A round considers, for every task, all others (a sample of them if there are many tasks) and makes the best
 //! exchange. A jump exchanges one task in twenty at random. Cost: O(tasks^2 degree) a round.
@@ -13,18 +13,18 @@ use super::super::pace::Pace;
 use super::super::simple;
 use crate::{HopsView, Mapping, MappingError, Metric, Problem, with_metric};
 
-/// Others that a task is compared with.
+/// Number of other tasks that a task is compared with.
 const COMPARED: u32 = 1024;
-/// One task in so many jumps.
+/// Ratio of tasks to the exchanges of a jump.
 const JUMP: u32 = 20;
 
-/// `pairwise-exchange`, from the tasks in order.
+/// Strategy `pairwise-exchange`: starts from the tasks in order.
 pub(crate) fn pairwise(problem: &Problem<'_>) -> Result<Mapping, MappingError> {
     let start = simple::identity(problem)?;
     exchange(problem, &start, problem.budget())
 }
 
-/// Exchanges from a mapping, for nominal seconds.
+/// Exchanges tasks from a starting mapping for `budget` nominal seconds.
 pub(crate) fn exchange(problem: &Problem<'_>, start: &Mapping, budget: f64) -> Result<Mapping, MappingError> {
     let affinity = Affinity::new(problem.graph);
     let steps = steps_for(budget, &affinity);
@@ -69,14 +69,14 @@ impl HopsView for Exchange<'_> {
     }
 }
 
-/// What is left of the search.
+/// Remaining steps of the search.
 struct Left<'a> {
     all: u64,
     steps: u64,
     pace: Pace<'a>,
 }
 
-/// Makes the best exchange of every task, or its best move; whether one gained.
+/// Makes the best exchange of every task, or its best move. Returns whether any of them gained.
 fn round<M: Metric>(
     layout: &mut Layout<'_, M>,
     movable: &[u32],
