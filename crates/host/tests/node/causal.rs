@@ -1,7 +1,7 @@
-//! Times of packets through the parts of both interfaces and the link, held to a list of their bytes.
+//! Times of packets through the parts of both interfaces and the link, compared with a list of their bytes.
 //!
-//! The list knows no heads and tails: it has the time of each byte in each part. A part takes a byte when it has come
-//! and when the one before has passed, after the packet's fixed time; a link sends a packet without a pause in it. A
+//! The list has no heads and tails: it has the time of each byte in each part. A part takes a byte when the byte has
+//! arrived and the previous one has passed, after the packet's fixed time; a link sends a packet without a pause. A
 //! fluid model of whole packets may be earlier by a byte's time in each part, and never later.
 
 use host::{
@@ -13,10 +13,10 @@ use proptest::prelude::*;
 use crate::processor::{LOGGP, recv, run_linked, send};
 use crate::world::TRANSIT;
 
-/// Bytes of a packet.
+/// Size of a packet in bytes.
 const PACKET: u64 = 10;
 
-/// What an interface and its link take, in picoseconds.
+/// Times of an interface and its link, in picoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Times {
     pio: Option<u64>,
@@ -61,21 +61,21 @@ impl Times {
         }
     }
 
-    /// A message of so many bytes: when it has been received.
+    /// Returns the time at which a message of `bytes` bytes has been received.
     fn message(&self, bytes: u64) -> u64 {
         run_linked(self.interface(), vec![vec![send(1, bytes), Step::WaitAll], vec![recv(0, bytes), Step::WaitAll]])[1]
             [2]
     }
 }
 
-/// The bytes of a packet, each as the time at which it has come.
+/// Bytes of a packet, each as its time of arrival.
 type Bytes = Vec<u64>;
 
-/// A part takes bytes as they come, a packet after the other.
+/// Passes packets through a part, which takes bytes as they arrive.
 fn pass(packets: Vec<Bytes>, fixed: u64, each: u64) -> Vec<Bytes> {
     let mut free_at = 0;
     let pass_one = |packet: Bytes| {
-        // A byte has begun to come `each` of the part before it earlier; the list takes it when it is there.
+        // A byte has begun to arrive earlier, by `each` of the part before; the list takes it when it has arrived.
         let mut at = packet[0].max(free_at) + fixed;
         let passed: Bytes = packet
             .iter()
@@ -90,7 +90,7 @@ fn pass(packets: Vec<Bytes>, fixed: u64, each: u64) -> Vec<Bytes> {
     packets.into_iter().map(pass_one).collect()
 }
 
-/// A link sends each packet without a pause.
+/// Sends packets on a link, each without a pause.
 fn send_by_link(packets: Vec<Bytes>, each: u64) -> Vec<Bytes> {
     let mut free_at = 0;
     let send_one = |packet: Bytes| {
@@ -102,7 +102,7 @@ fn send_by_link(packets: Vec<Bytes>, each: u64) -> Vec<Bytes> {
     packets.into_iter().map(send_one).collect()
 }
 
-/// When the last byte of a message has come, by the list.
+/// Returns the time at which the last byte of a message has arrived, by the list.
 fn listed(times: &Times, bytes: u64) -> u64 {
     let by_rail = stripes(bytes, PACKET as u32, times.rails).map(|stripe| {
         let (setup, fetched) = times.dma.unwrap_or((0, 0));
@@ -145,8 +145,9 @@ proptest! {
 
     #[test]
     fn packets_take_what_their_bytes_take(times in times(), bytes in 1_u64..120) {
-        // Would catch a fixed time that the next part or the link overlaps, at either end, one that is paid once or for
-        // each byte, a tail that leaves before the bytes have come, and parts that add where the slowest counts.
+        // Would catch a fixed time that the next part or the link overlaps, at either end, a fixed time paid once or
+        // for each byte, a tail that leaves before its bytes have arrived, and parts whose times add although the
+        // slowest counts.
         let own = Times { of_node: false, ..times };
         let (found, exact) = (own.message(bytes), listed(&own, bytes));
         // The processor's PIO, an engine, bus and gap at the sender, link, gap and bus at the receiver: a byte each.
@@ -156,9 +157,9 @@ proptest! {
 
     #[test]
     fn a_longer_message_takes_no_less(times in times(), bytes in 1_u64..100) {
-        // Would catch a fixed time that the bytes of a longer packet hide, and a last packet that is faster for being
-        // short. What several rails share, the processor that writes or a bus, serves one stripe after the other: a
-        // packet more may divide better.
+        // Would catch a fixed time that is hidden by the bytes of a longer packet, and a last packet that is faster
+        // because it is short. What several rails share, the processor that writes or a bus, serves the stripes in
+        // sequence: one more packet may divide better.
         let times = if times.rails > 1 { Times { pio: None, of_node: false, ..times } } else { times };
         let (short, long) = (times.message(bytes), times.message(bytes + 1));
         prop_assert!(short <= long, "{bytes} bytes take {short}, one more {long}");
@@ -167,8 +168,8 @@ proptest! {
 
 #[test]
 fn the_time_of_a_packet_precedes_its_head_at_both_ends() {
-    // Would catch what was found: with 3000 for each packet at both ends, a message that takes 2220 on its way alone
-    // was received 4252 after it was sent, and not 6236.
+    // Would catch a fault of an earlier version: with 3000 for each packet at both ends, a message that takes 2220 on
+    // its way alone was received 4252 after it was sent, and not 6236.
     let times = Times {
         pio: None,
         dma: None,

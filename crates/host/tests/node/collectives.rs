@@ -9,13 +9,13 @@ use mpi::program::{Action, Communicator, Context, Programs, Script, Scripts, See
 use crate::times::INTERFACE;
 use crate::world::{TRANSIT, World};
 
-/// The time of a message, in picoseconds.
+/// Time of a message in picoseconds.
 const MESSAGE: u64 = 60 + 2 * TRANSIT + 14;
 
-/// When each rank has asked for its calls, in picoseconds, and what it has seen.
+/// Times at which each rank has made its calls, in picoseconds, with the results.
 type Asked = Arc<Mutex<Vec<Vec<Seen>>>>;
 
-/// Steps that are written down, with the communicators of a rank.
+/// Prepared steps, with the communicators of a rank.
 #[derive(Debug)]
 struct Steps {
     rank: u32,
@@ -37,7 +37,7 @@ impl Script for Steps {
 
 type Make = dyn Fn(u32) -> (Vec<Step>, Vec<Communicator>) + Send + Sync;
 
-/// Runs ranks on nodes of their own; returns what they have seen at each call.
+/// Runs ranks on separate nodes. Returns the results of each call.
 fn run(ranks: u32, parts: u32, make: Arc<Make>) -> (Vec<Vec<Seen>>, World) {
     let asked: Asked = Arc::new(Mutex::new(vec![Vec::new(); ranks as usize]));
     let notes = Arc::clone(&asked);
@@ -52,7 +52,7 @@ fn run(ranks: u32, parts: u32, make: Arc<Make>) -> (Vec<Vec<Seen>>, World) {
     (asked, world)
 }
 
-/// When the last rank has ended a call, in picoseconds.
+/// Returns the time at which the last rank has ended a call, in picoseconds.
 fn time(ranks: u32, call: Collective) -> u64 {
     let (asked, world) = run(ranks, 1, Arc::new(move |_| (vec![Step::Collective(call)], Vec::new())));
     assert_eq!(world.executors[0].progress().open, 0, "every rank ends");
@@ -61,8 +61,8 @@ fn time(ranks: u32, call: Collective) -> u64 {
 
 #[test]
 fn operations_take_the_rounds_of_theory() {
-    // Would catch a round that begins before the one before has ended, one too many, and combining that takes no time
-    // or is done by those who do not combine.
+    // Would catch a round that begins before the previous one has ended, one round too many, and combining that takes
+    // no time or is done by ranks that do not combine.
     use {Algorithm as A, Operation as O};
     let of = |operation, algorithm| Collective::new(operation, algorithm, 64);
     for (ranks, log) in [(2_u32, 1), (8, 3), (16, 4)] {
@@ -79,7 +79,8 @@ fn operations_take_the_rounds_of_theory() {
         let share = 64 / u64::from(ranks) * others;
         assert_eq!(time(ranks, combined(A::Rabenseifner)), 2 * log * MESSAGE + share * 5);
     }
-    // A pipeline hands a segment on while the next one comes: the first rank is done with one after its overhead.
+    // A pipeline forwards a segment while the next one arrives: the first rank is done with a segment after its
+    // overhead.
     for (ranks, segments) in [(2, 1), (2, 16), (7, 4), (16, 64)] {
         let chain = |operation| Collective { segment: 64 / segments, ..of(operation, A::Chain) };
         let pipeline = (ranks - 1) * MESSAGE + (segments - 1) * 60;
@@ -90,10 +91,10 @@ fn operations_take_the_rounds_of_theory() {
     assert_eq!(time(15, of(O::Broadcast, A::Binary)), 3 * MESSAGE);
     assert_eq!(time(15, of(O::Allreduce, A::Binary)), 6 * MESSAGE);
     assert_eq!(time(16, of(O::Broadcast, A::ScatterDoubling)), 8 * MESSAGE);
-    // The upper one of a pair combines twice, for those above and for itself.
+    // The upper rank of a pair combines twice, for the ranks above and for itself.
     let scan = |operation| Collective { time_per_byte: 5, ..of(operation, A::RecursiveDoubling) };
     assert_eq!(time(8, scan(O::Scan)), 3 * (MESSAGE + 2 * 64 * 5));
-    // What comes first is not combined with anything yet.
+    // The first arrival is not combined with anything yet.
     assert_eq!(time(8, scan(O::Exscan)), 3 * MESSAGE + 5 * 64 * 5);
     assert_eq!(time(2, scan(O::Exscan)), MESSAGE + 64 * 5);
     assert_eq!(time(2, Collective { algorithm: A::Chain, ..scan(O::Exscan) }), MESSAGE);
@@ -103,8 +104,8 @@ fn operations_take_the_rounds_of_theory() {
 
 #[test]
 fn several_operations_of_a_communicator_do_not_meet() {
-    // Would catch messages of one operation that another takes, one that is taken by a receive of any message, a
-    // request that ends with its first round, and an order that depends on the division.
+    // Would catch messages of an operation that another takes, a message that is taken by a wildcard receive, a request
+    // that ends with its first round, and an order that depends on the division.
     let make = |rank: u32| {
         let ring = Collective { bytes: 640, ..Collective::new(Operation::Allreduce, Algorithm::Ring, 0) };
         let barrier = Collective::new(Operation::Barrier, Algorithm::Dissemination, 0);
@@ -127,7 +128,7 @@ fn several_operations_of_a_communicator_do_not_meet() {
     let (asked, world) = run(6, 1, Arc::new(make));
     assert_eq!(world.executors[0].progress().open, 0, "every rank ends");
     for (rank, seen) in (0_u32..).zip(&asked) {
-        // The reduction takes one round, at ranks 2 and 3 that of its root, elsewhere only a send; the ring takes ten.
+        // The reduction takes one round: at ranks 2 and 3 that of its root, elsewhere only a send. The ring takes ten.
         let first = if matches!(rank, 2 | 3) { MESSAGE } else { 60 };
         assert_eq!((seen[5].request, seen[5].now), (Some(3), first), "rank {rank}");
         assert_eq!((seen[6].request, seen[6].now), (Some(1), 10 * MESSAGE), "rank {rank}");
@@ -160,7 +161,7 @@ fn communicators_keep_messages_apart() {
 
 #[test]
 fn what_cannot_be_called_ends_the_run() {
-    // Would catch a panic in the place of an error that names the rank.
+    // Would catch a panic instead of an error that names the rank.
     let call = Collective { communicator: 5, ..Collective::new(Operation::Barrier, Algorithm::Linear, 0) };
     let (_, world) = run(2, 1, Arc::new(move |_| (vec![Step::Collective(call)], Vec::new())));
     let error = world.executors.iter().find_map(Executor::error).unwrap().to_string();

@@ -1,5 +1,4 @@
-//! Messages that a flat network carries whole: those that are held as progressions against those that are held one by
-//! one.
+//! Messages that a flat network carries whole: messages held as progressions against messages held one by one.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +13,7 @@ use units::Bandwidth;
 use crate::reference::case::{Call, Case, RandomRank, cases};
 use crate::world::{Happened, Noted};
 
-/// What an executor sends to others: the node, and what arrives there.
+/// Flights that an executor sends to others: the node, and the arrival there.
 #[derive(Default)]
 struct Outbox(Vec<(u32, Flight)>);
 
@@ -27,7 +26,7 @@ impl HostContext for Outbox {
     }
 }
 
-/// Executors of a flat network that have run until nothing happens any more.
+/// Runs executors of a flat network until nothing is pending.
 fn run(
     programs: &Arc<dyn Programs>,
     (nic, wire): (NicParams, WireParams),
@@ -45,7 +44,7 @@ fn run(
                 Executor::new(programs, nic, RankPlacement::new(node_of.into(), places, part as u16, count));
             executor.use_wire(wire, u64::MAX);
             if one_by_one {
-                // A message that is noted is known by itself.
+                // Noted messages are not held in progressions.
                 executor.note_messages();
             }
             executor
@@ -64,9 +63,9 @@ fn run(
     executors
 }
 
-/// All that two runs are compared by: by rank what has happened and what its calls have found; what has been searched,
-/// who waits, the lowest rank with an error; memory of unexpected messages, copies and waits for credits; messages and
-/// bytes carried, and their times.
+/// Outcome by which two runs are compared. In order: operations by rank, results of calls by rank, searches, waits, the
+/// lowest rank with an error; memory of unexpected messages, copied bytes and waits for credits; messages and bytes
+/// carried, and their times.
 type Found = (Vec<Vec<Happened>>, Vec<Vec<Seen>>, [Searches; 2], Vec<(u32, Wait)>, Option<u32>, [u64; 3], Carriage);
 type Carriage = ([u64; 2], Vec<u64>, Option<f64>);
 
@@ -145,9 +144,9 @@ proptest! {
 
     #[test]
     fn progressions_of_messages_are_the_messages((case, wire) in flat_cases()) {
-        // Would catch a message of a burst that comes early or late, in another order than those of other bursts and
-        // ranks, or with another size, tag or receive than the one that was sent; one that is counted otherwise; and
-        // any of it that depends on how ranks are divided.
+        // Would catch a message of a burst that comes early or late, out of order among those of other bursts and
+        // ranks, or with another size, tag or receive than the message that was sent; a wrong count; and any dependence
+        // of these on the division of ranks.
         let expected = found(&case, wire, (1, true));
         prop_assert_eq!(&found(&case, wire, (1, false)), &expected);
         prop_assert_eq!(&found(&case, wire, (case.parts, false)), &expected, "in {} parts", case.parts);
@@ -155,7 +154,7 @@ proptest! {
     }
 }
 
-/// A rank that receives from all others and sends to all others, the next one first.
+/// Rank that receives from all others and sends to all others, beginning with the next one.
 #[derive(Debug)]
 struct Linear {
     rank: u32,
@@ -180,7 +179,7 @@ impl Script for Linear {
 #[test]
 fn a_linear_alltoall_is_held_by_ranks_and_not_by_messages() {
     // Would catch memory that grows with the messages of a burst: in flight since the interface is slower than the
-    // processor, and received but not yet handled, since the processor sends first; also where ranks are divided.
+    // processor, and received but not yet handled, since the processor sends first; also when ranks are divided.
     const RANKS: u32 = 200;
     let gap = GapParams { per_message: 900, per_byte: PerByte::of(1), spares_first: false };
     let nic = NicParams {
@@ -201,7 +200,7 @@ fn a_linear_alltoall_is_held_by_ranks_and_not_by_messages() {
         let executors = run(&programs, (nic, wire), &(0..RANKS).collect::<Vec<_>>(), (parts, false));
         let messages: u64 = executors.iter().filter_map(Executor::carried).map(|carried| carried.messages).sum();
         assert_eq!(messages, u64::from(RANKS * (RANKS - 1)));
-        // The last message leaves when those before it have kept the interface; then it is received.
+        // The last message leaves when those before it have occupied the interface; then it is received.
         let last = 100 + u64::from(RANKS - 2) * (900 + 64) + 64 + 5000 + 70;
         assert!(executors.iter().all(|executor| executor.ends().all(|(_, end)| end == Some(last))));
         let places: usize = executors.iter().map(Executor::places).sum();

@@ -1,4 +1,4 @@
-//! Operations in the switches, on a network whose one switch copies and combines.
+//! In-switch operations, on a network whose one switch copies and combines.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use crate::world::{Noted, Notes, TRANSIT, World};
 
 pub const SEND: u64 = 60;
 pub const RECEIVE: u64 = 14;
-/// From an interface through the switch to another, in picoseconds.
+/// Time from an interface through the switch to another, in picoseconds.
 pub const CROSS: u64 = 2 * TRANSIT;
-/// The time of a packet on a link.
+/// Time of a packet on a link, in picoseconds.
 pub const PACE: u64 = 20;
 
 const SERVED: [Operation; 6] = [
@@ -39,7 +39,7 @@ pub fn call(operation: Operation, bytes: u64) -> Collective {
     Collective::new(operation, Algorithm::InSwitch, bytes)
 }
 
-/// What ranks call: each a list of steps.
+/// Returns the calls of ranks, each a list of steps.
 pub fn calls(ranks: &[Vec<Step>]) -> Calls {
     with_communicators(ranks, &[])
 }
@@ -53,7 +53,7 @@ fn with_communicators(ranks: &[Vec<Step>], groups: &[Vec<u32>]) -> Calls {
     builder.build()
 }
 
-/// A run on nodes, divided over so many executors, of which all ranks end unless they `stay`.
+/// Run on nodes, divided over executors. All ranks end unless they `stay`.
 pub struct Run {
     pub world: World,
     notes: Notes,
@@ -69,7 +69,7 @@ pub fn start(calls: Calls, interface: NicParams, (node_of, parts): (&[u32], u32)
 }
 
 impl Run {
-    /// Runs to the end, at which nothing may be left.
+    /// Runs to the end, at which nothing may be pending.
     pub fn finish(mut self) -> Self {
         self.world.run();
         for executor in &self.world.executors {
@@ -84,14 +84,14 @@ impl Run {
         self
     }
 
-    /// When the last operation of each rank has ended, in picoseconds.
+    /// Returns the time at which the last operation of each rank has ended, in picoseconds.
     pub fn ends(&self) -> Vec<u64> {
         let mut ends: Vec<_> = self.world.executors.iter().flat_map(|own| own.ends()).collect();
         ends.sort_unstable();
         ends.into_iter().map(|(_, end)| end.unwrap()).collect()
     }
 
-    /// When a rank's operations have ended, in the order of requests.
+    /// Returns the times at which a rank's operations have ended, in the order of requests, in picoseconds.
     pub fn requests(&self, rank: u32) -> Vec<u64> {
         let notes = self.notes.lock().unwrap();
         let mut ends: Vec<_> = notes[&rank].iter().filter(|own| own.0).map(|own| (own.1, own.2)).collect();
@@ -100,7 +100,7 @@ impl Run {
     }
 }
 
-/// The ends of ranks that call one operation, each on a node of its own.
+/// Returns the ends of ranks that call one operation, each on a separate node.
 fn ends(ranks: u32, window: u32, call: Collective) -> Vec<u64> {
     let nodes: Vec<u32> = (0..ranks).collect();
     let steps = vec![vec![Step::Collective(call)]; ranks as usize];
@@ -109,9 +109,9 @@ fn ends(ranks: u32, window: u32, call: Collective) -> Vec<u64> {
 
 #[test]
 fn an_operation_takes_one_crossing() {
-    // Would catch an overhead that is paid for each segment or by those who send nothing, a segment that waits for
-    // another, a part that is sent by the wrong member, a root that sends its own data, and combining that takes no
-    // time or is done by all.
+    // Would catch an overhead that is paid for each segment or by ranks that send nothing, a segment that waits for
+    // another, a part that is sent by the wrong member, a root that sends its data to itself, and combining that takes
+    // no time or is done by all.
     for ranks in [2_u32, 3, 8, 17] {
         let each = |end| vec![end; ranks as usize];
         let of_root = |root, others| (0..ranks).map(|rank| if rank == 1 { root } else { others }).collect::<Vec<_>>();
@@ -126,7 +126,7 @@ fn an_operation_takes_one_crossing() {
             assert_eq!(ends(ranks, 64, call(Operation::Allgather, bytes)), each(stream));
             let scatter = Collective { time_per_byte: 3, ..call(Operation::ReduceScatter, bytes * u64::from(ranks)) };
             let part = |rank: u32| {
-                // The last to contribute has sent the parts of all before this one but its own.
+                // The last to contribute has sent the parts of all members before this one, except this one's part.
                 let rest = if bytes == 0 { 32 } else { bytes - (segments - 1) * 100 };
                 let item = (segments - 1) * PACE + rest * (PACE / 2) / 100 * 2;
                 SEND + u64::from(rank.min(ranks - 2)) * item + (segments - 1) * PACE + CROSS + RECEIVE + 3 * bytes
@@ -138,11 +138,11 @@ fn an_operation_takes_one_crossing() {
 
 #[test]
 fn a_window_bounds_what_is_under_way() {
-    // Would catch a window that is one off, one of packets that are copied, acknowledgements that are missing, late or
+    // Would catch a window that is off by one, a window of copied packets, acknowledgements that are missing, late or
     // too many, and a contributor that ends before its last segment has been handed over.
     for (window, segments) in [(1_usize, 9_usize), (2, 9), (3, 20), (64, 200), (200, 200)] {
         let bytes = 100 * segments as u64;
-        // Segment s leaves a packet's time after the one before, and when the one a window before is finished.
+        // Segment s leaves a packet's time after the previous one, and after the segment a window before is finished.
         let leave = |finished: &dyn Fn(&[u64], usize) -> u64| {
             let mut left: Vec<u64> = Vec::new();
             for segment in 0..segments {
@@ -155,13 +155,13 @@ fn a_window_bounds_what_is_under_way() {
         let all = leave(&|left, segment| left[segment] + CROSS);
         let end = all.last().unwrap() + CROSS + RECEIVE;
         assert_eq!(ends(4, window as u32, call(Operation::Allreduce, bytes)), [end; 4], "{window}");
-        // A result is acknowledged with the last of its half window, or of all.
+        // A result is acknowledged with the last segment of its half window, or of all.
         let half = (window / 2).max(1);
         let acknowledged =
             |left: &[u64], segment: usize| left[((segment / half + 1) * half - 1).min(segments - 1)] + 2 * CROSS;
         let one = leave(&acknowledged);
         let root = one.last().unwrap() + CROSS + RECEIVE;
-        // The last segment is handed over as soon as it may be, and leaves behind those before it.
+        // The last segment is handed over as soon as allowed, and leaves after those before it.
         let handed = segments.checked_sub(window + 1).map_or(SEND, |finished| acknowledged(&one, finished));
         assert_eq!(ends(4, window as u32, call(Operation::Reduce, bytes)), [root, handed, handed, handed], "{window}");
         let copied = SEND + (segments as u64 - 1) * PACE + CROSS + RECEIVE;
@@ -171,9 +171,9 @@ fn a_window_bounds_what_is_under_way() {
 
 #[test]
 fn a_late_member_delays_those_who_need_it() {
-    // Would catch a result that comes without a member, one that is lost as it comes before its receiver calls, an
-    // overhead that is paid before the call, and contributions to a root that does not take them in which the window
-    // does not hold back.
+    // Would catch a result that comes without a member, a result that is lost because it comes before its receiver
+    // calls, an overhead that is paid before the call, and contributions that the window does not hold back although
+    // their root does not take them.
     const LATE: u64 = 50_000;
     let late = |window, rank: usize, call: Collective| {
         let mut steps = vec![vec![Step::Collective(call)]; 4];
@@ -201,8 +201,8 @@ fn a_late_member_delays_those_who_need_it() {
 
 #[test]
 fn operations_overlap_and_stay_in_order() {
-    // Would catch an operation that takes the segments of another, one that overtakes or waits for the end of the one
-    // before, groups that block one another, and requests that end in a wrong order.
+    // Would catch an operation that takes the segments of another, an operation that overtakes or waits for the end of
+    // the previous one, groups that block one another, and requests that end in a wrong order.
     let all = |own: Collective| Step::StartCollective(own);
     let other = |own: Collective| Step::StartCollective(Collective { communicator: 1, ..own });
     let steps = vec![
@@ -216,14 +216,15 @@ fn operations_overlap_and_stay_in_order() {
         let ranks = vec![steps.clone(); 4];
         let own = with_communicators(&ranks, &[vec![3, 1, 0, 2]]);
         let run = start(own, interface(64), (&[0, 1, 2, 3], parts)).finish();
-        // Both groups take turns at the interface: the small one has the second packet; its queue is in no other's way.
+        // Both groups take turns at the interface: the small one has the second packet; its queue does not delay
+        // others.
         let first = SEND + 10 * PACE + CROSS + RECEIVE;
         let second = SEND + PACE + CROSS + RECEIVE;
         for rank in 0..4 {
             let [allreduce, small, barrier, broadcast] = run.requests(rank)[..] else { panic!("four requests") };
             assert_eq!((allreduce, small), (first, second));
             assert_eq!(barrier, first + PACE);
-            // After the barrier's packet of 32 bytes, two whole ones and the last.
+            // The barrier's packet of 32 bytes comes first, then two whole packets and the last.
             let after = 32 * PACE / 100 / 2 * 2 + PACE;
             assert_eq!(broadcast, if rank == 0 { SEND } else { first + after + 2 * PACE }, "rank {rank}");
         }
@@ -232,8 +233,8 @@ fn operations_overlap_and_stay_in_order() {
 
 #[test]
 fn who_waits_for_a_group_is_said() {
-    // Would catch a run that hangs in place of standing still, a wait without its operation, and a group that nobody
-    // knows.
+    // Would catch a run that hangs instead of reporting a standstill, a wait without its operation, and an unknown
+    // group.
     let barrier = vec![Step::Collective(call(Operation::Barrier, 0))];
     let mut run = start(calls(&[barrier.clone(), barrier.clone(), vec![]]), interface(64), (&[0, 1, 2], 1));
     run.world.run();
@@ -244,12 +245,12 @@ fn who_waits_for_a_group_is_said() {
     );
     assert!(own.progress().waits_for_members() && !own.progress().stands_still());
     assert_eq!(own.progress().combining, 2);
-    // A broadcast whose root never comes stands still.
+    // A broadcast whose root never calls it stands still.
     let broadcast = vec![Step::Collective(call(Operation::Broadcast, 9))];
     let mut run = start(calls(&[vec![], broadcast]), interface(64), (&[0, 1], 1));
     run.world.run();
     assert!(run.world.executors[0].progress().stands_still());
-    // An operation that no group was made for.
+    // An operation without a group.
     let notes: Notes = Arc::default();
     let programs: Arc<dyn Programs> = Arc::new(Noted { inner: Arc::new(calls(&[barrier.clone(), barrier])), notes });
     let placed = host::RankPlacement::whole([0, 1].into(), 2);
@@ -266,8 +267,8 @@ fn who_waits_for_a_group_is_said() {
 fn ranks_of_a_node_combine_within_it() {
     // Would catch a leader that does not wait for its node, and one that does not notify it.
     let (within, crossing) = (SEND + RECEIVE, SEND + CROSS + RECEIVE);
-    // The root's node is the last to combine, when what its ranks have sent has come, and the first to have what the
-    // root sends.
+    // The root's node is the last to combine, when the contributions of its ranks have arrived, and the first to
+    // receive what the root sends.
     for (operation, end) in [
         (Operation::Allreduce, within + crossing + within),
         (Operation::Reduce, within + crossing + RECEIVE),
@@ -296,8 +297,8 @@ fn a_wrong_sum_is_seen() {
 
 #[test]
 fn packets_pass_the_parts_of_interfaces() {
-    // Would catch packets that pass no gap, one that is charged for each packet in place of each item, a DMA engine or
-    // a processor that writes nothing, and overheads that do not occupy the processor.
+    // Would catch packets that pass no gap, a gap charged for each packet instead of each item, a DMA engine or a
+    // processor that writes nothing, and overheads that do not occupy the processor.
     let gap = |per_message| host::GapParams { per_message, per_byte: PerByte::of(2), spares_first: false };
     let run = |parts: PartParams, operation, bytes| {
         let interface = NicParams { parts, ..interface(64) };
@@ -305,7 +306,7 @@ fn packets_pass_the_parts_of_interfaces() {
         start(calls(&steps), interface, (&[0, 1, 2], 1)).finish().ends()[2]
     };
     let sending = PartParams { send_gap: gap(5000), ..PartParams::NONE };
-    // Two packets of 200 ps each, one item; the tail of a packet leaves its link no sooner than it has passed.
+    // Two packets of 200 ps each, one item; the tail of a packet does not leave its link before it has passed.
     let once = SEND + 2 * 200 - PACE + CROSS + RECEIVE;
     assert_eq!(
         run(sending, Operation::Allreduce, 200),
@@ -330,11 +331,11 @@ fn packets_pass_the_parts_of_interfaces() {
     assert_eq!(run.requests(0), [SEND + CROSS + RECEIVE, 2 * SEND + CROSS + RECEIVE]);
 }
 
-/// An operation of a case: of which communicator, what, its bytes, its root, whether ranks wait for it at once, and how
-/// long some of them calculate before.
+/// Drawn operation: its communicator, the operation, its bytes, its root, whether ranks wait for it at once, and the
+/// time that some of them calculate before.
 type Drawn = (usize, usize, u64, u32, bool, u64);
 
-/// What ranks call of some operations, all in one order.
+/// Returns the calls of ranks for some operations, all in one order.
 fn drawn(groups: &[Vec<u32>], ranks: u32, operations: &[Drawn]) -> Vec<Vec<Step>> {
     let mut steps = vec![Vec::new(); ranks as usize];
     for (number, &(group, operation, bytes, root, waits, late)) in operations.iter().enumerate() {
@@ -372,9 +373,9 @@ proptest! {
         (outstanding, streams) in (prop_oneof![1_u32..4, Just(u32::MAX)], prop_oneof![1_u32..3, Just(u32::MAX)]),
         (largest_small, small_packet) in (prop_oneof![0_u64..2000, Just(u64::MAX)], prop_oneof![7_u32..150, Just(u32::MAX)]),
     ) {
-        // Would catch a deadlock of windows or of limits of what is under way, a segment that is lost, comes twice or
-        // is of another operation, a wrong sum, more in the switch than a window, members that do not number alike, an
-        // operation that never ends, and a result that depends on the division.
+        // Would catch a deadlock of windows or of limits of pending operations, a segment that is lost, comes twice or
+        // belongs to another operation, a wrong sum, more segments in the switch than a window, members that number
+        // segments differently, an operation that never ends, and a result that depends on the division.
         let node_of: Vec<u32> = (0..7).map(|rank| rank / per_node).collect();
         let calls = with_communicators(&drawn(&groups, 7, &operations), &groups);
         let parts = PartParams {

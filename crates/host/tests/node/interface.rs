@@ -1,4 +1,4 @@
-//! The parts of interfaces, each alone and each with every other, in closed form to the picosecond; connections,
+//! Parts of interfaces, each alone and each with every other, in closed form to the picosecond; connections,
 //! registrations and rails.
 
 use host::{
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::processor::{LOGGP, calc, ends, recv, run, send};
 use crate::world::{TRANSIT, World};
 
-/// A part of an interface that may be there or not.
+/// Optional part of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     SendGap,
@@ -43,8 +43,8 @@ const PARTS: [Part; 11] = [
     Part::Rails,
 ];
 
-/// Times a byte of sending gap, receiving gap, overhead, PIO, DMA and bus; a DMA's setup, a search, a connection's
-/// setup and a miss.
+/// Times in picoseconds. A byte of sending gap, receiving gap, overhead, PIO, DMA and bus; a DMA's setup, a search, a
+/// connection's setup and a miss.
 const G_SEND: u64 = 2;
 const G_RECEIVE: u64 = 6;
 const O: u64 = 1;
@@ -55,10 +55,10 @@ const DMA_SETUP: u64 = 1000;
 const SEARCH: u64 = 7;
 const SETUP: u64 = 900;
 const MISS: u64 = 300;
-/// Bytes of a packet.
+/// Size of a packet in bytes.
 const PACKET: u64 = 100;
 
-/// An interface with some parts.
+/// Returns an interface with some parts.
 fn interface(parts: &[Part]) -> NicParams {
     let has = |part| parts.contains(&part);
     let gap = |per_byte| GapParams { per_message: 0, per_byte: PerByte::of(per_byte), spares_first: false };
@@ -91,11 +91,11 @@ fn interface(parts: &[Part]) -> NicParams {
     }
 }
 
-/// When a message of so many whole packets has been received that waits for nobody.
+/// Returns the time at which a message of `packets` whole packets that waits for nothing has been received.
 ///
-/// Of parts in a row that take bytes as they come the slowest counts; a packet passes those of the sender, the network,
-/// and those of the receiver. So with n packets of P bytes, at most a ps a byte before the network and b behind it, the
-/// last has come ((n - 1) max(a, b) + a + b) P after the first byte.
+/// Of parts in a row that take bytes as they arrive the slowest counts. A packet passes the parts of the sender, the
+/// network, and the parts of the receiver. With n packets of P bytes, at most a ps a byte before the network and b
+/// after it, the last packet has arrived ((n - 1) max(a, b) + a + b) P after the first byte.
 fn expected(parts: &[Part], packets: u64) -> u64 {
     let has = |part| parts.contains(&part);
     let of = |part, time| if has(part) { time } else { 0 };
@@ -107,21 +107,21 @@ fn expected(parts: &[Part], packets: u64) -> u64 {
     let handed = overhead(60) + of(Part::Setup, SETUP);
     let begin = handed + of(Part::Miss, MISS) + of(Part::Dma, DMA_SETUP);
     let rails = if has(Part::Rails) { 3 } else { 1 };
-    // First and last packet of each stripe; the processor writes one stripe after the other.
+    // First and last packet of each stripe; the processor writes the stripes in sequence.
     let (mut first, mut last) = (u64::MAX, 0);
     for stripe in stripes(bytes, PACKET as u32, rails) {
         let begin = begin + of(Part::Pio, PIO * stripe.before) + TRANSIT;
         first = first.min(begin + PACKET * (before + behind));
         last = last.max(begin + PACKET * ((stripe.bytes / PACKET - 1) * before.max(behind) + before + behind));
     }
-    // The search begins with the first packet that comes.
+    // The search begins with the first packet that arrives.
     last.max(first + of(Part::Matching, SEARCH)) + overhead(14)
 }
 
 #[test]
 fn every_part_takes_its_time_alone_and_with_any_other() {
-    // Would catch a part that is left out, charged at the wrong end, by the wrong server, or before or after another
-    // beside which it works.
+    // Would catch a part that is left out, charged at the wrong end or by the wrong server, and a part that is charged
+    // before or after another although both work concurrently.
     let excluded = [[Part::Pio, Part::Dma], [Part::Bus, Part::SharedBus]];
     let subset =
         |set: u32| PARTS.into_iter().zip(0..).filter_map(move |(part, bit)| (set >> bit & 1 == 1).then_some(part));
@@ -168,7 +168,7 @@ fn a_rendezvous_takes_registration_and_connections_alone_and_together() {
 
 #[test]
 fn what_does_not_wait_is_copied_and_what_waits_is_not() {
-    // Would catch a copy at the other end, one of a message that goes from memory to memory, and one of control
+    // Would catch a copy at the other end, a copy of a message that goes from memory to memory, and a copy of control
     // messages.
     for (copy, bytes) in [([2, 0], 400), ([0, 3], 400), ([2, 3], 500), ([2, 3], 501)] {
         let interface = NicParams { eager_limit: Some(500), copy: copy.map(PerByte::of), ..interface(&[]) };
@@ -194,7 +194,7 @@ fn only_the_receiver_registers_where_the_processor_writes_what_is_sent() {
     assert_eq!(ends_of(RegisteredEnds::Receiver), 3 * (60 + TRANSIT + 14) + 560);
 }
 
-/// Runs a schedule, a rank on each node, on so many executors, and adds up what they say.
+/// Runs a schedule, a rank on each node, on several executors, and adds up their counts.
 fn counted(
     interface: NicParams,
     builder: ScheduleBuilder,
@@ -216,7 +216,7 @@ fn counted(
     all
 }
 
-/// Every rank sends a message to each of the next few, and receives as many.
+/// Returns a schedule in which every rank sends a message to each of the next `reach` ranks, and receives as many.
 fn ring(ranks: u32, reach: u32, bytes: u64) -> ScheduleBuilder {
     let mut builder = ScheduleBuilder::new(ranks);
     for rank in 0..ranks {
@@ -230,13 +230,13 @@ fn ring(ranks: u32, reach: u32, bytes: u64) -> ScheduleBuilder {
 
 #[test]
 fn connections_are_counted_in_closed_form() {
-    // Would catch a connection for each direction or for each message, one within a node, and one of another executor
-    // that is missed.
+    // Would catch a connection for each direction or for each message, a connection within a node, and a connection of
+    // another executor that is missed.
     let connections = |mode| NicParams { connections: ConnectionParams { mode, ..ConnectionParams::NONE }, ..LOGGP };
     for parts in [1, 3] {
         for (ranks, per_node, reach) in [(12, 1, 1), (12, 1, 3), (12, 2, 1), (12, 2, 4), (12, 3, 2)] {
             let node_of: Vec<u32> = (0..ranks).map(|rank| rank / per_node).collect();
-            // The ranks that each rank talks to on other nodes, to either side.
+            // Returns the ranks that each rank exchanges messages with on other nodes, to either side.
             let peers = |rank: u32| {
                 let sides = (1..=reach).flat_map(|step| [(rank + step) % ranks, (rank + ranks - step) % ranks]);
                 let mut others: Vec<u32> = sides.filter(|&other| other / per_node != rank / per_node).collect();
@@ -274,7 +274,7 @@ fn messages_wait_for_a_connection_that_is_being_set_up() {
     let asked =
         run(interface, vec![vec![send(1, 8), send(1, 8), Step::WaitAll], vec![recv(0, 8), recv(0, 8), Step::WaitAll]]);
     assert_eq!(asked[1][3], SETUP + 60 + TRANSIT + 14);
-    // Later ones find it, and so does the other end: a ping-pong pays once.
+    // Later messages find the connection, and so does the other end: a ping-pong pays once.
     let ping = vec![send(1, 8), recv(1, 8), Step::WaitAll, send(1, 8), recv(1, 8), Step::WaitAll];
     let pong = vec![
         recv(0, 8),
@@ -291,8 +291,8 @@ fn messages_wait_for_a_connection_that_is_being_set_up() {
 
 #[test]
 fn an_interface_fetches_the_state_of_connections_that_it_does_not_hold() {
-    // Would catch a cache that forgets the newest, or fetches at once what it has to fetch one after the other. Rank 0
-    // sends to ranks 1 to 3 in turn, twice: with room for 3 the second round finds all, with room for 2 none.
+    // Would catch a cache that forgets the newest entry, or fetches entries at once that it has to fetch in sequence.
+    // Rank 0 sends to ranks 1 to 3 in turn, twice: with room for 3 the second round finds all, with room for 2 none.
     for (cached, misses) in [(3, 3), (2, 6), (1, 6)] {
         let own = ConnectionParams { mode: ConnectionMode::AtStart, setup: 0, cached: Some(cached), miss: MISS };
         let free = NicParams { send_overhead: 0, receive_overhead: 0, connections: own, ..LOGGP };
@@ -305,8 +305,8 @@ fn an_interface_fetches_the_state_of_connections_that_it_does_not_hold() {
 
 #[test]
 fn what_is_passed_on_from_the_same_buffer_is_registered_once() {
-    // Would catch a buffer that a rank receives into, and one that it sends from, taken for two although the tag names
-    // one. Rank 1 passes on what it has received, from the same buffer or from another.
+    // Would catch a receive buffer and a send buffer that are taken for two although the tag names one buffer. Rank 1
+    // passes on the received data, from that buffer or from another.
     let made = |tag| {
         let mut builder = ScheduleBuilder::new(3);
         builder.send(0, 1, 600, 5);
@@ -331,7 +331,7 @@ fn what_is_passed_on_from_the_same_buffer_is_registered_once() {
 
 #[test]
 fn registrations_are_of_buffers() {
-    // Would catch a hit in another's buffer, in one that is too short or that has given way, and a rule that has no
+    // Would catch a hit in another's buffer, in a buffer that is too short or has been evicted, and a rule that has no
     // effect. Rank 0 sends to 1, 2, 1, 2 and so on, 6 messages; each is registered at both ends.
     let messages = |sizes: [u64; 6], tags: [u32; 6]| {
         let mut builder = ScheduleBuilder::new(3);
@@ -356,14 +356,14 @@ fn registrations_are_of_buffers() {
     };
     let made = |cached, buffers, sizes| tagged(cached, buffers, sizes, [0, 1, 2, 3, 4, 5]);
     let same = [600; 6];
-    // Without a cache, and where no two messages are in one buffer, each.
+    // Every message registers, without a cache or if no two messages share a buffer.
     assert_eq!(made(0, BufferRule::ByPeer, same), 12);
     assert_eq!(made(9, BufferRule::Fresh, same), 12);
-    // A buffer for each peer: two at the sender, one at each receiver. With room for one the sender's two drive each
-    // other out.
+    // A buffer for each peer: two at the sender, one at each receiver. With room for one, the sender's two buffers
+    // evict each other.
     assert_eq!(made(2, BufferRule::ByPeer, same), 4);
     assert_eq!(made(1, BufferRule::ByPeer, same), 6 + 2);
-    // One buffer for all that is sent.
+    // One buffer for all sends.
     assert_eq!(made(1, BufferRule::One, same), 3);
     // A longer message registers its buffer again, and shorter ones find it: pages of 256 bytes.
     assert_eq!(made(2, BufferRule::ByPeer, [600, 600, 1000, 600, 600, 700]), 4 + 2);

@@ -1,4 +1,4 @@
-//! The executor: times, matching and what it holds.
+//! The executor: times, matching and memory.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
 
 mod causal;

@@ -1,4 +1,4 @@
-//! Who meets whom: MPI's rules on random programs with wildcards, whatever the order of packets and the division.
+//! Matching: MPI's rules on random programs with wildcards, whatever the order of packets and the division.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,16 +11,17 @@ use proptest::prelude::*;
 use crate::times::INTERFACE;
 use crate::world::{Happened, Noted, World};
 
-/// A message as it is drawn: sender, receiver, tag, whether it is large, when it is sent and received, and whether its
-/// receive takes any source and any tag.
+/// Drawn message: sender, receiver, tag, whether it is large, the times at which it is sent and received, and whether
+/// its receive takes any source and any tag.
 type Drawn = (u32, u32, u32, bool, (u64, u64), (bool, bool));
 
 const RANKS: u32 = 4;
 
-/// A receive of a rank: its number in the schedule, source and tag.
+/// Posted receive of a rank: its number in the schedule, source and tag.
 type Posted = (u32, Option<u32>, Option<u32>);
 
-/// Drawn messages, and a receive for each, at their times. The number of a message is its bytes, which are its own.
+/// Returns a schedule of drawn messages, and a receive for each, at their times. The size of a message is unique and
+/// identifies it.
 fn schedule(drawn: &[Drawn]) -> (Schedule, BTreeMap<u32, Posted>) {
     let mut builder = ScheduleBuilder::new(RANKS);
     let mut timed: Vec<(u64, usize, bool)> = drawn
@@ -53,15 +54,15 @@ fn schedule(drawn: &[Drawn]) -> (Schedule, BTreeMap<u32, Posted>) {
     (schedule, posted)
 }
 
-/// A delay that lets packets overtake one another.
+/// Returns a delay that lets packets overtake one another.
 fn jumble(rank: u32, generated_at: u64) -> u64 {
     (u64::from(rank) + 1).wrapping_mul(generated_at.wrapping_mul(0x9e37_79b9) % 4093) % 1009
 }
 
-/// By rank what has happened, and what waits.
+/// Outcome of a run: operations by rank, and waits.
 type Run = (Vec<(u32, Vec<Happened>)>, Vec<(u32, Wait)>);
 
-/// Runs a schedule on so many executors, two ranks of which share a node.
+/// Runs a schedule on `parts` executors, with two ranks on each node.
 fn run(schedule: &Schedule, parts: u32) -> Run {
     let notes = Arc::default();
     let programs: Arc<dyn Programs> = Arc::new(Noted { inner: Arc::new(schedule.clone()), notes: Arc::clone(&notes) });
@@ -86,9 +87,9 @@ proptest! {
             1..24,
         )
     ) {
-        // Would catch a message that is lost, received twice or by a receive that does not take it, one that overtakes
-        // another of its pair, a receive that waits although there is a message for it, and bytes that depend on the
-        // division.
+        // Would catch a message that is lost, received twice or by a receive that does not match it, a message that
+        // overtakes another of its pair, a receive that waits although there is a matching message, and bytes that
+        // depend on the division.
         let (schedule, posted) = schedule(&drawn);
         let (notes, waits) = run(&schedule, 1);
         prop_assert_eq!(&run(&schedule, 3), &(notes.clone(), waits.clone()));
@@ -115,7 +116,7 @@ proptest! {
                 prop_assert!(!accepts(&posted[overtaking], source, tag), "{other} has overtaken {one}: {drawn:?}");
             }
         }
-        // What is left does not fit together.
+        // The remaining messages and receives do not match.
         let left: Vec<usize> = (0..drawn.len()).filter(|number| !met.contains_key(number)).collect();
         let waiting = waits.iter().filter(|(_, wait)| matches!(wait, Wait::Message { .. }));
         for (rank, wait) in waiting {
@@ -127,7 +128,7 @@ proptest! {
     }
 }
 
-/// Steps that are written down.
+/// Prepared steps.
 #[derive(Debug)]
 struct Steps(std::vec::IntoIter<Step>);
 
@@ -137,7 +138,7 @@ impl Script for Steps {
     }
 }
 
-/// The executor of two ranks on nodes of their own that have run their steps.
+/// Runs the steps of two ranks on separate nodes. Returns their executor.
 fn executor(steps: [Vec<Step>; 2]) -> World {
     let make = move |rank: u32| Steps(steps[rank as usize].clone().into_iter());
     let programs: Arc<dyn Programs> = Arc::new(Scripts::new(2, make));
@@ -156,7 +157,8 @@ const fn recv(from: Option<u32>, bytes: u64, tag: Option<u32>) -> Step {
 
 #[test]
 fn ranks_that_wait_for_ever_say_for_what() {
-    // Would catch a standstill that is taken for a run, and one that does not name who waits for whom.
+    // Would catch a standstill that is taken for the end of a run, and a standstill that does not name who waits for
+    // whom.
     let world = executor([
         vec![recv(None, 8, Some(3)), send(1, 600, 7)],
         vec![recv(Some(0), 8, None), recv(Some(0), 8, Some(9))],
@@ -164,7 +166,7 @@ fn ranks_that_wait_for_ever_say_for_what() {
     let executor = &world.executors[0];
     assert!(executor.progress().stands_still());
     let waits: Vec<String> = executor.waits().iter().map(|(rank, wait)| format!("{rank}: {wait}")).collect();
-    // Rank 1's first receive has met the message, which is too large for it.
+    // Rank 1's first receive has matched the message, which is too large for it.
     assert_eq!(waits, ["0: a message from any rank under tag 3", "1: a message from rank 0 under tag 9"]);
     let error =
         HostError::Truncated { rank: 1, source_rank: 0, tag: 7, context: Context::WORLD, sent: 600, received: 8 };
@@ -173,8 +175,8 @@ fn ranks_that_wait_for_ever_say_for_what() {
 
 #[test]
 fn searches_are_counted_as_a_list_would_be_searched() {
-    // Would catch a depth that leaves out what has been taken from before, or counts other ranks' entries: tags 0 to 9
-    // are posted in ascending order and come in descending order.
+    // Would catch a depth that omits entries already taken, or counts other ranks' entries: tags 0 to 9 are posted in
+    // ascending order and arrive in descending order.
     let tags = |descending: bool| (0..10).map(move |tag| if descending { 9 - tag } else { tag });
     let posts = tags(false).map(|tag| recv(Some(0), 8, Some(tag)));
     let sends = tags(true).map(|tag| send(1, 8, tag));
@@ -183,7 +185,7 @@ fn searches_are_counted_as_a_list_would_be_searched() {
     let [posted, unexpected] = world.executors[0].searches();
     assert_eq!((posted.count, posted.depth, posted.deepest, posted.longest), (10, 55, 10, 10));
     assert_eq!((unexpected.count, unexpected.depth, unexpected.longest), (10, 0, 0));
-    // The same the other way round: all messages are there before the first receive.
+    // Conversely, all messages have arrived before the first receive.
     let posts = tags(false).map(|tag| recv(Some(0), 8, Some(tag)));
     let sends = tags(true).map(|tag| send(1, 8, tag));
     let world = executor([sends.collect(), late.into_iter().chain(posts).collect()]);
@@ -194,8 +196,8 @@ fn searches_are_counted_as_a_list_would_be_searched() {
 
 #[test]
 fn what_is_held_is_what_is_outstanding() {
-    // Would catch operations and messages that are kept after their end: a thousand round trips, of which one is under
-    // way.
+    // Would catch operations and messages that are kept after their end: a thousand round trips, of which one is
+    // pending.
     let trip = |rank: u32| {
         let (one, other) = (send(1 - rank, 8, 0), recv(Some(1 - rank), 8, Some(0)));
         let both = if rank == 0 {
@@ -225,7 +227,7 @@ fn bursts_and_messages_to_oneself_are_messages() {
     assert_eq!(world.executors[0].progress().ended, 16);
 }
 
-/// A rank that tests until its request has ended, with a calculation between.
+/// Rank that tests until its request has ended, with a calculation between tests.
 #[derive(Debug)]
 struct Polls {
     calls: u32,
@@ -269,7 +271,7 @@ fn a_rank_that_tests_sees_a_message_at_its_next_test() {
         let found = found.lock().unwrap().clone();
         (found, world.executors[0].error().cloned())
     };
-    // It is there after 60 ps, 1000 ticks of 2 ps and 14 ps: at 2074.
+    // The message arrives after 60 ps, 1000 ticks of 2 ps and 14 ps: at 2074.
     assert_eq!(run(100), (vec![(2100, 0)], None));
     let (found, error) = run(0);
     assert!(found.is_empty());

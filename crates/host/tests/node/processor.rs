@@ -1,4 +1,4 @@
-//! What keeps processors and interfaces busy, in closed form to the picosecond.
+//! Occupation of processors and interfaces, in closed form to the picosecond.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use mpi::program::{Action, Programs, Script, Scripts, Seen, Step};
 
 use crate::world::{TRANSIT, World};
 
-/// o 60 and 14 ps, ticks of 1 ps, packets of 100 bytes that take no time on the link.
+/// LogGP parameters: o 60 and 14 ps, ticks of 1 ps, packets of 100 bytes that take no time on the link.
 pub const LOGGP: NicParams = NicParams {
     send_overhead: 60,
     receive_overhead: 14,
@@ -36,7 +36,7 @@ const fn gap(per_message: u64, per_byte: u64) -> GapParams {
     GapParams { per_message, per_byte: PerByte::of(per_byte), spares_first: true }
 }
 
-/// Steps that are written down, and when the rank was asked for each of them.
+/// Prepared steps, with the times at which the rank made each of them.
 #[derive(Debug)]
 struct Timed {
     rank: u32,
@@ -44,7 +44,7 @@ struct Timed {
     asked: Asked,
 }
 
-/// By rank, when it was asked for its steps.
+/// Times at which ranks made their steps, by rank.
 type Asked = Arc<Mutex<Vec<Vec<u64>>>>;
 
 impl Script for Timed {
@@ -54,12 +54,12 @@ impl Script for Timed {
     }
 }
 
-/// Runs ranks on nodes of their own: when each was asked for each step, and for the one behind the last.
+/// Runs ranks on separate nodes. Returns the time of each step, and of the end of the last.
 pub fn run(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<Vec<u64>> {
     run_world(interface, ranks, false)
 }
 
-/// Runs ranks on nodes of their own whose links take packets their time.
+/// Runs ranks on separate nodes whose links take time for packets.
 pub fn run_linked(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<Vec<u64>> {
     run_world(interface, ranks, true)
 }
@@ -81,7 +81,7 @@ fn run_world(interface: NicParams, ranks: Vec<Vec<Step>>, has_links: bool) -> Ve
     asked.lock().unwrap().clone()
 }
 
-/// When the last step of each rank has ended.
+/// Returns the time at which the last step of each rank has ended.
 pub fn ends(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<u64> {
     run(interface, ranks).iter().map(|asked| *asked.last().unwrap()).collect()
 }
@@ -120,8 +120,8 @@ fn a_round_trip_takes_twice_overheads_gap_and_latency() {
 
 #[test]
 fn overheads_occupy_the_processor() {
-    // Would catch a processor that computes while it sends: 64 sends of 60 ps, then a calculation; and one that is kept
-    // although overheads are latency.
+    // Would catch a processor that computes while it sends (64 sends of 60 ps, then a calculation), and a processor
+    // that is occupied although overheads are latency.
     let program = |time| vec![[&sends(8)[..], &[calc(time), Step::WaitAll]].concat(), vec![recv(0, 8); 64]];
     assert_eq!(run(LOGGP, program(500))[0][65], 64 * 60 + 500);
     let latency = NicParams { processor: ProcessorParams::default(), ..LOGGP };
@@ -130,8 +130,8 @@ fn overheads_occupy_the_processor() {
 
 #[test]
 fn the_slower_of_overhead_and_gap_limits_the_rate_of_messages() {
-    // Would catch a gap that comes on top of the overhead, or is lost where the overhead is less: the n-th message
-    // arrives after (n - 1) max(o, g + (s - 1) G) + o + (s - 1) G + L + o.
+    // Would catch a gap that adds to the overhead, or is lost although the overhead is less: the n-th message arrives
+    // after (n - 1) max(o, g + (s - 1) G) + o + (s - 1) G + L + o.
     let bytes = 11;
     for (g, per_byte) in [(40, 0), (200, 0), (40, 6), (0, 6), (0, 5)] {
         let parts = PartParams { send_gap: gap(g, per_byte), ..PartParams::NONE };
@@ -145,8 +145,8 @@ fn the_slower_of_overhead_and_gap_limits_the_rate_of_messages() {
 
 #[test]
 fn an_incast_is_limited_by_its_receiver() {
-    // Would catch a receiver that takes messages of several senders at a time: n messages arrive together; the last has
-    // passed the interface after n s G + (n - 1) g, or the processor after n o.
+    // Would catch a receiver that takes messages of several senders concurrently: n messages arrive together; the last
+    // has passed the interface after n s G + (n - 1) g, or the processor after n o.
     let n = 20;
     let senders = || (0..n).map(|_| vec![send(n as u32, 50)]);
     let receiver = || [(0..n as u32).map(|rank| recv(rank, 50)).collect(), vec![Step::WaitAll]].concat();
@@ -169,12 +169,13 @@ fn gaps_of_long_messages_are_of_all_their_packets() {
     let two = vec![send(1, 950), send(1, 950)];
     let receiver = vec![recv(0, 950), recv(0, 950), Step::WaitAll];
     let end = ends(NicParams { parts, ..LOGGP }, vec![two, receiver])[1];
-    // Packets that take no time on the link come as a whole: the receiver is one of 100 bytes behind the sender.
+    // Packets that take no time on the link arrive as a whole: the receiver is one packet of 100 bytes behind the
+    // sender.
     assert_eq!(end, 60 + 2 * 949 * 6 + 500 + TRANSIT + 100 * 6 + 14);
 }
 
-/// A calculation of 5000 ps at a receiver whose message of the rendezvous arrives meanwhile, and another behind it:
-/// when the sender's send has ended, when the calculations have, and the receive.
+/// Runs a receiver that calculates for 5000 ps, and then for `second`, while the message of a rendezvous arrives.
+/// Returns the times at which the send, the calculations and the receive have ended.
 fn overlapped(progress: ProgressMode, second: u64) -> [u64; 4] {
     let processor = ProcessorParams { progress, ..LOGGP.processor };
     let interface = NicParams { eager_limit: Some(500), processor, ..LOGGP };
@@ -186,16 +187,16 @@ fn overlapped(progress: ProgressMode, second: u64) -> [u64; 4] {
 
 #[test]
 fn requests_are_answered_when_progress_allows() {
-    // Would catch an answer that does not wait for the library, or that goes between two calculations without a call;
-    // an interrupt that costs the calculation nothing, and one that is paid twice.
+    // Would catch an answer that does not wait for the library, or that is sent between two calculations without a
+    // call; an interrupt that costs the calculation nothing, and an interrupt that is paid twice.
     let request = 60 + TRANSIT;
     let answer = request + 14 + 60 + TRANSIT;
     let data = answer + 14 + 60 + TRANSIT;
     assert_eq!(overlapped(ProgressMode::Independent, 300), [answer + 74, 5000, 5300, 5300]);
-    // Asked at the end of the second calculation.
+    // The request is answered at the end of the second calculation.
     let late = 5300 + 14 + 60 + TRANSIT + 14 + 60;
     assert_eq!(overlapped(ProgressMode::Calls, 300), [late, 5000, 5300, late + TRANSIT + 14]);
-    // Three interrupts would be three times 100: the request's, with the answer; and the data's.
+    // Three interrupts would be three times 100: one for the request, with the answer, and one for the data.
     let interrupt = ProgressMode::Interrupt { cost: 100 };
     let end = 5000 + (100 + 14 + 60) + (100 + 14);
     assert_eq!(overlapped(interrupt, 300), [answer + 100 + 74, end, end + 300, end + 300]);
@@ -204,8 +205,8 @@ fn requests_are_answered_when_progress_allows() {
 
 #[test]
 fn a_call_lets_the_library_react() {
-    // Would catch a rank that is inside the library only while it waits: the send between two calculations reacts to
-    // the request.
+    // Would catch a rank that is in the library only while it waits: the send between two calculations reacts to the
+    // request.
     let interface = NicParams { eager_limit: Some(500), ..LOGGP };
     let sender = vec![send(1, 600), recv(1, 8), Step::WaitAll];
     let receiver = vec![recv(0, 600), calc(5000), send(0, 8), calc(300), Step::WaitAll];
@@ -219,7 +220,7 @@ fn a_call_lets_the_library_react() {
     assert_eq!(asked[1][5], sent + TRANSIT + 14);
 }
 
-/// The noise of one rank's processor, and how fast it is: when each of its steps has been asked for.
+/// Returns the time of each step of a rank that runs alone, with noise and speed of its processor.
 fn alone(interface: NicParams, node: NodeParams, steps: Vec<Step>) -> Vec<u64> {
     let asked: Asked = Arc::new(Mutex::new(vec![Vec::new()]));
     let own = Arc::clone(&asked);
@@ -233,7 +234,7 @@ fn alone(interface: NicParams, node: NodeParams, steps: Vec<Step>) -> Vec<u64> {
 
 #[test]
 fn noise_and_speed_are_of_calculations_and_noise_of_overheads() {
-    // Would catch a speed that divides the wrong way or is of overheads, and noise that is lost on one of them or on
+    // Would catch a speed that divides the wrong way or applies to overheads, and noise that is lost on overheads or on
     // latencies.
     let noise = NoiseParams { period: 1000, duration: 100, drawn: false, aligned: true, seed: 1 };
     let noisy = NicParams { processor: ProcessorParams { noise: Some(noise), ..LOGGP.processor }, ..LOGGP };
@@ -245,7 +246,7 @@ fn noise_and_speed_are_of_calculations_and_noise_of_overheads() {
     // 750 from 100 on.
     assert_eq!(alone(noisy, quick, steps.clone())[1..], [850, 850, 850, 924]);
     let long = vec![calc(1780), send(0, 8), recv(0, 8), Step::WaitAll];
-    // 890 from 100 on end at 990: the send goes on after the detour.
+    // 890 from 100 on end at 990: the send continues after the detour.
     assert_eq!(alone(noisy, quick, long.clone())[1..], [990, 990, 990, 990 + 100 + 74]);
     let latency = NicParams { processor: ProcessorParams { noise: Some(noise), ..ProcessorParams::LATENCY }, ..LOGGP };
     assert_eq!(alone(latency, quick, long)[4], 990 + 74);
@@ -253,8 +254,8 @@ fn noise_and_speed_are_of_calculations_and_noise_of_overheads() {
 
 #[test]
 fn a_poll_lets_the_library_react() {
-    // Would catch a test that does not enter the library: a rank that computes and tests sees nothing for ever. The
-    // message has come at 1060; the third test, at 1200, receives it.
+    // Would catch a test that does not enter the library: a rank that computes and tests would never see the message.
+    // The message has arrived at 1060; the third test, at 1200, receives it.
     let polls = [calc(400), Step::Test, calc(400), Step::Test, calc(400), Step::Test, Step::End];
     let receiver = [&[recv(0, 8)], &polls[..]].concat();
     let asked = run(LOGGP, vec![vec![send(1, 8)], receiver]);
@@ -263,20 +264,20 @@ fn a_poll_lets_the_library_react() {
 
 #[test]
 fn searches_take_the_processor_or_the_interface() {
-    // Would catch a search that is not charged, charged for the wrong entries, or to both: the message is behind 9
-    // others that nobody expects, and the other way round behind 9 receives.
+    // Would catch a search that is not charged, charged for the wrong entries, or charged to both: the message is
+    // behind 9 unexpected messages and, conversely, behind 9 receives.
     let tagged = |tag| Step::Do(Action::send(1, 8, tag));
     let wanted = |tag| Step::Do(Action::recv(Some(0), 8, Some(tag)));
     for on_nic in [false, true] {
         let interface = NicParams { matching: MatchingParams { per_entry: 7, on_nic }, ..LOGGP };
         let sender = || (0..10).map(tagged).collect::<Vec<_>>();
         let receiver = vec![calc(9000), wanted(9), Step::Wait(0), calc(1), Step::End];
-        // All arrive during the calculation. On the host they are matched when the rank waits, after its receive has
-        // been posted: all but the last visit one receive.
+        // All messages arrive during the calculation. On the host they are matched when the rank waits, after its
+        // receive has been posted: all but the last visit one receive.
         let asked = run(interface, vec![sender(), receiver]);
         let searched = 10 * 7;
         assert_eq!(asked[1][3], 9000 + searched + 14, "on the interface: {on_nic}");
-        // Ten receives; the first message is for the last of them.
+        // Ten receives; the first message matches the last of them.
         let receiver = [(0..10).rev().map(wanted).collect(), vec![Step::Wait(9)]].concat();
         let asked = run(interface, vec![sender(), receiver]);
         assert_eq!(asked[1][11], 60 + TRANSIT + searched + 14, "on the interface: {on_nic}");
@@ -285,8 +286,8 @@ fn searches_take_the_processor_or_the_interface() {
 
 #[test]
 fn an_interface_that_matches_answers_by_itself() {
-    // Would catch a rendezvous that waits for the processor although the interface matches: the data are there before
-    // the calculation has ended, and only the receive overhead is left.
+    // Would catch a rendezvous that waits for the processor although the interface matches: the data arrive before the
+    // calculation has ended, and only the receive overhead remains.
     let matching = MatchingParams { per_entry: 0, on_nic: true };
     let interface = NicParams { eager_limit: Some(500), matching, ..LOGGP };
     let receiver = vec![recv(0, 600), calc(9000), Step::WaitAll];
@@ -296,8 +297,8 @@ fn an_interface_that_matches_answers_by_itself() {
 
 #[test]
 fn the_processor_writes_while_the_interface_sends() {
-    // Would catch PIO that comes before the sending or after it, and a processor that is free meanwhile: 950 bytes at 3
-    // ps a byte, on a gap of 2 ps a byte that is hidden, or of 6 ps that is not.
+    // Would catch PIO that precedes or follows the sending, and a processor that is free meanwhile: 950 bytes at 3 ps a
+    // byte, on a gap of 2 ps a byte that is hidden, or of 6 ps that is not.
     for per_byte in [0, 2, 6] {
         let send_gap = GapParams { spares_first: false, ..gap(0, per_byte) };
         let parts = PartParams { pio: Some(PerByte::of(3)), pio_limit: u64::MAX, send_gap, ..PartParams::NONE };
@@ -310,19 +311,20 @@ fn the_processor_writes_while_the_interface_sends() {
 
 #[test]
 fn what_does_not_fit_is_written_at_calls() {
-    // Would catch a room without a limit, one that is free before a packet has left, and a rest that a processor writes
-    // while it computes. Room for 2 packets of 100 bytes, 3 ps a byte to write and 10 ps a byte on the link; 5 packets.
+    // Would catch room without a limit, room that becomes free before a packet has left, and a rest that a processor
+    // writes while it computes. Room for 2 packets of 100 bytes, 3 ps a byte to write and 10 ps a byte on the link; 5
+    // packets.
     let parts = PartParams { pio: Some(PerByte::of(3)), pio_limit: u64::MAX, pio_room: Some(200), ..PartParams::NONE };
     let interface = NicParams { parts, pace: 1000, ..LOGGP };
     let receiver = || vec![recv(0, 500), Step::WaitAll];
-    // It waits: 2 packets in the call, and one whenever a packet has left.
+    // If the rank waits: 2 packets in the call, and another whenever a packet has left.
     let asked = run_linked(interface, vec![vec![send(1, 500), Step::Wait(0)], receiver()]);
     assert_eq!((asked[0][2], asked[1][2]), (60 + 3000 + 300, 60 + 5000 + TRANSIT + 14));
-    // It computes: 2 packets in the call, 2 when it has computed, and one when a packet of these has left.
+    // If the rank computes: 2 packets in the call, 2 when it has computed, and one when one of these packets has left.
     let asked = run_linked(interface, vec![vec![send(1, 500), calc(10_000), Step::Wait(0)], receiver()]);
     let computed = 60 + 600 + 10_000;
     assert_eq!((asked[0][3], asked[1][2]), (computed + 1000 + 300, computed + 3000 + TRANSIT + 14));
-    // A second send finds no room before the first has been written.
+    // A second send has no room before the first has been written.
     let receiver = vec![recv(0, 500), recv(0, 100), Step::WaitAll];
     let asked = run_linked(interface, vec![vec![send(1, 500), send(1, 100), Step::WaitAll], receiver]);
     assert_eq!(asked[1][3], 60 + 6000 + TRANSIT + 14);
@@ -330,40 +332,40 @@ fn what_does_not_fit_is_written_at_calls() {
 
 #[test]
 fn engines_read_what_the_processor_does_not_write() {
-    // Would catch a setup that is not paid, or by the processor, and a limit that is off by one: two engines take two
-    // messages at a time.
+    // Would catch a setup that is not paid, or is paid by the processor, and a limit that is off by one: two engines
+    // take two messages concurrently.
     let dma = DmaParams { engines: 2, setup: 1000, per_byte: PerByte::of(5) };
     let parts = PartParams { pio: Some(PerByte::of(3)), pio_limit: 90, dma, ..PartParams::NONE };
     let run = |bytes| run(NicParams { parts, ..LOGGP }, vec![vec![send(1, bytes); 3], vec![recv(0, bytes); 3]]);
-    // What is written occupies the processor; what is read does not.
+    // Writing occupies the processor; reading does not.
     let last = |bytes| {
         let receiver = [vec![recv(0, bytes); 3], vec![Step::WaitAll]].concat();
         ends(NicParams { parts, ..LOGGP }, vec![vec![send(1, bytes); 3], receiver])
     };
     assert_eq!(last(90)[1], 3 * (60 + 90 * 3) + TRANSIT + 14);
-    // The third waits for the first to have been read.
+    // The third waits until the first has been read.
     assert_eq!(last(91)[1], 60 + 2 * (1000 + 91 * 5) + TRANSIT + 14);
     assert_eq!(run(91)[0].len(), 4);
 }
 
 #[test]
 fn a_bus_of_one_direction_is_shared_by_both() {
-    // Would catch a bus that serves both directions at a time: two nodes send each other 20 messages of a packet, which
-    // take 2 ps a byte and 10 ps each on each bus.
+    // Would catch a bus that serves both directions concurrently although it is shared: two nodes send each other 20
+    // messages of a packet, which take 2 ps a byte and 10 ps each on each bus.
     let bus = |shared| BusParams { per_byte: PerByte::of(2), per_packet: 10, shared, of_node: false };
     let end = |bus| {
         let own = |other: u32| [vec![recv(other, 100); 20], vec![send(other, 100); 20], vec![Step::WaitAll]].concat();
         let free = NicParams { send_overhead: 0, receive_overhead: 0, ..LOGGP };
         ends(NicParams { parts: PartParams { bus, ..PartParams::NONE }, ..free }, vec![own(1), own(0)])[0]
     };
-    // Packets come when the bus is free of what leaves.
+    // Packets arrive when the bus is free of leaving packets.
     assert_eq!(end(bus(false)), 210 + TRANSIT + 20 * 210);
     assert_eq!(end(bus(true)), 20 * 210 + 20 * 210);
 }
 
 #[test]
 fn memory_is_registered_at_both_ends_unless_it_is_known() {
-    // Would catch a registration that is paid by eager messages, at one end only, or for memory that is known: of 3
+    // Would catch a registration that is paid by eager messages, at one end only, or for registered memory: of 3
     // messages one is new.
     let registration = RegistrationParams {
         time: 300,
@@ -389,9 +391,9 @@ fn memory_is_registered_at_both_ends_unless_it_is_known() {
 
 #[test]
 fn calls_that_only_look_take_their_overhead() {
-    // Would catch tests and probes that take no time, or that one in four is charged another, a receive that does not
-    // wait for the call that is under way when its message comes, and one whose end the call before it finds. The
-    // message comes at 60 + 1000.
+    // Would catch tests and probes that take no time, or of which one in four takes another time, a receive that does
+    // not wait for the call in progress when its message arrives, and a receive whose end is found by the call before
+    // it. The message arrives at 60 + 1000.
     let interface = NicParams { poll_overhead: 100, ..LOGGP };
     let polls = [Step::Test, Step::Do(Action::iprobe(Some(0), Some(7)))];
     for poll in polls {
@@ -403,7 +405,7 @@ fn calls_that_only_look_take_their_overhead() {
             [0].into_iter().chain(until).chain([1100 + 14 + 100, 1100 + 14 + 200]).collect::<Vec<_>>()
         );
     }
-    // Overheads that are latency are those of calls, too.
+    // If overheads are latency, so are those of calls.
     let latency = NicParams { processor: ProcessorParams::LATENCY, ..interface };
     let asked = run(latency, vec![vec![send(1, 8)], vec![recv(0, 8), Step::Test, Step::Test]]);
     assert_eq!(asked[1], [0, 0, 100, 200]);

@@ -16,7 +16,7 @@ const SEND: u64 = INTERFACE.send_overhead;
 const RECEIVE: u64 = INTERFACE.receive_overhead;
 const NETWORK: u64 = TRANSIT * INTERFACE.tick;
 
-/// What has become of a schedule.
+/// Outcome of a schedule.
 struct Outcome {
     schedule: Schedule,
     ends: BTreeMap<u32, u64>,
@@ -24,7 +24,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// When operations have ended, in picoseconds.
+    /// Returns the times at which operations have ended, in picoseconds.
     fn ends(&self, ops: &[OpId]) -> Vec<u64> {
         ops.iter().map(|&op| self.ends[&self.schedule.number(op)]).collect()
     }
@@ -51,7 +51,7 @@ fn run_with(builder: ScheduleBuilder, interface: NicParams, node_of: &[u32]) -> 
     Outcome { schedule, ends, world }
 }
 
-/// A message of so many bytes from rank 0 to rank 1, which receives it at a time.
+/// Returns a message of `bytes` bytes from rank 0 to rank 1, which receives it at `receives_at`, in picoseconds.
 fn message(bytes: u64, receives_at: u64) -> (ScheduleBuilder, [OpId; 2]) {
     let mut builder = ScheduleBuilder::new(2);
     let before = builder.calc(1, receives_at);
@@ -70,12 +70,12 @@ fn data_that_are_read_save_the_overheads_of_the_sender() {
     let ends = run(builder, READ, &[0, 1]).ends(&ops);
     let received = 2 * SEND + 2 * RECEIVE + 3 * NETWORK;
     assert_eq!(ends, [received + SEND + NETWORK + RECEIVE, received]);
-    // By write they take the sender's overheads for the answer and the data, and no notice.
+    // A rendezvous by write takes the sender's overheads for the answer and the data, and no notice.
     let (builder, ops) = message(600, 0);
     let ends = run(builder, ProtocolParams::PLAIN, &[0, 1]).ends(&ops);
     let written = 3 * SEND + 2 * RECEIVE + 2 * NETWORK;
     assert_eq!(ends, [written, written + NETWORK + RECEIVE]);
-    // The request has been read when the receive is posted late.
+    // The request has been read when the late receive is posted.
     let late = 20_000;
     let (builder, ops) = message(600, late);
     let ends = run(builder, READ, &[0, 1]).ends(&ops);
@@ -85,7 +85,8 @@ fn data_that_are_read_save_the_overheads_of_the_sender() {
 
 #[test]
 fn a_read_does_not_wait_for_a_sender_that_calculates() {
-    // Would catch a read that the sender's library serves, and a notice that it reads while its rank calculates.
+    // Would catch a read that the sender's library serves, and a notice that the library reads while its rank
+    // calculates.
     let occupied = ProcessorParams { occupied: true, progress: ProgressMode::Calls, ..ProcessorParams::LATENCY };
     let ends = |protocol| {
         let mut builder = ScheduleBuilder::new(2);
@@ -99,7 +100,7 @@ fn a_read_does_not_wait_for_a_sender_that_calculates() {
     assert_eq!(ends(ProtocolParams::PLAIN), [written, calculated, written + NETWORK + RECEIVE]);
 }
 
-/// A stream of messages of 8 bytes to a rank that receives them from a time on.
+/// Returns a stream of messages of 8 bytes to a rank that receives them from `receives_at` on, in picoseconds.
 fn stream(count: u32, receives_at: u64) -> (ScheduleBuilder, Vec<OpId>, Vec<OpId>) {
     let mut builder = ScheduleBuilder::new(2);
     let sends = (0..count).map(|_| builder.send(0, 1, 8, 0)).collect();
@@ -116,12 +117,12 @@ fn stream(count: u32, receives_at: u64) -> (ScheduleBuilder, Vec<OpId>, Vec<OpId
 #[test]
 fn credits_limit_a_stream_to_a_receiver_that_is_not_ready() {
     // Would catch credits that are not returned, are returned before the message has left the buffer, or cost an
-    // overhead, and a message too many in the buffer.
+    // overhead, and one message too many in the buffer.
     const READY: u64 = 50_000;
     let credits = ProtocolParams { eager_credits: Some(2), ..ProtocolParams::PLAIN };
     let (builder, sends, receives) = stream(6, READY);
     let outcome = run(builder, credits, &[0, 1]);
-    // A credit's round: the receive, its way back, and the next message's way.
+    // Round trip of a credit: the receive, the credit's way back, and the next message's way.
     let round = RECEIVE + 2 * NETWORK;
     let returned = |rounds: u64| READY + rounds * round - NETWORK;
     assert_eq!(outcome.ends(&sends), [SEND, SEND, returned(1), returned(1), returned(2), returned(2)]);
@@ -137,8 +138,8 @@ fn credits_limit_a_stream_to_a_receiver_that_is_not_ready() {
 
 #[test]
 fn requests_keep_their_place_behind_a_message_without_credit() {
-    // Would catch a request that overtakes a message that waits for a credit, and one that waits for a credit of its
-    // own.
+    // Would catch a request that overtakes a message that waits for a credit, and a request that itself waits for a
+    // credit.
     let credits = ProtocolParams { eager_credits: Some(1), ..ProtocolParams::PLAIN };
     let mut builder = ScheduleBuilder::new(2);
     let before = builder.calc(1, 50_000);
@@ -149,14 +150,14 @@ fn requests_keep_their_place_behind_a_message_without_credit() {
     }
     let ends = run(builder, credits, &[0, 1]).ends(&ops);
     let returned = 50_000 + RECEIVE + NETWORK;
-    // The request arrives with the second message; its receive waits already.
+    // The request arrives with the second message; its receive has been posted.
     assert_eq!(ends, [SEND, returned, returned + 2 * NETWORK + 2 * SEND + 2 * RECEIVE]);
 }
 
 #[test]
 fn ranks_that_wait_for_credits_say_so() {
-    // Would catch a standstill that does not name who waits for a credit: both messages are sent, the second is
-    // received first.
+    // Would catch a standstill that does not name the rank that waits for a credit: both messages are sent, the second
+    // is received first.
     let credits = ProtocolParams { eager_credits: Some(1), ..ProtocolParams::PLAIN };
     let mut builder = ScheduleBuilder::new(2);
     builder.send(0, 1, 8, 1);
@@ -171,7 +172,7 @@ fn ranks_that_wait_for_credits_say_so() {
     assert_eq!(waits, expected);
 }
 
-/// A memory of a picosecond a byte.
+/// Memory that copies a byte in a picosecond.
 const MEMORY: MemoryParams = MemoryParams { bandwidth: 8_000_000_000_000, latency: 50, single_copy: false };
 
 fn with_memory(memory: MemoryParams) -> ProtocolParams {
@@ -180,8 +181,8 @@ fn with_memory(memory: MemoryParams) -> ProtocolParams {
 
 #[test]
 fn messages_within_a_node_are_copied() {
-    // Would catch a copy that takes no time, a latency that is charged twice or not, and a send that does not wait for
-    // the only copy.
+    // Would catch a copy that takes no time, a latency that is charged twice or not at all, and a send that does not
+    // wait for the single copy.
     let (builder, ops) = message(1000, 0);
     let outcome = run(builder, with_memory(MEMORY), &[0, 0]);
     let twice = SEND + 1000 + 50 + 1000 + RECEIVE;
@@ -192,10 +193,10 @@ fn messages_within_a_node_are_copied() {
     let outcome = run(builder, with_memory(once), &[0, 0]);
     assert_eq!(outcome.ends(&ops), [SEND + 50 + 1000 + 50, SEND + 50 + 1000 + RECEIVE]);
     assert_eq!((outcome.executor().copied_bytes(), outcome.executor().most_unexpected_bytes()), (1000, 0));
-    // Posted late.
+    // The receive is posted late.
     let (builder, ops) = message(1000, 5000);
     assert_eq!(run(builder, with_memory(once), &[0, 0]).ends(&ops), [5000 + 1000 + 50, 5000 + 1000 + RECEIVE]);
-    // Not above the eager limit.
+    // The message is not above the eager limit.
     let (builder, ops) = message(500, 5000);
     let outcome = run(builder, with_memory(once), &[0, 0]);
     assert_eq!(outcome.ends(&ops), [SEND + 500, 5000 + 500 + RECEIVE]);
@@ -204,7 +205,8 @@ fn messages_within_a_node_are_copied() {
 
 #[test]
 fn copies_occupy_the_processors_that_make_them() {
-    // Would catch a copy beside a calculation of its rank, and one that keeps the processor longer than it takes alone.
+    // Would catch a copy concurrent with a calculation of its rank, and a copy that occupies the processor longer than
+    // its time alone.
     let occupied = ProcessorParams { occupied: true, progress: ProgressMode::Calls, ..ProcessorParams::LATENCY };
     let interface = NicParams { processor: occupied, protocol: with_memory(MEMORY), ..INTERFACE };
     let mut builder = ScheduleBuilder::new(2);
@@ -216,15 +218,15 @@ fn copies_occupy_the_processors_that_make_them() {
 
 #[test]
 fn ranks_of_a_node_share_its_memory() {
-    // Would catch a memory of each rank's own, one that nodes share, and one that serves copies one after the other: k
-    // pairs of a node copy at once, each as if it had a k-th of the bandwidth.
+    // Would catch a separate memory for each rank, a memory shared by nodes, and a memory that serves copies in
+    // sequence: k pairs of a node copy concurrently, each as if it had a k-th of the bandwidth.
     for pairs in [1_u32, 2, 3] {
         let mut builder = ScheduleBuilder::new(2 * pairs + 2);
         let mut ops = Vec::new();
         for pair in 0..=pairs {
             ops.extend([builder.send(2 * pair, 2 * pair + 1, 1000, 0), builder.recv(2 * pair + 1, 2 * pair, 1000, 0)]);
         }
-        // The last pair has a node of its own.
+        // The last pair is alone on its node.
         let node_of: Vec<u32> = (0..2 * pairs + 2).map(|rank| u32::from(rank >= 2 * pairs)).collect();
         let outcome = run(builder, with_memory(MEMORY), &node_of);
         let times = |share: u64| [SEND + share * 1000, SEND + 2 * share * 1000 + 50 + RECEIVE];
@@ -236,8 +238,8 @@ fn ranks_of_a_node_share_its_memory() {
 
 #[test]
 fn small_messages_within_a_node_do_not_overtake_large_ones() {
-    // Would catch a message that comes as soon as its own copy has ended: the receive of any tag meets the first that
-    // was sent.
+    // Would catch a message that arrives as soon as its copy has ended: the receive of any tag matches the message sent
+    // first.
     let mut builder = ScheduleBuilder::new(2);
     let sends = [builder.send(0, 1, 400, 1), builder.send(0, 1, 1, 2)];
     let receives = [builder.recv_any(1, Some(0), 400, None), builder.recv_any(1, Some(0), 400, None)];
@@ -250,7 +252,7 @@ fn small_messages_within_a_node_do_not_overtake_large_ones() {
 
 #[test]
 fn memory_of_unexpected_messages_is_of_those_that_have_come_with_data() {
-    // Would catch requests that are counted, a receive that frees nothing, and a sum over ranks.
+    // Would catch requests that are counted, a receive that frees nothing, and a sum over ranks instead of a maximum.
     let mut builder = ScheduleBuilder::new(3);
     for (from, bytes) in [(0, 100), (0, 8), (0, 600), (2, 70)] {
         builder.send(from, 1, bytes, 0);

@@ -1,14 +1,14 @@
-//! One switch for all nodes: it copies and combines packets of groups, and knows what each of them has to be.
+//! Single switch for all nodes: copies and combines packets of groups, and checks each of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use host::{GroupArrival, GroupPacket, GroupWork, Groups};
 
-/// A segment of a group.
+/// Segment: group and number.
 type Key = (u32, u32);
 
-/// What has come of a segment: from which nodes, when, and how it is combined.
+/// Partial result of a segment: contributing nodes, time, and operation.
 #[derive(Debug, Default)]
 struct Partial {
     sources: BTreeSet<u32>,
@@ -24,13 +24,13 @@ pub struct Switch {
     node_of: Arc<[u32]>,
     window: u32,
     partials: BTreeMap<Key, Partial>,
-    /// By time, what arrives at nodes.
+    /// Arrivals at nodes, by time.
     arrivals: BTreeMap<u64, Vec<(u32, GroupArrival)>>,
-    /// Packets that have been sent: copied, acknowledging and combined.
+    /// Numbers of packets sent to the switch: multicasts, acknowledgements and contributions.
     pub sent: [u64; 3],
-    /// The most segments of a group that were held at a time.
+    /// Maximum number of segments of a group held at a time.
     pub most_held: usize,
-    /// Leaves the contributions of a node out, or takes them twice.
+    /// Injected fault: the contributions of this node are counted this number of times.
     pub wrong: Option<(u32, u32)>,
 }
 
@@ -40,17 +40,17 @@ impl Switch {
         Self { groups, node_of, window, partials, arrivals, sent: [0; 3], most_held: 0, wrong: None }
     }
 
-    /// Whether nothing is held or under way.
+    /// Returns whether nothing is held or in flight.
     pub fn is_empty(&self) -> bool {
         self.partials.is_empty() && self.arrivals.is_empty()
     }
 
-    /// When something arrives next.
+    /// Returns the time of the next arrival.
     pub fn next(&self) -> Option<u64> {
         self.arrivals.keys().next().copied()
     }
 
-    /// What arrives at a time.
+    /// Removes and returns the arrivals at a time.
     pub fn take(&mut self, now: u64) -> Vec<(u32, GroupArrival)> {
         let mut arrived = self.arrivals.remove(&now).unwrap_or_default();
         arrived.sort_by_key(|(node, own)| (*node, own.group, own.segment));
@@ -65,7 +65,7 @@ impl Switch {
         self.arrivals.entry(at).or_default().extend(nodes.iter().map(|&node| (node, arrival)));
     }
 
-    /// A node sends a packet, which would arrive at a time at the others.
+    /// Sends a packet of a node, which would arrive at the other nodes at time `at`.
     pub fn send(&mut self, (source, bytes): (u32, u32), packet: GroupPacket, at: u64) {
         let GroupPacket { group, segment, work, value, element } = packet;
         let nodes = self.nodes(group);

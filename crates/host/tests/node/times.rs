@@ -1,4 +1,4 @@
-//! When operations start and end, on a network that delivers every packet after a fixed time.
+//! Starts and ends of operations, on a network that delivers every packet after a fixed time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,12 +32,12 @@ pub const INTERFACE: NicParams = NicParams {
     connections: ConnectionParams::NONE,
 };
 
-/// Runs a schedule, a rank on each node, and returns when each operation has started and ended, in picoseconds.
+/// Runs a schedule, a rank on each node. Returns the start and the end of each operation, in picoseconds.
 fn run(schedule: &Schedule, interface: NicParams) -> (Vec<u64>, Vec<u64>) {
     run_on(schedule, interface, (0..schedule.ranks()).collect())
 }
 
-/// The same with ranks on given nodes.
+/// Runs a schedule with ranks on given nodes. Returns the start and the end of each operation, in picoseconds.
 fn run_on(schedule: &Schedule, interface: NicParams, node_of: Arc<[u32]>) -> (Vec<u64>, Vec<u64>) {
     let notes = Arc::default();
     let inner = Arc::new(schedule.clone());
@@ -57,7 +57,7 @@ fn times(builder: ScheduleBuilder, ops: &[OpId]) -> Vec<(u64, u64)> {
     ops.iter().map(|&op| schedule.number(op) as usize).map(|op| (started[op], ended[op])).collect()
 }
 
-/// When operations end whose calculations take no whole ticks: 100 ps a tick, no overheads.
+/// Returns the ends of operations whose calculations are not whole ticks: 100 ps a tick, no overheads.
 fn ends_on(node_of: &[u32], builder: ScheduleBuilder, ops: &[OpId]) -> Vec<u64> {
     let schedule = builder.build().unwrap();
     let coarse = NicParams { send_overhead: 0, receive_overhead: 0, eager_limit: None, tick: 100, ..INTERFACE };
@@ -67,7 +67,7 @@ fn ends_on(node_of: &[u32], builder: ScheduleBuilder, ops: &[OpId]) -> Vec<u64> 
 
 #[test]
 fn calculations_take_their_time_to_the_picosecond() {
-    // Would catch a calculation that is rounded up to a tick: 300 ps in the place of 91.
+    // Would catch a calculation that is rounded up to a tick: 300 ps instead of 91.
     let mut builder = ScheduleBuilder::new(2);
     let ops: Vec<OpId> = [1, 30, 60, 9].map(|time| builder.calc(0, time)).into();
     for pair in ops.windows(2) {
@@ -109,7 +109,7 @@ fn what_is_ready_first_within_a_tick_has_the_processor_first() {
 
 #[test]
 fn alarms_on_a_tick_follow_those_before_it() {
-    // Would catch an event that falls on a tick by way of one between ticks, and is lost or handled too late.
+    // Would catch an event on a tick that follows from an event between ticks, and is lost or handled too late.
     let mut builder = ScheduleBuilder::new(2);
     let first = builder.calc(0, 50);
     let second = builder.calc(0, 150);
@@ -124,7 +124,7 @@ fn alarms_on_a_tick_follow_those_before_it() {
 
 #[test]
 fn requirements_order_ends_and_starts() {
-    // Would catch `irequires` taken for `requires`, and calculations of one rank side by side.
+    // Would catch `irequires` taken for `requires`, and concurrent calculations of one rank.
     let mut builder = ScheduleBuilder::new(2);
     let first = builder.calc(0, 200);
     let beside = builder.calc(0, 100);
@@ -135,14 +135,14 @@ fn requirements_order_ends_and_starts() {
     let other = builder.calc(1, 30);
     let recv = builder.recv(1, 0, 10, 0);
     builder.requires(recv, other);
-    // `beside` is ready at 0 and takes its turn behind `first`; `after` behind both.
+    // `beside` is ready at 0 and runs after `first`; `after` runs after both.
     let found = times(builder, &[first, beside, after, with, other, recv]);
     assert_eq!(found, [(0, 200), (0, 300), (200, 350), (0, 60), (0, 30), (30, 2 * (30 + TRANSIT + 7))]);
 }
 
 #[test]
 fn a_receive_ends_after_both_its_start_and_the_arrival() {
-    // Would catch a message that is lost because no receive waits for it yet.
+    // Would catch a message that is lost because no receive has been posted for it.
     let mut builder = ScheduleBuilder::new(2);
     let late = builder.calc(1, 8000);
     let send = builder.send(0, 1, 450, 0);
@@ -153,7 +153,7 @@ fn a_receive_ends_after_both_its_start_and_the_arrival() {
 
 #[test]
 fn a_large_message_waits_for_its_receive() {
-    // Would catch data that are sent unasked, and a send that ends before its data have gone.
+    // Would catch data that are sent without an answer, and a send that ends before its data have left.
     let mut builder = ScheduleBuilder::new(2);
     let late = builder.calc(1, 8000);
     let send = builder.send(0, 1, 501, 0);
@@ -174,7 +174,7 @@ fn a_message_of_no_bytes_is_a_message() {
 
 #[test]
 fn without_overheads_a_chain_takes_the_time_of_its_paths() {
-    // Would catch what should happen at one instant and takes an alarm.
+    // Would catch an alarm for an event of the current instant.
     let mut builder = ScheduleBuilder::new(4);
     let mut last = None;
     for rank in 0..3 {

@@ -12,11 +12,11 @@ use units::{Bytes, Time};
 use crate::times::INTERFACE;
 use crate::world::{TRANSIT, World};
 
-/// The time of a message, of any size, and of a layer in both directions, in picoseconds.
+/// Time of a message of any size, in picoseconds. `LAYER` is the time of a layer in both directions.
 const MESSAGE: u64 = 60 + 2 * TRANSIT + 14;
 const LAYER: u64 = 7000 + 11_000;
 
-/// A model of two layers, of which three micro-batches are a step.
+/// Returns a model of two layers, with three micro-batches a step.
 fn model() -> TrainingSpec {
     TrainingSpec {
         layers: 2,
@@ -33,12 +33,13 @@ fn model() -> TrainingSpec {
     }
 }
 
-/// A ring allreduce of so many ranks.
+/// Returns the time of a ring allreduce of `ranks` ranks.
 const fn ring(ranks: u64) -> u64 {
     2 * (ranks - 1) * MESSAGE
 }
 
-/// By what is measured in a step, from the first begin to the last end, the longest of a rank, and the lower bound.
+/// Runs a model. Returns the measured parts of a step by name: time from the first begin to the last end, the longest
+/// time of a rank, and the lower bound, in picoseconds.
 fn run(spec: TrainingSpec, ranks: u32) -> Vec<(String, u64, u64, Option<u64>)> {
     let programs = ProgramSpec::Training(spec).build(ranks, Path::new(".")).unwrap();
     let interface = NicParams { eager_limit: None, ..INTERFACE };
@@ -58,7 +59,7 @@ fn run(spec: TrainingSpec, ranks: u32) -> Vec<(String, u64, u64, Option<u64>)> {
     each.collect()
 }
 
-/// What is measured under a name.
+/// Returns the measurement with a name.
 fn named(measured: &[(String, u64, u64, Option<u64>)], name: &str) -> (u64, u64, Option<u64>) {
     let own = measured.iter().find(|own| own.0 == name).unwrap_or_else(|| panic!("no {name}"));
     (own.1, own.2, own.3)
@@ -66,13 +67,13 @@ fn named(measured: &[(String, u64, u64, Option<u64>)], name: &str) -> (u64, u64,
 
 #[test]
 fn gradients_come_behind_or_beside_what_is_calculated() {
-    // Would catch a bucket of other layers, one that begins before its last layer is through, or that waits for the
-    // step's end.
+    // Would catch a bucket of other layers, a bucket that begins before its last layer is complete, and a bucket that
+    // waits for the step's end.
     let behind = run(model(), 4);
     assert_eq!(named(&behind, "step").0, 6 * LAYER + ring(4));
     assert_eq!(named(&behind, "compute"), (6 * LAYER, 6 * LAYER, Some(6 * LAYER)));
     assert_eq!(named(&behind, "gradient-allreduce"), (ring(4), ring(4), Some(MESSAGE)));
-    // A bucket a layer: the first one is through before the last layer is.
+    // With a bucket a layer, the first bucket is complete before the last layer.
     let beside = TrainingSpec { overlap: true, bucket_size: Bytes(1), ..model() };
     assert_eq!(named(&run(beside.clone(), 2), "step").0, 6 * LAYER + ring(2));
     let apart = TrainingSpec { overlap: false, ..beside };
@@ -81,7 +82,7 @@ fn gradients_come_behind_or_beside_what_is_calculated() {
 
 #[test]
 fn tensors_and_tokens_are_exchanged_within_their_groups() {
-    // Would catch an operation too few a layer, one that is not waited for, and groups of other ranks.
+    // Would catch a missing operation of a layer, an operation that is not waited for, and groups of other ranks.
     let tensor = run(TrainingSpec { tensor: 2, ..model() }, 2);
     assert_eq!(named(&tensor, "step").0, 6 * (LAYER + 4 * ring(2)));
     assert_eq!(named(&tensor, "tensor-allreduce"), (24 * ring(2), 24 * ring(2), Some(24 * MESSAGE)));
@@ -104,7 +105,7 @@ fn a_pipeline_fills_and_drains() {
         let (step, _, bound) = named(&many, "step");
         let least = (8 + filling) * LAYER + 2 * filling * MESSAGE;
         assert_eq!(bound, Some(least));
-        // A stage and the next wait for each other's messages twice a micro-batch at most.
+        // A stage and the next wait for each other's messages at most twice a micro-batch.
         assert!(step >= least && step <= least + 2 * 8 * MESSAGE, "{step} {least}");
     }
 }

@@ -1,4 +1,4 @@
-//! How many operations of a group in the switches may be under way, and which of them are streams.
+//! Limits of the pending operations of a group in the switches, and of streams among them.
 
 use host::{GroupParams, NicParams, ProtocolParams};
 use mpi::collectives::{Collective, Operation};
@@ -13,7 +13,7 @@ fn interface(group: GroupParams) -> NicParams {
     NicParams { protocol: ProtocolParams { group, ..ProtocolParams::PLAIN }, ..INTERFACE }
 }
 
-/// Four ranks that begin some operations at once.
+/// Runs four ranks that begin some operations at once.
 fn at_once(operations: &[Collective], group: GroupParams) -> Run {
     let mut steps: Vec<Step> = operations.iter().map(|&own| Step::StartCollective(own)).collect();
     steps.push(Step::WaitAll);
@@ -26,9 +26,9 @@ fn waits(run: &Run) -> u64 {
 
 #[test]
 fn the_rate_is_bounded_by_the_gap_and_by_what_is_under_way() {
-    // Would catch a limit that is one off, one that counts packets, one that waits for all before it, and operations
-    // that are not counted as waiting or twice. With k operations under way, each of latency L, behind a gap of g, the
-    // rate is min(1/g, k/L).
+    // Would catch a limit that is off by one, a limit that counts packets, a limit that waits for all earlier
+    // operations, and operations whose wait is not counted or counted twice. With k operations pending, each of latency
+    // L, behind a gap of g, the rate is min(1/g, k/L).
     const COUNT: usize = 200;
     for packets in [1_u64, 3] {
         let operations = vec![call(Operation::Allreduce, 100 * packets); COUNT];
@@ -36,7 +36,7 @@ fn the_rate_is_bounded_by_the_gap_and_by_what_is_under_way() {
             let run = at_once(&operations, GroupParams { outstanding: k as u32, ..FREE });
             let mut left: Vec<u64> = Vec::new();
             for number in 0..COUNT {
-                // When its first packet leaves: behind the packets before, and when the one before that is finished.
+                // The first packet leaves after the packets before it, and when the operation k before is finished.
                 let after = left.last().map_or(SEND, |last| last + packets * PACE);
                 let known = number.checked_sub(k).map_or(0, |own| left[own] + (packets - 1) * PACE + CROSS);
                 left.push(after.max(known));
@@ -49,7 +49,7 @@ fn the_rate_is_bounded_by_the_gap_and_by_what_is_under_way() {
             assert!((rate / bound - 1.0).abs() < k as f64 / COUNT as f64 || k >= COUNT, "{rate} for {bound}");
             let held = run.world.switch.most_held as u64;
             assert!(held <= packets * k as u64, "{held} partial sums with {k} operations under way");
-            // Every operation that finds as many before it waits, once, on each of four nodes.
+            // Every operation that finds k operations before it waits, once, on each of four nodes.
             let waiting = COUNT.saturating_sub(k) as u64;
             assert!(waits(&run) <= 4 * waiting && (waits(&run) > 0) == (waiting > 0), "{}", waits(&run));
         }
@@ -58,9 +58,9 @@ fn the_rate_is_bounded_by_the_gap_and_by_what_is_under_way() {
 
 #[test]
 fn a_limit_holds_back_who_would_run_ahead_of_the_root() {
-    // Would catch members that end a reduction by handing it over, whatever is under way, a root that waits for itself,
-    // and what is copied and waits. The root calculates first; the others may begin two reductions, and the third when
-    // the root has acknowledged the first.
+    // Would catch members that end a reduction when they hand it over, whatever is pending, a root that waits for
+    // itself, and a multicast that waits. The root calculates first; the others may begin two reductions, and the third
+    // when the root has acknowledged the first.
     const LATE: u64 = 50_000;
     let reductions = [Step::Collective(call(Operation::Reduce, 100)); 3];
     let mut steps = vec![reductions.to_vec(); 4];
@@ -78,7 +78,7 @@ fn a_limit_holds_back_who_would_run_ahead_of_the_root() {
 
 #[test]
 fn streams_have_a_limit_and_packets_of_their_own() {
-    // Would catch a stream beside another, a small operation that waits for one without being behind it, packets of the
+    // Would catch concurrent streams, a small operation that waits for a stream without being behind it, packets of the
     // wrong size, and a size that is counted wrongly at the limit. Up to 100 bytes, an operation is small, in packets
     // of 40.
     let group = GroupParams { streams: 1, largest_small: 100, small_packet: 40, ..FREE };
@@ -91,7 +91,7 @@ fn streams_have_a_limit_and_packets_of_their_own() {
     assert_eq!(run.requests(0), [stream + RECEIVE, small + RECEIVE, second + RECEIVE]);
     assert_eq!(run.world.switch.sent[2], 4 * (3 + 3 + 2));
     assert_eq!(waits(&run), 4);
-    // Copies have whole packets, and are no streams.
+    // Multicasts have whole packets, and are not streams.
     let copied = at_once(&[call(Operation::Broadcast, 300); 2], group);
     assert_eq!((copied.world.switch.sent[0], waits(&copied)), (6, 0));
 }

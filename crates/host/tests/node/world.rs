@@ -1,4 +1,4 @@
-//! A network that delivers every packet after a fixed time, for executors, over one partition or several.
+//! Network that delivers every packet after a fixed time, for executors, over one partition or several.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -10,10 +10,10 @@ use crate::switch::Switch;
 
 pub const TRANSIT: u64 = 1000;
 
-/// A packet under way: the node that it is for, when it was generated, and how it arrives.
+/// Packet in flight: its destination node, the time at which it was generated, and its arrival.
 type Packet = (u32, u64, Arrived);
 
-/// What one executor has asked for.
+/// Requests of one executor.
 #[derive(Default)]
 pub struct Requests {
     pub alarms: Vec<u64>,
@@ -35,29 +35,29 @@ impl HostContext for Requests {
     }
 }
 
-/// Executors, and what is to happen to them, by time in ticks.
+/// Executors and their pending events, by time in ticks.
 pub struct World {
     pub executors: Vec<Executor>,
     executor_of: Arc<[u16]>,
     interface: NicParams,
     alarms: BTreeMap<u64, Vec<u16>>,
     arrivals: BTreeMap<u64, Vec<Packet>>,
-    /// Executors and sources that have something to send.
+    /// Executors and their sources that have something to send.
     woken: Vec<(usize, u32)>,
     announced: BTreeMap<u64, Vec<(u32, Envelope)>>,
-    /// What carries packets of groups.
+    /// Switch that carries packets of groups.
     pub switch: Switch,
-    /// The time that a packet of a rank takes beyond `TRANSIT`, given when it was generated.
+    /// Function that returns a packet's delay beyond `TRANSIT`, given its rank and the time at which it was generated.
     pub delay: fn(u32, u64) -> u64,
-    /// Whether a packet is under way from when it is released on, or from when it is handed over.
+    /// Whether a packet is in flight from its release on, rather than from its handover on.
     pub waits_for_release: bool,
-    /// Whether the tail of a packet arrives its time on the link later than its head.
+    /// Whether a packet's tail arrives later than its head, by its time on the link.
     pub has_links: bool,
     pub now: u64,
 }
 
 impl World {
-    /// Ranks on nodes, divided over so many executors.
+    /// Creates ranks on nodes, divided over `parts` executors.
     pub fn new(programs: &Arc<dyn Programs>, interface: NicParams, node_of: &[u32], parts: u32) -> Self {
         let nodes = node_of.iter().max().map_or(0, |node| node + 1);
         let executor_of: Arc<[u16]> = (0..nodes).map(|node| (node % parts) as u16).collect();
@@ -86,13 +86,13 @@ impl World {
         }
     }
 
-    /// Has the processors of nodes differ.
+    /// Sets the processor of each node.
     pub fn equip(&mut self, node: impl Fn(u32) -> NodeParams) {
         let executors = std::mem::take(&mut self.executors).into_iter();
         self.executors = executors.map(|executor| executor.with_nodes(&node)).collect();
     }
 
-    /// Runs until nothing happens any more.
+    /// Runs until nothing is pending.
     pub fn run(&mut self) {
         for part in 0..self.executors.len() {
             self.call(part, |executor, requests| executor.begin(0, requests));
@@ -108,8 +108,8 @@ impl World {
                 self.executors[usize::from(self.executor_of[node as usize])].announced(envelope);
             }
             let mut arrived = self.arrivals.remove(&now).unwrap_or_default();
-            // By node and rail, as the fabric delivers them, whatever the division; here a rail may deliver several
-            // packets in a tick.
+            // Sorted by node and rail, as the fabric delivers packets, whatever the division; here a rail may deliver
+            // several packets in a tick.
             arrived.sort_unstable_by_key(|&(node, generated_at, Arrived { flow_id, rail, .. })| {
                 (node, rail, flow_id >> 2, generated_at)
             });
@@ -129,7 +129,7 @@ impl World {
         }
     }
 
-    /// Calls an executor, and does what it asks for.
+    /// Calls an executor, and carries out its requests.
     fn call(&mut self, part: usize, call: impl FnOnce(&mut Executor, &mut Requests)) {
         let mut requests = Requests::default();
         call(&mut self.executors[part], &mut requests);
@@ -143,8 +143,8 @@ impl World {
         self.woken.extend(requests.woken.into_iter().map(|source| (part, source)));
     }
 
-    /// Takes the packets of the sources that executors have named in this instant, when all of it has happened, as the
-    /// fabric does.
+    /// Takes the packets of the sources that executors have named in this instant, after all its events, as the fabric
+    /// does.
     fn serve(&mut self) {
         for (part, source) in std::mem::take(&mut self.woken) {
             while let Some(packet) = self.executors[part].next(source as usize, self.now) {
@@ -172,14 +172,13 @@ impl World {
     }
 }
 
-/// An operation of a rank that has started or ended: whether it has ended, its number in the program, when, and its
-/// message.
+/// Start or end of an operation of a rank: whether it has ended, its number in the program, the time, and its message.
 pub type Happened = (bool, u32, u64, Option<Matched>);
 
-/// By rank, what has happened.
+/// Starts and ends of operations, by rank.
 pub type Notes = Arc<Mutex<BTreeMap<u32, Vec<Happened>>>>;
 
-/// Programs that note when their operations start and end.
+/// Programs that note the start and the end of their operations.
 #[derive(Debug)]
 pub struct Noted {
     pub inner: Arc<dyn Programs>,

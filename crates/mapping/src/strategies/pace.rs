@@ -25,7 +25,7 @@ impl<'a> Pace<'a> {
     pub(crate) fn share(&self, steps: f64, doing: &str) -> Option<f64> {
         let now = self.watch.time_share();
         if now >= self.end {
-            // A search without steps (`end` 0) ends here before any time has passed; if time is not limited, none passes.
+            // A search without steps (`end` 0) ends here before any time has passed; without a limit no time passes.
             if now > 0.0 {
                 self.watch.time_decides();
             }

@@ -1,17 +1,17 @@
-//! What the calls of a rank mean, plainly: a list of requests, searched from its beginning.
+//! Naive calls of a rank: a list of requests, searched from its beginning.
 
 use mpi::program::{Action, Burst, Matched, Script, Seen, Step};
 
-/// What the program of a calculation knows it by.
+/// Identifier of a calculation in the program.
 pub const CALCULATION: u32 = u32::MAX;
 
-/// What it knows a test by.
+/// Identifier of a test in the program.
 const TEST: u32 = u32::MAX - 1;
 
-/// What it knows a probe by.
+/// Identifier of a probe in the program.
 const PROBE: u32 = u32::MAX - 2;
 
-/// Units of a rank: its processor and streams of accelerators.
+/// Number of units of a rank: its processor and streams of accelerators.
 pub const UNITS: u32 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,15 +23,15 @@ enum Waits {
     For(u32),
     ForAll,
     ForAny,
-    /// It calls nothing any more.
+    /// The rank has made its last call.
     Over,
 }
 
-/// What a request is of.
+/// Work of a request.
 #[derive(Clone, Copy, Debug)]
 enum Work {
     Messages(Burst),
-    /// A calculation: time and unit.
+    /// A calculation: time in picoseconds, and unit.
     Calc(u64, u32),
 }
 
@@ -39,24 +39,24 @@ enum Work {
 #[derive(Clone, Debug)]
 struct Request {
     work: Work,
-    /// Operations that have not ended.
+    /// Number of operations that have not ended.
     left: u32,
-    /// Requests that it begins behind.
+    /// Requests that must end before this one begins.
     behind: Vec<u32>,
     has_begun: bool,
-    /// A calculation that its unit carries out.
+    /// Whether its unit carries out the calculation.
     is_busy: bool,
     matched: Option<Matched>,
 }
 
-/// A rank that calls.
+/// Rank that makes calls.
 pub struct Caller {
     script: Box<dyn Script>,
     ranks: u32,
     requests: Vec<Request>,
-    /// Requests that have ended and not been waited for, in the order in which they ended.
+    /// Requests that have ended and have not been waited for, in the order of their ends.
     ended: Vec<u32>,
-    /// Requests that the next one begins behind.
+    /// Requests that must end before the next one begins.
     after: Vec<u32>,
     waits: Waits,
     seen: Seen,
@@ -68,7 +68,7 @@ impl Caller {
         Self { script, ranks, requests, ended, after, waits: Waits::ForNothing, seen: Seen::default() }
     }
 
-    /// Calls until it waits; returns operations to start, with their requests.
+    /// Makes calls until the rank waits. Returns operations to start, with their requests.
     pub fn call(&mut self, now: u64) -> Vec<(u32, Action)> {
         self.seen.now = now;
         let mut starts = Vec::new();
@@ -93,7 +93,7 @@ impl Caller {
                     starts.push((TEST, Action::Poll));
                     self.waits = Waits::ForTest;
                 }
-                // Collective operations are made of these, and have tests of their own, as failures have.
+                // Collective operations consist of these calls; they and failures have separate tests.
                 Step::Collective(_) | Step::StartCollective(_) | Step::Fail => {
                     unreachable!("random ranks do not call it")
                 }
@@ -104,7 +104,7 @@ impl Caller {
         starts
     }
 
-    /// An operation has ended; returns what starts then.
+    /// Notes the end of an operation. Returns the operations that start then.
     pub fn ended(&mut self, id: u32, at: u64, matched: Option<Matched>) -> Vec<(u32, Action)> {
         let mut starts = Vec::new();
         if id == CALCULATION {
@@ -142,7 +142,7 @@ impl Caller {
         self.begin_if_free(self.requests.len() as u32 - 1, starts);
     }
 
-    /// Begins a request if all have ended that it begins behind.
+    /// Begins a request if all requests that it depends on have ended.
     fn begin_if_free(&mut self, id: u32, starts: &mut Vec<(u32, Action)>) -> bool {
         let Request { work, has_begun, ref behind, .. } = self.requests[id as usize];
         if has_begun || behind.iter().any(|&other| self.requests[other as usize].left > 0) {
@@ -155,13 +155,14 @@ impl Caller {
                 self.requests[id as usize].left = 0;
                 self.ended.push(id);
             }
-            // Its unit takes it when the rank has made its calls.
+            // Its unit takes the calculation when the rank has made its calls.
             Work::Calc(..) => {}
         }
         true
     }
 
-    /// Begins what a request that has ended was the last for, then what calculations of no time among that were.
+    /// Begins requests whose last dependency has ended, then requests that depended on calculations of no time among
+    /// them.
     fn begin_followers(&mut self, id: u32, starts: &mut Vec<(u32, Action)>) {
         let mut ended = vec![id];
         while let Some(id) = ended.pop() {
@@ -174,7 +175,7 @@ impl Caller {
         }
     }
 
-    /// Each free unit takes the begun calculation that was called first.
+    /// Starts calculations: each free unit takes the begun calculation that was called first.
     fn start_calculations(&mut self, starts: &mut Vec<(u32, Action)>) {
         for unit in 0..UNITS {
             let of_unit = |request: &Request| matches!(request.work, Work::Calc(_, own) if own == unit);
@@ -204,7 +205,7 @@ impl Caller {
         }
     }
 
-    /// Whether it waits for nothing, now that something may have ended.
+    /// Returns whether the rank can continue, now that something may have ended.
     fn go_on(&mut self) -> bool {
         match self.waits {
             Waits::ForNothing => return true,

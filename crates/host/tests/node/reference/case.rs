@@ -11,36 +11,36 @@ use super::caller::UNITS;
 use super::network::Wire;
 use crate::times::INTERFACE;
 
-/// What a rank calls.
+/// Call of a rank.
 #[derive(Clone, Debug)]
 pub enum Call {
     Step(Step),
-    /// Waits for the request of so many ago.
+    /// Waits for the request made this number of requests ago.
     WaitBack(u32),
-    /// The next request begins behind the request that was made this number of requests ago.
+    /// Makes the next request begin after the request made this number of requests ago.
     AfterBack(u32),
     WaitAny,
-    /// Waits for any, and answers its sender if it is a receive.
+    /// Waits for any request, and answers its sender if it is a receive.
     Reply,
-    /// Probes, and receives what it finds if that is asked for.
+    /// Probes, and receives the message found if the flag is set.
     Probe(Action, bool),
-    /// Receives what the probe before has found.
+    /// Receives the message found by the previous probe.
     Receive(Context),
-    /// Tests, and calculates for a time if nothing has ended; three times at most.
+    /// Tests, and calculates for a time in picoseconds if nothing has ended; at most three times.
     Poll(u64),
 }
 
-/// What ranks have seen when they were asked for their next call.
+/// Results seen by each rank at its calls.
 pub type Sights = Arc<Mutex<Vec<Vec<Seen>>>>;
 
-/// A rank that makes random calls.
+/// Rank that makes random calls.
 #[derive(Clone, Debug)]
 pub struct RandomRank {
     rank: u32,
     calls: VecDeque<Call>,
-    /// By request, whether it has been waited for.
+    /// Whether a request has been waited for, by request.
     waited: Vec<bool>,
-    /// It is in the midst of a call: tests that are left.
+    /// Number of tests left. Present while the rank is in the midst of a call.
     within: Option<u32>,
     replies: bool,
     sights: Sights,
@@ -56,7 +56,7 @@ impl RandomRank {
         self.waited.contains(&false)
     }
 
-    /// The next call, if it is one: those that make no sense now are passed over.
+    /// Returns the next call, or none if the call makes no sense now.
     fn step_of(&mut self, call: &Call, seen: &Seen) -> Option<Step> {
         match *call {
             Call::Step(step) => {
@@ -110,7 +110,7 @@ impl RandomRank {
 
     fn poll(&mut self, time: u64, seen: &Seen) -> Option<Step> {
         let left = self.within.take();
-        // Tests have an even number left before them, calculations an odd one.
+        // An even number of remaining steps means that a test is next, an odd one that a calculation is.
         let step = match left.unwrap_or(6) {
             0 => return None,
             left if left.is_multiple_of(2) => (left - 1, Step::Test),
@@ -138,29 +138,29 @@ impl Script for RandomRank {
     }
 }
 
-/// Ranks on nodes, what each calls, and the network.
+/// Test case: ranks on nodes, the calls of each, and the network.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub nic: NicParams,
     pub wire: Wire,
     pub node_of: Vec<u32>,
     pub calls: Vec<Vec<Call>>,
-    /// Executors that the nodes are divided over.
+    /// Number of executors that the nodes are divided over.
     pub parts: u32,
 }
 
-/// What a rank calls to receive a message.
+/// Way in which a rank receives a message.
 #[derive(Clone, Copy, Debug)]
 enum Receiver {
     Receives,
-    /// It probes for the message before, waiting or not.
+    /// The rank probes for the message first, waiting or not.
     Probes(bool),
-    /// It receives what a probe has found, that waits or not.
+    /// The rank receives the message found by a probe, which waits or not.
     ReceivesFound(bool),
 }
 
-/// A message: sender and receiver, tag and context, bytes, the room of its receive, whether that takes any source and
-/// any tag, and how it is received.
+/// Drawn message: sender and receiver, tag and context, bytes, the room of its receive, whether that takes any source
+/// and any tag, and the way of receiving.
 type Drawn = (u32, u32, (u32, Context), u64, u64, (bool, bool), Receiver);
 
 fn message(ranks: u32) -> impl Strategy<Value = Drawn> {
@@ -200,7 +200,7 @@ fn other_call(ranks: u32) -> impl Strategy<Value = Call> {
     ]
 }
 
-/// Messages and other calls, each with a key for each of its ends: a rank calls in the order of keys.
+/// Returns messages and other calls, each with a key for each of its ends: a rank calls in the order of keys.
 fn calls(ranks: u32) -> impl Strategy<Value = Vec<Vec<Call>>> {
     let messages = prop::collection::vec((message(ranks), (0_u32..1000, 0_u32..1000)), 0..24);
     let others = prop::collection::vec((0..ranks, 0_u32..1000, other_call(ranks)), 0..16);
@@ -249,7 +249,7 @@ fn protocol() -> impl Strategy<Value = ProtocolParams> {
 }
 
 fn nic() -> impl Strategy<Value = NicParams> {
-    // Of sends, receives and calls that only poll.
+    // Overheads of sends, receives and calls that only poll.
     let overheads = prop::sample::select(vec![(60, 14, 0), (0, 0, 0), (0, 35, 9), (41, 0, 5)]);
     let limit = prop::sample::select(vec![None, Some(500), Some(0)]);
     let tick = prop::sample::select(vec![1, 2, 7, 100]);

@@ -8,7 +8,7 @@ use mpi::program::Programs;
 use super::network::{Flight, Link, Wire, arrivals};
 use crate::world::Requests;
 
-/// What a packet carries: its flow and its mark.
+/// Content of a packet: its flow and its mark.
 type Carried = (u32, u32, u32);
 
 pub struct Machine {
@@ -18,16 +18,16 @@ pub struct Machine {
     wire: Wire,
     now: u64,
     links: Vec<Link>,
-    /// Nodes that may have something to send.
+    /// Whether a node may have something to send, by node.
     active: Vec<bool>,
     flights: Vec<Flight<Carried>>,
-    /// What is announced, and when it is known.
+    /// Announced messages, and the time at which each becomes known.
     announced: Vec<(u64, u32, Envelope)>,
     alarms: Vec<(u64, usize)>,
 }
 
 impl Machine {
-    /// Ranks on nodes, divided over so many executors.
+    /// Creates ranks on nodes, divided over `parts` executors.
     pub fn new(programs: &Arc<dyn Programs>, (nic, wire): (NicParams, Wire), node_of: &[u32], parts: u32) -> Self {
         let nodes = node_of.iter().max().map_or(0, |node| node + 1);
         let executor_of: Arc<[u16]> = (0..nodes).map(|node| (node % parts) as u16).collect();
@@ -51,7 +51,7 @@ impl Machine {
         }
     }
 
-    /// Runs until nothing happens any more.
+    /// Runs until nothing is pending.
     pub fn run(&mut self) {
         for part in 0..self.executors.len() {
             self.call(part, |executor, requests| executor.begin(0, requests));
@@ -92,7 +92,7 @@ impl Machine {
         flights.chain(links).chain(announced).chain(self.alarms.iter().map(|alarm| alarm.0)).min()
     }
 
-    /// Every link that is free takes a packet of its node.
+    /// Lets every free link take a packet of its node.
     fn serve(&mut self) {
         for node in 0..self.links.len() {
             if !self.active[node] || self.links[node].free_at > self.now {
@@ -110,7 +110,7 @@ impl Machine {
         }
     }
 
-    /// Calls an executor, and does what it asks for.
+    /// Calls an executor, and carries out its requests.
     fn call(&mut self, part: usize, call: impl FnOnce(&mut Executor, &mut Requests)) {
         let mut requests = Requests::default();
         call(&mut self.executors[part], &mut requests);

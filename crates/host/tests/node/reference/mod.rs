@@ -21,19 +21,19 @@ use case::{Case, RandomRank, Sights, cases};
 use machine::Machine;
 use naive::Naive;
 
-/// All that two executors are compared by.
+/// Outcome by which two executors are compared.
 #[derive(Debug, PartialEq)]
 struct Run {
-    /// By rank, when operations have started and ended, and with which message.
+    /// Starts and ends of operations by rank, with their messages.
     log: Vec<Vec<Happened>>,
-    /// By rank, what its calls have found.
+    /// Results of calls, by rank.
     sights: Vec<Vec<Seen>>,
     searches: [Searches; 2],
     waits: Vec<(u32, Wait)>,
-    /// The lowest rank that gets a message that is too large for its receive.
+    /// Lowest rank that receives a message too large for its receive.
     truncated: Option<u32>,
-    /// The most bytes of unexpected messages of a rank, bytes copied within nodes, and sends that have waited for
-    /// credits.
+    /// Maximum bytes of unexpected messages of a rank, bytes copied within nodes, and number of sends that have waited
+    /// for credits.
     amounts: [u64; 3],
 }
 
@@ -53,8 +53,8 @@ fn expected(case: &Case) -> (Run, bool) {
     (Run { log, sights, searches, waits, truncated: truncated.into_iter().min(), amounts }, ends)
 }
 
-/// What the executor makes of it, with the log if each end is noted: programs are notified of the last of several only
-/// if not.
+/// Runs a case on the executor. `notes_each` logs each end; otherwise programs are notified only of the last of
+/// several.
 fn found(case: &Case, parts: u32, notes_each: bool) -> Run {
     let (ranks, seen, notes) = (case.node_of.len() as u32, sights(case), Arc::default());
     let (calls, own) = (case.calls.clone(), Arc::clone(&seen));
@@ -87,16 +87,16 @@ fn found(case: &Case, parts: u32, notes_each: bool) -> Run {
     }
 }
 
-/// What random programs have come to.
+/// Counts of rare outcomes of random programs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seldom {
     ended: u32,
     standing: u32,
-    /// As in `Run`, of all of them.
+    /// Sums of `Run::amounts` over all programs.
     amounts: [u64; 3],
 }
 
-/// Compares so many random programs.
+/// Compares `programs` random programs.
 fn compare(programs: u32) -> Seldom {
     let seldom = Cell::new(Seldom::default());
     let config = Config { cases: programs, failure_persistence: None, ..Config::default() };
@@ -119,10 +119,10 @@ fn compare(programs: u32) -> Seldom {
     }
 }
 
-// Would catch an operation that ends a picosecond early or late, a message that meets another receive than MPI's rules
-// and the order within an instant say, overtakes another of its pair or is lost, a search that is counted wrongly, a
-// call that sees what has not ended, a standstill that names others than those who wait, and anything of this that
-// depends on the division over partitions.
+// Would catch an operation that ends a picosecond early or late, a message that matches another receive than MPI's
+// rules and the order within an instant require, overtakes another of its pair or is lost, a search that is counted
+// wrongly, a call that sees a request that has not ended, a standstill that names the wrong ranks, and any dependence
+// of these on the division over partitions.
 
 #[test]
 fn random_programs_run_as_the_reference_runs_them() {

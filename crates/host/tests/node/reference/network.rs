@@ -1,32 +1,32 @@
-//! The network of the reference: a link out of each node, which serves messages packet by packet in turn, and a delay
-//! of its own for each packet, so that packets overtake one another.
+//! Network of the reference: a link out of each node, which serves messages packet by packet in turn, and a separate
+//! delay for each packet, so that packets overtake one another.
 
 /// Speeds and delays, in ticks.
 #[derive(Clone, Copy, Debug)]
 pub struct Wire {
-    /// The time of a byte on a link.
+    /// Time of a byte on a link, in ticks.
     pub per_byte: u64,
-    /// The least delay,
+    /// Minimum delay of a packet, in ticks.
     pub delay: u64,
-    /// and how far above it a packet's may be.
+    /// Maximum excess of a packet's delay over `delay`, in ticks.
     pub jitter: u64,
 }
 
 impl Wire {
-    /// How long a packet takes the link of its node.
+    /// Returns the time of a packet on its node's link, in ticks.
     pub fn time(&self, bytes: u32) -> u64 {
         self.per_byte * u64::from(bytes)
     }
 
-    /// The delay of the n-th packet of a node.
+    /// Returns the delay of packet `number` of a node, in ticks.
     pub fn delay(&self, node: u32, number: u64) -> u64 {
         let word = (u64::from(node) + 1).wrapping_mul(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7);
         self.delay + word % (self.jitter + 1)
     }
 }
 
-/// A packet under way. Of one tick they arrive by node, by the node that has sent them, and in the order in which that
-/// has.
+/// Packet in flight. Packets of one tick arrive ordered by destination node, by source node, and by the order of
+/// sending.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flight<T> {
     pub at: u64,
@@ -36,12 +36,12 @@ pub struct Flight<T> {
     pub what: T,
 }
 
-/// The link of a node.
+/// Link of a node.
 #[derive(Clone, Debug, Default)]
 pub struct Link {
-    /// When it is free, in ticks.
+    /// Time at which the link is free, in ticks.
     pub free_at: u64,
-    /// Packets that it has taken.
+    /// Number of packets that the link has taken.
     pub taken: u64,
 }
 
@@ -54,7 +54,7 @@ impl Link {
     }
 }
 
-/// Takes out what arrives at a tick, in order.
+/// Removes and returns the packets that arrive at a tick, in order.
 pub fn arrivals<T: Ord>(flights: &mut Vec<Flight<T>>, tick: u64) -> Vec<Flight<T>> {
     flights.sort();
     let rest = flights.split_off(flights.partition_point(|flight| flight.at <= tick));

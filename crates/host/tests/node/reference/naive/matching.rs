@@ -1,4 +1,4 @@
-//! Which message meets which receive.
+//! Naive matching of messages and receives.
 
 use host::Searches;
 use mpi::program::Action;
@@ -6,7 +6,7 @@ use mpi::program::Action;
 use super::{Message, Naive, What};
 
 impl Naive {
-    /// Messages of a pair of ranks come to the receiver in the order in which they have been handed over.
+    /// Delivers messages of a pair of ranks to the receiver in the order in which they have been handed over.
     pub(super) fn come_in_turn(&mut self, from: u32, to: u32) {
         let of_pair = |message: &Message| (message.from, message.to) == (from, to) && !message.has_come;
         while let Some(message) = self.messages.iter().position(of_pair).filter(|&first| self.messages[first].is_here) {
@@ -27,7 +27,7 @@ impl Naive {
             && tag.is_none_or(|tag| tag == message.tag)
     }
 
-    /// A message has come: it meets the first receive posted that takes it, or is not expected.
+    /// Handles the arrival of a message: it matches the first posted receive that takes it, or is unexpected.
     pub(super) fn come(&mut self, message: usize) {
         let rank = self.messages[message].to as usize;
         let found = self.posted[rank].iter().position(|&receive| self.takes(receive, message));
@@ -51,7 +51,7 @@ impl Naive {
         }
     }
 
-    /// A receive is posted: it meets the first message that it takes, or waits.
+    /// Posts a receive: it matches the first message that it takes, or waits.
     pub(super) fn post(&mut self, receive: usize) {
         let rank = self.operations[receive].rank as usize;
         let found = self.unexpected[rank].iter().position(|&message| self.takes(receive, message));
@@ -68,7 +68,7 @@ impl Naive {
         }
     }
 
-    /// A rank probes: it finds the first message that a receive would meet, or waits, or goes on.
+    /// Probes: finds the first message that a receive would match, or waits if `waits`, or continues.
     pub(super) fn probe(&mut self, probe: usize, waits: bool) {
         let rank = self.operations[probe].rank as usize;
         let found = self.unexpected[rank].iter().position(|&message| self.takes(probe, message));
@@ -83,7 +83,7 @@ impl Naive {
         }
     }
 
-    /// A probe has found a message, and ends from a time on when the request of that has been read, if it has one.
+    /// Ends a probe that has found a message, at `from` or when the message's request has been read, if that is later.
     fn finds(&mut self, probe: usize, message: usize, from: u64) {
         self.at(self.messages[message].read_at.max(from), probe, What::ProbeEnds(probe, message));
     }
@@ -118,7 +118,7 @@ impl Naive {
     }
 }
 
-/// Counts a search that has found something at a place of a list of a length, or nothing.
+/// Counts a search of a list of `length` entries that has found a match at a place, or none.
 fn count(searches: &mut Searches, found: Option<usize>, length: usize) {
     let depth = found.map_or(length, |place| place + 1) as u32;
     searches.count += 1;

@@ -1,5 +1,5 @@
-//! The reference: operations, messages and events in plain vectors, searched from the front. It is written from
-//! `docs/concepts/schedules.md` and `protocols.md`, and shares with the executor nothing but what operations are.
+//! Reference executor: operations, messages and events in plain vectors, searched from the front. It is written from
+//! `docs/concepts/schedules.md` and `protocols.md`, and shares only the definition of operations with the executor.
 
 mod matching;
 mod protocols;
@@ -14,19 +14,19 @@ use super::memory::Memory;
 use super::network::{Flight, Link, Wire, arrivals};
 use crate::world::Happened;
 
-/// An operation that has started.
+/// Started operation.
 #[derive(Clone, Debug)]
 struct Operation {
     rank: u32,
-    /// How many operations its rank had started before it.
+    /// Number of operations that its rank had started before it.
     number: u32,
-    /// What the program knows it by.
+    /// Identifier of the operation in the program.
     id: u32,
     action: Action,
     has_ended: bool,
 }
 
-/// A message that has been handed over, or its request.
+/// Message that has been handed over, or its request.
 #[derive(Clone, Debug)]
 struct Message {
     send: usize,
@@ -35,16 +35,16 @@ struct Message {
     tag: u32,
     context: Context,
     bytes: u64,
-    /// Bytes of it that have not arrived.
+    /// Number of bytes that have not arrived.
     missing: u64,
-    /// Its first packet has arrived, or its request has.
+    /// Whether its first packet, or its request, has arrived.
     is_here: bool,
-    /// It has come to its rank, in its turn.
+    /// Whether it has been delivered to its rank, in its turn.
     has_come: bool,
     asks: bool,
-    /// The receiver fetches its data, or has.
+    /// Whether the receiver fetches its data, or has fetched them.
     fetched: bool,
-    /// When its request has been read.
+    /// Time at which its request has been read.
     read_at: u64,
     receive: Option<usize>,
 }
@@ -52,28 +52,30 @@ struct Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     CalculationEnds(usize),
-    /// A calculation on an accelerator ends.
+    /// The end of a calculation on an accelerator.
     KernelEnds(usize),
-    /// A call ends that has polled and has found nothing.
+    /// The end of a call that has polled and has found nothing.
     LookEnds(usize),
-    /// A probe ends that has found a message.
+    /// The end of a probe that has found a message.
     ProbeEnds(usize, usize),
     ReceiveEnds(usize),
-    /// A message, its request, the answer to it or its data are handed over.
+    /// The handover of an eager message. `Request`, `Answer` and `Data` are those of a rendezvous.
     Send(usize),
     Request(usize),
     Answer(usize),
     Data(usize),
-    /// The notice that data have been read is handed over; the send of a message ends whose data have been fetched.
+    /// The handover of the notice that data have been read. `Fetched` is the end of the send whose data have been
+    /// fetched.
     Notice(usize),
     Fetched(usize),
-    /// Within a node: the copies of sender and receiver end, and the message can be read.
+    /// The end of the sender's copy within a node. At `Readable` the message can be read; `CopiedOut` is the end of the
+    /// receiver's copy.
     CopiedIn(usize),
     Readable(usize),
     CopiedOut(usize),
 }
 
-/// What a packet is of.
+/// Kind of packet, with its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Request(usize),
@@ -82,11 +84,11 @@ enum Part {
         message: usize,
         bytes: u32,
     },
-    /// Of a message that has been received.
+    /// A credit for a message that has been received.
     Credit(usize),
 }
 
-/// What waits for the link of a node: for which node, what it is part of, and bytes.
+/// Entry in the queue of a node's link: destination node, kind of packet, and bytes.
 type Outgoing = (u32, Part, u64);
 
 pub struct Naive {
@@ -94,24 +96,24 @@ pub struct Naive {
     wire: Wire,
     node_of: Vec<u32>,
     callers: Vec<Caller>,
-    /// By rank, operations started, and when the processor is free.
+    /// Number of started operations, by rank. `free_at` is the time at which the rank's processor is free.
     started: Vec<u32>,
     free_at: Vec<u64>,
-    /// By node, when the processor of its interface is free, which handles messages of collective operations if it
-    /// does.
+    /// Time at which the processor of a node's interface is free, by node. It handles messages of collective operations
+    /// if it is configured to.
     nic_free_at: Vec<u64>,
     operations: Vec<Operation>,
     messages: Vec<Message>,
-    /// By rank, receives that wait, and messages that nobody has expected.
+    /// Posted receives that wait, by rank. `unexpected` are unexpected messages, by rank.
     posted: Vec<Vec<usize>>,
     unexpected: Vec<Vec<usize>>,
-    /// By rank, probes that wait.
+    /// Waiting probes, by rank.
     probing: Vec<Vec<usize>>,
-    /// Times, the operations that they are ordered by, and what happens.
+    /// Events: time, the rank and the number of the operation that they are ordered by, and content.
     events: Vec<(u64, u32, u32, What)>,
     /// Operations that start now.
     ready: VecDeque<(u32, u32, Action)>,
-    /// Sends that wait for a credit, and pairs of ranks by credit that is taken.
+    /// Sends that wait for a credit. `credits_taken` has a pair of ranks for each credit taken.
     stalled: Vec<usize>,
     credits_taken: Vec<(u32, u32)>,
     links: Vec<(Link, Vec<Outgoing>)>,
@@ -120,10 +122,10 @@ pub struct Naive {
     now: u64,
     pub log: Vec<Vec<Happened>>,
     pub searches: [Searches; 2],
-    /// Messages that were larger than their receives, by the ranks that receive them.
+    /// Receiving ranks of messages that were larger than their receives.
     pub truncated: Vec<u32>,
-    /// The most bytes of unexpected messages of a rank, bytes copied within nodes, and sends that have waited for
-    /// credits.
+    /// Maximum bytes of unexpected messages of a rank, bytes copied within nodes, and number of sends that have waited
+    /// for credits.
     pub amounts: [u64; 3],
 }
 
@@ -158,7 +160,7 @@ impl Naive {
         }
     }
 
-    /// Runs until nothing happens any more.
+    /// Runs until nothing is pending.
     pub fn run(&mut self) {
         for rank in 0..self.callers.len() {
             let starts = self.callers[rank].call(0);
@@ -188,7 +190,7 @@ impl Naive {
         }
     }
 
-    /// The next instant at which anything happens.
+    /// Returns the next instant at which anything happens.
     fn next(&self) -> Option<u64> {
         let tick = self.nic.tick;
         let events = self.events.iter().map(|event| event.0);
@@ -199,7 +201,7 @@ impl Naive {
         events.chain(flights).chain(links).chain(copies).min()
     }
 
-    /// What each rank waits for.
+    /// Returns what each rank waits for.
     pub fn waits(&self) -> Vec<(u32, Wait)> {
         let receives = self.posted.iter().flatten().filter_map(|&place| {
             let Operation { rank, action: Action::Recv { from, tag, context, .. }, .. } = self.operations[place] else {
@@ -228,12 +230,12 @@ impl Naive {
         all
     }
 
-    /// Ranks that have ended.
+    /// Returns whether all ranks have ended.
     pub fn has_ended(&self) -> bool {
         self.operations.iter().all(|operation| operation.has_ended)
     }
 
-    /// What happens at a time, which may be now.
+    /// Schedules an event at a time, which may be now.
     fn at(&mut self, time: u64, order: usize, what: What) {
         if time <= self.now {
             return self.happen(what);

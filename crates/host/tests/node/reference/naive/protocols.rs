@@ -1,4 +1,4 @@
-//! How messages go from rank to rank, as `docs/concepts/protocols.md` says it.
+//! Protocols of messages, as `docs/concepts/protocols.md` describes them.
 
 use host::{ForwardingParams, Rendezvous};
 use mpi::program::{Action, Context, Matched};
@@ -6,7 +6,7 @@ use mpi::program::{Action, Context, Matched};
 use super::{Message, Naive, Operation, Part, What};
 
 impl Naive {
-    /// A send has passed its overhead.
+    /// Continues a send that has passed its overhead.
     pub(super) fn send(&mut self, op: usize) {
         let Operation { rank, action: Action::Send { to, bytes, .. }, .. } = self.operations[op] else {
             panic!("not a send")
@@ -54,7 +54,7 @@ impl Naive {
         }
     }
 
-    /// A copy of a message begins, that ends with something of an operation.
+    /// Begins the copy of a message. Event `end` of operation `op` happens at its end.
     pub(super) fn copy(&mut self, message: usize, op: usize, end: What) {
         let Message { to, bytes, .. } = self.messages[message];
         self.amounts[1] += bytes;
@@ -64,7 +64,7 @@ impl Naive {
         }
     }
 
-    /// Copies that end now happen in their place in the order of this instant.
+    /// Schedules the ends of copies at this instant in their order within it.
     pub(super) fn copies_end(&mut self) {
         for (op, end) in self.memory.ended() {
             let Operation { rank, number, .. } = self.operations[op];
@@ -72,7 +72,7 @@ impl Naive {
         }
     }
 
-    /// Whether a send may go, given those before it that wait.
+    /// Returns whether a send may go, given the waiting sends before it.
     pub(super) fn has_credit(&self, op: usize, before: &[usize]) -> bool {
         let pair = |op: usize| match self.operations[op] {
             Operation { rank, action: Action::Send { to, bytes, .. }, .. } => (rank, to, self.asks(rank, to, bytes)),
@@ -84,7 +84,7 @@ impl Naive {
         is_first && (asks || self.nic.protocol.eager_credits.is_some_and(|credits| taken < credits))
     }
 
-    /// A credit has come back: sends go on that waited for it.
+    /// Returns a credit, and continues sends that waited for it.
     pub(super) fn credit_comes_back(&mut self, message: usize) {
         let Message { from, to, .. } = self.messages[message];
         let place = self.credits_taken.iter().position(|&taken| taken == (from, to));
@@ -115,8 +115,8 @@ impl Naive {
         }
     }
 
-    /// What the interfaces' processors take for a message between two ranks, if they handle it: one of collective
-    /// operations that leaves its node.
+    /// Returns the costs of the interfaces' processors for a message between two ranks, if they handle it: a message of
+    /// a collective operation that leaves its node.
     pub(super) fn forwarding(&self, (from, to): (u32, u32), context: Context) -> Option<ForwardingParams> {
         self.nic.protocol.forwarding.filter(|_| context.is_collective() && !self.same_node(from, to))
     }
@@ -126,8 +126,7 @@ impl Naive {
         self.forwarding((from, to), context)
     }
 
-    /// The processor of the interface of a rank's node works for a time, after what it has been given before: when that
-    /// ends.
+    /// Occupies the processor of the interface of a rank's node for a time, after its earlier work. Returns the end.
     pub(super) fn nic_work(&mut self, rank: u32, time: u64) -> u64 {
         let free_at = &mut self.nic_free_at[self.node_of[rank as usize] as usize];
         *free_at = (*free_at).max(self.now) + time;
@@ -138,7 +137,7 @@ impl Naive {
         self.nic.protocol.rendezvous == Rendezvous::Read
     }
 
-    /// Whether a message waits for its receiver.
+    /// Returns whether a message uses rendezvous.
     pub(super) fn asks(&self, from: u32, to: u32, bytes: u64) -> bool {
         let once = from != to && self.nic.protocol.memory.is_some_and(|memory| memory.single_copy);
         (!self.same_node(from, to) || once) && self.nic.eager_limit.is_some_and(|limit| bytes > limit)
@@ -149,7 +148,7 @@ impl Naive {
         self.hand_over(from, to, Part::Data { message, bytes: 0 }, bytes.max(1));
     }
 
-    /// The message of a send.
+    /// Adds the message of a send.
     pub(super) fn message(&mut self, send: usize, asks: bool) -> usize {
         let Operation { rank: from, action: Action::Send { to, bytes, tag, context }, .. } = self.operations[send]
         else {
@@ -180,7 +179,7 @@ impl Naive {
         self.links[node].1.push((self.node_of[to as usize], part, bytes));
     }
 
-    /// A node's link takes a packet of the first message, which then is the last, if the link is free.
+    /// Lets a free link of a node take a packet of the first message, which then becomes the last.
     pub(super) fn serve(&mut self, node: u32) {
         let now = self.now / self.nic.tick;
         let (link, queue) = &mut self.links[node as usize];
