@@ -6,7 +6,7 @@ use routing::RoutingSpec;
 
 #[test]
 fn names_in_files_are_those_that_routings_give() {
-    // Would catch a name that is written differently in the enum, in `kind` and in the routing.
+    // Would catch a name that differs between the enum, `kind` and the routing.
     for spec in RoutingSpec::all() {
         let written = serde_json::to_value(&spec).unwrap();
         assert_eq!(written["kind"], spec.kind());

@@ -23,7 +23,7 @@ fn network(spec: &DragonflySpec) -> Dragonfly {
     Dragonfly::new(spec).unwrap()
 }
 
-/// Every routing, with every key that matters.
+/// Returns every routing, with every key that matters.
 fn all() -> Vec<RoutingSpec> {
     let mut all = vec![RoutingSpec::Minimal(MinimalSpec {})];
     for (exclude_source_group, exclude_destination_group) in
@@ -53,7 +53,7 @@ fn all() -> Vec<RoutingSpec> {
     all
 }
 
-/// Networks of all kinds, small enough to walk every path.
+/// Returns networks of all kinds, small enough to walk every path.
 fn networks() -> Vec<DragonflySpec> {
     let mut networks = Vec::new();
     for arrangement in ARRANGEMENTS {
@@ -69,7 +69,7 @@ fn networks() -> Vec<DragonflySpec> {
 
 #[test]
 fn the_contract_holds_and_the_oracles_agree() {
-    // Would catch a class that goes down, a waypoint that is not left, a share that is lost, an exact method that
+    // Would catch a class that decreases, a waypoint that is not left, a share that is lost, and an exact method that
     // differs from the enumeration of all paths.
     for spec in networks() {
         let network = network(&spec);
@@ -82,7 +82,7 @@ fn the_contract_holds_and_the_oracles_agree() {
 #[test]
 fn classes_are_counted_for_each_class_of_channels() {
     // Prisacari et al., section II: minimal needs 2 virtual channels, ValiantRestricted 3, ValiantAny 4. Would catch
-    // one class too many, and a class that is promised and not used.
+    // one class too many, and a class that is declared and not used.
     let network = network(&DragonflySpec::balanced(2));
     let expected = [
         ("{\"kind\": \"minimal\"}", 2, 1),
@@ -136,7 +136,7 @@ fn loads_under_shifts_are_those_of_the_closed_forms() {
 #[test]
 fn the_exact_method_agrees_with_following_every_packet() {
     // On all arrangements, sizes not balanced, all shifts of groups from 1 to g-1, bit complement over all nodes,
-    // uniform traffic, every Valiant variant. Would catch a share of a pair of groups that is that of another.
+    // uniform traffic, every Valiant variant. Would catch a share of a pair of groups that belongs to another pair.
     for arrangement in ARRANGEMENTS {
         for (p, a, h, g) in [(2, 3, 2, 7), (1, 4, 2, 9), (3, 2, 2, 4), (2, 4, 1, 4)] {
             let network = network(&DragonflySpec { arrangement, ..sized(p, a, h, g) });
@@ -166,8 +166,8 @@ fn the_exact_method_agrees_with_following_every_packet() {
 
 #[test]
 fn the_full_scale_is_proven_free_of_deadlock_on_every_arrangement() {
-    // 1056 nodes: too many paths to walk, so that only the check by legs can. Would catch a check that takes a product
-    // of sources, waypoints and destinations, by never ending.
+    // 1056 nodes: too many paths to walk; only the check by legs can handle them. Would catch a check that takes a
+    // product of sources, waypoints and destinations, by never ending.
     for arrangement in ARRANGEMENTS {
         let network = network(&DragonflySpec { arrangement, ..DragonflySpec::balanced(4) });
         for spec in all() {
@@ -177,7 +177,7 @@ fn the_full_scale_is_proven_free_of_deadlock_on_every_arrangement() {
     }
 }
 
-/// A routing whose classes of virtual channels are folded into fewer.
+/// Routing whose classes of virtual channels are folded into fewer.
 #[derive(Debug)]
 struct Folded(Arc<dyn Routing>, u8);
 
@@ -236,7 +236,7 @@ impl Routing for Folded {
 
 #[test]
 fn one_class_fewer_deadlocks_and_the_check_by_legs_finds_it() {
-    // Would catch joints at which what is held is forgotten: then nothing would ever be found.
+    // Would catch joints at which the held channels are forgotten: no cycle would ever be found.
     let network = network(&DragonflySpec::balanced(2));
     for spec in all() {
         let routing = build(spec, &network);

@@ -25,9 +25,9 @@ fn the_contract_holds_and_the_oracles_agree() {
 
 #[test]
 fn uniform_traffic_is_carried_in_full() {
-    // A k-ary n-tree has as many channels between levels as nodes, and no more than all traffic crosses them: the load
-    // of an up channel out of level l is the share of traffic that leaves a subtree of k^(l+1) nodes, 1 - k^(l+1-n).
-    // Would catch an uneven split. The machines are the hardware-collectives paper's.
+    // A k-ary n-tree has as many channels between levels as nodes, and at most all traffic crosses them: the load of an
+    // up channel out of level l is the fraction of traffic that leaves a subtree of k^(l+1) nodes, 1 - k^(l+1-n). Would
+    // catch an uneven split. The machines are the hardware-collectives paper's.
     for (k, n) in [(4, 4), (16, 2), (2, 5), (3, 3)] {
         let tree = fat_tree(k, n);
         let (k, n) = (k as f64, n as i32);
@@ -52,8 +52,8 @@ fn uniform_traffic_is_carried_in_full() {
 
 #[test]
 fn permutations_are_free_for_choosers_and_not_for_d_mod_k() {
-    // Choosing among all up ports carries any permutation in full on average: what leaves a subtree is at most one
-    // packet stream a node, spread evenly. Would catch a split over part of the ports.
+    // Choosing among all up ports carries any permutation in full on average: at most one packet stream a node leaves a
+    // subtree, spread evenly. Would catch a split over part of the ports.
     let tree = fat_tree(4, 4);
     let complement = permutation(|src| 255 - src);
     let transpose = permutation(|src| (src & 15) << 4 | src >> 4);
@@ -66,15 +66,16 @@ fn permutations_are_free_for_choosers_and_not_for_d_mod_k() {
     let routing = build(D_MOD_K, &*tree);
     assert_near(max_load(&loads(&*tree, &*routing, &permutation(|src| (src + 37) % 256))), 1.0);
     assert_near(max_load(&loads(&*tree, &*routing, &complement)), 1.0);
-    // The 16 nodes (a, b, c, x) below one switch of level 1 send to (c, x, a, b): the lowest digits are the same, so
-    // that they go up by the same port at level 0 and again at level 1. All but the one that does not send meet there.
+    // The 16 nodes (a, b, c, x) below one switch of level 1 send to (c, x, a, b). The lowest digits are equal, so that
+    // packets go up by one port at level 0 and again at level 1. All packets but those of the node that does not send
+    // meet there.
     assert_near(max_load(&loads(&*tree, &*routing, &transpose)), 15.0);
 }
 
 #[test]
 fn what_binds_is_found() {
     // All nodes of leaf 0 send to leaf 1 of a 2-level tree whose links between switches have half the bandwidth. Would
-    // catch a bound that ignores capacities, and one that is computed from the load instead of the utilisation.
+    // catch a bound that ignores capacities, and a bound that is computed from the load instead of the utilisation.
     let tree = fat_tree(4, 2);
     let routing = build(RANDOM, &*tree);
     let loads = loads(&*tree, &*routing, &|src| if src.0 < 4 { vec![(NodeId(4 + src.0), 1.0)] } else { vec![] });

@@ -1,4 +1,4 @@
-//! Routings that break their contract: the analyses say what is wrong, and end.
+//! Routings that break their contract: the analyses report the fault, and end.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt;
@@ -8,7 +8,7 @@ use routing::{Hop, Route, RouteState, Routing, RoutingContractError, channel_loa
 use testkit::routing::uniform;
 use units::{NodeId, PortId, RouterId, VcClass};
 
-/// A routing on a ring of 4 whose answers a test writes.
+/// Routing on a ring of 4 whose answers a test defines.
 struct Scripted<F>(F);
 
 impl<F> fmt::Debug for Scripted<F> {
@@ -42,7 +42,7 @@ const PLUS: PortId = PortId(0);
 const MINUS: PortId = PortId(1);
 const NODE: PortId = PortId(2);
 
-/// Both analyses find the same fault.
+/// Checks that both analyses find an equal fault, and returns it.
 fn fault(answer: impl Fn(RouterId, &mut Hop) -> Route + Send + Sync) -> RoutingContractError {
     let (ring, routing) = (torus(&[4], 1), Scripted(answer));
     let fault = dependency_cycle(&*ring, &routing).unwrap_err();
@@ -73,7 +73,7 @@ fn deliveries_to_the_wrong_node_are_found() {
 
 #[test]
 fn packets_that_wander_are_found() {
-    // One router too many, by a state that counts; without end, by a state that counts for ever.
+    // One router too many, by a state that counts; an endless path, by a state that counts without bound.
     let count = |hop: &mut Hop| hop.state = RouteState(hop.state.0 + 1);
     let once_around = fault(move |at, hop| {
         count(hop);
@@ -90,8 +90,8 @@ fn packets_that_wander_are_found() {
 
 #[test]
 fn a_loop_of_equal_states_ends_too() {
-    // To and fro between routers 1 and 2: nothing is new after two hops, so that no count of routers stops it. The
-    // check for deadlock sees a cycle, the loads a flow that never arrives.
+    // Back and forth between routers 1 and 2: no state is new after two hops, so that no count of routers ends the
+    // path. The check for deadlock finds a cycle, the loads a flow that never arrives.
     let to_and_fro = |at: RouterId, hop: &mut Hop| match at.0 {
         here if here == hop.dst.0 => Route::only(NODE, VcClass(0)),
         1 => Route::only(PLUS, VcClass(0)),

@@ -29,7 +29,7 @@ fn in_order(order: &[u32]) -> RoutingSpec {
 
 #[test]
 fn the_contract_holds_and_the_oracles_agree() {
-    // Would catch a way round that is not the shorter one, a dateline at the wrong link, a wrong share of ties.
+    // Would catch a direction that is not the shorter one, a dateline at the wrong link, and a wrong share of ties.
     for dims in [&[2][..], &[3], &[4], &[7], &[8], &[2, 2], &[4, 4], &[3, 5], &[4, 2, 3], &[2, 3, 2, 2]] {
         for grid in [torus(dims, 1), mesh(dims, 1), torus(dims, 2)] {
             check_all(&*grid, &*build(split(), &*grid));
@@ -78,16 +78,16 @@ impl Routing for WithoutEscape {
 
 #[test]
 fn adaptive_routing_keeps_the_contract_and_needs_its_escape() {
-    // Would catch a port that leads no nearer, an escape that is not dimension order, an escape class that depends on
-    // the packet's past (the naive graph enters the escape network anywhere), and a check that does not see who waits
-    // for what.
+    // Would catch a port that leads no nearer, an escape channel that is not dimension order, an escape class that
+    // depends on the packet's past (the naive graph enters the escape network anywhere), and a check that ignores
+    // dependencies.
     for dims in [&[2][..], &[3], &[4], &[7], &[8], &[2, 2], &[4, 4], &[3, 5], &[2, 3, 2]] {
         for grid in [torus(dims, 1), mesh(dims, 1), torus(dims, 2)] {
             let routing = build(minimal_adaptive(), &*grid);
             check_all(&*grid, &*routing);
             let without_escape = dependency_cycle(&*grid, &WithoutEscape(Arc::clone(&routing))).unwrap();
-            // On a line, or a ring of 2 or 3 (one hop each), nobody waits in a cycle; elsewhere packets may turn any
-            // way.
+            // On a line, or a ring of 2 or 3 (one hop each), no packets wait in a cycle; elsewhere packets may turn in
+            // any direction.
             let is_line = dims.len() == 1 && (grid.kind() == "mesh" || dims[0] <= 3);
             assert_eq!(without_escape.is_none(), is_line, "{} {dims:?}", grid.kind());
         }
@@ -99,8 +99,8 @@ fn adaptive_routing_keeps_the_contract_and_needs_its_escape() {
 
 #[test]
 fn adaptive_routing_offers_what_leads_nearer() {
-    // From (0, 0) of an 8 x 8 torus to (2, 6): plus in dim0, minus in dim1; to (4, 0), either way round, the escape
-    // always in the plus direction; to (0, 7), minus only, over the dateline of which class 0 is.
+    // From (0, 0) of an 8 x 8 torus to (2, 6): plus in dim0, minus in dim1. To (4, 0): either direction, the escape
+    // channel always in the plus direction. To (0, 7): minus only, over the dateline, on class 0.
     let torus = torus(&[8, 8], 1);
     let routing = build(minimal_adaptive(), &*torus);
     let offers = |dst| {
@@ -122,7 +122,8 @@ fn adaptive_routing_offers_what_leads_nearer() {
 
 #[test]
 fn adaptive_routing_spreads_transpose_over_its_quadrants() {
-    // Dimension order turns all at the diagonal: 1/7 on a mesh and 2/7 on a torus of 8 x 8. Even choices do better.
+    // Dimension order turns all traffic at the diagonal: 1/7 on a mesh and 2/7 on a torus of 8 x 8. Even choices do
+    // better.
     let transpose = permutation(|src| (src % 8) * 8 + src / 8);
     for (grid, in_order) in [(mesh(&[8, 8], 1), 1.0 / 7.0), (torus(&[8, 8], 1), 2.0 / 7.0)] {
         let adaptive = bound(&*grid, &*build(minimal_adaptive(), &*grid), &transpose);
@@ -139,9 +140,9 @@ fn too_many_dimensions_for_adaptive_routing_are_refused() {
 
 #[test]
 fn the_8x8_torus_and_mesh_have_their_known_bounds() {
-    // Uniform includes a node's own share: it is then that a ring of 8 carries (1 + 2 + 3 + 4/2) / 8 = 1 on each
-    // channel with ties split, (1 + 2 + 3 + 4) / 8 = 1.25 in the plus direction without, and that 4 nodes send 1/2 each
-    // across the middle of a row of the mesh. Would catch ties that all go one way, or a share of 1 / 63.
+    // Uniform includes a node's share to itself: only then does a ring of 8 carry (1 + 2 + 3 + 4/2) / 8 = 1 on each
+    // channel with ties split, (1 + 2 + 3 + 4) / 8 = 1.25 in the plus direction otherwise, and 4 nodes send 1/2 each
+    // across the middle of a row of the mesh. Would catch ties that all go in one direction, or a share of 1 / 63.
     let (torus, mesh) = (torus(&[8, 8], 1), mesh(&[8, 8], 1));
     assert_near(bound(&*torus, &*build(split(), &*torus), &uniform(64)), 1.0);
     assert_near(bound(&*torus, &*build(positive(), &*torus), &uniform(64)), 0.8);
@@ -150,8 +151,8 @@ fn the_8x8_torus_and_mesh_have_their_known_bounds() {
 
 #[test]
 fn transpose_turns_on_the_diagonal() {
-    // The 7 other nodes of row 0 send all to column 0 and turn at its corner: 7 on the last channel of a mesh, 1/7. On
-    // the torus they come from both sides, 3 and 3 and half of the tie: 3.5, 2/7.
+    // The 7 other nodes of row 0 all send to column 0 and turn at its corner: 7 on the last channel of a mesh, 1/7. On
+    // the torus they arrive from both sides, 3 and 3 and half of the tie: 3.5, 2/7.
     let transpose = permutation(|src| (src % 8) * 8 + src / 8);
     let (torus, mesh) = (torus(&[8, 8], 1), mesh(&[8, 8], 1));
     assert_near(bound(&*mesh, &*build(split(), &*mesh), &transpose), 1.0 / 7.0);
@@ -189,7 +190,7 @@ fn uniform_loads_of_rings_are_in_closed_form() {
 
 #[test]
 fn without_datelines_a_torus_has_a_cycle_and_with_them_none() {
-    // Would catch a check that sees channels without their classes, or no dependencies at all.
+    // Would catch a check that ignores the classes of channels, or finds no dependencies at all.
     for dims in [&[4][..], &[8], &[5, 3], &[4, 4, 4]] {
         let torus = torus(dims, 1);
         let routing = build(split(), &*torus);
@@ -215,7 +216,7 @@ fn a_cycle_is_named_channel_by_channel() {
 #[test]
 fn classes_change_at_the_dateline() {
     // From 6 to 1 in a ring of 8: up to router 7 and over the dateline on class 0, then on class 1. From 1 to 3, which
-    // never crosses, on class 1; the ejection on class 0.
+    // does not cross the dateline, on class 1; the ejection on class 0.
     let ring = torus(&[8], 1);
     let routing = build(split(), &*ring);
     let step = |at, dst| {
@@ -231,7 +232,7 @@ fn classes_change_at_the_dateline() {
 
 #[test]
 fn the_order_of_dimensions_is_kept() {
-    // From (0, 0) to (2, 3): first to the side by default, first upwards by order [1, 0]. The state's bits belong to
+    // From (0, 0) to (2, 3): first sideways by default, first upwards with order [1, 0]. The state's bits belong to
     // legs.
     let torus = torus(&[8, 8], 1);
     let first = |spec: RoutingSpec| {
@@ -264,7 +265,7 @@ proptest! {
         let grid = if wraps { torus(&dims, per_router) } else { mesh(&dims, per_router) };
         let routing = build(if ties_split { split() } else { positive() }, &*grid);
         check_all(&*grid, &*routing);
-        // All of a minimal routing's uniform load is the mean distance, whatever the ties.
+        // The total uniform load of a minimal routing is the mean distance, however ties are resolved.
         let total: f64 = loads(&*grid, &*routing, &uniform(grid.nodes())).load.iter().sum();
         let pairs = (0..grid.nodes()).flat_map(|src| (0..grid.nodes()).map(move |dst| (NodeId(src), NodeId(dst))));
         let hops: u64 = pairs.map(|(src, dst)| u64::from(grid.routers_between(src, dst)) + 1).sum();

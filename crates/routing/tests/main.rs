@@ -1,4 +1,4 @@
-//! The routings: the contract suite, closed forms, naive enumeration; and the trees of groups.
+//! Routings: the contract suite, closed forms, naive enumeration; and the trees of groups.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
 

@@ -10,8 +10,8 @@ use units::{NodeId, PortId, RouterId};
 
 #[test]
 fn paths_of_pairs_add_up_to_the_loads_of_all() {
-    // Would catch a share that is lost where paths part or meet, a state that is entered twice, a source in the place
-    // of another: the paths of all pairs, weighed, against all packets followed at once, under every routing that fits.
+    // Would catch a share that is lost where paths part or meet, a state that is entered twice, and a source taken for
+    // another: the weighted paths of all pairs against all packets followed at once, under every routing that fits.
     let dragonfly: TopologySpec = "dragonfly:p=1,a=4,h=2".parse().unwrap();
     let dragonfly = dragonfly.build(Path::new(".")).unwrap();
     for topology in [fat_tree(2, 3), torus(&[4, 3], 1), mesh(&[3, 3], 2), dragonfly] {
@@ -42,7 +42,7 @@ fn paths_of_pairs_add_up_to_the_loads_of_all() {
     }
 }
 
-/// By channel, whether it is between routers.
+/// Returns whether a channel is between routers, by channel.
 fn links(topology: &dyn Topology) -> Vec<bool> {
     let channels = Channels::new(topology);
     let mut found = vec![false; channels.count() as usize];

@@ -19,7 +19,7 @@ fn shortest_path(ties: TieRule, vc_rule: VcRule) -> RoutingSpec {
 
 #[test]
 fn the_contract_holds_on_every_family_and_classes_by_hops_are_free_of_deadlock() {
-    // Would catch a table read by the wrong column, a list of ports that is cut short, a class too few.
+    // Would catch a table read by the wrong column, a list of ports that is cut short, and a missing class.
     let grids = [torus(&[5], 1), torus(&[4, 4], 1), mesh(&[3, 4], 2), mesh(&[3, 3, 3], 1)];
     let others = [single_switch(1), single_switch(7), fat_tree(2, 3), fat_tree(3, 2), fat_tree(4, 1)];
     for topology in grids.iter().chain(&others) {
@@ -49,7 +49,7 @@ fn one_class_is_safe_on_trees_and_not_on_rings() {
             assert_eq!(check_analyses(&*topology, &*routing), !safe, "{topology:?}");
         }
     }
-    // All turns are allowed on a mesh if any shortest path is: there is a cycle around a square.
+    // Any shortest path allows all turns on a mesh: there is a cycle around a square.
     let square = mesh(&[2, 2], 1);
     assert!(check_analyses(&*square, &*build(shortest_path(TieRule::Random, VcRule::Single), &*square)));
 }
@@ -73,7 +73,7 @@ fn ties_are_resolved_as_asked() {
 
 #[test]
 fn up_ports_of_a_fat_tree_need_no_list() {
-    // Would catch a list where a range will do, which costs the router a load for every candidate.
+    // Would catch a list of ports where a range suffices; a list costs the router a memory access for every candidate.
     let tree = fat_tree(4, 2);
     let routing = build(shortest_path(TieRule::Random, VcRule::Single), &*tree);
     assert!(routing.port_lists().is_empty());
@@ -82,7 +82,8 @@ fn up_ports_of_a_fat_tree_need_no_list() {
 
 #[test]
 fn random_ties_spread_what_the_first_port_concentrates() {
-    // All leaves of a fat-tree choose the first up port: its k nodes share one channel, all but 1/k of their traffic.
+    // All leaves of a fat-tree choose the first up port: the leaf's k nodes share one channel with all but 1/k of their
+    // traffic.
     let tree = fat_tree(4, 2);
     let first = build(shortest_path(TieRule::First, VcRule::Single), &*tree);
     assert_near(max_load(&loads(&*tree, &*first, &uniform(16))), 3.0);

@@ -1,4 +1,4 @@
-//! Tables from files: what they are refused for, the contract, layers, and other routings written as tables.
+//! Tables from files: their refusals, the contract, layers, and other routings written as tables.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use testkit::routing::paths;
 use topology::{Topology, TopologySpec};
 use units::{NodeId, PortId, RouterId, VcClass};
 
-/// A file that goes when this does.
+/// File that is removed when this is dropped.
 struct Held(PathBuf);
 
 impl Held {
@@ -46,18 +46,19 @@ fn from_text(topology: &dyn Topology, text: &str) -> Result<Arc<dyn Routing>, Ro
     from(topology, "routes", text.as_bytes())
 }
 
-/// What a text is refused for, without the name of its file.
+/// Returns the reason why a text is refused, without the name of its file.
 fn refused(topology: &dyn Topology, text: &str) -> String {
     let error = from_text(topology, text).unwrap_err();
     assert_eq!(error.key, "path");
     error.message.split_once(".routes:").unwrap().1.to_owned()
 }
 
-/// Three routers in a row, a node on each: ports of the one in the middle are 0 to 0, 1 to 2, 2 to its node.
+/// Edge list of three routers in a row with a node each. Ports of the middle router: 0 to router 0, 1 to router 2, 2 to
+/// its node.
 const ROW: &str = "link 0 1\nlink 1 2\nnode 0\nnode 1\nnode 2";
 const ROW_TABLE: &str = "0 * 0\n1 0 0\n1 2 1\n2 * 0\n";
 
-/// Clockwise around a ring of so many routers; port 0 is the plus direction.
+/// Returns a table that routes clockwise around a ring of `routers` routers; port 0 is the plus direction.
 fn clockwise(routers: u32, entry: impl Fn(u32, u32) -> String) -> String {
     let pairs = (0..routers).flat_map(|from| (0..routers).map(move |to| (from, to)));
     pairs.filter(|(from, to)| from != to).map(|(from, to)| entry(from, to)).collect()
@@ -119,7 +120,7 @@ fn packets_that_do_not_arrive_are_named() {
         refused(&*ring, &clockwise(5, around)),
         " packets from router 0 for router 4 can go in a loop: routers 1, 2, 1"
     );
-    // A loop over two layers, and one that only some of the ports make.
+    // A loop over two layers, and a loop that only some of the ports form.
     let layers = "0 * 0 >1\n1 0 0\n1 2 1\n2 * 0\nlayer 1\n1 0 0\n1 2 0 >0\n";
     assert_eq!(
         refused(&*row, layers),
@@ -137,8 +138,8 @@ fn packets_that_do_not_arrive_are_named() {
 
 #[test]
 fn layers_change_classes_on_the_way() {
-    // Clockwise around a ring waits for itself on one class; with a class more behind the dateline it does not. Would
-    // catch a layer or a class that packets lose.
+    // Clockwise routing around a ring has a cyclic dependency on one class, and none with a second class after the
+    // dateline. Would catch a layer or a class that packets lose.
     let ring = torus(&[5], 1);
     let one = from_text(&*ring, &clockwise(5, |from, to| format!("{from} {to} 0\n"))).unwrap();
     assert!(check_analyses(&*ring, &*one));
@@ -157,7 +158,7 @@ fn layers_change_classes_on_the_way() {
 
 #[test]
 fn packets_start_on_each_of_some_layers() {
-    // Two parallel wires, a layer each. Would catch a layer that is never drawn, and shares that are not even.
+    // Two parallel wires, a layer each. Would catch a layer that is never drawn, and uneven shares.
     let wires = network("link 0 1 x2\nnode 0\nnode 1");
     let held = Held::new("routes", b"0 1 0\n1 0 0\nlayer 1\n0 1 1\n1 0 1\n");
     let routing = build(RoutingSpec::Table(TableSpec { starts: 2, ..held.spec() }), &*wires);
@@ -171,7 +172,7 @@ fn packets_start_on_each_of_some_layers() {
 
 #[test]
 fn ties_are_resolved_as_asked() {
-    // Ports in the file's order; one that is named twice counts twice.
+    // Ports in the file's order; a port that is named twice counts twice.
     let wires = network("link 0 1 x3\nnode 0\nnode 1");
     let held = Held::new("routes", b"0 1 2 0 0\n1 0 0 1 2\n");
     let route = |ties, at: u32| {
@@ -193,7 +194,7 @@ fn a_file_that_is_not_there_is_named() {
     assert_eq!((error.key, error.message.as_str()), ("path", "`no.routes` does not exist"));
 }
 
-/// An `.npy` file of 16-bit numbers.
+/// Returns an `.npy` file of 16-bit numbers.
 fn npy(shape: &str, values: &[i16]) -> Vec<u8> {
     let header = format!("{{'descr': '<i2', 'fortran_order': False, 'shape': {shape}, }}\n");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -231,7 +232,8 @@ fn an_array_says_the_same_as_a_text() {
 
 #[test]
 fn columns_are_nodes_or_routers_by_their_number() {
-    // Would catch columns that are taken for the other's. Nodes in another order than their routers are ambiguous.
+    // Would catch columns of nodes taken for columns of switches. Nodes in another order than their routers are
+    // ambiguous.
     let swapped = network("link 0 1\nlink 1 2\nnode 2\nnode 1\nnode 0");
     let held = Held::new("npy", &npy("(3, 3)", &[-1, 0, 0, 0, -1, 1, 0, 0, -1]));
     let error = RoutingSpec::Table(held.spec()).build(&*swapped).unwrap_err();
@@ -240,12 +242,12 @@ fn columns_are_nodes_or_routers_by_their_number() {
     check_all(&*swapped, &*given(DestinationKind::Routers).unwrap());
     // As columns of nodes, it sends packets for a node of router 0 from there to router 1.
     assert!(given(DestinationKind::Nodes).unwrap_err().message.contains("node 2 leave the network at router 0"));
-    // Tables of switches say how their own nodes are reached, too: by the node's port.
+    // Tables of switches also route to the nodes of the switch, by the node's port.
     let twins = network("link 0 1\nnode 0\nnode 0\nnode 1");
     check_all(&*twins, &*from(&*twins, "npy", &npy("(2, 3)", &[1, 2, 0, 0, 0, 1])).unwrap());
 }
 
-/// A routing's table as an archive, as its keys have it. The archive is not compressed.
+/// Returns a routing's table as an uncompressed archive, with the keys that name it.
 fn written(table: &RoutingTable) -> (Held, RoutingSpec) {
     let RoutingTable { layers, columns, candidates, .. } = *table;
     let routers = table.classes.len() / layers / columns;
@@ -267,12 +269,12 @@ fn written(table: &RoutingTable) -> (Held, RoutingSpec) {
     (held, spec)
 }
 
-/// Holds a routing to its own table: the same paths, and the contract.
+/// Checks that a routing written as a table has equal paths, and that the table satisfies the contract.
 fn round_trip(topology: &dyn Topology, routing: &dyn Routing) {
     let table = RoutingTable::of(topology, routing).unwrap();
     let (_held, spec) = written(&table);
     let again = build(spec, topology);
-    // A table knows of ties that do not occur, and of nodes that fare alike.
+    // A table shows which ties do not occur and which nodes are alike.
     assert!(routing.adaptive() || !again.adaptive());
     assert!(again.same_for_router() || !routing.same_for_router());
     let nodes = topology.nodes();
@@ -284,7 +286,7 @@ fn round_trip(topology: &dyn Topology, routing: &dyn Routing) {
 
 #[test]
 fn routings_written_as_tables_take_the_same_paths() {
-    // Would catch a state, a class or a choice that the table loses, and columns that are shared where they differ.
+    // Would catch a state, a class or a choice that the table loses, and columns that are shared although they differ.
     let positive = || serde_json::from_str(r#"{"kind": "dimension-order", "ties": "positive"}"#).unwrap();
     for topology in [torus(&[4, 3], 1), torus(&[5, 5], 2), mesh(&[3, 4], 1)] {
         round_trip(&*topology, &*build(positive(), &*topology));
@@ -323,7 +325,7 @@ proptest! {
         round_trip(&*topology, &*build(RoutingSpec::UpDown(UpDownSpec { root: Some(root), ties }), &*topology));
         let spec = |rule| serde_json::from_value(serde_json::json!({"kind": "shortest-path", "ties": ties, "vc_rule": rule}));
         round_trip(&*topology, &*build(spec("hops").unwrap(), &*topology));
-        // On one class it may deadlock: the table is held to the verdict on the original.
+        // A routing on one class may deadlock: the table must get the verdict of the original.
         let single = build(spec("single").unwrap(), &*topology);
         let (_held, as_table) = written(&RoutingTable::of(&*topology, &*single).unwrap());
         let again = build(as_table, &*topology);

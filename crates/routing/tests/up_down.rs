@@ -19,7 +19,7 @@ fn up_down(root: Option<u32>, ties: TieRule) -> RoutingSpec {
 
 #[test]
 fn the_contract_holds_on_every_family() {
-    // Would catch a packet that goes up again, and a path down that is not one.
+    // Would catch a packet that goes up after it has gone down, and a down path that is invalid.
     let topologies =
         [torus(&[6], 1), torus(&[4, 4], 1), mesh(&[3, 3], 2), single_switch(5), fat_tree(2, 3), fat_tree(3, 2)];
     for topology in &topologies {
@@ -33,7 +33,7 @@ fn the_contract_holds_on_every_family() {
 #[test]
 fn a_ring_is_cut_opposite_to_its_root() {
     // Routers 0 to 5 in a ring, root 0: routers 2, 3 and 4 have the levels 2, 3 and 2, so that no packet goes down to 3
-    // and up again. From 2 to 4 the short path leads by 3; up and down it is 2, 1, 0, 5, 4.
+    // and up again. From 2 to 4 the short path is by 3; the up*/down* path is 2, 1, 0, 5, 4.
     let ring = torus(&[6], 1);
     let routing = build(up_down(Some(0), TieRule::First), &*ring);
     let routers = |src, dst| -> Vec<u32> {
@@ -61,8 +61,8 @@ fn a_root_that_is_none_is_refused() {
 
 #[test]
 fn the_root_is_a_centre_if_none_is_named() {
-    // A square 3, 0, 1, 2 with the tail 4, 5 on router 3, which alone is at most 2 hops from all. From 0 to 2, it leads
-    // by 3; from another root (0 itself, or 1) it would lead by 1, whose wire comes first.
+    // A square 3, 0, 1, 2 with the tail 4, 5 on router 3, the only router at most 2 hops from all. From 0 to 2, the
+    // path is by 3; from another root (0 itself, or 1) it would be by 1, whose wire comes first.
     let wires = "link 0 1\nlink 1 2\nlink 3 0\nlink 2 3\nlink 3 4\nlink 4 5\n";
     let square = network(&format!("{wires}node 0\nnode 2"));
     let by =

@@ -1,4 +1,4 @@
-//! What the tests of all routings share.
+//! Helpers shared by the tests of all routings.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 use proptest::prelude::*;
@@ -39,7 +39,7 @@ pub fn build(spec: RoutingSpec, topology: &dyn Topology) -> Arc<dyn Routing> {
     spec.build(topology).unwrap()
 }
 
-/// Every channel has an injection link's bandwidth.
+/// Returns an equal bandwidth for every channel.
 pub fn equal(_: ChannelId) -> f64 {
     1.0
 }
@@ -48,7 +48,7 @@ pub fn loads(topology: &dyn Topology, routing: &dyn Routing, traffic: &Traffic<'
     channel_loads(topology, routing, traffic).unwrap()
 }
 
-/// The largest load of all channels: not limited by what is injected.
+/// Returns the largest load of all channels: not limited by the injected load.
 pub fn max_load(loads: &ChannelLoads) -> f64 {
     loads.load.iter().copied().fold(0.0, f64::max)
 }
@@ -61,7 +61,7 @@ pub fn assert_near(actual: f64, expected: f64) {
     assert!((actual - expected).abs() < 1e-9, "{actual} instead of {expected}");
 }
 
-/// Traffic without symmetry, with nodes that send less than others or to themselves.
+/// Returns traffic without symmetry, with nodes that send less than others or to themselves.
 pub fn lopsided(nodes: u32) -> impl Fn(NodeId) -> Vec<(NodeId, f64)> {
     move |src| {
         let dst = |i: u32| NodeId((src.0 * 7 + i * i + 3 * i) % nodes);
@@ -69,13 +69,13 @@ pub fn lopsided(nodes: u32) -> impl Fn(NodeId) -> Vec<(NodeId, f64)> {
     }
 }
 
-/// The contract, and the fast analyses against the naive ones.
+/// Checks the contract, and compares the fast analyses with the naive ones.
 pub fn check_all(topology: &dyn Topology, routing: &dyn Routing) {
     check_routing(topology, routing);
     check_analyses(topology, routing);
 }
 
-/// The fast analyses against the naive ones; whether there is a cycle.
+/// Compares the fast analyses with the naive ones. Returns whether there is a cycle.
 pub fn check_analyses(topology: &dyn Topology, routing: &dyn Routing) -> bool {
     check_paths(topology, routing);
     let traffic = lopsided(topology.nodes());
@@ -92,8 +92,8 @@ pub fn check_analyses(topology: &dyn Topology, routing: &dyn Routing) -> bool {
     cycle.is_some()
 }
 
-/// Traffic to all nodes against the naive analysis of its pairs: would catch symmetries that a network or a routing
-/// does not have, and additions to what every node gets that are lost.
+/// Compares traffic to all nodes with the naive analysis of its pairs. Would catch symmetries that a network or a
+/// routing does not have, and additions to the load of every node that are lost.
 fn check_demands(topology: &dyn Topology, routing: &dyn Routing) {
     let nodes = topology.nodes();
     let each = 0.5 / f64::from(nodes);
@@ -112,8 +112,8 @@ fn check_demands(topology: &dyn Topology, routing: &dyn Routing) {
     }
 }
 
-/// What passes from channel to channel against the naive analysis: would catch inputs, nodes or classes that are
-/// merged.
+/// Compares the load passing from channel to channel with the naive analysis. Would catch inputs, nodes or classes that
+/// are merged.
 fn check_transits(topology: &dyn Topology, routing: &dyn Routing, traffic: &Traffic<'_>) {
     let mut naive = naive_transit_loads(topology, routing, traffic);
     for found in transit_loads(topology, routing, traffic).unwrap() {
@@ -123,7 +123,7 @@ fn check_transits(topology: &dyn Topology, routing: &dyn Routing, traffic: &Traf
     assert!(naive.values().all(|load| load.abs() < 1e-9), "left out: {naive:?}");
 }
 
-/// A routing on one class of virtual channels only, which does not say that it ignores where packets come from.
+/// Routing on one class of virtual channels only, which does not declare that it ignores a packet's source.
 #[derive(Debug)]
 pub struct OnOneClass(pub Arc<dyn Routing>);
 
@@ -162,12 +162,12 @@ impl Routing for OnOneClass {
     }
 }
 
-/// A topology from the lines of an edge list.
+/// Returns a topology from the lines of an edge list.
 pub fn network(lines: &str) -> Arc<dyn Topology> {
     Arc::new(FileTopology::from_text(lines, "network").unwrap())
 }
 
-/// The edge list of a connected network of 4 to 10 routers, some with parallel wires, some without nodes.
+/// Returns the edge list of a connected network of 4 to 10 routers, some with parallel wires, some without nodes.
 pub fn random_network() -> impl Strategy<Value = String> {
     let parts = (4_u32..=10).prop_flat_map(|routers| {
         let parents = (1..routers).map(|router| 0..router).collect::<Vec<_>>();

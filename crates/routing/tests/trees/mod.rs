@@ -1,4 +1,4 @@
-//! Spanning trees: the paper's on k-ary n-trees, exactly; those of any topology by the contract suite, against
+//! Spanning trees: those of the paper on k-ary n-trees, exactly; those of any topology by the contract suite, against
 //! breadth-first search and against the walk of every multicast.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -44,7 +44,7 @@ fn dragonfly(shorthand: &str) -> Arc<dyn Topology> {
     shorthand.parse::<TopologySpec>().unwrap().build(std::path::Path::new(".")).unwrap()
 }
 
-/// Routers from 0 to `routers`, and random groups of a size, from a generator of the test's own.
+/// Returns random groups of a size, from a generator of this test.
 fn random_groups(seed: u64, (groups, size): (usize, usize), nodes: u32) -> Vec<Vec<NodeId>> {
     let mut state = seed;
     let mut draw = || {
@@ -61,7 +61,7 @@ fn random_groups(seed: u64, (groups, size): (usize, usize), nodes: u32) -> Vec<V
     (0..groups).map(|_| one()).collect()
 }
 
-/// By root, how many trees have it.
+/// Returns the number of trees by root.
 fn roots(topology: &dyn Topology, trees: &Trees) -> Vec<u32> {
     let mut count = vec![0; topology.routers() as usize];
     (0..trees.len()).for_each(|tree| count[trees.entry(trees.root(tree)).router.index()] += 1);
@@ -125,7 +125,7 @@ fn least_loaded_parents_balance_the_top_switches() {
     }
 }
 
-/// The channels between switches to the last copy of a multicast, from each member.
+/// Returns the numbers of channels between switches to the last copy of a multicast, over all senders.
 fn farthest_copies(topology: &dyn Topology, trees: &Trees, tree: u32, turn: Turn) -> BTreeSet<u32> {
     let from = |&sender: &NodeId| {
         let walk = multicast(topology, trees, (tree, sender, turn), &mut Default::default());
@@ -149,7 +149,7 @@ fn on_fat_trees_the_sender_does_not_matter() {
             }
         }
     }
-    // In a row of routers it does: from the middle, half as far.
+    // In a row of routers it matters: from the middle, the distance is half.
     let row = mesh(&[5], 1);
     let trees = build(TreesSpec::new(minimal_depth(OrderKind::Hops)), &row, &[group(0..5)]).unwrap();
     assert_eq!(farthest_copies(&*row, &trees, 0, Turn::Everywhere), BTreeSet::from([2, 3, 4]));
@@ -189,13 +189,13 @@ fn tori_have_edge_disjoint_trees_by_several_orders() {
         }
         assert_eq!(dependency_cycle_with_trees(&*grid, &*routing_of(&*grid), &trees), Ok(None));
     }
-    // A member has four wires.
+    // A member's router has four wires.
     let spec = TreesSpec { count: 5, ..TreesSpec::new(load_balanced(OrderKind::Hops, 0)) };
     let fault = build(spec, &grid, &[group([0, 5])]).unwrap_err();
     assert!(matches!(fault, TreeError::TooFew { wanted: 5, found: 1..=4, .. }), "{fault}");
 }
 
-/// The least distance from a switch to the farthest of some, by a metric.
+/// Returns the least distance from a switch to the farthest of some members, by a metric.
 fn least_depth(topology: &dyn Topology, members: &[NodeId], distance: impl Fn(RouterId, RouterId) -> u32) -> u32 {
     let farthest = |root| members.iter().map(|&node| distance(root, topology.attachment(node).0)).max().unwrap_or(0);
     (0..topology.routers()).map(|root| farthest(RouterId(root))).min().unwrap()
@@ -203,7 +203,7 @@ fn least_depth(topology: &dyn Topology, members: &[NodeId], distance: impl Fn(Ro
 
 #[test]
 fn trees_are_as_shallow_as_distances_allow() {
-    // In dimension order and over hops left the paths are shortest ones. On a dragonfly with one wire between two
+    // In dimension order and by remaining hops, paths are shortest paths. On a dragonfly with one wire between two
     // groups no path over one global channel is shorter than the direct one.
     let networks: [(Arc<dyn Topology>, &[OrderKind]); 6] = [
         (torus(&[5, 4], 1), &[OrderKind::Hops, OrderKind::DimensionOrder]),
@@ -252,7 +252,8 @@ fn trees_of_dragonflies_are_as_shallow_as_direct_paths_allow() {
 
 #[test]
 fn balanced_trees_keep_away_from_one_another() {
-    // On a ring all routers are as good for a group of all: the balanced roots go round, those of least depth stay.
+    // On a ring all routers are equally good for a group of all: the balanced roots go round, those of least depth
+    // stay.
     let ring = torus(&[8], 1);
     let groups = vec![group(0..8); 16];
     let balanced = build(TreesSpec::new(load_balanced(OrderKind::UpDown, 8)), &ring, &groups).unwrap();
@@ -260,7 +261,7 @@ fn balanced_trees_keep_away_from_one_another() {
     let balanced = build(TreesSpec::new(load_balanced(OrderKind::DimensionOrder, 0)), &ring, &groups).unwrap();
     let minimal = build(TreesSpec::new(minimal_depth(OrderKind::DimensionOrder)), &ring, &groups).unwrap();
     assert_eq!(roots(&*ring, &minimal)[0], 16);
-    // Every tree passes all switches, so that the loads are equal and the first is taken; over pairs they are not.
+    // Every tree passes all switches, so that the loads are equal and the first root is taken; over pairs they differ.
     assert_eq!(roots(&*ring, &balanced)[0], 16);
     let pairs = vec![group([0, 4]); 2];
     let balanced = build(TreesSpec::new(load_balanced(OrderKind::Hops, 0)), &ring, &pairs).unwrap();
@@ -290,7 +291,7 @@ fn directed_trees_need_an_entry_for_each_sender() {
         assert!(trees.entries() > undirected.entries());
         assert!(trees.classes() <= undirected.classes());
         if topology.kind() == "torus" {
-            // Rooted at the sender, so that the last copy is as near as can be; and only half the classes.
+            // Rooted at the sender, so that the last copy is as near as possible; and with only half the classes.
             let distance = |node| topology.routers_between(NodeId(0), NodeId(node)) - 1;
             assert_eq!(farthest_of(&*topology, &trees), distance(5).max(distance(8)));
             assert_eq!((trees.classes(), undirected.classes()), (4, 6));
@@ -298,7 +299,7 @@ fn directed_trees_need_an_entry_for_each_sender() {
     }
 }
 
-/// The channels to the last copy of a multicast on tree 0 from its sender.
+/// Returns the number of channels to the last copy of a multicast on tree 0 from its sender.
 fn farthest_of(topology: &dyn Topology, trees: &Trees) -> u32 {
     let sender = trees.sender(0).unwrap();
     let walk = multicast(topology, trees, (0, sender, Turn::Everywhere), &mut Default::default());
@@ -311,21 +312,21 @@ fn classes_toward_the_root_lie_below_those_from_it() {
         (0..classes).map(|class| trees.classes_on(ChannelClass(class))).collect()
     };
     let groups = vec![group([0, 3, 5, 8]), group([1, 2, 7])];
-    // Injection, ejection, up, down: the up and down channels have their order already.
+    // Injection, ejection, up, down: the up and down channels are already ordered.
     let tree = fat_tree(4, 2);
     let trees = build(TreesSpec::new(LEAST_LOADED), &tree, &groups).unwrap();
     assert_eq!((by_class(&trees, 4), trees.classes()), (vec![0; 4], 1));
     let other = RoutingSpec::ShortestPath(Default::default()).build(&*tree).unwrap();
     let own = TreesSpec::new(LEAST_LOADED).build(&tree, &*other, &groups).unwrap();
     assert_eq!(by_class(&own, 4), [0, 0, 1, 1], "beside another routing, a class of their own");
-    // A torus has two each way, a mesh one; two of them can be the routing's.
+    // A torus has two classes each way, a mesh one; two of them can be the routing's.
     let grid = torus(&[3, 4], 1);
     let spec = TreesSpec::new(minimal_depth(OrderKind::DimensionOrder));
     assert_eq!(by_class(&build(spec, &grid, &groups).unwrap(), 4), [0, 0, 4, 4]);
     let shared = TreesSpec { classes: Some(TreeClasses::Shared), ..spec };
     assert_eq!(by_class(&build(shared, &grid, &groups).unwrap(), 4), [0, 0, 2, 2]);
     assert_eq!(by_class(&build(spec, &mesh(&[3, 4], 1), &groups).unwrap(), 4), [0, 0, 2, 2]);
-    // Local channels of a dragonfly two, global ones one.
+    // Local channels of a dragonfly have two classes, global ones one.
     let machine = dragonfly("dragonfly:h=2");
     let spec = TreesSpec::new(minimal_depth(OrderKind::LocalGlobal));
     assert_eq!(by_class(&build(spec, &machine, &groups).unwrap(), 4), [0, 0, 4, 2]);
@@ -337,7 +338,7 @@ fn classes_toward_the_root_lie_below_those_from_it() {
 
 #[test]
 fn trees_of_a_ring_on_one_class_are_a_cycle_that_is_named() {
-    // Two of them have roots next to each other: a packet that turns at the one waits for what comes to turn at the
+    // Two trees have adjacent roots: a packet that turns at one root waits for packets that are about to turn at the
     // other.
     let ring = torus(&[4], 1);
     let groups: Vec<Vec<NodeId>> = (0..4).map(|first| group((0..3).map(|i| (first + i) % 4))).collect();
@@ -357,7 +358,7 @@ fn trees_of_a_ring_on_one_class_are_a_cycle_that_is_named() {
     assert!(cycle.to_string().contains("dim0 channel from router"), "{cycle}");
     assert_eq!(check(TreeClasses::Own, &groups), None);
     assert_eq!(check(TreeClasses::Single, &groups[..1]), None);
-    // Without turns at a root, on directed trees: each goes round a part of the ring, together they close it.
+    // Directed trees have no turns at a root: each covers a part of the ring, and together they close it.
     let directed = |classes| {
         let spec = TreesSpec { classes: Some(classes), directed: true, ..spec };
         let trees = spec.build(&ring, &*routing, &groups).unwrap();

@@ -14,7 +14,7 @@ use units::NodeId;
 use super::{FIXED, LEAST_LOADED, build, dragonfly, group, load_balanced, minimal_depth, routing_of};
 use crate::common::{fat_tree, mesh, network, random_network, torus};
 
-/// A network, a builder that fits it, and groups.
+/// Returns a network, a builder that fits it, and groups.
 fn cases() -> impl Strategy<Value = (Arc<dyn Topology>, TreeSpec, Vec<Vec<NodeId>>)> {
     let networks = prop_oneof![
         random_network().prop_map(|lines| network(&lines)),
@@ -49,8 +49,8 @@ fn cases() -> impl Strategy<Value = (Arc<dyn Topology>, TreeSpec, Vec<Vec<NodeId
 proptest! {
     #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
 
-    /// Every tree of every builder spans its group and nothing else, and the proof finds what the walk of every packet
-    /// finds: no cycle with classes of their own, and on one class a cycle exactly where there is one.
+    /// Checks that every tree of every builder spans exactly its group, and that the proof finds what the walk of every
+    /// packet finds: no cycle with separate classes, and on one class a cycle exactly where there is one.
     #[test]
     fn trees_span_their_groups_and_depend_as_walked((topology, by, groups) in cases(), directed: bool, shared: bool) {
         let classes = [None, Some(TreeClasses::Own), Some(TreeClasses::Single)];
@@ -71,7 +71,8 @@ proptest! {
         }
     }
 
-    /// Several trees of a group share no wire, and as many as there are can be asked for, but no more.
+    /// Checks that several trees of a group share no wire, and that exactly the available number of trees can be
+    /// requested.
     #[test]
     fn edge_disjoint_trees_share_no_wire((topology, by, groups) in cases(), count in 2_u32..4) {
         let spec = TreesSpec { count, ..TreesSpec::new(by) };
