@@ -1,4 +1,4 @@
-//! Packets and credits are conserved: a finite load is delivered whole, and nothing is left behind.
+//! Conservation of packets and credits: a finite load is delivered in full, and nothing is left behind.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
@@ -15,7 +15,7 @@ use routing::{RouteState, RoutingSpec};
 use topology::TopologySpec;
 use units::{Bytes, NodeId};
 
-/// Every node sends so many packets, of two sizes, as fast as it can, to nodes in turn.
+/// Traffic in which every node sends a number of packets, of two sizes, as fast as it can, to nodes in turn.
 struct Burst {
     left: Vec<u32>,
     nodes: u32,
@@ -66,7 +66,7 @@ fn spec(topology: &str, (router, routing): (RouterSpec, Option<&RoutingSpec>), [
     }
 }
 
-/// A network with a burst of traffic, run to its end.
+/// Network with a burst of traffic, run to its end.
 struct Delivery<'a> {
     spec: FabricSpec,
     name: &'a str,
@@ -98,9 +98,8 @@ impl WithRouters for Delivery<'_> {
 }
 
 fn deliver_all(topology: &str, router: &RouterSpec, routing: Option<&RoutingSpec>) {
-    // Injection is faster than the network, and ejection slower: buffers that fall free at the head must wait. And the
-    // other way round: packets wait for their tails. With receive buffers, faster and slower than the ejection
-    // channels.
+    // Injection faster than the network, and ejection slower: buffers that are freed at the head must wait. Conversely,
+    // packets wait for their tails. With receive buffers, faster and slower than the ejection channels.
     for (rates, drain) in
         [(["40 Gb/s", "5 Gb/s"], None), (["5 Gb/s", "40 Gb/s"], None), (["10 Gb/s"; 2], Some("7 Gb/s"))]
     {
@@ -114,8 +113,8 @@ fn deliver_all(topology: &str, router: &RouterSpec, routing: Option<&RoutingSpec
 
 #[test]
 fn a_burst_is_delivered_whole_and_every_credit_comes_back() {
-    // Would catch a packet lost or doubled, a missing wake-up, a credit lost, given twice or to the wrong counter, a
-    // buffer counted wrongly where packets of two sizes share it.
+    // Would catch a packet lost or doubled, a missing wake-up, a credit lost, given twice or to the wrong counter, and
+    // a buffer counted wrongly when packets of two sizes share it.
     let keys = [
         r#"kind = "output-queued""#,
         r#"kind = "output-queued"
@@ -177,8 +176,8 @@ fn a_burst_is_delivered_whole_and_every_credit_comes_back() {
 #[test]
 fn adaptive_tori_never_deadlock_with_the_least_buffers() {
     // All nodes send as fast as they can, into buffers of one packet (and a part of one): Duato's condition at work.
-    // Would catch a packet that waits for adaptive credit, a promise made twice or never kept, an escape that depends
-    // on where a packet has been, a virtual channel chosen without the credit that is promised.
+    // Would catch a packet that waits for adaptive credit, a promise made twice or never kept, an escape channel that
+    // depends on a packet's past, and a virtual channel chosen without the promised credit.
     let routing: RoutingSpec = toml::from_str(r#"kind = "minimal-adaptive""#).unwrap();
     let routers = [
         "kind = \"output-queued\"",

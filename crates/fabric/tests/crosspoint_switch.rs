@@ -1,4 +1,4 @@
-//! The saturated input-crosspoint-queued switch against slotted models that are written from its rules alone.
+//! Saturated input-crosspoint-queued switch, compared with slotted models that are written from its rules alone.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
@@ -7,7 +7,7 @@ use units::Draw;
 
 use crate::saturated::{self, SLOTS};
 
-/// Keys of a router with crosspoints of so many packets.
+/// Returns the keys of a router with crosspoints of `crosspoint` packets.
 fn router(queueing: &str, crosspoint: u32, arbitration: &str) -> String {
     format!(
         "kind = \"input-crosspoint-queued\"\nqueueing = \"{queueing}\"\ncrosspoint_buffer = \"{crosspoint} packets\"\n\
@@ -17,8 +17,9 @@ fn router(queueing: &str, crosspoint: u32, arbitration: &str) -> String {
 
 #[test]
 fn fifos_before_crosspoints_carry_what_a_slotted_model_of_them_carries() {
-    // Would catch a head that blocks while its crosspoint has room, room that falls free before the tail has gone or a
-    // slot later, copies that cross one after the other, a residue that loses its place, and a turn that is not kept.
+    // Would catch a head that blocks while its crosspoint has room, room that is freed before the tail has left or a
+    // slot later, copies that cross in sequence, a residue that loses its place, and a round-robin pointer that is not
+    // kept.
     for (fanout, crosspoint, arbitration) in [
         (1, 1, "random"),
         (1, 1, "round-robin"),
@@ -39,8 +40,8 @@ fn fifos_before_crosspoints_carry_what_a_slotted_model_of_them_carries() {
 
 #[test]
 fn queues_before_crosspoints_carry_what_a_slotted_model_of_them_carries() {
-    // Would catch a queue that waits for another one's crosspoint, an input that sends two packets at once, and turns
-    // of inputs and outputs that are the same.
+    // Would catch a queue that waits for another queue's crosspoint, an input that sends two packets at once, and
+    // round-robin pointers shared by inputs and outputs.
     for (ports, memory, crosspoint, arbitration) in
         [(8, 16, 1, "round-robin"), (8, 16, 1, "random"), (8, 16, 2, "round-robin"), (4, 4, 1, "random")]
     {
@@ -56,29 +57,29 @@ fn queues_before_crosspoints_carry_what_a_slotted_model_of_them_carries() {
 
 #[test]
 fn a_crosspoint_takes_head_of_line_blocking_away_as_it_grows_and_queues_do_at_once() {
-    // Would catch crosspoints whose depth is not used. One FIFO with no crosspoints carries 0.618 (Karol, Hluchyj and
-    // Morgan).
+    // Would catch crosspoints whose depth is not used. One FIFO an input and no crosspoints carries 0.618 (Karol,
+    // Hluchyj and Morgan).
     let found = [1, 2, 8, 32].map(|crosspoint| saturated::throughput(16, 8, 1, &router("fifo", crosspoint, "random")));
     assert!(found[0] > 0.618_390 + 0.01 && found.is_sorted() && found[3] > 0.98, "{found:?}");
     let queues = saturated::throughput(256, 8, 1, &router("virtual-output", 1, "round-robin"));
     assert!(queues > 0.99 && queues > found[1], "{queues}, {found:?}");
 }
 
-/// A switch with slots, all of whose inputs have more packets.
+/// Slotted model of a switch whose inputs always have more packets.
 struct Model {
     ports: usize,
     fanout: usize,
     crosspoint: u32,
-    /// Whether inputs and outputs serve in turn, and not at random.
+    /// Whether inputs and outputs serve round-robin, rather than at random.
     by_turns: bool,
     stream: Stream,
-    /// By input, the outputs that the head of its FIFO has not reached.
+    /// Outputs that the head of an input's FIFO has not reached, by input.
     heads: Vec<Vec<usize>>,
-    /// By input and output, the packets in a queue; empty with FIFOs.
+    /// Number of packets in a queue, by input and output. Empty with FIFOs.
     queues: Vec<Vec<u32>>,
-    /// By input and output, the packets in the crosspoint.
+    /// Number of packets in the crosspoint, by input and output.
     held: Vec<Vec<u32>>,
-    /// By input the output, and by output the input, that was served last.
+    /// Output that an input served last, by input. `served` is the input that an output served last, by output.
     crossed: Vec<usize>,
     served: Vec<usize>,
 }
@@ -91,7 +92,7 @@ impl Model {
         Self { ports, fanout, crosspoint, by_turns: false, stream, heads, queues: Vec::new(), held, crossed, served }
     }
 
-    /// With queues for each output in a memory that is always full.
+    /// Adds queues for each output, in a memory that is always full.
     fn with_memory(mut self, packets: u32) -> Self {
         self.queues = vec![vec![0; self.ports]; self.ports];
         (0..packets).for_each(|_| (0..self.ports).for_each(|input| self.arrive(input)));
@@ -103,7 +104,7 @@ impl Model {
         self.queues[input][output] += 1;
     }
 
-    /// Copies that an output gets in a slot.
+    /// Returns the mean number of copies that an output receives in a slot.
     fn throughput(mut self) -> f64 {
         let mut copies = 0;
         for slot in 0..1000 + SLOTS {
@@ -115,7 +116,7 @@ impl Model {
         copies as f64 / SLOTS as f64 / self.ports as f64
     }
 
-    /// An input sends what has room; returns whether a packet of its memory has left.
+    /// Sends packets of an input to crosspoints with room. Returns whether a packet of its memory has left.
     fn send_to_crosspoints(&mut self, input: usize) -> bool {
         let has_room = |held: &[u32], output: usize| held[output] < self.crosspoint;
         if self.queues.is_empty() {
@@ -140,7 +141,7 @@ impl Model {
         true
     }
 
-    /// An output sends a packet of its crosspoints; returns whether it had any.
+    /// Sends a packet from an output's crosspoints. Returns whether there was one.
     fn send_from_crosspoint(&mut self, output: usize) -> bool {
         let ready: Vec<usize> = (0..self.ports).filter(|&input| self.held[input][output] > 0).collect();
         let Some(input) = self.choose(&ready, self.served[output]) else { return false };

@@ -1,4 +1,4 @@
-//! What a traffic that wants deliveries is reported, and notices, in one partition and across several.
+//! Reports of deliveries to a traffic, and notices, in one partition and across several.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
@@ -15,16 +15,16 @@ use routing::{RouteState, RoutingSpec};
 use topology::TopologySpec;
 use units::{Bytes, NodeId, PlaneId};
 
-/// Packets of a node.
+/// Number of packets of a node.
 const PACKETS: u32 = 50;
 
-/// What a traffic has been notified of, and when.
+/// Notifications of a traffic, with their times.
 type Log = Arc<Mutex<Vec<(u64, TrafficEvent)>>>;
 
-/// Every node sends packets to others in turn, each marked with its number; each delivery is answered by a notice that
-/// comes a window later.
+/// Traffic in which every node sends packets to others in turn, each marked with its number. Each delivery is answered
+/// by a notice that arrives a window later.
 struct Reported {
-    /// The nodes of the partition, and how many packets each has sent.
+    /// Nodes of the partition. `sent` is the number of packets that each has sent.
     nodes: Vec<u32>,
     sent: Vec<u32>,
     all: u32,
@@ -75,7 +75,7 @@ impl Traffic for Reported {
     }
 }
 
-/// A run of a network in so many partitions: what its traffic was notified of, in order.
+/// Run of a network, divided over partitions. Its result is the notifications of its traffic, in order.
 struct Run {
     plan: Arc<Plan>,
     parts: u64,
@@ -110,7 +110,7 @@ impl WithRouters for Run {
                 mail.iter_mut().zip(&mut context.outbox).for_each(|(mail, sent)| sent.move_to(mail));
             }
             if round % 23 == 0 {
-                // Packets that are delivered and kept until their tail has come are no longer in the network.
+                // Packets that are delivered and kept until their tail has arrived are no longer in the network.
                 let mut ledger = Ledger::new(map.parts());
                 let accounted = partitions.iter().zip(&mail).enumerate();
                 accounted.for_each(|(part, (own, mail))| own.account(part as u16, mail, &mut ledger));
@@ -126,7 +126,7 @@ impl WithRouters for Run {
     }
 }
 
-/// What the traffic of a mesh was notified of, and the window of lookahead in ticks.
+/// Returns the notifications of the traffic of a mesh, and the lookahead window in ticks.
 fn run(keys: &str, parts: u64) -> (Vec<(u64, TrafficEvent)>, u64) {
     let topology = "mesh:4x3".parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
     let router: RouterSpec = toml::from_str(keys).unwrap();
@@ -152,8 +152,8 @@ fn run(keys: &str, parts: u64) -> (Vec<(u64, TrafficEvent)>, u64) {
 
 #[test]
 fn every_delivery_is_reported_once_with_what_the_packet_was() {
-    // Would catch a mark that another packet's replaces in the pool or in the mail, a report before the tail has come,
-    // and a notice that is lost between partitions, comes twice, or not at its time.
+    // Would catch a mark that another packet's replaces in the pool or in the mail, a report before the tail has
+    // arrived, and a notice that is lost between partitions, arrives twice, or not at its time.
     for keys in [
         "kind = \"output-queued\"",
         "kind = \"virtual-output-queued\"",
@@ -191,8 +191,8 @@ fn every_delivery_is_reported_once_with_what_the_packet_was() {
 
 #[test]
 fn deliveries_of_an_instant_are_ordered_by_node_and_plane() {
-    // Would catch an order by what partitions change: the mark of a message (its place at the receiver) and the low
-    // bits of its flow id.
+    // Would catch an order that depends on data that partitions change: the mark of a message (its place at the
+    // receiver) and the low bits of its flow id.
     let delivery = |node, plane, flow_id, mark| TrafficEvent::Delivered {
         node: NodeId(node),
         plane: PlaneId(plane),

@@ -1,4 +1,4 @@
-//! How networks are divided among threads and partitions.
+//! Division of networks among threads and partitions.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -11,13 +11,13 @@ use routing::RoutingSpec;
 use topology::{Endpoint, TopologySpec};
 use units::{Bytes, PortId, RouterId};
 
-/// A network of packets of 64 B that take 1 ns; delays in nanoseconds: of channels to nodes, then of each further
-/// class.
+/// Returns a network of packets of 64 B that take 1 ns. Delays are in nanoseconds: of channels to nodes, then of each
+/// further class.
 fn plan(topology: &str, to_nodes: u64, between: &[u64]) -> Plan {
     plan_with_pipelines(topology, to_nodes, between, 0)
 }
 
-/// The same with routers whose pipelines take some nanoseconds.
+/// Returns such a network with routers whose pipelines take `pipeline` nanoseconds.
 fn plan_with_pipelines(topology: &str, to_nodes: u64, between: &[u64], pipeline: u64) -> Plan {
     let topology = topology.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
     let routing = RoutingSpec::default_for(&*topology).build(&*topology).unwrap();
@@ -47,7 +47,7 @@ fn plan_with_pipelines(topology: &str, to_nodes: u64, between: &[u64], pipeline:
     Plan::new(spec).unwrap()
 }
 
-/// In nanoseconds.
+/// Returns the lookahead window in nanoseconds.
 fn window(plan: &Plan, map: &PartitionMap) -> u64 {
     map.window() * plan.tick().0 / 1000
 }
@@ -68,7 +68,7 @@ fn groups_of_a_dragonfly_stay_whole_so_that_windows_are_as_long_as_its_long_cabl
 
 #[test]
 fn a_group_that_is_too_large_for_its_share_is_cut() {
-    // 9 groups among 8 threads: whole groups would leave a thread with twice the work of another.
+    // 9 groups among 8 threads: whole groups would give one thread twice the work of another.
     let plan = plan("dragonfly:h=2", 1, &[10, 100]);
     let map = PartitionMap::new(&plan, 8, Grain::Coarse);
     assert_eq!((map.parts(), window(&plan, &map)), (8, 10));
@@ -77,21 +77,22 @@ fn a_group_that_is_too_large_for_its_share_is_cut() {
 
 #[test]
 fn partitions_are_fine_where_the_network_is_large_and_its_channels_are_slow() {
-    // Would catch a small network torn into pieces, and pieces that change places at every instant.
+    // Would catch a small network torn into pieces, and pieces that alternate at every instant.
     let parts = |topology: &str, delay: u64, workers: usize| {
         let plan = plan(topology, 1, &[delay]);
         PartitionMap::new(&plan, workers, Grain::Fine).parts()
     };
     assert_eq!([1, 2].map(|workers| parts("torus:8x8", 10, workers)), [1, 2]);
     assert_eq!([1, 2].map(|workers| parts("torus:16x16x16", 1, workers)), [1, 2]);
-    // What a partition holds decides: the same network with longer links, which hold more packets, takes more of them.
+    // The content of a partition decides: an equal network with longer links, which hold more packets, has more
+    // partitions.
     assert_eq!([1, 2].map(|workers| parts("torus:16x16x16", 10, workers)), [21, 22]);
     assert_eq!([1, 2].map(|workers| parts("torus:16x16x16", 100, workers)), [119, 120]);
-    // So do longer pipelines, with the same window.
+    // Longer pipelines also give more partitions, with an equal window.
     let piped = plan_with_pipelines("torus:16x16x16", 1, &[10], 90);
     let map = PartitionMap::new(&piped, 1, Grain::Fine);
     assert_eq!((map.parts(), window(&piped, &map)), (119, 10));
-    // Groups are not torn apart, however many packets the cables between them hold.
+    // Groups are not split, however many packets the cables between them hold.
     let cables = plan("dragonfly:h=4", 1, &[10, 5000]);
     let map = PartitionMap::new(&cables, 1, Grain::Fine);
     assert_eq!((map.parts(), window(&cables, &map)), (33, 5000));
@@ -107,7 +108,8 @@ proptest! {
         workers in 1_usize..9,
         parts in 1_u64..9,
     ) {
-        // Would catch a router lost, a worker without work, a packet that arrives in the window in which it is sent.
+        // Would catch a router lost, a worker without work, and a packet that arrives in the window in which it is
+        // sent.
         let plan = plan(topology, 1, &delays);
         let map = PartitionMap::new(&plan, workers, Grain::Exactly(parts));
         let mut home = vec![usize::MAX; plan.topology().routers() as usize];

@@ -1,5 +1,5 @@
-//! Operations of groups that routers carry out by trees: every copy is delivered once, every contribution combined
-//! once, credits come back, nothing is left in combine units, and neither threads nor partitions matter.
+//! Operations of groups that routers carry out over trees: every copy is delivered once, every contribution combined
+//! once, credits return, nothing is left in combine units, and the result does not depend on threads or partitions.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
@@ -18,21 +18,21 @@ use routing::trees::{TreeSpec, TreesSpec};
 use topology::TopologySpec;
 use units::{Bytes, Draw, NodeId, Time};
 
-/// What a member is delivered: when, node, tree, segment, contributions, value.
+/// Delivery to a member: time, node, tree, segment, contributions, value.
 type Delivery = (u64, u32, u32, u32, u32, u64);
 
-/// What the members of a group do, segment by segment.
+/// Operations of the members of groups, segment by segment.
 #[derive(Debug)]
 struct Operations {
     groups: Vec<Vec<u32>>,
     segments: u32,
     window: u32,
-    /// Only operations whose results all members get, so that they can keep to a window.
+    /// Whether all members receive the results of all operations, so that they can keep to a window.
     answered: bool,
 }
 
 impl Operations {
-    /// What a group does in a segment: the work of those who send, and who sends.
+    /// Returns the operation of a group in a segment: the work of its senders, and the senders.
     fn work(&self, group: u32, segment: u32) -> (TreeWork, Vec<u32>) {
         let members = &self.groups[group as usize];
         let mut stream = Stream::new(11, Owner::Node(group * 1000 + segment));
@@ -46,7 +46,7 @@ impl Operations {
         }
     }
 
-    /// Who gets something in a segment.
+    /// Returns the members that receive something in a segment.
     fn receivers(&self, group: u32, segment: u32) -> Vec<u32> {
         let members = self.groups[group as usize].clone();
         match self.work(group, segment) {
@@ -56,7 +56,7 @@ impl Operations {
         }
     }
 
-    /// What all members are delivered, without times.
+    /// Returns the expected deliveries of all members, without times.
     fn expected(&self) -> Vec<(u32, u32, u32, u32, u64)> {
         let mut all = Vec::new();
         for group in 0..self.groups.len() as u32 {
@@ -72,18 +72,18 @@ impl Operations {
     }
 }
 
-/// What a member gives for a segment.
+/// Returns the contribution of a member to a segment.
 fn value(member: u32, segment: u32) -> u64 {
     (u64::from(member) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_mul(2 * u64::from(segment) + 1)
 }
 
-/// A member's place in its group's operations.
+/// Progress of a member in its group's operations.
 #[derive(Clone, Debug)]
 struct Place {
     group: u32,
-    /// The next segment that it may have something to send for.
+    /// Next segment for which the member may have something to send.
     next: u32,
-    /// By segment, whether it is over for this member.
+    /// Whether a segment is over for this member, by segment.
     over: Vec<bool>,
 }
 
@@ -107,7 +107,7 @@ impl Members {
         Self { nodes: nodes.to_vec(), places, given: vec![None; nodes.len()], operations, log }
     }
 
-    /// The next packet of a node that the window allows.
+    /// Returns the next packet of a node that the window allows.
     fn find(&mut self, node: usize) -> Option<TreePacket> {
         let Self { nodes, places, operations, .. } = self;
         for place in &mut places[node] {
@@ -120,7 +120,7 @@ impl Members {
                 }
                 place.next += 1;
                 if work == TreeWork::Multicast {
-                    // Nothing is held of it in routers.
+                    // Routers hold nothing of this segment.
                     place.over[segment as usize] = true;
                 }
                 if from.contains(&nodes[node]) {
@@ -168,7 +168,7 @@ impl Traffic for Members {
     }
 }
 
-/// What a network is made of.
+/// Network of a test.
 #[derive(Clone, Debug)]
 struct Case<'a> {
     topology: &'a str,
@@ -211,7 +211,7 @@ fn run(case: &Case<'_>, plan: &Arc<Plan>, operations: &Arc<Operations>, parts: u
     log
 }
 
-/// Runs a network in one partition and in several, and checks what every member is delivered.
+/// Runs a network in one partition and in several, and checks the deliveries of every member.
 fn check(case: &Case<'_>, operations: Operations) {
     let operations = Arc::new(operations);
     let plan = Arc::new(plan(case, &operations));
@@ -226,7 +226,7 @@ fn check(case: &Case<'_>, operations: Operations) {
     }
 }
 
-/// Random groups of the nodes of a machine.
+/// Returns random groups of the nodes of a machine.
 fn groups(nodes: u32, count: u32, seed: u64) -> Vec<Vec<u32>> {
     let group = |number: u32| {
         let mut stream = Stream::new(seed, Owner::Node(number));
@@ -277,8 +277,8 @@ fn nodes_of(topology: &str) -> u32 {
 #[test]
 fn every_contribution_is_combined_once_and_every_copy_comes_once() {
     // Would catch a contribution lost or combined twice, a result that goes to the wrong member or by the wrong port, a
-    // partial sum that two segments share, a multicast that comes back to its sender, credit that is lost with what
-    // ends in a router, and an order that depends on partitions.
+    // partial sum that two segments share, a multicast that returns to its sender, credit that is lost with packets
+    // that end in a router, and an order that depends on partitions.
     for (at, (topology, routing)) in NETWORKS.into_iter().enumerate() {
         for (number, router) in ROUTERS.into_iter().enumerate().skip(at % 3).step_by(3) {
             let (rates, turn) = (RATES[at % 3], TURNS[number % 2]);
@@ -298,7 +298,7 @@ proptest! {
         (network, router, rates, turn, units) in (0..NETWORKS.len(), 0..ROUTERS.len(), 0_usize..3, 0_usize..2, 0_usize..4),
         (window, seed) in (1_u32..5, 0_u64..1000),
     ) {
-        // As above in combinations that are not listed, and with windows that members have to keep to.
+        // Would catch these faults in combinations that are not listed, and with windows that members have to keep to.
         let (topology, routing) = NETWORKS[network];
         let (router, rates, turn) = (ROUTERS[router], RATES[rates], TURNS[turn]);
         let case = Case { topology, router, routing, rates, units: [1, 3, 4, 7][units], turn, trees: None };
@@ -307,8 +307,8 @@ proptest! {
     }
 }
 
-/// Every node of a switch of 8 ports at 10 Gb/s has one packet of 256 B combined for all: when the last result is
-/// there, in picoseconds.
+/// Combines one packet of 256 B of every node for all, on a switch of 8 ports at 10 Gb/s. Returns the time of the last
+/// result in picoseconds.
 fn allreduce_on_a_switch(units: u16, router: &str) -> u64 {
     let (topology, rates, turn) = ("single-switch:8", ["10 Gb/s"; 2], Turn::EverySwitch);
     let case = Case { topology, router, routing: "", rates, units, turn, trees: None };
@@ -322,10 +322,10 @@ fn allreduce_on_a_switch(units: u16, router: &str) -> u64 {
 
 #[test]
 fn an_allreduce_on_one_switch_takes_the_time_that_its_parts_take() {
-    // Would catch a unit that does not wait for tails, that combines packets side by side, or that forgets the way back
-    // into the switch. 96 B take 76.8 ns on a link; a unit has a packet for 3 cycles of its header and 12 of its words,
-    // of 4 ns, and the root what leaves hand it for those of the words. Up: 20 ns of link and 90 ns of router, and the
-    // tail; down: a cycle, 20 ns of link, and the tail.
+    // Would catch a unit that does not wait for tails, that combines packets concurrently, or that omits the way back
+    // into the switch. 96 B take 76.8 ns on a link. A unit holds a packet for 3 cycles of its header and 12 of its
+    // words, of 4 ns, and the root holds the packets of its leaves for the cycles of the words. Up: 20 ns of link and
+    // 90 ns of router, and the tail. Down: a cycle, 20 ns of link, and the tail.
     let (tail, cycle, words) = (76_800, 4_000, 12 * 4_000);
     let combining = 3 * cycle + words;
     let (up, down) = (20_000 + 90_000 + tail, cycle + 20_000 + tail);
@@ -335,7 +335,7 @@ fn an_allreduce_on_one_switch_takes_the_time_that_its_parts_take() {
         let router = format!("kind = \"{router}\"");
         let down = down + before * tail;
         assert_eq!(allreduce_on_a_switch(1, &router), up + 8 * combining + down, "{router}");
-        // Two leaves with 4 ports each, which hand over at the same time; the root then takes one after the other.
+        // Two leaves with 4 ports each, which hand over concurrently; the root then takes their packets in sequence.
         let leaves = 4 * combining + cycle + 2 * words;
         assert_eq!(allreduce_on_a_switch(3, &router), up + leaves + down, "{router}");
     }

@@ -1,5 +1,5 @@
-//! Multicasts of random sets: every copy is delivered once, credits come back, and neither threads nor partitions
-//! matter.
+//! Multicasts to random sets: every copy is delivered once, credits return, and the result does not depend on threads
+//! or partitions.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
@@ -13,35 +13,35 @@ use proptest::prelude::*;
 use routing::{RouteState, Routing};
 use units::{Draw, NodeId};
 
-/// Packets of a node.
+/// Number of packets of a node.
 const PACKETS: u32 = 30;
 
-/// What a node is delivered: when, which node, and the mark of the packet.
+/// Delivery: time, node, and mark of the packet.
 type Delivery = (u64, u32, u32);
 
 type Log = Arc<Mutex<Vec<Delivery>>>;
 
-/// Every node sends packets to random sets of nodes, as fast as they go, each marked with its number. Of some the set
-/// is one node, and some are for one node without a set.
+/// Traffic in which every node sends packets to random sets of nodes as fast as possible, each marked with its number.
+/// Some sets have one node, and some packets are for one node without a set.
 struct Multicasts {
-    /// The nodes of the partition, how many packets each has sent, and its stream.
+    /// Nodes of the partition. `sent` is the number of packets that each has sent, `streams` its random stream.
     nodes: Vec<u32>,
     sent: Vec<u32>,
     streams: Vec<Stream>,
     members: Vec<Vec<Member>>,
     all: u32,
-    /// Each packet is for the first node of its set only.
+    /// Whether each packet is for the first node of its set only.
     lone: bool,
     routing: Arc<dyn Routing>,
     log: Log,
 }
 
-/// The mark of a packet.
+/// Returns the mark of a packet.
 fn mark(node: u32, number: u32) -> u32 {
     node * PACKETS + number
 }
 
-/// The nodes that a packet is for.
+/// Returns the destination nodes of a packet.
 fn set_of(node: u32, number: u32, all: u32) -> Vec<u32> {
     let mut stream = Stream::new(7, Owner::Node(mark(node, number)));
     let wanted = 1 + stream.below(all.min(9));
@@ -91,7 +91,7 @@ fn spec(topology: &str, router: &str, routing: &str, rates: [&str; 2]) -> Fabric
     FabricSpec { multicasts: true, ..network(topology, router, routing, rates) }
 }
 
-/// Runs a network in so many partitions until everything has arrived: what arrived where and when, in order.
+/// Runs a network divided over `parts` partitions until all packets have arrived. Returns the deliveries, in order.
 fn run(routers: &RouterSpec, plan: &Arc<Plan>, (parts, lone): (u64, bool), name: &str) -> Vec<Delivery> {
     let log = Log::default();
     let traffic = |nodes: &[u32]| Multicasts {
@@ -110,7 +110,7 @@ fn run(routers: &RouterSpec, plan: &Arc<Plan>, (parts, lone): (u64, bool), name:
     log
 }
 
-/// Runs a network in one partition and in several, and checks that each member of each set has got its copy, once.
+/// Runs a network in one partition and in several, and checks that each member of each set has received one copy.
 fn check(topology: &str, router: &str, routing: &str, rates: [&str; 2]) {
     let name = format!("{topology}, {router:?}, {routing:?}, {rates:?}");
     let spec = spec(topology, router, routing, rates);
@@ -161,8 +161,8 @@ const ROUTERS: [&str; 26] = [
 
 #[test]
 fn every_member_gets_its_copy_once_whatever_the_network() {
-    // Would catch a copy lost or made twice, space or credit given back with the first copy, twice, or never, a set
-    // that the mail or the pool confuses with another's, and an order that depends on partitions.
+    // Would catch a copy lost or made twice, space or credit returned with the first copy, twice, or never, a set that
+    // the mail or the pool confuses with another's, and an order that depends on partitions.
     for (at, (topology, routing)) in NETWORKS.into_iter().enumerate() {
         for router in ROUTERS.iter().skip(at % 3).step_by(3) {
             check(topology, router, routing, RATES[at % 3]);
@@ -177,7 +177,7 @@ proptest! {
     fn every_member_gets_its_copy_once_in_random_networks(
         network in 0..NETWORKS.len(), router in 0..ROUTERS.len(), rates in 0_usize..3,
     ) {
-        // As above, in combinations that are not listed.
+        // Would catch these faults in combinations that are not listed.
         let (topology, routing) = NETWORKS[network];
         check(topology, ROUTERS[router], routing, RATES[rates]);
     }
@@ -185,8 +185,8 @@ proptest! {
 
 #[test]
 fn packets_for_one_node_go_as_in_networks_without_multicasts() {
-    // Would catch a head that asks for more, less or later where routers are ready for heads of several copies. The
-    // keys are those with which outputs pick for themselves, as they do without multicasts.
+    // Would catch a head that requests more, fewer or later outputs in routers that support heads of several copies.
+    // The keys are those with which outputs pick independently, as they do without multicasts.
     let keys = ["", "vcs = 8", "arbitration = \"oldest-first\"", "arbitration = \"random\"\nbuffer = \"1 packets\""];
     let routers = ["kind = \"input-queued\"", "kind = \"input-output-queued\"\nspeedup = 2\noutput_buffer = \"300 B\""];
     for (at, (topology, routing)) in NETWORKS.into_iter().enumerate() {

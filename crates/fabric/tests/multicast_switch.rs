@@ -1,5 +1,5 @@
-//! The saturated multicast switch: a single switch whose nodes always have another multicast to send, against exact
-//! numbers and against a slotted model of each policy that is written from its definition alone.
+//! Saturated multicast switch: a single switch whose nodes always have another multicast to send, compared with exact
+//! numbers and with a slotted model of each policy that is written from the policy's definition alone.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
@@ -8,7 +8,7 @@ use units::Draw;
 
 use crate::saturated::{self, SLOTS};
 
-/// Copies that an output gets in a slot.
+/// Returns the mean number of copies that an output receives in a slot.
 fn throughput(ports: usize, fanout: usize, router: &str) -> f64 {
     saturated::throughput(16, ports, fanout, router)
 }
@@ -35,9 +35,9 @@ const POLICIES: [(&str, Policy); 10] = [
 
 #[test]
 fn without_choice_all_policies_carry_the_same() {
-    // Would catch an output that idles while a head asks for it. Packets for one node: the head-of-line blocking of
-    // Karol, Hluchyj and Morgan, whom an output serves first does not matter. Packets for all nodes: every output is
-    // busy in every slot.
+    // Would catch an output that idles although a head requests it. With packets for one node there is the head-of-line
+    // blocking of Karol, Hluchyj and Morgan, whatever head an output serves first. With packets for all nodes every
+    // output is busy in every slot.
     for (router, policy) in POLICIES {
         if policy != Policy::SharedPointer {
             let one = throughput(8, 1, router);
@@ -50,9 +50,9 @@ fn without_choice_all_policies_carry_the_same() {
 
 #[test]
 fn queues_in_a_memory_carry_what_a_slotted_model_of_them_carries() {
-    // Would catch packets for one node that wait for something else than a packet before them, and a matching that is
-    // another. Queues without bounds would carry everything; in a memory for so many packets, all of which may be for
-    // the same output, some are empty.
+    // Would catch packets for one node that wait for something other than a packet before them, and another matching.
+    // Queues without bounds would carry everything. In a memory of a fixed number of packets, which may all be for one
+    // output, some queues are empty.
     let [copies, queue, sets] = ["copies", "queue", "queue-per-set"]
         .map(|word| format!("kind = \"virtual-output-queued\"\nmulticast = \"{word}\""));
     let cases = [
@@ -71,8 +71,8 @@ fn queues_in_a_memory_carry_what_a_slotted_model_of_them_carries() {
 
 #[test]
 fn policies_carry_what_a_slotted_model_of_them_carries() {
-    // Would catch a policy that is another, for who keeps the residue changes the throughput; an input that is free
-    // before its slot has ended; and a residue that loses its place at the head.
+    // Would catch another policy, because the input that keeps the residue affects the throughput; an input that is
+    // free before its slot has ended; and a residue that loses its place at the head.
     for (router, policy) in POLICIES {
         let expected = Model::new(8, 4, policy).throughput(SLOTS as i64);
         let found = throughput(8, 4, router);
@@ -82,8 +82,8 @@ fn policies_carry_what_a_slotted_model_of_them_carries() {
 
 #[test]
 fn the_numbers_of_independent_simulations_are_met() {
-    // By simulations of others than this test's, with a 90 % half-width of 0.002. Would catch an error that the model
-    // has too.
+    // Reference values from simulations independent of this test, with a 90 % half-width of 0.002. Would catch an error
+    // that the model shares.
     let [splitting, whole] = [POLICIES[1].0, POLICIES[7].0];
     for (router, fanout, expected) in
         [(splitting, 2, 0.743), (splitting, 4, 0.851), (whole, 2, 0.662), (whole, 4, 0.548)]
@@ -95,14 +95,14 @@ fn the_numbers_of_independent_simulations_are_met() {
 
 #[test]
 fn a_queue_for_each_set_carries_more_than_any_fifo() {
-    // Would catch heads that block what is behind them, and a matching that is not the largest.
+    // Would catch heads that block packets behind them, and a matching that is not the largest.
     let router = "kind = \"virtual-output-queued\"\nmulticast = \"queue-per-set\"";
     assert!(throughput(4, 4, router) > 0.999);
     let (ideal, fifo) = (throughput(4, 2, router), throughput(4, 2, POLICIES[3].0));
     assert!(ideal > 0.97 && ideal > fifo + 0.05, "{ideal}, {fifo}");
 }
 
-/// Who gets an output.
+/// Policy by which an output is assigned to inputs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Policy {
     InTurn,
@@ -116,20 +116,20 @@ enum Policy {
     SharedPointer,
 }
 
-/// A switch with slots, all of whose inputs have another packet behind the one at the head.
+/// Slotted model of a switch whose inputs always have another packet behind the head.
 struct Model {
     ports: usize,
     fanout: usize,
     policy: Policy,
     stream: Stream,
     slot: i64,
-    /// By input, the outputs that the head has not reached.
+    /// Outputs that an input's head has not reached, by input.
     heads: Vec<Vec<usize>>,
-    /// By input, the slot in which the head came to the front, and the order in which it did.
+    /// Slot in which an input's head came to the front, by input. `order` is the order in which heads came.
     since: Vec<i64>,
     order: Vec<Option<u64>>,
     ordered: u64,
-    /// By output, the input served last; and the input that goes first.
+    /// Input that an output served last, by output. `first` is the input that goes first.
     last: Vec<usize>,
     first: usize,
 }
@@ -141,7 +141,7 @@ impl Model {
         Self { ports, fanout, policy, stream, slot: 0, heads, since, order, ordered: 0, last: vec![0; ports], first: 0 }
     }
 
-    /// Copies that an output gets in a slot, on average over so many slots.
+    /// Returns the number of copies that an output receives in a slot, on average over `slots` slots.
     fn throughput(&mut self, slots: i64) -> f64 {
         let mut copies = 0;
         for slot in -1000..slots {
@@ -168,17 +168,17 @@ impl Model {
         }
     }
 
-    /// A number below another one; 0 below 0.
+    /// Draws a number below `count`; 0 if `count` is 0.
     fn below(&mut self, count: usize) -> usize {
         self.stream.below((count as u32).max(1)) as usize
     }
 
-    /// The inputs whose heads ask for an output.
+    /// Returns the inputs whose heads request an output.
     fn askers(&self, output: usize) -> Vec<usize> {
         (0..self.ports).filter(|&input| self.heads[input].contains(&output)).collect()
     }
 
-    /// The input and the output of each copy that leaves.
+    /// Returns the input and the output of each copy that leaves.
     fn serve(&mut self) -> Vec<(usize, usize)> {
         match self.policy {
             Policy::InTurn | Policy::Random | Policy::Wba | Policy::Tatra => {
@@ -213,7 +213,7 @@ impl Model {
         Some(chosen)
     }
 
-    /// Tetris: the new head that will have left first comes first.
+    /// Orders new heads by Tetris: the head that will have left first comes first.
     fn order_new_heads(&mut self) {
         loop {
             let height = |output: usize| {
@@ -231,7 +231,7 @@ impl Model {
         }
     }
 
-    /// Leaves what cannot leave to as few inputs as possible.
+    /// Leaves the copies that cannot leave to the fewest possible inputs.
     fn concentrate(&mut self) -> Vec<(usize, usize)> {
         let mut residue: Vec<usize> = (0..self.ports).map(|o| self.askers(o).len().saturating_sub(1)).collect();
         let mut kept: Vec<(usize, usize)> = Vec::new();
@@ -253,7 +253,7 @@ impl Model {
         all.filter(|copy| !kept.contains(copy)).collect()
     }
 
-    /// Inputs in turn or by weight, each whole or as far as outputs are left.
+    /// Serves inputs round-robin or by weight, each whole or as far as outputs are left.
     fn serve_inputs(&mut self) -> Vec<(usize, usize)> {
         let mut inputs: Vec<(i64, u32, usize)> = (0..self.ports)
             .map(|turn| match self.policy {
@@ -281,24 +281,25 @@ impl Model {
     }
 }
 
-/// How inputs are matched to outputs.
+/// Matching of inputs to outputs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Matching {
     /// Request, grant and accept until nothing more is matched.
     Islip,
-    /// The largest sum of the lengths of queues; of equals one with the most packets.
+    /// Matching with the largest sum of queue lengths; of equals one with the most packets.
     LargestWeight,
 }
 
-/// A switch with slots and packets for one output each, whose inputs have a queue for each output in a memory that is
-/// always full.
+/// Slotted model of a switch with packets for one output each, whose inputs have a queue for each output in a memory
+/// that is always full.
 struct QueuedModel {
     ports: usize,
     matching: Matching,
     stream: Stream,
-    /// Packets by input and output.
+    /// Number of packets, by input and output.
     lengths: Vec<Vec<u32>>,
-    /// By output the input, and by input the output, that has the highest priority.
+    /// Round-robin pointers: the input of highest priority, by output. `accept` is the output of highest priority, by
+    /// input.
     grant: Vec<usize>,
     accept: Vec<usize>,
 }
@@ -311,13 +312,13 @@ impl QueuedModel {
         model
     }
 
-    /// Brings an input a packet for any output.
+    /// Adds a packet for a random output to an input.
     fn arrive(&mut self, input: usize) {
         let output = self.stream.below(self.ports as u32) as usize;
         self.lengths[input][output] += 1;
     }
 
-    /// Packets that an output gets in a slot, on average over so many slots.
+    /// Returns the number of packets that an output receives in a slot, on average over `slots` slots.
     fn throughput(&mut self, slots: u64) -> f64 {
         let mut sent = 0;
         for slot in 0..1000 + slots {
@@ -334,7 +335,7 @@ impl QueuedModel {
         sent as f64 / slots as f64 / self.ports as f64
     }
 
-    /// By output, its input.
+    /// Returns the matched input by output.
     fn islip(&mut self) -> Vec<Option<usize>> {
         let ports = self.ports;
         let mut matched = vec![None; ports];
@@ -359,7 +360,8 @@ impl QueuedModel {
     }
 }
 
-/// The largest sum of what inputs send, from the rows of some of them, and by output its input; some outputs are taken.
+/// Returns the largest sum of sent packets for the inputs of `rows`, and the matched input by output. `taken` marks
+/// outputs that are taken.
 fn largest(rows: &[Vec<u32>], stream: &mut Stream, taken: &mut Vec<Option<usize>>) -> (u32, Vec<Option<usize>>) {
     let mut best = (0, taken.clone());
     let Some((lengths, rest)) = rows.split_first() else { return best };

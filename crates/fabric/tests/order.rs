@@ -1,5 +1,5 @@
-//! Packets of a flow arrive in the order in which they were sent, where the routing is deterministic and a class of
-//! virtual channels is one channel.
+//! Order of delivery: packets of a flow arrive in the order of sending if the routing is deterministic and a class of
+//! virtual channels has one channel.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
@@ -17,17 +17,18 @@ use routing::{RouteState, RoutingSpec};
 use topology::TopologySpec;
 use units::{Bytes, NodeId};
 
-/// Packets of a node.
+/// Number of packets of a node.
 const PACKETS: u32 = 400;
 
-/// Every node sends as fast as it can, to few nodes, so that flows meet; it keeps what arrives, in order.
+/// Traffic in which every node sends as fast as it can, to few nodes, so that flows meet. It keeps the arrivals, in
+/// order.
 struct Numbered {
     sent: Vec<u32>,
     nodes: u32,
     arrived: Arc<Mutex<Vec<u32>>>,
 }
 
-/// The destination of a node's packet.
+/// Returns the destination of a node's packet.
 fn destination(node: u32, number: u32, nodes: u32) -> u32 {
     (node + 1 + number * number % 3 * (nodes / 3)) % nodes
 }
@@ -94,7 +95,7 @@ fn plan(topology: &str, routing: Option<&str>, router: &RouterSpec) -> Plan {
     .unwrap()
 }
 
-/// Packets that arrived after a later one of their flow.
+/// Returns the number of packets that arrived after a later packet of their flow.
 fn overtaken<R: Routers>(plan: Plan, nodes: u32, routers: impl FnOnce(&Fabric) -> R) -> usize {
     let plan = Arc::new(plan);
     let arrived = Arc::new(Mutex::new(Vec::new()));
@@ -139,8 +140,8 @@ impl WithRouters for Overtaken {
 
 #[test]
 fn a_flow_stays_in_order_under_deterministic_routing() {
-    // Would catch a queue that is not first in first out, an arbiter that takes a packet from behind a head, a short
-    // packet that passes a long one.
+    // Would catch a queue that is not first in first out, an arbiter that takes a packet from behind a head, and a
+    // short packet that passes a long one.
     let d_mod_k = Some("kind = \"d-mod-k\"");
     let positive = Some("kind = \"dimension-order\"\nties = \"positive\"");
     let topologies = [
@@ -166,8 +167,8 @@ fn a_flow_stays_in_order_under_deterministic_routing() {
 
 #[test]
 fn several_virtual_channels_of_a_class_and_random_paths_let_packets_overtake() {
-    // What the test above could not see if it counted nothing: packets of a flow on several virtual channels, or
-    // several paths.
+    // Packets of a flow on several virtual channels, or on several paths, do overtake: would catch a count that is
+    // always 0.
     let eight = "kind = \"output-queued\"\nvcs = 8";
     assert!(run("single-switch:9", None, eight) > 100);
     assert!(run("fat-tree:k=3,n=3", Some("kind = \"random-up-down\""), "kind = \"input-queued\"") > 100);

@@ -1,5 +1,5 @@
-//! Networks, and how they run until everything has arrived: in as many partitions as wanted, held to the conservation
-//! laws on the way.
+//! Networks, and runs of them until all packets have arrived: in any number of partitions, with checks of the
+//! conservation laws.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use routing::RoutingSpec;
 use topology::TopologySpec;
 use units::Bytes;
 
-/// A network with the traffic of each of its partitions, given the nodes of each.
+/// Network with the traffic of each of its partitions, given the nodes of each.
 pub struct Run<'a, F> {
     pub plan: Arc<Plan>,
     pub parts: u64,
@@ -47,7 +47,7 @@ impl<T: Traffic, F: Fn(&[u32]) -> T> WithRouters for Run<'_, F> {
                 for (part, own) in partitions.iter().enumerate() {
                     own.check_credits(part as u16, &ledger).unwrap_or_else(|error| panic!("{name}: {error}"));
                 }
-                // What has been delivered is reported when its tail has come.
+                // A delivery is reported when the packet's tail has arrived.
                 idle = if context.counters.in_flight == 0 && mail.iter().all(Mail::is_empty) { idle + 1 } else { 0 };
                 if idle == 4 {
                     break;
@@ -61,7 +61,7 @@ impl<T: Traffic, F: Fn(&[u32]) -> T> WithRouters for Run<'_, F> {
     }
 }
 
-/// Networks that traffic to many goes over: topologies, and the keys of their routings (the default without any).
+/// Networks for multicasts and groups: topologies, and the keys of their routings (empty: the default routing).
 pub const NETWORKS: [(&str, &str); 11] = [
     ("single-switch:9", ""),
     ("single-switch:70", ""),
@@ -76,10 +76,10 @@ pub const NETWORKS: [(&str, &str); 11] = [
     ("dragonfly:h=1", "kind = \"par\""),
 ];
 
-/// Bandwidths of injection and ejection channels beside 10 Gb/s between routers.
+/// Bandwidths of injection and ejection channels. Channels between routers have 10 Gb/s.
 pub const RATES: [[&str; 2]; 3] = [["10 Gb/s"; 2], ["40 Gb/s", "5 Gb/s"], ["5 Gb/s", "40 Gb/s"]];
 
-/// A network of packets of 256 B and 96 B without multicasts and groups.
+/// Returns a network of packets of 256 B and 96 B without multicasts and groups.
 pub fn network(topology: &str, router: &str, routing: &str, rates: [&str; 2]) -> FabricSpec {
     let topology = topology.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
     let routing = match routing {

@@ -1,4 +1,4 @@
-//! A single switch whose nodes always have another packet to send.
+//! Single switch whose nodes always have another packet to send.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use routing::{RouteState, RoutingSpec};
 use topology::{ChannelClass, TopologySpec};
 use units::{Bytes, Draw, NodeId};
 
-/// Every node always has another packet to send, for so many of all nodes, itself included.
+/// Traffic in which every node always has another packet to send, to `fanout` random nodes, possibly including itself.
 struct Backlog {
     fanout: usize,
     nodes: u32,
@@ -43,7 +43,7 @@ impl Traffic for Backlog {
     }
 }
 
-/// Copies that an output gets in a slot, on average over so many slots.
+/// Measurement of the mean number of copies that an output receives in a slot.
 struct Throughput {
     plan: Arc<Plan>,
     fanout: usize,
@@ -70,12 +70,13 @@ impl WithRouters for Throughput {
     }
 }
 
-/// A standard error of some 0.1 %.
+/// Number of simulated slots: a standard error of some 0.1 %.
 pub const SLOTS: u64 = 60_000;
 
-/// Copies that an output of a switch gets in a slot, each packet for so many of all nodes. Inputs have memory for so
-/// many packets: what leaves at the beginning of a slot is made up for at its end, for the credit takes a quarter of a
-/// slot, the next packet a quarter on the link and half a slot through the pipeline.
+/// Returns the number of copies that an output of a switch receives in a slot, with each packet for `fanout` nodes.
+/// Inputs have memory for `packets` packets. Memory freed at the beginning of a slot is filled again at its end, for
+/// the credit takes a quarter of a slot, and the next packet a quarter on the link and half a slot through the
+/// pipeline.
 pub fn throughput(packets: u32, ports: usize, fanout: usize, router: &str) -> f64 {
     let topology = format!("single-switch:{ports}").parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
     let link = LinkParameters { bandwidth: "10 Gb/s".parse().unwrap(), delay: "51.2 ns".parse().unwrap() };
