@@ -1,4 +1,4 @@
-//! Files that nobody has meant: texts of programs and tables in which bytes have been changed, doubled and lost.
+//! Malformed files: texts of programs and tables in which bytes have been changed, doubled and removed.
 
 use mpi::program::calls::text;
 use mpi::schedule::goal;
@@ -19,25 +19,25 @@ const MARKET: &str = "%%MatrixMarket matrix coordinate integer symmetric\n3 3 2\
 
 const MATRIX: &str = "0 5 7\n5 0 9\n7 9 0\n";
 
-/// A dump that Charm++ 8.0.1 has written: a ring of eight objects on two processors.
+/// Dump written by Charm++ 8.0.1: a ring of eight objects on two processors.
 const DUMP: &[u8] = include_bytes!("../../tasks/tests/data/ring.lbdump");
 
-/// A change of a text.
+/// Change of a text.
 #[derive(Clone, Debug)]
 enum Change {
-    /// Another byte at a place.
+    /// Another byte at a position.
     Byte(prop::sample::Index, u8),
-    /// A part is there twice.
+    /// A part occurs twice.
     Double(prop::sample::Index, usize),
-    /// A part is lost.
+    /// A part is removed.
     Lose(prop::sample::Index, usize),
-    /// Digits are put in, so that numbers get large.
+    /// Digits are inserted, so that numbers become large.
     Digits(prop::sample::Index, usize),
-    /// All behind a place is lost.
+    /// The text after a position is removed.
     Cut(prop::sample::Index),
 }
 
-/// The graphs, each in its format.
+/// Returns the graphs, each in its format.
 fn graphs() -> [(&'static [u8], GraphFormat); 5] {
     [
         (EDGES.as_bytes(), GraphFormat::Edges),
@@ -56,7 +56,7 @@ fn change() -> impl Strategy<Value = Change> {
             .prop_map(|(place, byte)| Change::Byte(place, byte)),
         (place(), 1_usize..40).prop_map(|(place, length)| Change::Double(place, length)),
         (place(), 1_usize..20).prop_map(|(place, length)| Change::Lose(place, length)),
-        // No more, so that a number of ranks stays small: as many are allowed as memory has to be for.
+        // At most three digits, so that the number of ranks stays small: memory is allocated for the allowed number.
         (place(), 1_usize..4).prop_map(|(place, length)| Change::Digits(place, length)),
         place().prop_map(Change::Cut),
     ]
@@ -95,7 +95,7 @@ proptest! {
 
     #[test]
     fn changed_texts_are_answered(changes in prop::collection::vec(change(), 0..5)) {
-        // Would catch a panic, a loop without an end, and an error without the line that is wrong.
+        // Would catch a panic, an endless loop, and an error without the line of the fault.
         let read = |text: &str| String::from_utf8_lossy(&changed(text, &changes)).into_owned();
         if let Ok(schedule) = goal::read(&read(GOAL)) {
             let _ = schedule.check_progress(Some(0));
@@ -119,7 +119,7 @@ proptest! {
 
 #[test]
 fn the_texts_are_right_before_they_are_changed() {
-    // Would catch a base that is refused at its first line, of which changes show nothing.
+    // Would catch a base text that is refused at its first line, so that changes test nothing.
     goal::read(GOAL).unwrap();
     text::read(CALLS).unwrap();
     for (text, format) in graphs() {
@@ -129,7 +129,7 @@ fn the_texts_are_right_before_they_are_changed() {
 
 #[test]
 fn a_schedule_of_too_many_operations_is_refused() {
-    // Would catch a line that makes a schedule of four thousand million operations, which no memory has room for.
+    // Would catch a line that makes a schedule of four thousand million operations, for which no memory has room.
     let text =
         "ranks 2\nrank 0\n isend 1 B to 1 times 4294967295 stride 0\nrank 1\n irecv from 0 times 4294967295 stride 0\n";
     let error = text::read(text).unwrap().schedule().unwrap_err();

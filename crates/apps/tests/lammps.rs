@@ -1,4 +1,4 @@
-//! Molecular dynamics: what goes from rank to rank, against geometry and against a real LAMMPS.
+//! Molecular dynamics: the messages between ranks, compared with geometry and with a real LAMMPS.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ fn messages(spec: &LammpsSpec, ranks: u32) -> Vec<Messages> {
     found
 }
 
-/// A run of steps in which nothing is rebuilt, summed or checked.
+/// Returns a run of steps without rebuilding, sums or checks.
 fn plain(spec: LammpsSpec) -> LammpsSpec {
     LammpsSpec { steps: 1, rebuild_every: Some(100), thermo_every: Some(100), check: Some(false), ..spec }
 }
 
 #[test]
 fn ghosts_are_those_of_a_layer_around_a_part() {
-    // Would catch corners that are left out or come twice, another density, forces that are not sent back, and bytes of
-    // another number of coordinates. A real LAMMPS of 32,000 atoms has 19,657 ghosts after 100 steps.
+    // Would catch corners that are left out or counted twice, another density, forces that are not returned, and bytes
+    // of another number of coordinates. A real LAMMPS of 32,000 atoms has 19,657 ghosts after 100 steps.
     let layer = |density: f64, atoms: f64, reach: f64| {
         let edge = (atoms / density).cbrt();
         density * ((edge + 2.0 * reach).powi(3) - edge.powi(3))
@@ -38,15 +38,15 @@ fn ghosts_are_those_of_a_layer_around_a_part() {
     assert!((ghosts(lj.clone(), 8) - exact).abs() < 6.0);
     assert!((exact / 19_657.0 - 1.0).abs() < 0.05);
     assert!((ghosts(LammpsSpec { newton: true, ..lj.clone() }, 8) - 2.0 * exact).abs() < 12.0);
-    // With two ranks only one dimension takes messages: two faces.
-    // The last, so that it has what has come of the rank itself in the others.
+    // With two ranks only one dimension has messages: two faces. It is the last dimension, so that it includes the
+    // rank's ghosts of the others.
     let face = 0.8442 * 2.8 * ((32_000_f64 / 0.8442).cbrt() + 5.6).powi(2);
     assert!((ghosts(lj, 2) - 2.0 * face).abs() < 2.0);
-    // Parts that are thinner than forces reach: the layer goes through several ranks.
+    // The parts are thinner than forces reach: the layer spans several ranks.
     let thin =
         LammpsSpec { deck: LammpsDeck::Stouch, atoms_per_rank: Some(100), newton: false, ..LammpsSpec::default() };
     assert!((ghosts(thin, 27) - layer(0.1, 100.0, 12.0)).abs() < 10.0);
-    // A box of fixed size has the same atoms whatever the ranks.
+    // A box of fixed size has an equal number of atoms whatever the number of ranks.
     let fixed = LammpsSpec { atoms: Some(256_000), newton: false, ..LammpsSpec::default() };
     assert!((ghosts(fixed, 8) - exact).abs() < 6.0);
 }
@@ -54,12 +54,12 @@ fn ghosts_are_those_of_a_layer_around_a_part() {
 #[test]
 fn a_step_has_the_messages_that_its_parts_ask_for() {
     // Would catch a rebuilding at another step, numbers of atoms that are not sent before atoms, a neighbour on both
-    // sides that gets the same twice, and sums that no deck has.
+    // sides that gets a message twice, and sums that no deck has.
     let spec = |steps| LammpsSpec { steps, rebuild_every: Some(2), thermo_every: Some(4), ..LammpsSpec::default() };
     let count = |spec: &LammpsSpec, ranks| build(spec, ranks).operations() / (2 * u64::from(ranks));
     // Positions and forces, by six exchanges.
     assert_eq!(count(&spec(1), 8), 12);
-    // Where lists are rebuilt: two for each dimension of two ranks, numbers and ghosts by six exchanges, and forces.
+    // At a rebuilding: two exchanges for each dimension of two ranks, numbers and ghosts by six exchanges, and forces.
     assert_eq!(count(&spec(2), 8), 12 + 3 * 2 + 2 * 6 + 6);
     assert_eq!(count(&spec(2), 27), 12 + 3 * 4 + 2 * 6 + 6);
     // Four sums over eight ranks by recursive doubling, three messages each.

@@ -32,7 +32,7 @@ fn a_goal_text_is_read_as_it_is_meant() {
 
 #[test]
 fn what_is_wrong_with_a_goal_text_has_its_line() {
-    // Would catch a panic, a line that is skipped in silence, and an error without a place.
+    // Would catch a panic, a line that is silently skipped, and an error without a position.
     let cases = [
         ("", "line 1: there is no `num_ranks`"),
         ("rank 0 {\n}", "line 1: `num_ranks` has to come first"),
@@ -87,14 +87,14 @@ fn build(spec: &ProgramSpec, ranks: u32) -> Arc<dyn Programs> {
     spec.build(ranks, Path::new(".")).unwrap()
 }
 
-/// By sender and receiver, the messages that a program says it has.
+/// Returns the numbers of messages that a program declares, by sender and receiver.
 fn said(programs: &dyn Programs) -> BTreeMap<(u32, u32), u64> {
     let mut pairs = BTreeMap::new();
     programs.each_message(&mut |messages| *pairs.entry((messages.from, messages.to)).or_default() += messages.count);
     pairs
 }
 
-/// Each of some operations that start as one, of so many ranks.
+/// Iterates over the operations of a burst among `ranks` ranks.
 fn each(op: Op, ranks: u32) -> impl Iterator<Item = Op> {
     (0..op.count).map(move |number| {
         let other = |rank| stridden(rank, (op.stride, number), ranks);
@@ -107,16 +107,16 @@ fn each(op: Op, ranks: u32) -> impl Iterator<Item = Op> {
     })
 }
 
-/// A receive: the rank, its request, source and tag if they are given, and the context.
+/// Posted receive: the rank, its request, source and tag if they are given, and the context.
 type Posted = (u32, u32, Option<u32>, Option<u32>, Context);
 
-/// The same as its ranks send them, where a message is there as soon as it is sent; operations that never end; and
-/// the time of all calculations.
+/// Runs a program whose messages arrive as soon as they are sent. Returns the numbers of messages by sender and
+/// receiver, the number of operations that never end, and the total time of calculations.
 fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64) {
     let ranks_of = programs.ranks();
     let mut ranks: Vec<_> = (0..ranks_of).map(|rank| Arc::clone(programs).rank(rank)).collect();
     let (mut pairs, mut starts, mut open) = (BTreeMap::new(), Vec::new(), Vec::new());
-    // Receives that wait, and messages that nobody waits for yet: receiver, its number there, source, tag.
+    // Posted receives, and in `messages` unexpected messages: sender, receiver, tag, context.
     let mut receives: Vec<Posted> = Vec::new();
     let mut messages: Vec<(u32, u32, u32, Context)> = Vec::new();
     for (rank, program) in (0..).zip(&mut ranks) {
@@ -125,7 +125,7 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64)
     }
     let (mut left, mut computed) = (0, 0);
     let (groups, mut posted) = (programs.groups(), Vec::new());
-    // By rank and context, operations called.
+    // Number of operations called, by rank and context.
     let mut called: BTreeMap<(u32, Context), u32> = BTreeMap::new();
     while !open.is_empty() {
         let (rank, op) = open.remove(0);
@@ -143,7 +143,7 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64)
                 left += 1;
             }
             Action::Recv { from, tag, context, .. } => receives.push((rank, op.id, from, tag, context)),
-            // The last member lets all end that have called so many operations before.
+            // The call of the last member ends the operation for all members that have called it.
             Action::Group(call) => {
                 let of = |group: &&ProgramGroup| group.context == call.context && group.ranks.contains(&rank);
                 let group = groups.iter().find(of).expect("a group that is not listed");
@@ -182,7 +182,7 @@ fn sent(programs: &Arc<dyn Programs>) -> (BTreeMap<(u32, u32), u64>, usize, u64)
 
 #[test]
 fn motifs_send_what_they_say_and_end() {
-    // Would catch a message without a receive, one that is not counted, and a rank that waits for ever.
+    // Would catch a message without a receive, a message that is not counted, and a rank that waits for ever.
     let halo = HaloSpec { iterations: 3, ..HaloSpec::default() };
     let open = HaloSpec { periodic: false, dims: Some(vec![3, 1, 2]), ..halo.clone() };
     let cases = [
@@ -243,7 +243,7 @@ fn motifs_send_what_they_say_and_end() {
 
 #[test]
 fn motifs_have_the_messages_of_their_grids() {
-    // Would catch neighbours in a wrong dimension, an edge that is crossed, and a row for a column.
+    // Would catch neighbours in a wrong dimension, an edge that is crossed, and a row taken for a column.
     let halo = |periodic| HaloSpec { dims: Some(vec![3, 4]), iterations: 1, periodic, ..HaloSpec::default() };
     let of = |periodic| said(&*build(&ProgramSpec::Halo2d(halo(periodic)), 12));
     assert_eq!(of(true).len(), 12 * 4);
@@ -313,7 +313,7 @@ fn programs_list_the_groups_that_switches_serve() {
 
 #[test]
 fn programs_that_cannot_be_are_refused_at_their_key() {
-    // Would catch a panic, or a program of something else than what was asked for.
+    // Would catch a panic, or a program of something else than was requested.
     let halo = |dims: &[u32]| HaloSpec { dims: Some(dims.to_vec()), ..HaloSpec::default() };
     let training = ProgramSpec::Training;
     let cases = [
@@ -344,7 +344,7 @@ fn programs_that_cannot_be_are_refused_at_their_key() {
 
 #[test]
 fn a_table_chooses_by_operation_members_and_size() {
-    // Would catch a rule that is read from another column, one that fits and is passed over, and a table that is not
+    // Would catch a rule that is read from another column, a rule that fits and is skipped, and a table that is not
     // read to its end.
     let path = std::env::temp_dir().join(format!("cutthrough-{}-selection.csv", std::process::id()));
     let choose = |text: &str, ranks, bytes| {
@@ -358,12 +358,12 @@ fn a_table_chooses_by_operation_members_and_size() {
         assert_eq!(choose(text, ranks, bytes).unwrap(), (algorithm, 0));
     }
     assert_eq!(choose("allreduce,0,1,ring,64 KiB\n", 8, 4).unwrap(), (Algorithm::Ring, 65_536));
-    // A heading with a segment does not require one in each row.
+    // A segment in the heading does not require one in each row.
     let text =
         "operation, min_ranks, min_bytes, algorithm, segment\nallreduce, 0, 0, linear\nallreduce, 8, 4, ring, 1 MiB\n";
     assert_eq!(choose(text, 4, 4).unwrap(), (Algorithm::Linear, 0));
     assert_eq!(choose(text, 8, 4).unwrap(), (Algorithm::Ring, 1 << 20));
-    // What a table leaves out is chosen by the built-in one.
+    // Operations that a table leaves out are chosen by the built-in table.
     assert_eq!(choose("barrier,0,0,linear\n", 8, 4).unwrap(), (Algorithm::RecursiveDoubling, 0));
     for (text, error) in [
         ("allreduce,0,0,rings\n", ":1: `rings` is no algorithm of `allreduce`: "),
@@ -386,8 +386,8 @@ fn a_table_chooses_by_operation_members_and_size() {
 
 #[test]
 fn the_built_in_table_has_the_limits_of_mpich() {
-    // Would catch a limit that is a byte or a member off, one of a part that is taken for that of all parts, and a
-    // power of two that is not asked for.
+    // Would catch a limit that is off by a byte or a member, a limit of a part that is taken for that of all parts, and
+    // a power of two that is not required.
     use {Algorithm as A, Operation as O};
     let of = |operation, ranks, bytes| Selection::built_in().choose(operation, ranks, (bytes, 4)).0;
     let cases = [
@@ -401,7 +401,7 @@ fn the_built_in_table_has_the_limits_of_mpich() {
         (O::Reduce, 4, 2052, A::Rabenseifner),
         (O::Allreduce, 2, 2048, A::RecursiveDoubling),
         (O::Allreduce, 2, 2052, A::Rabenseifner),
-        // 513 elements are fewer than 1024, and no fewer than 512.
+        // 513 elements are fewer than 1024, and not fewer than 512.
         (O::Allreduce, 1500, 2052, A::RecursiveDoubling),
         (O::Allreduce, 1023, 2052, A::Rabenseifner),
         (O::Allreduce, 64, 1 << 30, A::Rabenseifner),
@@ -437,7 +437,8 @@ fn the_built_in_table_has_algorithms_that_serve() {
     }
 }
 
-/// A phase of a task graph: arcs (from, to, bytes, messages), and groups (whether it is a reduction, root, members).
+/// Drawn phase of a task graph: arcs (from, to, bytes, messages), and groups (whether it is a reduction, root,
+/// members).
 type DrawnPhase = (Vec<(u32, u32, u64, u32)>, Vec<(bool, u32, Vec<u32>)>);
 
 fn drawn_graph(tasks: u32, loads: &[u32], phases: &[DrawnPhase]) -> TaskGraph {
@@ -473,8 +474,8 @@ proptest! {
     ) {
         // Would catch a message that is lost, sent twice, or counted for another iteration; an entry method that never
         // runs or runs twice; a reduction that waits for itself; and a load that is spent more or less often than once
-        // an iteration. The same of groups in the switches: a part of an operation that a member does not take, or
-        // takes in another order.
+        // an iteration. With groups in the switches, would also catch a part of an operation that a member does not
+        // take, or takes in another order.
         let graph = drawn_graph(tasks, &loads, &phases);
         let rank_of: Vec<u32> = (0..tasks).map(|task| task * 7 % 5 % ranks).collect();
         for unserved in [None, Some(&Unserved::new())] {

@@ -1,4 +1,4 @@
-//! Programs that are written out as calls: their text, what they send, and the schedules that they are.
+//! Programs written as calls: their text, their messages, and the equivalent schedules.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn calc(time: u64) -> Step {
     Step::Do(Action::Calc { time })
 }
 
-/// The program of some ranks, each with its calls.
+/// Returns the program of some ranks, each with its calls.
 fn calls(ranks: &[&[Step]]) -> Calls {
     let mut builder = CallsBuilder::new(ranks.len() as u32);
     for (rank, steps) in (0..).zip(ranks) {
@@ -74,7 +74,7 @@ fn collective_operations_are_read_as_they_are_meant() {
 
 #[test]
 fn a_collective_operation_that_cannot_be_has_its_line() {
-    // Would catch an operation that a run would find wrong only later, and words that are skipped.
+    // Would catch an operation whose fault a run would find only later, and words that are skipped.
     let cases = [
         ("allreduce 8 B", "line 3: `by ALGORITHM` is missing: auto, linear, "),
         ("allreduce 8 B by rinng", "line 3: there is no algorithm `rinng`: auto, linear, "),
@@ -95,7 +95,7 @@ fn a_collective_operation_that_cannot_be_has_its_line() {
 
 #[test]
 fn a_schedule_of_collective_operations_has_their_messages() {
-    // Would catch messages of one operation that meet those of another, and a program that is taken for one that ends.
+    // Would catch messages of an operation that match those of another, and a program that is taken for one that ends.
     let both = |calls: &mut CallsBuilder, rank: u32| {
         for algorithm in [Algorithm::RecursiveDoubling, Algorithm::Binomial] {
             calls.push(rank, Step::Collective(Collective::new(Operation::Allreduce, algorithm, 64))).unwrap();
@@ -121,8 +121,8 @@ fn a_schedule_of_collective_operations_has_their_messages() {
 
 #[test]
 fn a_schedule_tells_messages_of_communicators_apart() {
-    // Would catch messages of one tag in two communicators that meet in a schedule, where the receives come in another
-    // order, and a tag of all ranks that another communicator's messages get.
+    // Would catch messages of one tag in two communicators that match in a schedule, although the receives come in
+    // another order, and a tag of all ranks that another communicator's messages get.
     let text = "ranks 2\ncommunicator 1 of 1 0\nrank 0\n  isend 8 B to 1 tag 1073741824\n  isend 16 B to 1 tag 1073741824 in 1\n\
                 rank 1\n  irecv 16 B from 0 tag 1073741824 in 1\n  wait 0\n  irecv 8 B from 0 tag 1073741824\n";
     let calls = text::read(text).unwrap();
@@ -135,8 +135,8 @@ fn a_schedule_tells_messages_of_communicators_apart() {
 
 #[test]
 fn messages_of_communicators_are_read_written_and_refused() {
-    // Would catch a communicator that is lost on the way to a text, messages of ranks that are no members, and a
-    // schedule of receives of any tag that would meet messages of all ranks.
+    // Would catch a communicator that is lost in conversion to text, messages of ranks that are not members, and a
+    // schedule of receives of any tag that would match messages of all ranks.
     let text = "ranks 3\ncommunicator 1 of 2 0\nrank 0\n  isend 8 B to 2 tag 4 in 1\n  irecv from any tag any in 1 times 2 stride 0\n  \
                 iprobe from 2 tag 1 in 1\nrank 1\nrank 2\n";
     let calls = text::read(text).unwrap();
@@ -157,7 +157,7 @@ fn messages_of_communicators_are_read_written_and_refused() {
 
 #[test]
 fn what_is_wrong_with_a_text_has_its_line() {
-    // Would catch a panic, a line that is skipped in silence, and an error without a place.
+    // Would catch a panic, a line that is silently skipped, and an error without a position.
     let cases = [
         ("", "line 1: there is no `ranks N`"),
         ("rank 0", "line 1: `ranks N` has to come first"),
@@ -190,7 +190,7 @@ fn what_is_wrong_with_a_text_has_its_line() {
 
 #[test]
 fn what_a_rank_cannot_call_is_refused() {
-    // Would catch a call that a run would find wrong only later, or not at all.
+    // Would catch a call whose fault a run would find only later, or not at all.
     let mut builder = CallsBuilder::new(2);
     assert_eq!(builder.push(2, calc(1)), Err(CallError::NoSuchRank { rank: 2, last: 1 }));
     assert_eq!(builder.push(0, recv(7, 1, 0)), Err(CallError::NoSuchRank { rank: 7, last: 1 }));
@@ -203,7 +203,7 @@ fn what_a_rank_cannot_call_is_refused() {
 
 #[test]
 fn calls_are_the_schedule_that_says_what_waits_for_what() {
-    // Would catch an operation that does not wait for what its rank has waited for, and one that waits for more.
+    // Would catch an operation that does not wait for all that its rank has waited for, and one that waits for more.
     let found = calls(&[
         &[recv(1, ANY_SIZE, 0), send(1, 8, 0), calc(5), send(1, 9, 1), Step::WaitAll, calc(7)],
         &[recv(0, 10, 0), Step::Wait(0), send(0, 4, 0), recv(0, 9, 1), Step::Wait(2)],
@@ -235,7 +235,7 @@ fn what_no_schedule_can_say_is_named() {
 
 #[test]
 fn messages_without_receives_and_ranks_that_wait_for_themselves_are_found_before_a_run() {
-    // Would catch a program that is only found wrong when it stands still, or never.
+    // Would catch a program whose fault is found only when it stands still, or never.
     let lost = calls(&[&[send(1, 8, 0)], &[]]);
     assert!(matches!(lost.check(None), Err(ScheduleError::Unmatched { from: 0, to: 1, sent: 1, received: 0, .. })));
     let blocked: [&[Step]; 2] =
@@ -248,7 +248,7 @@ fn messages_without_receives_and_ranks_that_wait_for_themselves_are_found_before
     assert!(matches!(never.check(None), Err(ScheduleError::Cycle { .. })));
 }
 
-/// The operations that a rank starts if each ends as soon as it starts.
+/// Returns the operations that a rank starts if each ends as soon as it starts.
 fn started(programs: &Arc<dyn Programs>, rank: u32) -> Vec<Action> {
     let mut state = Arc::clone(programs).rank(rank);
     let (mut starts, mut all): (Vec<Op>, Vec<Action>) = (Vec::new(), Vec::new());
@@ -270,7 +270,7 @@ fn started(programs: &Arc<dyn Programs>, rank: u32) -> Vec<Action> {
     all
 }
 
-/// Any call of a rank of three, that waits for none of its requests alone.
+/// Returns any call of one of three ranks that does not wait for a single request.
 fn any_step() -> impl Strategy<Value = Step> {
     let action = prop_oneof![
         (0_u32..3, 0_u64..9000, 0_u32..4).prop_map(|(to, bytes, tag)| Action::send(to, bytes, tag)),
@@ -297,8 +297,7 @@ proptest! {
 
     #[test]
     fn a_program_says_the_messages_that_its_ranks_send(ranks in prop::collection::vec(prop::collection::vec(any_step(), 0..12), 3)) {
-        // Would catch a burst that is counted once or whose stride is left out, and a number of operations that is
-        // wrong.
+        // Would catch a burst that is counted once or whose stride is left out, and a wrong number of operations.
         let ranks: Vec<&[Step]> = ranks.iter().map(|steps| &steps[..]).collect();
         let programs: Arc<dyn Programs> = Arc::new(calls(&ranks));
         let mut said = Vec::new();
@@ -322,7 +321,7 @@ proptest! {
 
 #[test]
 fn collective_operations_that_differ_are_named_by_rank() {
-    // Would catch messages of operations that are shown under tags which nobody has written.
+    // Would catch messages of operations that are shown under tags which the user has not written.
     let error = |zero: &str, one: &str| {
         let read = text::read(&format!("ranks 2\nrank 0\n{zero}\nrank 1\n{one}\n")).unwrap();
         read.check(None).unwrap_err().to_string()
@@ -340,8 +339,9 @@ fn collective_operations_that_differ_are_named_by_rank() {
 
 #[test]
 fn calls_in_the_switches_are_checked_and_grouped() {
-    // Would catch a group that is not found behind a blocking call, one without its nodes, members that call something
-    // else, a cycle through two communicators, a schedule without the operation, and a text that reads another one.
+    // Would catch a group that is not found behind a blocking call, a group without its nodes, members that call
+    // different operations, a cycle through two communicators, a schedule without the operation, and a text that is
+    // read differently.
     let text = |second: &str| {
         format!(
             "ranks 4\ncommunicator 1 of 3 1\nrank 0\n barrier by in-switch\nrank 1\n start reduce 8 KiB in 1 by in-switch root 1\n barrier by in-switch\n \

@@ -1,4 +1,4 @@
-//! Schedules: what is matched with what, and what is refused.
+//! Schedules: the matching of their messages, and their refusals.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
 
 use mpi::schedule::{OpKind, ScheduleBuilder, ScheduleError};
@@ -31,7 +31,7 @@ fn refused(write: impl FnOnce(&mut ScheduleBuilder)) -> ScheduleError {
 
 #[test]
 fn what_cannot_run_is_refused_with_its_reason() {
-    // Would catch an executor that waits for ever, or a panic on what a user writes.
+    // Would catch an executor that waits for ever, or a panic on a user's input.
     let error = refused(|b| {
         b.send(0, 2, 1, 0);
     });
@@ -57,7 +57,7 @@ fn what_cannot_run_is_refused_with_its_reason() {
         b.requires(one, other);
     });
     assert_eq!(error, ScheduleError::OtherRank { rank: 0, other: 1 });
-    // Each waits for the other's message before it sends its own.
+    // Each rank waits for the other's message before it sends.
     let error = refused(|b| {
         for (rank, other) in [(0, 1), (1, 0)] {
             let recv = b.recv(rank, other, 1, 0);
@@ -71,7 +71,8 @@ fn what_cannot_run_is_refused_with_its_reason() {
 
 #[test]
 fn two_that_send_before_they_receive_need_room() {
-    // Would catch a rendezvous that hangs: both send first, which does for small messages and not for large ones.
+    // Would catch a rendezvous that hangs: both ranks send first, which works for small messages and not for large
+    // ones.
     let mut builder = ScheduleBuilder::new(2);
     for (rank, other) in [(0, 1), (1, 0)] {
         let send = builder.send(rank, other, 1000, 0);
@@ -99,8 +100,8 @@ fn receives_may_be_larger_and_messages_may_stay() {
 
 #[test]
 fn nothing_is_known_beforehand_of_receives_from_any_rank() {
-    // Would catch a schedule with wildcards that is refused for messages nobody receives, and one that waits in a cycle
-    // within a rank and is not.
+    // Would catch a schedule with wildcards that is refused for messages that are not received, and a schedule that is
+    // accepted although it waits in a cycle within a rank.
     let mut builder = ScheduleBuilder::new(3);
     builder.send(0, 2, 1, 5);
     let any = builder.recv_any(2, None, 8, Some(5));
@@ -116,8 +117,8 @@ fn nothing_is_known_beforehand_of_receives_from_any_rank() {
     assert!(matches!(builder.build(), Err(ScheduleError::Cycle { rank: 2, .. })));
 }
 
-/// Operations that have to start after others of their rank with the same label: those that come first in the order of
-/// writing, as far as `waits` allows, by trying.
+/// Returns, by trying, the operations that have to start after others of their rank with an equal label: operations in
+/// the order of writing, as far as `waits` allows.
 fn in_order(labels: &[Option<(u32, u32, u32)>], waits: &[(usize, usize, bool)]) -> Vec<(usize, usize, bool)> {
     let mut order: Vec<usize> = Vec::new();
     while let Some(next) = (0..labels.len()).find(|op| {
@@ -131,7 +132,7 @@ fn in_order(labels: &[Option<(u32, u32, u32)>], waits: &[(usize, usize, bool)]) 
     same.map(|(place, before)| (order[place], order[before], true)).collect()
 }
 
-/// The sends that receives meet: the n-th the n-th of its label.
+/// Returns the sends that receives match: the n-th receive matches the n-th send of its label.
 fn met(labels: &[Option<(u32, u32, u32)>], order: &[(usize, usize, bool)]) -> Vec<Option<usize>> {
     let place = |op: usize| order.iter().filter(|&&(after, ..)| after == op).count();
     let is_met = |recv: usize, send: usize| labels[send] == labels[recv] && place(send) == place(recv);
@@ -139,8 +140,8 @@ fn met(labels: &[Option<(u32, u32, u32)>], order: &[(usize, usize, bool)]) -> Ve
     (0..labels.len()).map(|op| labels[op].filter(|_| op % 2 == 0).and_then(|_| sends(op))).collect()
 }
 
-/// Whether operations all end, by trying: whatever can happen happens. Of each the partner that it receives from; then
-/// which waits for which, and whether for its start only.
+/// Returns whether all operations end, by trying: everything that can happen happens. `from` is the send that each
+/// operation receives; `waits` holds an operation, the one that it waits for, and whether it waits for the start only.
 fn ends(from: &[Option<usize>], waits: &[(usize, usize, bool)], rendezvous: bool) -> bool {
     let answered_by = |send: usize| from.iter().position(|&other| rendezvous && other == Some(send));
     let (mut started, mut ended) = (vec![false; from.len()], vec![false; from.len()]);
@@ -170,7 +171,7 @@ proptest! {
         messages in prop::collection::vec((0_u32..3, 0_u32..3, 0_u32..2), 1..6),
         pairs in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<bool>()), 0..8),
     ) {
-        // Would catch a cycle that is not found, and one that is found where there is none.
+        // Would catch a cycle that is not found, and a cycle that is found where there is none.
         let mut builder = ScheduleBuilder::new(3);
         // Sends have odd numbers, and receives even ones.
         let (mut ops, mut labels) = (vec![(0, builder.calc(0, 1))], vec![None]);

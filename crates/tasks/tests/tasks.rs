@@ -23,7 +23,7 @@ fn members(graph: &TaskGraph) -> usize {
 
 #[test]
 fn generators_have_the_tasks_and_messages_of_their_closed_forms() {
-    // Would catch an edge that is lost or doubled. Stencils: 2 D arcs a task where periodic, 2 D (1 - 1/n) where not;
+    // Would catch an edge that is lost or doubled. Stencils: 2 D arcs a task if periodic, 2 D (1 - 1/n) if not;
     // products of extents of 2 have one neighbour each; 3^D - 1 neighbours with diagonals.
     assert_eq!(arcs(&build("stencil:4x5x6")), 6 * 120);
     assert_eq!(arcs(&build("stencil:4x5,periodic=false")), 2 * (3 * 5 + 4 * 4));
@@ -79,20 +79,20 @@ fn openatom_talks_by_states_and_by_planes() {
 
 #[test]
 fn meshes_are_irregular_connected_in_the_main_and_drawn_from_the_seed() {
-    // Would catch a mesh that is a grid, and one that depends on anything but the seed.
+    // Would catch a mesh that is a grid, and a mesh that depends on anything but the seed.
     let (one, again) = (build("mesh:2500"), build("mesh:2500"));
     assert_eq!(one, again);
     assert!(one.tasks() > 2000 && one.tasks() < 2500 && one.positions.len() == 2 * one.tasks() as usize);
     let degrees: Vec<usize> = (0..one.tasks()).map(|task| one.phases[0].arcs.of(task).count()).collect();
     assert!(degrees.iter().max() > Some(&6) && degrees.iter().min() < Some(&3));
     let mean = degrees.iter().sum::<usize>() as f64 / degrees.len() as f64;
-    // Of the lattice's 6 edge ends a point, nine in ten lead to a point that is there.
+    // Of the lattice's 6 edge ends a point, nine in ten lead to an existing point.
     assert!((mean - 6.0 * 0.9).abs() < 0.4, "{mean}");
 }
 
 #[test]
 fn spec_errors_say_what_is_allowed() {
-    // Would catch a misspelt kind or key that is taken for something else, and sizes that ask for all memory.
+    // Would catch a misspelt kind or key that is taken for another, and sizes that would take all memory.
     let error = |text: &str| match text.parse::<GraphSpec>() {
         Err(error) => error.to_string(),
         Ok(spec) => spec.build(Path::new("."), 1).expect_err(text).to_string(),
@@ -126,14 +126,14 @@ fn spec_errors_say_what_is_allowed() {
     assert!(error("nonsense").contains("kind of graph. Write"));
 }
 
-/// The line that an error names.
+/// Returns the line that an error names.
 fn line(text: &str, format: GraphFormat) -> Option<u64> {
     parse_graph(text.as_bytes(), format).expect_err(text).line
 }
 
 #[test]
 fn metis_files_are_read_with_weights_and_held_to_their_rules() {
-    // Would catch weights that are taken for neighbours, and files that are wrong and pass.
+    // Would catch weights that are taken for neighbours, and invalid files that are accepted.
     let graph =
         parse_graph(b"% a triangle\n3 3 011\n5 2 7 3 8\n6 1 7 3 9\n4 1 8 2 9\n", GraphFormat::Metis).expect("a graph");
     assert_eq!((graph.loads.as_slice(), graph.total_bytes()), ([5.0, 6.0, 4.0].as_slice(), 2 * 24));
@@ -165,7 +165,8 @@ fn metis_files_are_read_with_weights_and_held_to_their_rules() {
 
 #[test]
 fn other_formats_are_read_and_held_to_their_rules() {
-    // Would catch a matrix that is transposed, a triangle that is not mirrored, a list whose header counts as an edge.
+    // Would catch a matrix that is transposed, a triangle that is not mirrored, and a list whose header counts as an
+    // edge.
     let sent = |graph: &TaskGraph| {
         graph.phases[0].arcs.iter().map(|(from, to, bytes, _)| (from, to, bytes)).collect::<Vec<_>>()
     };
@@ -240,7 +241,7 @@ fn lists_have_groups() {
 
 #[test]
 fn a_dense_matrix_is_read_from_csv_where_it_is_no_list() {
-    // Would catch a matrix that is read as edges, and the other way round: three columns may be either.
+    // Would catch a matrix that is read as edges, and conversely: three columns may be either.
     let read = |text: &str| parse_graph(text.as_bytes(), GraphFormat::Edges);
     let ring = |size: u32| {
         let row =
@@ -263,12 +264,12 @@ fn a_dense_matrix_is_read_from_csv_where_it_is_no_list() {
     assert!(error.contains("line 2: the matrix has 2 rows and 5 columns") && error.contains("lists edges"), "{error}");
 }
 
-/// The arcs of a graph's first phase: from, to, bytes.
+/// Returns the arcs of a graph's first phase: from, to, bytes.
 fn arcs_of(graph: &TaskGraph) -> Vec<(u32, u32, u64)> {
     graph.phases[0].arcs.iter().map(|(from, to, bytes, _)| (from, to, bytes)).collect()
 }
 
-/// A NumPy file of format 1.0.
+/// Returns a NumPy file of format 1.0.
 fn npy(header: &str, data: &[u8]) -> Vec<u8> {
     let mut file = b"\x93NUMPY\x01\x00".to_vec();
     file.extend((header.len() as u16).to_le_bytes());
@@ -279,7 +280,8 @@ fn npy(header: &str, data: &[u8]) -> Vec<u8> {
 
 #[test]
 fn arrays_of_numpy_are_read() {
-    // Would catch a matrix that is transposed, the other order of bytes, and arrays that are no matrix and pass.
+    // Would catch a matrix that is transposed, the other order of bytes, and arrays that are accepted although they are
+    // not matrices.
     let header = |descr: &str, order: &str, shape: &str| {
         format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}   \n")
     };
@@ -308,13 +310,13 @@ fn arrays_of_numpy_are_read() {
     }
 }
 
-/// A dump that was made with charm4py 1.1 (Charm++ 8.0.1): eight elements of an array on two processors, element i
-/// sends 100 (i + 1) bytes to the next and 50 to the one before, nine times until the step that was dumped.
+/// Dump made with charm4py 1.1 (Charm++ 8.0.1): eight elements of an array on two processors, element i sends 100 (i +
+/// 1) bytes to the next and 50 to the previous one, nine times until the step that was dumped.
 const DUMP: &[u8] = include_bytes!("data/ring.lbdump");
 
 #[test]
 fn a_dump_of_charm_is_what_charm_prints_of_it() {
-    // Would catch an object that may not migrate as a task, records that are cut wrongly, and senders that are
+    // Would catch an object that may not migrate taken for a task, records that are cut wrongly, and senders that are
     // processors.
     let graph = parse_graph(DUMP, GraphFormat::CharmLb).expect("a dump");
     let next = [2448, 3312, 4176, 5184, 6048, 6912, 7776, 8784];
@@ -401,7 +403,7 @@ fn several_graphs_are_one() {
     beside(&[]).expect_err("nothing");
 }
 
-/// A real graph, where they are.
+/// Returns the path of a real graph, if the graphs are present.
 fn data(name: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("CUTTHROUGH_DATA")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
@@ -415,7 +417,7 @@ fn data(name: &str) -> Option<PathBuf> {
 
 #[test]
 fn real_graphs_are_read() {
-    // Would catch what fixtures do not have: edges as the files' first lines count them.
+    // Would catch faults that fixtures do not show: edges as the files' first lines count them.
     for (name, tasks, edges) in [
         ("4elt.graph", 15_606, 45_878),
         ("4elt_q512.graph", 512, 1_369),
@@ -446,7 +448,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..200), text in "[0-9 ,.\\n%-]{0,80}") {
-        // Would catch a panic, or memory for a number that only a line claims.
+        // Would catch a panic, or memory allocated for a number that a line only claims.
         for format in [GraphFormat::Metis, GraphFormat::MatrixMarket, GraphFormat::Edges, GraphFormat::Matrix] {
             let _ = parse_graph(&bytes, format);
             let _ = parse_graph(text.as_bytes(), format);
@@ -455,7 +457,7 @@ proptest! {
 
     #[test]
     fn shuffling_keeps_the_graph(seed in any::<u64>()) {
-        // Would catch loads that stay behind when tasks are renumbered.
+        // Would catch loads that are not moved when tasks are renumbered.
         let graph = build("stencil:4x3,periodic=false");
         let other = shuffled(&graph, seed);
         prop_assert_eq!(other.total_bytes(), graph.total_bytes());
@@ -471,7 +473,7 @@ proptest! {
 
 #[test]
 fn what_is_listed_twice_or_left_out_is_noted() {
-    // Would catch pairs and groups that are added up, and weights that are left out, without a word.
+    // Would catch pairs and groups that are added up, and weights that are left out, without a note.
     for (text, format, note) in [
         ("0,1,1000\n1,0,5\n0,1,1000\n", GraphFormat::Edges, "1 entry is for a pair"),
         ("multicast,0,8,1,2\nmulticast,0,8,1,2\n", GraphFormat::Edges, "1 group is listed before"),

@@ -1,4 +1,4 @@
-//! Execution traces of Chakra: what their ranks call, and files that nobody has meant.
+//! Chakra execution traces: the calls of their ranks, and malformed files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use prost::Message;
 use traces::chakra::schema::{Attribute, GlobalMetadata, Node, NodeType};
 use traces::chakra::{ChakraError, Options, Traces, files, read};
 
-/// A folder of its own that is removed with this.
+/// Separate folder of a test, which is removed when this is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -38,7 +38,7 @@ impl Drop for Folder {
     }
 }
 
-/// The traces of a prefix.
+/// Reads the traces of a prefix.
 fn traces(prefix: &Path, options: &Options) -> Result<Traces, ChakraError> {
     read(&files(prefix)?.1, options)
 }
@@ -56,15 +56,15 @@ fn after(others: &[u64], node: Node) -> Node {
     Node { ctrl_deps: others.to_vec(), ..node }
 }
 
-/// The bytes of a file.
+/// Returns the bytes of a file.
 fn file_of(nodes: &[Node]) -> Vec<u8> {
     let mut bytes = GlobalMetadata { version: "0.0.4".to_owned() }.encode_length_delimited_to_vec();
     nodes.iter().for_each(|node| bytes.extend(node.encode_length_delimited_to_vec()));
     bytes
 }
 
-/// A step of a rank of two: backward in two parts, each reduced over all ranks, a message to the other rank, and an
-/// update.
+/// Returns a step of one of two ranks: backward in two parts, each reduced over all ranks, a message to the other rank,
+/// and an update.
 fn step(rank: u64) -> Vec<Node> {
     let sum = |id, data: &[u64]| node(id, NodeType::CommColl, data, &[("comm_type", 0), ("comm_size", 4096)]);
     let other = 1 - rank;
@@ -82,12 +82,12 @@ fn step(rank: u64) -> Vec<Node> {
 
 #[test]
 fn nodes_become_calls_in_an_order_that_they_allow() {
-    // Would catch communication that a calculation beside it waits for, an order between operations of a stream that
-    // becomes waiting, a join that forgets what it stands for, sizes of another meaning, and files that need the order
-    // of their numbers.
+    // Would catch communication that a concurrent calculation waits for, an order between operations of a stream that
+    // becomes waiting, a join that loses what it stands for, sizes of another meaning, and files whose nodes must be in
+    // the order of their numbers.
     let folder = Folder::new("calls");
     let mut turned = step(1);
-    // What comes first in a file need not be what others depend on.
+    // The first node of a file need not be the one that others depend on.
     turned.swap(0, 7);
     folder.put(0, &file_of(&step(0)));
     folder.put(1, &file_of(&turned));
@@ -119,12 +119,12 @@ fn nodes_become_calls_in_an_order_that_they_allow() {
         "waitall",
     ];
     assert_eq!(of(0).iter().map(|line| normal(line)).collect::<Vec<_>>(), expected);
-    // The receive of rank 1 needs nothing, and is before what does in its file's order of what may be next.
+    // The receive of rank 1 depends on nothing, and precedes dependent nodes in the order of what may be next.
     assert_eq!(of(1).len(), expected.len());
     calls.check(None).unwrap();
 }
 
-/// A line with its time in picoseconds.
+/// Returns a line with its time in picoseconds.
 fn normal(line: &str) -> String {
     let Some((number, unit)) = line.strip_prefix("start calc ").and_then(|time| time.split_once(' ')) else {
         return line.to_owned();
@@ -139,8 +139,7 @@ fn normal(line: &str) -> String {
 
 #[test]
 fn operations_are_of_their_groups_and_of_the_bytes_that_ranks_put_in() {
-    // Would catch parts for whole buffers, groups that are taken for all ranks, and nodes whose operations take no
-    // time.
+    // Would catch parts taken for whole buffers, groups taken for all ranks, and nodes whose operations take no time.
     let folder = Folder::new("groups");
     let of = |kind: u64, group: &str| {
         let mut node = node(kind, NodeType::CommColl, &[], &[("comm_type", kind), ("comm_size", 1000)]);
@@ -168,7 +167,7 @@ fn operations_are_of_their_groups_and_of_the_bytes_that_ranks_put_in() {
         assert!(written.contains(line), "{line}\n{written}");
     }
     assert!(written.contains("calc 3 ms") || written.contains("calc 3000000000 ps"), "{written}");
-    // A group that nothing describes is not taken for all ranks.
+    // A group without a description is not taken for all ranks.
     let none = Options { groups: BTreeMap::new(), ..options.clone() };
     assert!(traces(&folder.prefix(), &none).unwrap_err().to_string().contains("there is no process group `low`"));
     let unknown = Options { groups: BTreeMap::from([("other".to_owned(), vec![0, 1])]), ..options.clone() };
@@ -217,7 +216,7 @@ proptest! {
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
         cut in any::<prop::sample::Index>(),
     ) {
-        // Would catch a panic, a loop without an end, and memory for a length that a file only claims.
+        // Would catch a panic, an endless loop, and memory allocated for a length that a file only claims.
         let folder = Folder::new("changed");
         let mut bytes = file_of(&step(0));
         for (place, byte) in changes {

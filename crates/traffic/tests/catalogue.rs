@@ -1,4 +1,4 @@
-//! What the experiment file may write for a pattern, and what each mistake answers.
+//! Forms of a pattern in the experiment file, and the error for each mistake.
 
 use std::path::Path;
 
@@ -49,7 +49,7 @@ fn keys_are_read() {
 
 #[test]
 fn what_is_written_reads_back() {
-    // Would catch a Serialize that the file's reader refuses: the resolved experiment is written beside the results.
+    // Would catch a Serialize that the file's reader refuses: the resolved experiment is written with the results.
     for text in
         ["\"uniform\"", "\"tornado\"", "{ kind = \"shift\", offset = 5 }", "{ kind = \"matrix\", path = \"m.csv\" }"]
     {
@@ -61,7 +61,7 @@ fn what_is_written_reads_back() {
 
 #[test]
 fn mistakes_are_named() {
-    // Would catch a key that is ignored in silence, and an error that does not say what is allowed.
+    // Would catch a key that is silently ignored, and an error that does not name the allowed values.
     let cases = [
         ("\"unifrom\"", "unknown variant `unifrom`, expected one of `uniform`"),
         ("{ kind = \"transpose\", offset = 1 }", "unknown field `offset`"),

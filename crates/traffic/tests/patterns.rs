@@ -1,6 +1,6 @@
-//! The contract of patterns, and what each of them is.
+//! Contract of patterns, and the definition of each.
 
-// Helpers outside of the test functions may fail a test, too.
+// Helpers of tests may fail a test, too.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::path::Path;
@@ -14,7 +14,7 @@ use traffic::patterns::{exchange::ExchangePatternSpec, hotspot::HotspotSpec, shi
 use traffic::{Pattern, PatternError, PatternSpec, Shape};
 use units::{Draw, TaskId};
 
-/// A weak but sufficient source of bits for these tests (SplitMix64).
+/// Weak but sufficient source of bits for these tests (SplitMix64).
 struct Bits(u64);
 
 impl Draw for Bits {
@@ -38,7 +38,7 @@ fn build(spec: &PatternSpec, topology: &dyn Topology) -> Result<Arc<dyn Pattern>
     spec.build(&Shape::of(topology), 42, Path::new("."))
 }
 
-/// The destination of each node; its own where it does not send.
+/// Returns the destination of each node; the node itself if it does not send.
 fn partners(spec: &PatternSpec, topology: &dyn Topology) -> Vec<u32> {
     let pattern = build(spec, topology).unwrap();
     let partner = |src: u32| match pattern.distribution(TaskId(src)).as_slice() {
@@ -61,7 +61,7 @@ fn uniform(include_self: bool) -> PatternSpec {
     PatternSpec::Uniform(UniformSpec { include_self })
 }
 
-/// Everything that the trait promises.
+/// Checks all promises of the trait.
 fn check_contract(spec: &PatternSpec, topology: &dyn Topology) {
     let pattern = build(spec, topology).unwrap();
     assert_eq!(pattern.kind(), spec.kind());
@@ -77,7 +77,7 @@ fn check_contract(spec: &PatternSpec, topology: &dyn Topology) {
     check_draws(&*pattern, topology.nodes());
 }
 
-/// Draws agree with the distribution: chi-square of the sources' draws together, within 6 standard deviations.
+/// Checks draws against the distribution: chi-square of the sources' draws together, within 6 standard deviations.
 fn check_draws(pattern: &dyn Pattern, nodes: u32) {
     const DRAWS: u32 = 2000;
     let mut draw = Bits(11);
@@ -98,7 +98,7 @@ fn check_draws(pattern: &dyn Pattern, nodes: u32) {
     }
 }
 
-/// The patterns that work on every topology of two nodes and more (of three, for tornado).
+/// Returns the patterns that work on every topology of two nodes and more (of three, for tornado).
 fn for_any_number() -> [PatternSpec; 10] {
     let (tornado, neighbor) = (PatternSpec::Tornado {}, PatternSpec::Neighbor {});
     let random = PatternSpec::RandomPermutation {};
@@ -137,13 +137,13 @@ fn transpose_exchanges_the_coordinates_of_a_square() {
 
 #[test]
 fn tornado_and_neighbor_move_along_the_dimensions() {
-    // Would catch an offset of the whole numbering instead of each dimension, and k/2 where (k/2) - 1 is due. On 8x5:
+    // Would catch an offset of the whole numbering instead of each dimension, and k/2 instead of (k/2) - 1. On 8x5:
     // tornado (+3, +2), neighbor (+1, +1).
     let grid = torus(&[8, 5], 1);
     let moved = |x: u32, y: u32| (0..40).map(move |node| (node % 8 + x) % 8 + (node / 8 + y) % 5 * 8);
     assert!(partners(&PatternSpec::Tornado {}, &grid).into_iter().eq(moved(3, 2)));
     assert!(partners(&PatternSpec::Neighbor {}, &grid).into_iter().eq(moved(1, 1)));
-    // Of several nodes on a router each sends to its like: node 3 * 2 + 1 of router 3 to that of router 3 + 3.
+    // With several nodes on a router each sends to its counterpart: node 3 * 2 + 1 of router 3 to that of router 3 + 3.
     let ring = torus(&[8], 2);
     assert_eq!(partners(&PatternSpec::Tornado {}, &ring)[7], 13);
     // Without dimensions the numbering is the ring.
@@ -164,7 +164,7 @@ fn shift_counts_both_ways_and_around() {
 
 #[test]
 fn hot_nodes_share_the_hot_part() {
-    // Would catch a hot node that sends to itself, and a fraction that the rest is not reduced by. Of 5 nodes, 0 and 3
+    // Would catch a hot node that sends to itself, and a rest that is not reduced by the fraction. Of 5 nodes, 0 and 3
     // hot with 0.4: from node 1 the rest is 0.6 / 4 = 0.15, a hot node gets 0.15 + 0.2; from node 3 node 0 gets all.
     let pattern = build(&hotspot(&[3, 0], 0.4), &switch(5)).unwrap();
     let parts = |src| pattern.distribution(TaskId(src)).into_iter().map(|(dst, part)| (dst.0, (part * 1e6).round()));
@@ -177,8 +177,8 @@ fn hot_nodes_share_the_hot_part() {
 
 #[test]
 fn a_random_permutation_is_its_seeds() {
-    // Would catch a seed that is not used, and one that the platform or the run changes. The numbers have no theory;
-    // they are what the first version drew.
+    // Would catch a seed that is not used, and a seed that the platform or the run changes. No theory gives the
+    // numbers; the first version drew them.
     let eight = switch(8);
     let of_seed = |seed| {
         let pattern = PatternSpec::RandomPermutation {}.build(&Shape::of(&eight), seed, Path::new(".")).unwrap();
@@ -191,8 +191,8 @@ fn a_random_permutation_is_its_seeds() {
 
 #[test]
 fn all_derangements_are_as_likely() {
-    // Would catch a shuffle with a bias. Four nodes have 9 permutations without fixed points; 9000 seeds give each
-    // 1000 times, to 5 standard deviations (150).
+    // Would catch a biased shuffle. Four nodes have 9 permutations without fixed points; 9000 seeds give each 1000
+    // times, to 5 standard deviations (150).
     let mut counts = std::collections::BTreeMap::new();
     for seed in 0..9000 {
         let pattern = PatternSpec::RandomPermutation {}.build(&Shape::of(&switch(4)), seed, Path::new(".")).unwrap();
@@ -205,7 +205,7 @@ fn all_derangements_are_as_likely() {
 
 #[test]
 fn what_does_not_fit_is_refused_with_what_does() {
-    // Would catch a pattern that wraps, truncates or panics on a number of nodes that it is not made for.
+    // Would catch a pattern that wraps, truncates or panics on an unsupported number of nodes.
     let refusal = |spec: &PatternSpec, nodes: u64| build(spec, &switch(nodes)).map(|_| ()).unwrap_err();
     for spec in on_bits() {
         let PatternError { key, message } = refusal(&spec, 100);
@@ -233,7 +233,7 @@ fn what_does_not_fit_is_refused_with_what_does() {
 
 #[test]
 fn keys_out_of_range_are_named() {
-    // Would catch an error at the wrong key, which the front shows in the wrong line.
+    // Would catch an error at the wrong key, which the user interface shows at the wrong line.
     for (spec, key, part) in [
         (shift(0), "offset", "multiple of 10"),
         (shift(-20), "offset", "multiple of 10"),
@@ -249,7 +249,7 @@ fn keys_out_of_range_are_named() {
     }
 }
 
-/// Whether a permutation is its own inverse.
+/// Returns whether a permutation is its own inverse.
 fn is_involution(partners: &[u32]) -> bool {
     partners.iter().enumerate().all(|(src, &dst)| partners[dst as usize] == src as u32)
 }
@@ -270,7 +270,7 @@ proptest! {
 
     #[test]
     fn permutations_are_bijections(dims in prop::collection::vec(2_u64..7, 1..4), each in 1_u64..4, offset: i64) {
-        // Would catch two nodes that send to the same one.
+        // Would catch two nodes that send to one.
         let grid = torus(&dims, each);
         let nodes = i64::from(grid.nodes());
         let mut specs = vec![PatternSpec::Neighbor {}, PatternSpec::RandomPermutation {}];
@@ -285,14 +285,14 @@ proptest! {
 
     #[test]
     fn bit_permutations_are_bijections_and_most_are_involutions(half in 1_u64..6) {
-        // Would catch a shuffle that loses a bit, and an exchange that is not undone by itself.
+        // Would catch a shuffle that loses a bit, and an exchange that is not its own inverse.
         let switch = switch(1 << (2 * half));
         for spec in on_bits() {
             let partners = partners(&spec, &switch);
             let mut sorted = partners.clone();
             sorted.sort_unstable();
             prop_assert!(sorted.into_iter().eq(0..switch.nodes()));
-            // The shuffle of two bits exchanges them; of more it is a rotation.
+            // The shuffle of two bits exchanges them; the shuffle of more bits is a rotation.
             let involution = spec != PatternSpec::Shuffle {} || half == 1;
             prop_assert_eq!(is_involution(&partners), involution, "{:?}", spec);
         }
@@ -300,7 +300,7 @@ proptest! {
 
     #[test]
     fn a_random_permutation_has_no_fixed_point(nodes in 2_u64..300, seed: u64) {
-        // Would catch a node that does not send although the documentation says that all do.
+        // Would catch a node that does not send although the documentation promises that all do.
         let pattern = PatternSpec::RandomPermutation {}.build(&Shape::of(&switch(nodes)), seed, Path::new(".")).unwrap();
         prop_assert!((0..nodes as u32).all(|src| pattern.sends(TaskId(src))));
     }

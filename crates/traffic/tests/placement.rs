@@ -16,7 +16,7 @@ use traffic::{
 };
 use units::{Draw, NodeId, TaskId};
 
-/// A weak but sufficient source of bits for these tests (SplitMix64).
+/// Weak but sufficient source of bits for these tests (SplitMix64).
 struct Bits(u64);
 
 impl Draw for Bits {
@@ -55,13 +55,13 @@ fn a_shift_by_groups_keeps_the_place_in_the_group() {
             assert_eq!(pattern.distribution(TaskId(src)), [(TaskId(dst), 1.0)], "{m} {src}");
         }
     }
-    // With two processes a node a group has twice as many.
+    // With two processes a node a group has twice the number of tasks.
     assert_eq!(build(&by_groups(1), &network, 2).unwrap().distribution(TaskId(3)), [(TaskId(19), 1.0)]);
 }
 
 #[test]
 fn adversarial_traffic_goes_to_all_of_one_group() {
-    // Would catch a group off by one, and a destination outside of it.
+    // Would catch a group that is off by one, and a destination outside of it.
     let network = dragonfly(2);
     let pattern = build(&PatternSpec::Adversarial(AdversarialSpec { offset: -1 }), &network, 1).unwrap();
     let shares = pattern.distribution(TaskId(2));
@@ -119,8 +119,8 @@ fn placements_are_permutations_of_what_they_say() {
 
 #[test]
 fn placed_patterns_send_what_their_tasks_do_and_keep_inside_what_stays() {
-    // Draws agree with the distribution, and nothing goes to the own node; weights are the shares that leave. Would
-    // catch a message to a process next door that crosses the network.
+    // Draws agree with the distribution, and nothing goes to the sender's node; weights are the shares that leave.
+    // Would catch a message to another process of the node that crosses the network.
     let network = TopologySpec::Dragonfly(DragonflySpec::balanced(2)).build(Path::new(".")).unwrap();
     for placement in
         [PlacementSpec::Contiguous(many(3)), PlacementSpec::Random(many(3)), PlacementSpec::RandomGroups(many(3))]
@@ -189,14 +189,14 @@ fn one_task_a_node_in_order_is_the_pattern_itself() {
     }
 }
 
-/// A pattern whose tasks send to their neighbours, and that counts what it is asked for.
+/// Pattern whose tasks send to their neighbours, and that counts its calls.
 #[derive(Debug, Default)]
 struct Counted {
     draws: AtomicU64,
     listed: AtomicU64,
 }
 
-/// Tasks of `Counted`.
+/// Number of tasks of `Counted`.
 const COUNTED: u32 = 1 << 18;
 
 impl Pattern for Counted {
@@ -221,7 +221,7 @@ impl Pattern for Counted {
 
 #[test]
 fn many_tasks_on_a_node_cost_a_step_each() {
-    // Would catch pairs of tasks that are looked at one by one, whether few tasks send to few or all to all: both lists
+    // Would catch pairs of tasks that are visited one by one, whether few tasks send to few or all to all: both lists
     // would have 2^33 pairs.
     let placement = Arc::new(Placement::new((0..COUNTED).map(|task| task / (COUNTED / 8)).collect(), 8));
     let counted = Arc::new(Counted::default());
@@ -243,7 +243,7 @@ fn many_tasks_on_a_node_cost_a_step_each() {
 
 #[test]
 fn a_draw_ends_whatever_stays_on_the_node() {
-    // Would catch draws that are repeated until a destination is on another node where none is, or one in 10^11.
+    // Would catch draws that are repeated until a destination is on another node, if none is, or one in 10^11.
     #[derive(Debug)]
     struct Local(f64);
 

@@ -1,4 +1,4 @@
-//! Operations in the switches: who posts what, the groups that they need, and how long they take at least.
+//! In-switch operations: the posts of each member, the groups needed, and the lower bounds of their times.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn call(operation: Operation, bytes: u64) -> Collective {
     Collective::new(operation, Algorithm::InSwitch, bytes)
 }
 
-/// The communicator of all ranks on some nodes, as each rank knows it.
+/// Returns the communicator of all ranks on some nodes, as each rank knows it.
 fn on_nodes(node_of: &[u32]) -> Vec<Communicator> {
     let nodes = Arc::new(NodeGroups::new(&Group::all(node_of.len() as u32), node_of));
     let ranks = 0..node_of.len() as u32;
@@ -29,8 +29,8 @@ fn on_nodes(node_of: &[u32]) -> Vec<Communicator> {
 
 #[test]
 fn the_switches_carry_six_operations_out() {
-    // Would catch an operation that is offered and cannot be carried out, one that is not offered, a choice of `auto`,
-    // and segments or a radix that would be without effect.
+    // Would catch an operation that is offered and cannot be carried out, an operation that is not offered, a choice of
+    // `auto`, and segments or a radix that would have no effect.
     for operation in Operation::ALL {
         let serves = algorithms(operation).any(|own| own == Algorithm::InSwitch);
         assert_eq!(serves, SERVED.contains(&operation), "{operation:?}");
@@ -49,8 +49,8 @@ fn the_switches_carry_six_operations_out() {
 
 #[test]
 fn each_member_posts_one_action_and_no_message() {
-    // Would catch a message beside the action, an action of a rank that does not lead its node, a root that is a
-    // member's number in place of its rank, and messages within a node that are left out or that no tree has.
+    // Would catch a message in addition to the action, an action of a rank that does not lead its node, a root given by
+    // its member number instead of its rank, and messages within a node that are left out or belong to no tree.
     for operation in SERVED {
         let root = if operation.has_root() { 3 } else { 0 };
         let own = Collective { root, ..call(operation, 40) };
@@ -84,8 +84,8 @@ fn each_member_posts_one_action_and_no_message() {
 
 #[test]
 fn a_group_is_the_leaders_and_what_they_stand_for() {
-    // Would catch a group that is listed for messages, one of a single node, members in the order of nodes' numbers,
-    // parts that add up to something else than the buffer, and a part that is that of a leader alone.
+    // Would catch a group that is listed for messages, a group of a single node, members in the order of nodes'
+    // numbers, parts whose sum is not the buffer, and a part of a leader alone instead of its node.
     let shared = on_nodes(&[9, 9, 4, 8, 4]);
     let group = ProgramGroup::of(&call(Operation::Barrier, 0), &shared[4]).unwrap();
     assert_eq!((&group.ranks[..], &group.first[..]), (&[0, 2, 3][..], &[0, 2, 4, 5][..]));
@@ -107,8 +107,8 @@ fn a_group_is_the_leaders_and_what_they_stand_for() {
 
 #[test]
 fn links_carry_the_buffer_once_each_way_at_least() {
-    // Would catch a bound of messages for what switches combine (2(P-1)/P n/B), or one without the time of the shortest
-    // message.
+    // Would catch a bound of messages for operations that switches combine (2(P-1)/P n/B), or a bound without the time
+    // of the shortest message.
     let fastest = Fastest { latency: 1000, per_byte: 10.0, rails: RailUse::ONE, limits_receivers: true };
     let bound = |call: Collective, ranks| bound(&call, &Communicator::world(0, ranks), &fastest);
     for ranks in [2, 5, 64] {
@@ -151,7 +151,7 @@ fn bounds_use_the_rails_that_the_policy_gives_ranks() {
     assert_eq!(of(rails(by_rank(), None, Some(6400)), &ring, &own), 1000 + 8 * needed);
     assert_eq!(of(rails(by_rank(), None, Some(6399)), &ring, &own), 1000 + needed);
     assert_eq!(of(rails(by_rank(), None, None), &ring, &all), 1000 + 4 * needed);
-    // All that comes to a node comes by one rail.
+    // All data for a node arrive by one rail.
     assert_eq!(of(rails(None, by_node(), None), &ring, &all), 1000 + 8 * needed);
     // A message that is not striped takes one rail, whatever the policy.
     let message = |striped_above| Fastest {

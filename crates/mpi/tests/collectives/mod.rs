@@ -1,5 +1,4 @@
-//! Collective operations: every algorithm delivers what its operation means, with the messages and the bytes that
-//! theory gives.
+//! Collective operations: every algorithm delivers the operation's result, with the messages and the bytes of theory.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
 
 mod in_switch;
@@ -11,7 +10,7 @@ use self::walker::{Buffer, Run, Sent};
 use mpi::collectives::{Algorithm, Collective, Data, Operation, algorithms, is_segmented};
 use mpi::communicator::{Communicator, Context, Group, NodeGroups};
 
-/// Elements of the buffer of a call.
+/// Returns the number of elements of the buffer of a call.
 fn elements(call: &Collective, ranks: u32) -> u64 {
     match call.operation {
         Operation::Barrier => 1,
@@ -19,22 +18,22 @@ fn elements(call: &Collective, ranks: u32) -> u64 {
     }
 }
 
-/// The range of a member's part.
+/// Returns the range of a member's part.
 fn part(call: &Collective, ranks: u32, member: u32) -> std::ops::Range<usize> {
     let mut range = 0..0;
     Data::part(member, ranks).each_range(elements(call, ranks), &mut |from, end| range = from as usize..end as usize);
     range
 }
 
-/// A number for an element that a rank has for another, or for all.
+/// Returns a number for an element that a rank has for another, or for all.
 fn content(from: u32, to: u32, element: usize) -> u64 {
     1 << 40 | u64::from(from) << 32 | u64::from(to) << 24 | element as u64
 }
 
-/// Where the part of each member lies.
+/// Position of each member's part.
 type Places = [u32];
 
-/// What a rank has before an operation.
+/// Returns the buffer of a rank before an operation.
 fn before(call: &Collective, places: &Places, rank: u32) -> Buffer {
     let ranks = places.len() as u32;
     let all = elements(call, ranks) as usize;
@@ -65,14 +64,14 @@ fn before(call: &Collective, places: &Places, rank: u32) -> Buffer {
     }
 }
 
-/// The part of a square that is in a row and a column.
+/// Returns the range of the part in a row and a column of a square.
 fn square(call: &Collective, ranks: u32, (row, column): (u32, u32)) -> std::ops::Range<usize> {
     let each = (call.bytes / u64::from(call.element)) as usize;
     let first = (row * ranks + column) as usize * each;
     first..first + each
 }
 
-/// Checks what a rank has after an operation.
+/// Checks the buffer of a rank after an operation.
 fn check(call: &Collective, places: &Places, rank: u32, buffer: &Buffer) {
     let ranks = places.len() as u32;
     let part = |member: u32| part(call, ranks, places[member as usize]);
@@ -112,12 +111,12 @@ fn check(call: &Collective, places: &Places, rank: u32, buffer: &Buffer) {
     }
 }
 
-/// Whether parts are in the order of nodes.
+/// Returns whether parts are in the order of nodes.
 fn is_by_nodes(algorithm: Algorithm) -> bool {
     matches!(algorithm, Algorithm::Hierarchical | Algorithm::InSwitch)
 }
 
-/// Carries out a call on the ranks of a communicator, and checks what they have then.
+/// Carries out a call on the ranks of a communicator, and checks their buffers. Returns the messages sent.
 fn carry_out(call: &Collective, communicators: Vec<Communicator>) -> Sent {
     let ranks = communicators.len() as u32;
     let mut places: Vec<u32> = (0..ranks).collect();
@@ -134,7 +133,7 @@ fn worlds(ranks: u32) -> Vec<Communicator> {
     (0..ranks).map(|rank| Communicator::world(rank, ranks)).collect()
 }
 
-/// A call in the communicator of all ranks.
+/// Carries out a call in the communicator of all ranks. Returns the messages sent.
 fn sent(operation: Operation, algorithm: Algorithm, bytes: u64, ranks: u32) -> Sent {
     carry_out(&Collective::new(operation, algorithm, bytes), worlds(ranks))
 }
@@ -142,8 +141,8 @@ fn sent(operation: Operation, algorithm: Algorithm, bytes: u64, ranks: u32) -> S
 #[test]
 fn every_algorithm_does_what_its_operation_means() {
     // Would catch a part that is lost, combined twice or sent to the wrong member, a root other than 0, numbers of
-    // members that are no powers, buffers with fewer elements than members, and a rank that waits for a message that
-    // nobody sends.
+    // members that are not powers, buffers with fewer elements than members, and a rank that waits for a message that
+    // is never sent.
     for ranks in 1..=40 {
         for operation in Operation::ALL {
             for algorithm in algorithms(operation).filter(|&algorithm| algorithm != Algorithm::Hierarchical) {
@@ -173,7 +172,7 @@ fn hierarchical_operations_cross_the_network_once_a_node() {
         for per_node in [1, 2, 3, 8] {
             for (operation, algorithm) in Operation::ALL.into_iter().flat_map(by_nodes) {
                 let nodes = ranks.div_ceil(per_node);
-                // Node after node, and in turn.
+                // Node after node, and round-robin.
                 for node_of in [|rank: u32, nodes: u32| rank % nodes, |rank: u32, nodes: u32| rank * nodes / 27 % nodes]
                 {
                     let node_of: Vec<u32> = (0..ranks).map(|rank| node_of(rank, nodes)).collect();
@@ -203,7 +202,7 @@ fn hierarchical_operations_cross_the_network_once_a_node() {
     }
 }
 
-/// Messages between nodes of all members.
+/// Returns the number of messages between nodes, of all members.
 fn crossing(call: &Collective, communicators: &[Communicator], node_of: &[u32]) -> u64 {
     let mut crossing = 0;
     for (from, communicator) in communicators.iter().enumerate() {
@@ -213,7 +212,7 @@ fn crossing(call: &Collective, communicators: &[Communicator], node_of: &[u32]) 
     crossing
 }
 
-/// The most messages between so many nodes, one rank of each of which takes part.
+/// Returns the maximum number of messages between `nodes` nodes of which one rank each takes part.
 fn most_crossing(operation: Operation, nodes: u64) -> u64 {
     let log = u64::from(nodes.next_power_of_two().ilog2());
     match operation {
@@ -229,7 +228,7 @@ fn log2(ranks: u32) -> u64 {
 
 #[test]
 fn messages_and_bytes_are_those_of_theory() {
-    // Would catch an algorithm that is right and slow: a ring that sends whole buffers, a tree that is a chain.
+    // Would catch an algorithm that is correct but slow: a ring that sends whole buffers, a tree that is a chain.
     use {Algorithm as A, Operation as O};
     for ranks in [2_u32, 4, 8, 16, 32] {
         let (one, share) = (u64::from(ranks) * 60, 60 * u64::from(ranks - 1));
@@ -272,7 +271,7 @@ fn messages_and_bytes_are_those_of_theory() {
 #[test]
 fn segments_and_scans_are_those_of_theory() {
     // Would catch a pipeline that sends whole buffers, a member that waits for its last segment before it sends the
-    // first, segments that are larger than they may be, and a scan whose members all do the same.
+    // first, segments that exceed the maximum size, and a scan whose members all do equal work.
     use {Algorithm as A, Operation as O};
     for ranks in [2_u32, 5, 8, 13] {
         let others = ranks as usize - 1;
@@ -291,7 +290,7 @@ fn segments_and_scans_are_those_of_theory() {
         let chain =
             carry_out(&Collective { segment: 40, ..Collective::new(O::Broadcast, A::Chain, 400) }, worlds(ranks));
         assert_eq!(chain.messages, [vec![10; others], vec![0]].concat());
-        // A ring of segments sends as many bytes in more messages.
+        // A ring of segments sends an equal number of bytes in more messages.
         let ring = Collective { segment: 10, ..Collective::new(O::Allreduce, A::Ring, 60 * u64::from(ranks)) };
         let of = carry_out(&ring, worlds(ranks));
         assert_eq!(of.messages, vec![7 * others as u64; others + 1]);
@@ -330,7 +329,8 @@ fn what_cannot_be_called_is_refused() {
 
 #[test]
 fn parts_of_a_communicator_have_its_ranks_in_their_order() {
-    // Would catch members of another colour, a wrong own member, and a progression that is longer than it is.
+    // Would catch members of another colour, a wrong member number of this rank, and a progression that exceeds its
+    // length.
     let group = Group::Progression { first: 3, stride: 2, count: 4 };
     assert_eq!((0..4).map(|member| group.rank(member)).collect::<Vec<_>>(), [3, 5, 7, 9]);
     assert_eq!([3, 4, 9, 11, 1].map(|rank| group.member(rank)), [Some(0), None, Some(3), None, None]);

@@ -1,14 +1,14 @@
-//! Ranks that carry a collective operation out, round by round, with data that show where they come from.
+//! Ranks that carry out a collective operation, round by round, with data that show their origin.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use mpi::collectives::{Collective, Data, Member, Operation, Stage, Way, stage, stages};
 use mpi::communicator::Communicator;
 
-/// What a rank has: of each element, what it is made of. Of combined data a bit for each rank, of others a number.
+/// Buffer of a rank, by element: a bit for each contributing rank of combined data, a number of other data.
 pub type Buffer = Vec<u64>;
 
-/// What all ranks have sent: messages and bytes of each, and the most rounds of a rank.
+/// Messages and bytes sent by each rank, and the largest number of rounds of a rank.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     pub messages: Vec<u64>,
@@ -16,7 +16,7 @@ pub struct Sent {
     pub rounds: Vec<u32>,
 }
 
-/// A rank on its way through an operation.
+/// Rank that is carrying out an operation.
 struct Walker {
     communicator: Communicator,
     stage: Option<Stage>,
@@ -24,21 +24,21 @@ struct Walker {
     phase: usize,
     round: u32,
     buffer: Buffer,
-    /// The result of a scan.
+    /// Result of a scan.
     prefix: Buffer,
-    /// Receives of the present round: from a rank, what, and what becomes of it.
+    /// Receives of the present round: source rank, data, and their use.
     open: Vec<(u32, Data, Way)>,
     rounds: u32,
-    /// It has posted to the switches, and waits for what they give.
+    /// Whether the rank has posted to the switches, and waits for their result.
     in_switch: bool,
 }
 
-/// Carries out an operation, round by round, with messages that come in order between pairs.
+/// Run of an operation, round by round, with messages in order between pairs.
 pub struct Run {
     call: Collective,
     walkers: Vec<Walker>,
     wires: BTreeMap<(u32, u32), VecDeque<Vec<u64>>>,
-    /// By the first rank of a group, members that have posted to the switches.
+    /// Members that have posted to the switches, by the first rank of their group.
     switches: BTreeMap<u32, Vec<usize>>,
     sent: Sent,
 }
@@ -70,7 +70,7 @@ impl Run {
         Self { call, walkers: walkers.collect(), wires: BTreeMap::new(), switches: BTreeMap::new(), sent }
     }
 
-    /// A barrier has no data: it is followed with one element, which is what a rank knows of the others.
+    /// Gives a barrier, which has no data, one element: the ranks that a rank knows to have arrived.
     fn member(&self, at: &Member) -> Member {
         match self.call.operation {
             Operation::Barrier => Member { elements: 1, ..at.clone() },
@@ -78,7 +78,7 @@ impl Run {
         }
     }
 
-    /// Posts the next round of a rank; returns whether there is one.
+    /// Posts the next round of a rank. Returns whether there is one.
     fn post(&mut self, rank: usize) -> bool {
         loop {
             let walker = &mut self.walkers[rank];
@@ -131,7 +131,7 @@ impl Run {
         self.sent.bytes[rank] += data.elements(real.elements) * u64::from(self.call.element);
     }
 
-    /// A member of a group posts what it has; the last one lets the switches give all what they get.
+    /// Posts the data of a member to the switches. The last member makes the switches deliver all results.
     fn post_to_switches(&mut self, rank: usize, stage: &Stage) {
         assert!(stage.group.len() > 1 && stage.phases.is_empty());
         let posted = self.switches.entry(stage.group.rank(0)).or_default();
@@ -156,7 +156,7 @@ impl Run {
         }
     }
 
-    /// Takes what has come of the round of a rank; returns whether anything is missing.
+    /// Takes arrivals of a rank's round. Returns whether any are missing.
     fn take(&mut self, rank: usize) -> bool {
         if self.walkers[rank].in_switch {
             return true;
@@ -211,7 +211,7 @@ impl Run {
     }
 }
 
-/// What the switches give a member, of what each has.
+/// Computes the data that the switches give a member from the data of each.
 fn given(operation: Operation, at: &Member, had: &[(Member, Buffer)], buffer: &mut Buffer) {
     let mut store = |data: Data, of: &dyn Fn(usize) -> u64| {
         data.each_range(at.elements, &mut |from, end| {
