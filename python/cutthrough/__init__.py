@@ -92,8 +92,8 @@ __all__ = [
     "workload",
 ]
 
-#: Where each name is defined. A module is imported when a name of it is used: most of what is imported otherwise takes
-#: longer than many commands.
+#: Module of each name. A module is imported at the first use of one of its names, because importing most of them takes
+#: longer than many commands run.
 _HOMES = {
     "_core": ("__version__",),
     "api": ("Analysis", "analyze", "check", "load", "run"),
@@ -125,10 +125,10 @@ _SECTIONS = (
 )
 
 
-if not TYPE_CHECKING:  # to a type checker a name that is not imported above is a mistake
+if not TYPE_CHECKING:  # Type checkers report a name that is not imported above.
 
     def __getattr__(name: str) -> Any:
-        """A name of the package at its first use, or a module of it."""
+        """Returns a name of the package, or a module of it, and imports it at the first use."""
         for home, names in _HOMES.items():
             if name in names:
                 value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)

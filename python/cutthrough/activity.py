@@ -1,4 +1,4 @@
-"""Where the time of ranks goes: what each does, the critical path, and what happened when (`measure.timeline`)."""
+"""Where the time of ranks goes: times by activity, the critical path and the timeline (`measure.timeline`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
     "timeline_rows",
 ]
 
-#: What a rank does, by the name of its time, in the order in which it is shown.
+#: Activities of a rank by the name of their time, in the order of display.
 PARTS = {
     "computing_ns": "computing",
     "overhead_ns": "overhead",
@@ -35,7 +35,7 @@ PARTS = {
     "noise_ns": "noise",
     "ended_ns": "ended",
 }
-#: What the critical path does outside channels.
+#: Parts of the critical path outside channels.
 OUTSIDE = {
     "computing_ns": "computing",
     "overhead_ns": "overhead",
@@ -44,22 +44,25 @@ OUTSIDE = {
     "host_ns": "interfaces",
     "unresolved_ns": "network, unresolved",
 }
-#: What it does at the channels of a class.
+#: Parts of the critical path at the channels of a class.
 AT_CHANNELS = {"serialization_ns": "sending", "propagation_ns": "delay", "queueing_ns": "waiting"}
 
 
 def has_breakdown(point: Mapping[str, Any]) -> bool:
-    """Whether it is known what the ranks of a point, or of a job, did."""
+    """Returns whether a point or a job has the times of its ranks by activity."""
     return bool(point.get("breakdown"))
 
 
 def has_timeline(point: Mapping[str, Any]) -> bool:
-    """Whether it is known what the ranks of a point, or of a job, did when."""
+    """Returns whether a point or a job has a timeline of its ranks."""
     return bool((point.get("timeline") or {}).get("rank"))
 
 
 def breakdown_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[Row]:
-    """A row for each rank of each point, and of each of its jobs: what it did for how long, in nanoseconds."""
+    """Returns the times of ranks by activity, in nanoseconds.
+
+    Has a row for each rank of each point, and of each of its jobs.
+    """
     rows: list[Row] = []
     for keys, measured in parts_of(points, axes):
         if not has_breakdown(measured):
@@ -74,7 +77,10 @@ def breakdown_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> 
 
 
 def path_parts(path: Mapping[str, Any]) -> list[tuple[str, str, float]]:
-    """What a critical path is made of, in an order of its own: class of channels or "", what, and nanoseconds."""
+    """Returns the parts of a critical path, in the order of a message's way.
+
+    A part is the class of its channels ("" outside channels), its name, and its time in nanoseconds.
+    """
     outside = [("", words, float(path[name])) for name, words in OUTSIDE.items()]
     at_channels = [
         (str(own["class"]), words, float(own[name])) for own in path["classes"] for name, words in AT_CHANNELS.items()
@@ -83,7 +89,7 @@ def path_parts(path: Mapping[str, Any]) -> list[tuple[str, str, float]]:
 
 
 def path_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[Row]:
-    """A row for each part of the critical path of each point, and of each of its jobs."""
+    """Returns a row for each part of the critical path of each point, and of each of its jobs."""
     rows: list[Row] = []
     for keys, measured in parts_of(points, axes):
         if not (path := measured.get("critical_path")):
@@ -98,7 +104,7 @@ def path_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[
 
 
 def timeline_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[Row]:
-    """A row for each interval of the timeline of each point, and of each of its jobs."""
+    """Returns a row for each interval of the timeline of each point, and of each of its jobs."""
     rows: list[Row] = []
     for keys, measured in parts_of(points, axes):
         if not has_timeline(measured):
@@ -113,7 +119,7 @@ def timeline_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> l
 
 
 def breakdown_table(point: Point | Mapping[str, Any], title: str = "") -> Fitted:
-    """What the ranks of a point do: the mean, and the ranks with least and most of it."""
+    """Returns the table of activities of a point's ranks: mean, least and greatest time of a rank."""
     breakdown = point["breakdown"]
     ranks = breakdown["ranks"]
     total = sum(float(breakdown[name]) for name in PARTS) or 1.0
@@ -138,7 +144,7 @@ def breakdown_table(point: Point | Mapping[str, Any], title: str = "") -> Fitted
 
 
 def path_table(path: Mapping[str, Any], title: str = "") -> Fitted:
-    """What a critical path is made of, in the order of a message's way; parts without time are left out."""
+    """Returns the table of a critical path's parts that take time, in the order of a message's way."""
     parts = [part for part in path_parts(path) if part[2] > 0.0]
     total = sum(time for *_, time in parts) or 1.0
     crossed = {own["class"]: own["crossed"] for own in path["classes"]}

@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Analysis", "analyze", "check", "load", "run"]
 
-#: The most points at once, and the most threads.
+#: Greatest number of points at once, and of threads.
 MOST_WORKERS = 65_536
-#: Seconds between two looks at the progress of an analysis.
+#: Interval in seconds at which the progress of an analysis is read.
 TICK_S = 0.1
 
 
@@ -66,20 +66,20 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
     """Simulates every point of an experiment, after all of them have been validated.
 
     Args:
-        source: A file, its content as nested mappings, or an `Experiment`; without it, `sections` are the experiment.
+        source: A file, its content as nested mappings, or an `Experiment`. Default: `sections` are the experiment.
         set: Dotted keys and values that replace those of the file, such as `{"workload.load": 0.5}`.
-        jobs: Points to run at once; 0 for as many as there are cores, or one where `threads` is given.
-        threads: Threads of each point, and the most cores that it takes. Without it one thread simulates, and proofs
-            before take all cores. The results are the same for any number.
-        executor: What runs the points instead of threads of this process: any executor of `concurrent.futures`, such as
+        jobs: Points to run at once. 0 runs one point a core, or one point if `threads` is given.
+        threads: Threads of each point, and the greatest number of cores that it uses. Default: one thread simulates,
+            and proofs before the simulation use all cores. The results do not depend on this number.
+        executor: Runs the points instead of threads of this process: any executor of `concurrent.futures`, such as
             Dask's (`distributed.Client.get_executor()`) or mpi4py's (`mpi4py.futures.MPIPoolExecutor`). Workers need
-            the same Cutthrough, and the files that the experiment reads at the same paths.
-        directory: Where every point is kept as soon as it has finished, and the results at the end. Points that have
-            finished in it before are not run again.
-        fresh: Whether those are run again.
-        points: The points to run: a share (`3/16`), or numbers from 0 (`5,7-9`). All without it.
-        watcher: Notified of the progress of the run about ten times a second. Without it there is a bar in notebooks,
-            and nothing elsewhere.
+            the same version of Cutthrough, and the files that the experiment reads at the same paths.
+        directory: Folder that keeps every point as soon as it has finished, and the results at the end. Points that
+            have finished in it before are not run again.
+        fresh: Whether points that have finished in `directory` before are run again.
+        points: The points to run: a share (`3/16`), or numbers from 0 (`5,7-9`). Default: all.
+        watcher: Notified of the progress of the run about ten times a second. Default: a bar in notebooks, nothing
+            elsewhere.
         sections: Top-level entries of the experiment, such as `topology=ct.topology.FatTree(k=4, n=4)`, or as tables
             (`topology={"kind": "fat-tree", "k": 4, "n": 4}`).
 
@@ -112,10 +112,14 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
 class Analysis(dict[str, Any]):
     """The analysis of a point, and the load of every channel.
 
-    A mapping: the sweep's keys other than the load, `throughput_bound` (a load), `class_loads` (maximum and mean of
-    each class of channels, per unit of load), `binding_channels`, `bandwidth_bound` and `credit_limited` (the bound
-    without credits, and whether these bind), whether all this is `exact`, and what the loads are (`loads_kind`:
-    `exact`, `without_acknowledgements`, `upper_bound`, or of an adaptive routing `even_spread`).
+    A mapping with the sweep's keys other than the load, and these results:
+
+    - `throughput_bound`: a load
+    - `class_loads`: maximum and mean of each class of channels, per unit of load
+    - `binding_channels`: the channels that bound the throughput
+    - `bandwidth_bound` and `credit_limited`: the bound without credits, and whether credits lower it
+    - `exact`: whether all of these are exact
+    - `loads_kind`: `exact`, `without_acknowledgements`, `upper_bound`, or `even_spread` for an adaptive routing
     """
 
     def __init__(
@@ -127,16 +131,22 @@ class Analysis(dict[str, Any]):
         self._loads = doubles(per_load)
 
     def channels(self) -> pa.Table:
-        """The load of every channel as an Arrow table: `load` is a share of its bandwidth, per unit of offered load."""
+        """Returns the load of every channel as an Arrow table.
+
+        `load` is a share of its bandwidth, per unit of offered load.
+        """
         return self.channel_loads().table
 
     def channel_loads(self) -> ChannelLoads:
-        """The same, with methods for means by class and the hottest channels."""
+        """Returns the load of every channel, with methods for means by class and the hottest channels."""
         experiment, index = self._place
         return Machine.of(experiment.topology(index)).loads({"load": self._loads})
 
     def class_loads(self) -> list[dict[str, Any]]:
-        """`class`, `channels`, `max` and `mean` of each class; of an edge list's classes each direction apart."""
+        """The `class`, `channels`, `max` and `mean` of each class.
+
+        The two directions of an edge list's class are separate.
+        """
         experiment, index = self._place
         if experiment.topology(index).kind != "file":
             return list(self["class_loads"])
@@ -146,7 +156,7 @@ class Analysis(dict[str, Any]):
         ]
 
     def plot(self) -> Figure:
-        """Heat maps of the channels."""
+        """Draws heat maps of the channels' loads."""
         import cutthrough.plots as plots
 
         return plots.heat_maps(self.channel_loads())
@@ -198,10 +208,10 @@ def load(
     set: Mapping[str, Any] | None = None,
     **sections: Any,
 ) -> Experiment:
-    """Reads an experiment without running it: its sections are objects, which can be changed.
+    """Reads an experiment without running it. Its sections are objects, which can be changed.
 
     Args:
-        source: A file, its content as nested mappings or sections, or an experiment, of which this makes a copy.
+        source: A file, its content as nested mappings or sections, or an experiment, which is copied.
         set: Dotted keys and values that replace those of the source, such as `{"workload.load": 0.5}`.
         sections: Top-level entries, which replace those of the source.
 
@@ -212,7 +222,7 @@ def load(
 
 
 def check_points(experiment: _core.Experiment, watcher: sweeps.Watcher | None = None) -> list[dict[str, Any]]:
-    """As `check`, for a loaded experiment; notifies a watcher of every point."""
+    """Checks a loaded experiment without simulating it, as `check`; notifies a watcher of every point."""
     points = json.loads(experiment.points())
     found = []
     for index, point in enumerate(points):
@@ -223,11 +233,11 @@ def check_points(experiment: _core.Experiment, watcher: sweeps.Watcher | None = 
 
 
 def analyze_points(experiment: _core.Experiment, watcher: sweeps.Watcher | None = None) -> list[Analysis]:
-    """As `analyze`, for a loaded experiment; notifies a watcher about ten times a second."""
-    # Loads of channels are per unit of load: points that differ in the load have the same.
+    """Computes the channel loads of a loaded experiment, as `analyze`; notifies a watcher about ten times a second."""
+    # Channel loads are per unit of load, so that points that differ in their load alone share them.
     first: dict[str, tuple[dict[str, Any], int]] = {}
     for index, point in enumerate(json.loads(experiment.points())):
-        # Of several seeds the first stands for all.
+        # The first of several seeds stands for all.
         keys = {key: value for key, value in point["keys"].items() if key not in {"workload.load", "seed"}}
         first.setdefault(json.dumps(keys, sort_keys=True), (keys, index))
     found: list[Analysis] = []

@@ -1,4 +1,4 @@
-"""Whole numbers that users give, checked before they are packed for the core."""
+"""Checks of whole numbers that users give, before they are packed for the core."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["numbers", "whole_number", "whole_numbers"]
 
 
 def whole_numbers(name: str, values: npt.ArrayLike, most: int) -> npt.NDArray[np.uint64]:
-    """The values as an array of whole numbers from 0 to `most` (below 2^63), of the same shape.
+    """Returns the values as an array of whole numbers from 0 to `most` (below 2^63), in the shape of `values`.
 
-    Floats are taken if they are whole, as NumPy makes floats of many things.
+    Floats are accepted if they are whole, since NumPy turns many values into floats.
 
     Raises:
         ExperimentError: A value is no whole number or out of range; the message has the argument's name and the value.
@@ -31,7 +31,7 @@ def whole_numbers(name: str, values: npt.ArrayLike, most: int) -> npt.NDArray[np
     elif held.dtype.kind == "f":
         wrong = ~((held >= 0) & (held <= most) & (held == np.floor(held)))
     else:
-        # Python's own numbers where they exceed 64 bits; and whatever is no number.
+        # Python's own numbers are checked here where they exceed 64 bits, and all that are no numbers.
         wrong = np.array([not _is_index(value, most) for value in held.flat]).reshape(held.shape)
     if wrong.any():
         value = held[wrong].flat[0]
@@ -41,7 +41,7 @@ def whole_numbers(name: str, values: npt.ArrayLike, most: int) -> npt.NDArray[np
 
 
 def numbers(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """The values as an array of 64-bit floats.
+    """Returns the values as an array of 64-bit floats.
 
     Raises:
         ExperimentError: A value is no number, or not a real one.
@@ -53,10 +53,10 @@ def numbers(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 
 def whole_number(name: str, value: Any, least: int, most: int) -> int:
-    """The value, if it is a whole number from `least` to `most`.
+    """Returns the value if it is a whole number from `least` to `most`.
 
     Raises:
-        ExperimentError: It is not; the message has the argument's name and the value.
+        ExperimentError: The value is not; the message has the argument's name and the value.
     """
     if not (_is_index(value, most) and operator.index(value) >= least):
         raise refuse(name, f"{value!r} is not allowed; it is a whole number from {least} to {most}")

@@ -1,4 +1,4 @@
-"""The tables of benchmarks: as rows, and as the benchmarks print them themselves.
+"""The tables of benchmarks, as rows and in the layout that the benchmarks print.
 
 IMB's layout is that of the Pallas benchmarks 2.2 and of IMB up to version 4: megabytes are of 2^20 bytes. The OSU
 benchmarks count 10^6.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["has_table", "measures", "rows", "text", "texts"]
 
-#: IMB's names, of benchmarks that it has.
+#: IMB's names of the benchmarks that are part of it.
 IMB = {
     "ping-pong": "PingPong",
     "ping-ping": "PingPing",
@@ -30,11 +30,11 @@ IMB = {
     "allgather": "Allgather",
     "barrier": "Barrier",
 }
-#: Of those, which take one time; which have a bandwidth; and the one without sizes.
+#: Benchmarks of IMB with a single column of times, with bandwidths, and without sizes.
 ONE_TIME = {"ping-pong", "ping-ping"}
 WITH_BANDWIDTH = {"ping-pong", "ping-ping", "sendrecv", "imb-exchange"}
 WITHOUT_SIZE = {"barrier"}
-#: The first line and the columns of the OSU benchmarks: heading, and how a row's value follows.
+#: The title and the columns of each OSU benchmark.
 OSU = {
     "osu-latency": ("OSU MPI Latency Test", ("Latency (us)",)),
     "osu-bw": ("OSU MPI Bandwidth Test", ("Bandwidth (MB/s)",)),
@@ -42,32 +42,35 @@ OSU = {
     "osu-mbw-mr": ("OSU MPI Multiple Bandwidth / Message Rate Test", ("MB/s", "Messages/s")),
     "streaming": ("Streaming bandwidth", ("MB/s", "Messages/s")),
 }
-#: What the OSU benchmarks' columns are, of a row.
+#: The value of each column of the OSU benchmarks: its name in a row, and the factor to the column's unit.
 OSU_VALUES = {
     "Latency (us)": ("time_max_ns", 1e-3),
     "Bandwidth (MB/s)": ("bandwidth_B_per_s", 1e-6),
     "MB/s": ("bandwidth_B_per_s", 1e-6),
     "Messages/s": ("messages_per_s", 1.0),
 }
-#: The width of a column of IMB's, and of the OSU benchmarks' after the first.
+#: The width of IMB's columns, and of the OSU benchmarks' columns after the first.
 IMB_WIDTH = 13
 OSU_WIDTH = 20
 
 
 def has_table(point: Mapping[str, Any]) -> bool:
-    """Whether a point, or a job of it, is of a benchmark that gives a table."""
+    """Returns whether a point or a job ran a benchmark that gives a table."""
     return bool(point.get("benchmark_rows"))
 
 
 def measures(kind: str) -> list[str]:
-    """The quantities of a row that a benchmark is run for: what the others are computed from."""
+    """Returns the quantities of a row that a benchmark measures. All others are computed from them."""
     if kind in OSU:
         return [OSU_VALUES[column][0] for column in OSU[kind][1]]
     return ["bandwidth_B_per_s", "availability"] if kind == "comb-polling" else ["time_max_ns"]
 
 
 def rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[dict[str, Any]]:
-    """A row for each row of each point's table, with the point's sweep keys; of several jobs, `job` names whose."""
+    """Returns the rows of each point's table, with the point's sweep keys.
+
+    Rows of several jobs have the job's name in `job`.
+    """
     return [
         {**keys, "benchmark": part["benchmark_kind"], "ranks": part["benchmark_ranks"], **row}
         for keys, part in details.parts_of(points, axes)
@@ -77,10 +80,10 @@ def rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[dict[
 
 
 def text(point: Mapping[str, Any]) -> str:
-    """The table of a point as its benchmark prints it.
+    """Returns the table of a point as its benchmark prints it.
 
     Raises:
-        ValueError: The point is of no benchmark that gives a table.
+        ValueError: The point ran no benchmark that gives a table.
     """
     if not has_table(point):
         message = "the point is of no benchmark that gives a table"
@@ -94,7 +97,7 @@ def text(point: Mapping[str, Any]) -> str:
 
 
 def texts(points: Sequence[Point], axes: Sequence[str]) -> str:
-    """The tables of all points one after the other, under what distinguishes the points."""
+    """Returns the tables of all points, each under the keys that distinguish its point."""
     parts = []
     for point in points:
         keys = ", ".join(f"{axis} = {label_of(point[axis])}" for axis in axes if axis in point)

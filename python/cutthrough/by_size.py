@@ -1,4 +1,4 @@
-"""The tables of two benchmarks compared, row by row: what is measured at each size of messages."""
+"""Row-by-row comparison of the tables of two benchmarks, by message size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SizeDifference", "differences_by_size", "greatest"]
 
-#: What is measured in a row: name and format.
+#: Quantities of a row: name and format.
 HEADINGS = {
     "time_max_ns": ("time, ns", "{:,.1f}"),
     "bandwidth_B_per_s": ("bandwidth, B/s", "{:,.4g}"),
@@ -23,16 +23,16 @@ HEADINGS = {
 
 @dataclass(frozen=True)
 class SizeDifference:
-    """One quantity of two rows that match.
+    """The difference of one quantity between two rows that match.
 
     Attributes:
         metric: The quantity's name.
-        at: Of which row: `4096 B`, of polling `10000 ns`.
-        a: Its value in the first table.
-        b: The same in the second.
+        at: The row: `4096 B`, or `10000 ns` for polling.
+        a: The quantity's value in the first table.
+        b: The quantity's value in the second table.
         change: `b` less `a`.
-        relative: The change as a share of `a`; None where that is 0.
-        rows: How many rows both tables have a value of it in.
+        relative: The change as a share of `a`. None where `a` is 0.
+        rows: Number of rows in which both tables have a value of the quantity.
     """
 
     metric: str
@@ -45,17 +45,17 @@ class SizeDifference:
 
     @property
     def heading(self) -> str:
-        """What it is, for people."""
+        """The quantity's name for people."""
         return HEADINGS[self.metric][0]
 
     @property
     def form(self) -> str:
-        """How its values are written."""
+        """The format of the quantity's values."""
         return HEADINGS[self.metric][1]
 
 
 def differences_by_size(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[SizeDifference]:
-    """The differences of two points of one benchmark, in the order of its rows; none of other points."""
+    """Returns the differences of two points of one benchmark, in the order of its rows. Empty for other points."""
     if not (has_table(a) and has_table(b)) or a["benchmark_kind"] != b["benchmark_kind"]:
         return []
     others = {_place(row): row for row in b["benchmark_rows"]}
@@ -71,7 +71,7 @@ def differences_by_size(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Size
 
 
 def greatest(differences: Sequence[SizeDifference]) -> list[SizeDifference]:
-    """Of each quantity the difference that is the greatest share of the first value, the first of several."""
+    """Returns for each quantity the first difference whose share of the first value is greatest."""
     found: dict[str, SizeDifference] = {}
     for own in differences:
         if own.metric not in found or _share(own) > _share(found[own.metric]):
@@ -86,6 +86,6 @@ def _share(difference: SizeDifference) -> float:
 
 
 def _place(row: Mapping[str, Any]) -> str:
-    """What distinguishes the rows of a table."""
+    """Returns the label that distinguishes a row of a table."""
     interval = row.get("interval_ns")
     return f"{row['size_B']} B" if interval is None else f"{interval:g} ns"

@@ -1,7 +1,7 @@
 """The load of every channel: measured beside exact.
 
-A table of channels is an Arrow table with a row for each connected channel of a topology: its number, its class, where
-it comes from and leads to, and its loads as shares of its bandwidth.
+A table of channels is an Arrow table with a row for each connected channel of a topology: its number, its class, its
+two ends, and its loads as shares of its bandwidth.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ __all__ = [
 
 #: Classes of channels between nodes and their routers.
 ENDS = frozenset({"injection", "ejection"})
-#: What the directions of a channel are called: 1 for away from nodes.
+#: Names of the directions of a channel. 1 stands for away from nodes.
 WAYS = {1: "away from nodes", -1: "towards nodes", 0: "across"}
-#: The key of a table's metadata that holds what is not in its columns, as JSON.
+#: The key of a table's metadata for properties outside its columns, as JSON.
 ABOUT = b"cutthrough"
-#: Nodes times routers, over all topologies, routings and patterns of a run, up to which its exact loads are computed:
-#: some ten seconds.
+#: Limit of nodes times routers, summed over all topologies, routings and patterns of a run, up to which exact loads are
+#: computed (some ten seconds).
 AFFORDABLE = 200_000_000
 #: Keys that exact loads per unit of offered load do not depend on.
 INDIFFERENT = ("workload.load", "workload.injection", "workload.pacer", "router", "measure", "nic")
-#: What loads are of that channels should carry (`loads_kind` of an analysis), and the columns with them.
+#: Kinds of loads that channels should carry (`loads_kind` of an analysis), which also name their columns.
 KINDS = ("exact", "without_acknowledgements", "upper_bound", "even_spread")
 
 
 def doubles(data: bytes) -> Doubles:
-    """The numbers of a buffer of the compiled module; no copy is made."""
+    """Returns the numbers in a buffer of the compiled module, without a copy."""
     return np.frombuffer(data, np.float64)
 
 
@@ -75,7 +75,7 @@ class Machine:
 
     @classmethod
     def of(cls, topology: _core.Topology) -> Self:
-        """The channels of a topology."""
+        """Returns the channels of a topology."""
         import pyarrow as pa
 
         columns = {name: np.frombuffer(data, np.int32) for name, data in topology.channel_table().items()}
@@ -89,10 +89,10 @@ class Machine:
         for end in ("source", "target"):
             router = held[f"{end}_router"]
             for place, name in enumerate(names):
-                # A coordinate "router" is the router's number, within its plane; the column has the number.
+                # The coordinate "router" is the router's number within its plane; the column has the router's number.
                 if f"{end}_{name}" not in arrays:
                     arrays[f"{end}_{name}"] = _nullable(np.where(router < 0, -1, coordinates[router, place]))
-        # Planes are copies: a picture has them on top of one another, where their routers' other coordinates are.
+        # Planes are copies, so that a picture draws them over one another by the other coordinates.
         own = [name for name in names if name != "plane"]
         about = {"kind": topology.kind, "classes": topology.class_names(), "coordinates": own}
         return cls(pa.table(arrays), {**about, "grid": topology.grid, "groups": topology.groups})
@@ -104,7 +104,7 @@ class Machine:
         return number
 
     def loads(self, columns: Mapping[str, Doubles], **about: Any) -> ChannelLoads:
-        """The channels with loads, each an array over all channels, unconnected ones included."""
+        """Returns the channels with loads. Each column is an array over all channels, unconnected ones included."""
         import pyarrow as pa
 
         table = self.table
@@ -124,17 +124,17 @@ class ChannelLoads:
     """The loads of all channels at one point.
 
     Attributes:
-        table: A row for each channel. Of a run: `utilization`, the share of time in which it sends, and `exact`, what
-            it should carry at the accepted load (another of `KINDS` where that is not exact: `even_spread` if the
-            routing is adaptive). Of an analysis: `load`, the share of its bandwidth that it carries per unit of offered
-            load.
+        table: A row for each channel. The table of a run has `utilization`, the share of time in which the channel
+            sends, and `exact`, the load that it should carry at the accepted load (another of `KINDS` where that is not
+            exact: `even_spread` if the routing is adaptive). The table of an analysis has `load`, the share of
+            bandwidth that the channel carries per unit of offered load.
     """
 
     table: pa.Table
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        """What is known of the topology and of the point."""
+        """Properties of the topology and of the point."""
         about: dict[str, Any] = json.loads(self.table.schema.metadata[ABOUT])
         return about
 
@@ -149,14 +149,14 @@ class ChannelLoads:
         return next((name for name in KINDS if name in self.table.column_names), None)
 
     def values(self, column: str) -> npt.NDArray[Any]:
-        """A column of numbers; -1 for missing values."""
+        """Returns a column of numbers, with -1 for missing values."""
         import pyarrow as pa
 
         held = self.table.column(column)
         return np.asarray(held.fill_null(pa.scalar(-1, held.type)).to_numpy())
 
     def by_number(self, column: str) -> Doubles:
-        """A column of numbers as an array over all channels by their numbers; 0 for those that are not connected."""
+        """Returns a column of numbers as an array over all channels by their numbers, with 0 for unconnected ones."""
         number = self.values("channel")
         found = np.zeros(int(number.max(initial=-1)) + 1)
         found[number] = self.values(column)
@@ -164,25 +164,25 @@ class ChannelLoads:
 
     @cached_property
     def classes(self) -> npt.NDArray[np.int32]:
-        """The class of every channel, as a place in `about["classes"]`."""
+        """Returns the class of every channel, as an index into `about["classes"]`."""
         named = self.table.column("class").to_numpy()
         places = {name: place for place, name in enumerate(self.about["classes"])}
         return np.array([places[name] for name in named], np.int32)
 
     def by_class(self) -> list[dict[str, Any]]:
-        """Number of channels, mean and maximum of each class; of `reference` too, if there is one."""
+        """Returns number of channels, mean and maximum of each class, and those of `reference` if there is one."""
         members = ((name, self.classes == place) for place, name in enumerate(self.about["classes"]))
         return [self._row(name, chosen) for name, chosen in members if chosen.any()]
 
     def by_direction(self) -> list[dict[str, Any]]:
-        """As `by_class`, with the channels of a wire's class apart by their direction: see `parts`."""
+        """Returns a row for each class, as `by_class`, with the two directions of a wire's class apart: see `parts`."""
         return [self._row(name, chosen) for name, chosen in self.parts()]
 
     def parts(self, *, inner: bool = False) -> list[tuple[str, npt.NDArray[np.bool_]]]:
-        """The classes of channels by name, each with the channels that are of it.
+        """Returns the classes of channels by name, each with a mask of its channels.
 
-        The class of a wire of an edge list is that of both its channels. Where it joins routers that are nearer to
-        nodes with others that are farther, the two directions are apart: `up (away from nodes)`, `up (towards nodes)`.
+        A class of an edge list's wires holds both channels of a wire. Where it joins routers that are nearer to nodes
+        with routers that are farther away, the two directions are apart: `up (away from nodes)`, `up (towards nodes)`.
 
         Args:
             inner: Whether the channels between nodes and their routers are left out.
@@ -202,7 +202,7 @@ class ChannelLoads:
 
     @cached_property
     def _ways(self) -> npt.NDArray[np.int64]:
-        """For each channel between routers 1 if it leads away from nodes, -1 if towards them, else 0."""
+        """Returns for each channel between routers 1 if it leads away from nodes, -1 if towards them, else 0."""
         source, target = self.values("source_router"), self.values("target_router")
         between = (source >= 0) & (target >= 0)
         routers = int(max(source.max(), target.max())) + 1
@@ -219,7 +219,7 @@ class ChannelLoads:
         return directions
 
     def _row(self, name: str, chosen: npt.NDArray[np.bool_]) -> dict[str, Any]:
-        """Number, means and maxima of some channels."""
+        """Returns number, means and maxima of the chosen channels."""
         row: dict[str, Any] = {"class": name, "channels": int(chosen.sum())}
         for column in filter(None, (self.quantity, self.reference)):
             values = self.values(column)[chosen]
@@ -227,7 +227,7 @@ class ChannelLoads:
         return row
 
     def explain(self, point: Mapping[str, Any]) -> dict[str, Any]:
-        """A point with the reference beside its classes and its hottest channels, if there is one."""
+        """Returns a point with the reference added to its classes and its hottest channels, if there is one."""
         name = self.reference
         if name is None:
             return dict(point)
@@ -241,13 +241,15 @@ class ChannelLoads:
         return {**point, "class_utilization": classes, "hottest_channels": hottest}
 
     def hottest(self, count: int, values: Doubles | None = None) -> list[dict[str, Any]]:
-        """The channels with the largest loads between routers (of all, if there are none), the largest first.
+        """Returns the channels with the largest loads between routers, in descending order of load.
 
-        Each is a row of the table with `name`, where it comes from and leads to, and `part`, as `parts` names them.
+        Considers all channels if no channel joins routers. Each entry is a row of the table with `name` (its two ends)
+        and `part` (as `parts` names it).
 
         Args:
-            count: How many.
-            values: Of each channel, what to order them by; without it, what was measured, or computed by an analysis.
+            count: Number of channels.
+            values: A value for each channel, which gives the order. Default: the load that was measured, or computed by
+                an analysis.
         """
         values = self.values(self.quantity) if values is None else values
         inner = np.flatnonzero(~np.isin(self.classes, [self.about["classes"].index(name) for name in sorted(ENDS)]))
@@ -259,7 +261,7 @@ class ChannelLoads:
         return [{**row, "name": self.name(row), "part": own} for row, own in zip(rows, part, strict=True)]
 
     def name(self, row: Mapping[str, Any]) -> str:
-        """Where a channel comes from and leads to."""
+        """Returns the two ends of a channel."""
         return f"{self._end(row, 'source')} → {self._end(row, 'target')}"
 
     def _end(self, row: Mapping[str, Any], end: str) -> str:
@@ -273,7 +275,7 @@ class ChannelLoads:
         return f"router {router} ({coordinates})"
 
     def save(self, path: Path) -> None:
-        """Writes the table as Parquet: whole, or the file is as it was before."""
+        """Writes the table as Parquet. The write is atomic."""
         from pyarrow import parquet
 
         with atomic.replacing(path) as aside:
@@ -281,10 +283,10 @@ class ChannelLoads:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Reads back what `save` wrote.
+        """Reads a table that `save` has written.
 
         Raises:
-            ExperimentError: The file is not there, or holds something else.
+            ExperimentError: The file is missing, or holds something else.
         """
         import pyarrow as pa
         from pyarrow import parquet
@@ -310,7 +312,7 @@ class ChannelLoads:
 
 
 def mean_loads(tables: Sequence[ChannelLoads], weights: Sequence[int]) -> ChannelLoads:
-    """The channels of one topology with the weighted means of their loads."""
+    """Returns the channels of one topology with the weighted means of their loads."""
     import pyarrow as pa
 
     first, *others = tables
@@ -325,27 +327,27 @@ def mean_loads(tables: Sequence[ChannelLoads], weights: Sequence[int]) -> Channe
 
 
 def explained(points: Sequence[Mapping[str, Any]], source: Source) -> list[dict[str, Any]]:
-    """Points with exact loads beside the measured ones, in `class_utilization` and `hottest_channels`."""
+    """Returns points with exact loads beside the measured ones, in `class_utilization` and `hottest_channels`."""
     known = set(source.places)
     return [source.loads(place).explain(point) if place in known else dict(point) for place, point in enumerate(points)]
 
 
 class Source(Protocol):
-    """Where the loads of a run's channels come from: the run, or its files."""
+    """Interface of what holds the channel loads of a run: the run itself, or its files."""
 
     @property
     def places(self) -> Sequence[int]:
-        """The points, by their place in the results, whose channels are known."""
+        """The points whose channels are known, by their index in the results."""
 
     @property
     def notes(self) -> Sequence[str]:
         """What was left out, and why."""
 
     def rows(self) -> int:
-        """The rows of all tables together."""
+        """Returns the number of rows of all tables together."""
 
     def loads(self, place: int) -> ChannelLoads:
-        """The channels of a point."""
+        """Returns the channels of a point."""
 
 
 @dataclass(frozen=True)
@@ -353,11 +355,11 @@ class Outcome:
     """The outcome of a point.
 
     Attributes:
-        point: Its sweep keys, its seed, and what was measured.
-        index: Which of the experiment's points it is.
-        keys: Its sweep keys and its seed.
-        utilization: The share of time in which each channel sends; empty where it is not known.
-        others: Of a mean over seeds, the experiment's points of the other seeds.
+        point: The point's sweep keys, its seed, and its measured results.
+        index: The point's index in the experiment.
+        keys: The point's sweep keys and its seed.
+        utilization: The share of time in which each channel sends. Empty where it is not known.
+        others: The experiment's points of the other seeds. Means over seeds only.
     """
 
     point: dict[str, Any]
@@ -369,18 +371,21 @@ class Outcome:
 
 @dataclass
 class _Analyses:
-    """The exact loads of an experiment's points, as many as can be afforded."""
+    """Cache of the exact loads of an experiment's points, up to an affordable cost."""
 
     found: dict[int, tuple[str, Doubles]] = field(default_factory=dict)
     by_job: dict[int, list[Doubles]] = field(default_factory=dict)
     spent: int = 0
 
     def mean(self, experiment: _core.Experiment, indices: Sequence[int], jobs: int = 0) -> tuple[str, Doubles] | None:
-        """The mean loads of some points of one topology, per unit of offered load; None if that would take too long."""
+        """Returns the mean loads of some points of one topology, per unit of offered load.
+
+        None if that would take too long.
+        """
         missing = [index for index in indices if index not in self.found]
         if missing:
             topology = experiment.topology(missing[0])
-            # Of several jobs the loads of each are computed besides those of all.
+            # The loads of each of several jobs are computed besides those of all.
             cost = topology.nodes * topology.routers * len(missing) * (1 + jobs)
             if self.spent + cost > AFFORDABLE:
                 return None
@@ -392,7 +397,7 @@ class _Analyses:
         return name, np.mean([self.found[index][1] for index in indices], axis=0)
 
     def of_jobs(self, experiment: _core.Experiment, indices: Sequence[int]) -> list[Doubles]:
-        """The mean loads of each job of some points whose loads are known, per unit of what the job offers."""
+        """Returns the mean loads of each job of points whose loads are known, per unit of the job's offered load."""
         for index in indices:
             if index not in self.by_job:
                 self.by_job[index] = [doubles(own) for own in experiment.job_loads(index)]
@@ -405,8 +410,8 @@ class Network:
     """The channels of the points of a run. Each topology is queried once, and its exact loads are computed once.
 
     Attributes:
-        experiment: Of the run.
-        outcomes: Of its points.
+        experiment: The experiment of the run.
+        outcomes: The outcomes of its points.
     """
 
     experiment: _core.Experiment
@@ -417,7 +422,7 @@ class Network:
     _analyses: _Analyses = field(default_factory=_Analyses)
 
     def of_runs(self, outcomes: Sequence[Outcome]) -> Network:
-        """The channels of the single seeds of the same run; what has been computed is not computed again."""
+        """Returns the channels of the single seeds of this run, which share what has been computed."""
         return Network(self.experiment, outcomes, _machines=self._machines, _analyses=self._analyses)
 
     @property
@@ -426,11 +431,11 @@ class Network:
         return [place for place, outcome in enumerate(self.outcomes) if len(outcome.utilization)]
 
     def rows(self) -> int:
-        """The rows of all tables together, or a little more."""
+        """Returns the number of rows of all tables together, or a little more."""
         return sum(len(outcome.utilization) for outcome in self.outcomes)
 
     def loads(self, place: int) -> ChannelLoads:
-        """The channels of a point, with exact loads if they can be afforded."""
+        """Returns the channels of a point, with exact loads if they can be afforded."""
         outcome = self.outcomes[place]
         columns = {"utilization": outcome.utilization}
         accepted = outcome.point.get("accepted_load")
@@ -441,9 +446,9 @@ class Network:
         return self._machine(place).loads(columns)
 
     def _carried(self, place: int, per_load: Doubles) -> Doubles:
-        """The loads of channels at the accepted load.
+        """Returns the loads of channels at the accepted load.
 
-        Of several jobs each accepts its own load for its own time, as a share of the time in which any is counted.
+        Each of several jobs accepts its own load for its own time, as a share of the time in which any job is counted.
         """
         outcome = self.outcomes[place]
         jobs = outcome.point.get("jobs")
@@ -461,9 +466,9 @@ class Network:
         return self._machines[key]
 
     def _reference(self, place: int) -> tuple[str, Doubles] | None:
-        """Loads per unit of offered load, and what they are; None if that would take too long."""
+        """Returns loads per unit of offered load with their kind. None if that would take too long."""
         if self.outcomes[place].point.get("program_called_back"):
-            # What it would send is not known beforehand.
+            # The messages of a program that is called back are not known before the run.
             return None
         key = self._key(place, lambda name: not any(name == of or name.startswith(f"{of}.") for of in INDIFFERENT))
         if key not in self._exact:
@@ -473,12 +478,13 @@ class Network:
     def _analyze(self, place: int) -> tuple[str, Doubles] | None:
         outcome = self.outcomes[place]
         try:
-            # What is drawn by the seed, such as a placement, has other exact loads with every seed.
+            # Exact loads differ by seed where the seed draws a choice, such as a placement.
             found = self._analyses.mean(
                 self.experiment, (outcome.index, *outcome.others), len(outcome.point.get("jobs", ()))
             )
         except _core.ExperimentError as error:
-            # The point has run: its loads have no expression, as of some multicasts. Those of others have none either.
+            # The point has run, so that its loads have no expression (as with some multicasts). Other points have none
+            # either.
             note = f"Exact loads were left out: {error.message}."
             self.notes += [] if note in self.notes else [note]
             return None
@@ -502,7 +508,7 @@ class Stored:
 
     @staticmethod
     def path(directory: Path, place: int, suffix: str = ".parquet") -> Path:
-        """The file of a point."""
+        """Returns the path of a point's file."""
         return directory / f"channels-{place:03}{suffix}"
 
     @property
@@ -512,9 +518,9 @@ class Stored:
         return sorted(int(number) for number in numbers if number.isascii() and number.isdigit())
 
     def rows(self) -> int:
-        """The rows of all tables together."""
+        """Returns the number of rows of all tables together."""
         return sum(self.loads(place).table.num_rows for place in self.places)
 
     def loads(self, place: int) -> ChannelLoads:
-        """The channels of a point."""
+        """Returns the channels of a point."""
         return ChannelLoads.read(self.path(self.directory, place))

@@ -1,4 +1,4 @@
-"""What is known before a simulation, for the terminal: tables of `check`, what running takes, warnings."""
+"""Reports before a simulation, for the terminal: tables of `check`, the cost of a run, warnings."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["check_table", "checks_table", "cost_line", "notes_of", "warnings_of"]
 
-#: Nanoseconds of a picosecond.
+#: Nanoseconds in a picosecond.
 PICOSECONDS = 1e-3
 #: A number in a warning, with its unit.
 QUANTITY = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?: (?:[KMG]i?|k)?B\b| [pnum]?s\b)?")
 
 
 def check_table(report: Mapping[str, Any]) -> Table:
-    """Name and value, a line each."""
+    """Returns the table of one point: a line for each quantity, with name and value."""
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold")
     table.add_column()
@@ -37,7 +37,7 @@ def check_table(report: Mapping[str, Any]) -> Table:
 
 
 def checks_table(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> Fitted:
-    """One line a point: its sweep keys, its network, whether it can deadlock, and what running it takes."""
+    """Returns one line a point: its sweep keys, its network, whether it can deadlock, and the cost of running it."""
     columns = []
     for axis in axes:
         brief = brief_labels([point.get(axis) for point in points])
@@ -57,7 +57,7 @@ def checks_table(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> Fi
 
 
 def cost_line(points: Sequence[Mapping[str, Any]]) -> str:
-    """What running all points takes, in a sentence."""
+    """Returns the cost of running all points, in a sentence."""
     least, most = (sum(point[key] for point in points) for key in ("seconds", "seconds_most"))
     hops, messages = (sum(point[key] for point in points) for key in ("packet_hops", "messages"))
     memory = max(point["memory_bytes"] for point in points) / 1e6
@@ -76,14 +76,14 @@ def cost_line(points: Sequence[Mapping[str, Any]]) -> str:
 
 
 def notes_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What readers of files have left out or assumed, each once."""
+    """Returns what readers of files have left out or assumed, each note once."""
     return list(dict.fromkeys(note for point in points for note in point.get("notes", ())))
 
 
 def warnings_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The warnings of points, each once, with the number of points that it holds for if these are not all.
+    """Returns the warnings of points, each once, with the number of its points unless it holds for all.
 
-    Warnings that differ in numbers alone are one, with the numbers of the first of their points.
+    Warnings that differ in numbers alone are merged, with the numbers of the first of their points.
     """
     found: dict[str, dict[str, list[int]]] = {}
     for place, point in enumerate(points):
@@ -94,7 +94,10 @@ def warnings_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _where(alike: Mapping[str, Sequence[int]], total: int) -> str:
-    """Which of so many points a warning holds for, given those of each of its messages; nothing if for all alike."""
+    """Returns for which of `total` points a warning holds. `alike` has the points of each of its messages.
+
+    Returns nothing if one message holds for all points.
+    """
     places = sorted({place for held in alike.values() for place in held})
     if len(alike) > 1:
         return f"{len(places)} points (first: point {places[0]}): "
@@ -102,7 +105,7 @@ def _where(alike: Mapping[str, Sequence[int]], total: int) -> str:
 
 
 def _shown_row(name: str, value: Any) -> tuple[str, str]:
-    """The name and the value of a quantity, in the unit that suits it."""
+    """Returns the name and the value of a quantity, in the unit that suits it."""
     factor = PICOSECONDS if name.endswith("_ps") else 1.0
     quantity = name.removesuffix("_ps") + "_ns" if name.endswith("_ps") else name
     if unit_of(quantity, ()) is not None:

@@ -20,7 +20,7 @@ __all__ = ["comparison_table", "sizes_table"]
 
 
 def comparison_table(comparison: Comparison) -> Fitted:
-    """One line for each quantity of each point that both have: the two values, the change, and how sure it is."""
+    """Returns one line for each quantity of each matched point: the two values, the change, and its significance."""
     rows = list(comparison)
     columns = _settings_columns(comparison, [match for match, _ in rows])
     texts = [in_unit(own.metric, own.a, own.b, own.half_width) for _, own in rows]
@@ -40,12 +40,15 @@ def comparison_table(comparison: Comparison) -> Fitted:
 
 
 def _marked(match: Match, place: int, text: str, metric: str) -> str:
-    """A value with a mark if it is of a saturated point and has no mean."""
+    """Returns a value, marked if its point is saturated and it has no mean."""
     return f"{text}†" if match.saturated[place] and has_no_mean(metric) and text != "-" else text
 
 
 def sizes_table(comparison: Comparison) -> Fitted | None:
-    """Where the tables of benchmarks differ most: one line for each quantity of each point; None without tables."""
+    """Returns the sizes at which the tables of benchmarks differ most, a line for each quantity of each point.
+
+    None without tables.
+    """
     rows = [(match, own) for match in comparison.matches for own in greatest(match.sizes)]
     if not rows:
         return None
@@ -64,7 +67,7 @@ def sizes_table(comparison: Comparison) -> Fitted | None:
 
 
 def _settings_columns(comparison: Comparison, matches: Sequence[Match]) -> list[Column]:
-    """What distinguishes the points of rows."""
+    """Returns the columns that distinguish the points of rows."""
     columns = []
     for axis in comparison.axes:
         brief = brief_labels([match.settings[axis] for match in comparison.matches])

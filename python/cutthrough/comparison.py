@@ -1,9 +1,9 @@
-"""Two results compared: points matched by their settings, and the differences of what they measured.
+"""Comparison of two results: points matched by their settings, and the differences of their measured values.
 
-A difference is judged by Welch's t test (Law and Kelton, section 10.2.2). Of results over several seeds the standard
-errors and degrees of freedom are those of the seeds. Of a single run the standard error is taken as the half-width over
-the normal quantile, and the degrees of freedom as 15, the fewest that batch means leave: both err to the side of no
-difference. So does the test where both sides used the same seeds, which makes their errors alike.
+A difference is judged by Welch's t test (Law and Kelton, section 10.2.2). Results over several seeds give standard
+errors and degrees of freedom from the seeds. For a single run the standard error is the half-width over the normal
+quantile, and the degrees of freedom are 15, the fewest that batch means leave: both err to the side of no difference.
+So does the test where both sides used the same seeds, which makes their errors alike.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["METRICS", "Compared", "Comparison", "Difference", "Match", "Setting", "compare", "differing", "metrics_of"]
 
-#: What is compared, of whatever kind of workload has it: name, heading and format.
+#: Quantities that are compared, for any workload that has them: name, heading and format.
 METRICS: dict[str, tuple[str, str]] = {
     "saturation_load": ("saturation load", "{:.4f}"),
     "accepted_load": ("accepted load", "{:.4f}"),
@@ -63,9 +63,9 @@ METRICS: dict[str, tuple[str, str]] = {
     "critical_path.propagation_ns": ("path: delays, ns", "{:,.1f}"),
     "critical_path.queueing_ns": ("path: waiting for channels, ns", "{:,.1f}"),
 }
-#: What says more than these of workloads that end.
+#: Quantities of open traffic that workloads that end replace by others.
 OPEN_ONLY = frozenset({"accepted_load", "accepted_load_min", "latency_mean_ns", "latency_p99_ns"})
-#: What is not compared of operations that begin at a rate: their packets are parts of them.
+#: Quantities that are not compared for operations that begin at a rate, whose packets are parts of operations.
 OF_PACKETS = frozenset({"latency_mean_ns", "latency_p99_ns"})
 #: The fewest degrees of freedom of a converged run's batch means (16 batches).
 RUN_FREEDOM = 15.0
@@ -81,19 +81,19 @@ def in_unit(metric: str, *values: float | None) -> tuple[str, list[str]]:
 
 
 class Compared(PointTable, Protocol):
-    """What is compared; `cutthrough.Results` is one."""
+    """Interface of results that are compared. `cutthrough.Results` implements it."""
 
     @property
     def experiment(self) -> str:
         """The resolved experiment (TOML)."""
 
     def by_job(self) -> Compared:
-        """The same with a point for each job of each point; itself without jobs."""
+        """Returns the results with a point for each job of each point, or the results themselves without jobs."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A key of the two experiments that differs; None where it is not there."""
+    """A key that differs between the two experiments. The value is None where an experiment lacks the key."""
 
     key: str
     a: Any
@@ -106,14 +106,15 @@ class Difference:
 
     Attributes:
         metric: The quantity's name.
-        a: Its value in the first results; None if it was not measured.
-        b: The same in the second.
+        a: The quantity's value in the first results. None if it was not measured.
+        b: The quantity's value in the second results. None if it was not measured.
         change: `b` less `a`.
         relative: The change as a share of `a`.
         half_width: Half of the confidence interval of the change.
-        p: The probability of a difference as large by chance alone; None where no error is known.
+        p: The probability of a difference as large by chance alone. None where no error is known.
         significant: Whether `p` is below 1 less the confidence.
-        holds_together: Whether it is significant among all differences of the comparison (Holm's correction).
+        holds_together: Whether the difference is significant among all differences of the comparison (Holm's
+            correction).
     """
 
     metric: str
@@ -128,7 +129,7 @@ class Difference:
 
     @property
     def mark(self) -> str:
-        """`**` where it holds among all differences, `*` where it is significant alone, `=` where nothing differs."""
+        """The mark: `**` if significant among all differences, `*` if significant alone, `=` if values are equal."""
         if self.significant:
             return "**" if self.holds_together else "*"
         return "=" if self.change == 0 else ""
@@ -136,15 +137,15 @@ class Difference:
 
 @dataclass(frozen=True)
 class Match:
-    """Two points of the same settings.
+    """Two points with equal settings.
 
     Attributes:
         settings: The values of the swept keys.
-        places: The places of the points in the two results (of jobs, in `by_job()`).
-        differences: One for each quantity that either point has, of those that suit its workload.
-        notes: What limits the comparison, such as `A saturated`.
-        sizes: Of benchmarks that give a table, the differences of its rows.
-        saturated: Whether the points are saturated: then latencies and slowdowns have no mean.
+        places: The indices of the points in the two results (of jobs, in `by_job()`).
+        differences: One for each quantity that either point has and that suits its workload.
+        notes: Limits of the comparison, such as `A saturated`.
+        sizes: The differences of benchmark tables by row. Empty without tables.
+        saturated: Whether each point is saturated, so that its latencies and slowdowns have no mean.
     """
 
     settings: dict[str, Any]
@@ -156,7 +157,7 @@ class Match:
 
     @property
     def changed_unjudged(self) -> bool:
-        """Whether a value has changed, and no error of any is known: workloads that end, of a single seed."""
+        """Whether a value has changed and no error is known, as for workloads that end with a single seed."""
         known = any(difference.p is not None for difference in self.differences)
         changed = any(difference.a != difference.b for difference in self.differences)
         return not known and (changed or any(own.change != 0 for own in self.sizes))
@@ -164,15 +165,15 @@ class Match:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two results, point by point.
+    """The comparison of two results, point by point.
 
     Attributes:
-        names: What the two are called.
+        names: The names of the two results.
         confidence: The confidence of intervals and verdicts.
-        axes: The keys that points are matched by.
-        settings: The keys of the experiments that differ, swept ones aside.
-        matches: The points that both have.
-        unmatched: The settings of the points that only the first has, and only the second.
+        axes: The keys by which points are matched.
+        settings: The differing keys of the experiments, without swept ones.
+        matches: The points that both results have.
+        unmatched: The settings of the points that only the first result has, and only the second.
     """
 
     names: tuple[str, str]
@@ -197,15 +198,15 @@ class Comparison:
 
     @property
     def differs(self) -> bool:
-        """Whether a difference is significant, a point has no counterpart, or has changed where no error is known."""
+        """Whether a difference is significant, a point is unmatched, or a value without known error has changed."""
         return self.significant > 0 or any(self.unmatched) or any(match.changed_unjudged for match in self.matches)
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as plain values, as `cutthrough compare --json` prints them."""
+        """Returns the comparison as plain values, as `cutthrough compare --json` prints them."""
         return asdict(self)
 
     def corrected(self) -> Self:
-        """The same with Holm's correction for the number of differences."""
+        """Returns the comparison with Holm's correction for the number of differences."""
         alpha, judged = 1.0 - self.confidence, self.judged
         ranked = sorted(difference.p for _, difference in self if difference.p is not None)
         refused = next((place for place, p in enumerate(ranked) if p > alpha / (judged - place)), judged)
@@ -223,13 +224,13 @@ def compare(
 ) -> Comparison:
     """Compares two results.
 
-    Points match if all keys that either has swept have the same value; a key that only one has swept has the value of
-    the other's experiment. Of several jobs each is compared apart.
+    Points match if all keys that either experiment sweeps have equal values. For a key that only one sweeps, the
+    other's fixed value counts. Jobs are compared separately.
 
     Args:
         a: The first results.
-        b: The second.
-        names: What the two are called.
+        b: The second results.
+        names: The names of the two results.
         confidence: The confidence of intervals and verdicts, in (0, 1).
 
     Raises:
@@ -245,7 +246,8 @@ def compare(
     matches = []
     for key in (key for key in first if key in second):
         (place, settings), (there, _) = first[key], second[key]
-        # Jobs of one run may be measured by different things. Where neither has any result, it is shown to be missing.
+        # Jobs of one run may be measured by different quantities. A quantity that neither point has is shown as
+        # missing.
         pair = (one.results.points[place], other.results.points[there])
         metrics = metrics_of(pair) or every
         samples = zip(metrics, one.samples(place, metrics), other.samples(there, metrics), strict=True)
@@ -260,7 +262,7 @@ def compare(
 
 
 def metrics_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The quantities that are compared: those that suit what was run."""
+    """Returns the quantities to compare: those measured and suited to the workloads."""
     left_out = OPEN_ONLY if any("phases" in point for point in points) else frozenset[str]()
     if points and all(map(has_operations, points)):
         left_out = left_out | OF_PACKETS
@@ -270,7 +272,7 @@ def metrics_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
 
 @dataclass(frozen=True)
 class _Sample:
-    """A value with what is known of its error; None where nothing is."""
+    """A value with its standard error and degrees of freedom. None where unknown."""
 
     value: float | None
     error: float | None = None
@@ -289,7 +291,7 @@ class _Side:
         return cls(results.by_job(), tomllib.loads(results.experiment))
 
     def by_settings(self, axes: Sequence[str], other: _Side) -> dict[str, tuple[int, dict[str, Any]]]:
-        """Each point's place and its values of the keys that either side sweeps, by these values as text."""
+        """Returns each point's index and its values of the keys that either side sweeps, by these values as text."""
         fixed = {axis: self._fixed(axis, other) for axis in axes if axis not in self.results.axes}
         found: dict[str, tuple[int, dict[str, Any]]] = {}
         for place, point in enumerate(self.results.points):
@@ -298,7 +300,10 @@ class _Side:
         return found
 
     def _fixed(self, axis: str, other: _Side) -> Any:
-        """The value of a key that only the other side sweeps; a table is its kind where the other side names kinds."""
+        """Returns the value of a key that only the other side sweeps.
+
+        A table gives its kind where the other side has kinds.
+        """
         value: Any = self.experiment
         for key in axis.split("."):
             value = value.get(key) if isinstance(value, dict) else _named(value, key)
@@ -306,7 +311,7 @@ class _Side:
         return value.get("kind", value) if isinstance(value, dict) and names else value
 
     def samples(self, place: int, metrics: Sequence[str]) -> list[_Sample]:
-        """What a point has of each quantity. The times of a saturated point have no mean that could be compared."""
+        """Returns a point's value of each quantity. The times of a saturated point have no mean and get no error."""
         point = self.results.points[place]
         return [
             _Sample(nested(point, name))
@@ -316,7 +321,7 @@ class _Side:
         ]
 
     def _error(self, point: Point, name: str) -> tuple[float | None, float]:
-        """The standard error of a quantity and its degrees of freedom."""
+        """Returns the standard error of a quantity and its degrees of freedom."""
         half = half_width(point, name)
         seeds = point.get("seeds")
         if half is None or (seeds is not None and seeds < 2):
@@ -328,7 +333,7 @@ class _Side:
 
 
 def _named(value: Any, key: str) -> Any:
-    """The job of a name in a list of jobs; None in anything else."""
+    """Returns the job with a name from a list of jobs. None for anything else."""
     jobs = value if isinstance(value, list) else []
     return next((job for job in jobs if isinstance(job, dict) and job.get("name") == key), None)
 
@@ -354,7 +359,7 @@ def _difference(metric: str, a: _Sample, b: _Sample, confidence: float) -> Diffe
 
 
 def _notes(names: tuple[str, str], points: tuple[Point, Point]) -> list[str]:
-    """What limits the comparison of two points."""
+    """Returns the limits of the comparison of two points."""
     notes = []
     for name, point in zip(names, points, strict=True):
         notes += [f"{name} saturated"] if is_saturated(point) else []
@@ -363,7 +368,7 @@ def _notes(names: tuple[str, str], points: tuple[Point, Point]) -> list[str]:
 
 
 def differing(experiments: Sequence[str], swept: Sequence[str] = ()) -> list[tuple[str, list[Any]]]:
-    """The keys of resolved experiments (TOML) that differ, titles and swept ones aside, with each one's value."""
+    """Returns the differing keys of resolved experiments (TOML) with each value, without titles and swept keys."""
     tables = [dict(_flat(tomllib.loads(experiment))) for experiment in experiments]
     names = dict.fromkeys(key for table in tables for key in table)
     aside = ("title", *swept)
@@ -373,7 +378,7 @@ def differing(experiments: Sequence[str], swept: Sequence[str] = ()) -> list[tup
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The keys of an experiment with their paths, its sweep aside."""
+    """Yields the keys of an experiment with their paths, without its sweep."""
     for key, value in table.items():
         if isinstance(value, dict):
             if prefix or key != "sweep":

@@ -1,7 +1,7 @@
 """The cost of a message: per message, per link and per byte, alone or under contention.
 
-The simplest model of the paper (section 4.1): t = alpha + gamma * links + beta * bytes, fitted to measured
-times by least squares of relative errors, so that small messages count as much as large ones.
+The simplest model of the paper (section 4.1): t = alpha + gamma * links + beta * bytes, fitted to measured times by
+least squares of relative errors, so that small messages count as much as large ones.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class MessageCost:
 
     Attributes:
         per_message_ns: The cost of a message of no bytes over no link, alpha.
-        per_link_ns: The cost of a link, gamma; 0 where all samples are as far apart.
+        per_link_ns: The cost of a link, gamma. 0 where all samples have the same number of links.
         per_byte_ns: The cost of a byte, beta.
         error: The root of the mean square of the relative errors.
-        samples: How many there were.
+        samples: The number of samples.
     """
 
     per_message_ns: float
@@ -43,12 +43,12 @@ class MessageCost:
     samples: int
 
     def time_ns(self, size: float, links: float = 0.0) -> float:
-        """The time of a message of `size` bytes over so many links."""
+        """Returns the time of a message of `size` bytes over `links` links, in nanoseconds."""
         return self.per_message_ns + self.per_link_ns * links + self.per_byte_ns * size
 
     @property
     def bandwidth_bytes_per_s(self) -> float:
-        """What the cost of a byte amounts to."""
+        """The bandwidth that corresponds to the cost of a byte, in bytes a second."""
         return 1e9 / self.per_byte_ns
 
 
@@ -93,13 +93,13 @@ def fit(samples: Iterable[Sample]) -> MessageCost:
 
 
 def equation_1(*, flit: int, bytes_per_s: int, links: int, length: int) -> tuple[float, float]:
-    """The two terms of equation 1 of Bhatele, L_f / B * D and L / B, in nanoseconds.
+    """Returns the two terms of equation 1 of Bhatele, L_f / B * D and L / B, in nanoseconds.
 
     Args:
-        flit: L_f, bytes.
-        bytes_per_s: B, of a link.
+        flit: L_f, the flit size in bytes.
+        bytes_per_s: B, the bandwidth of a link in bytes a second.
         links: D, the number of links on the path.
-        length: L, of the message, bytes.
+        length: L, the length of the message in bytes.
 
     Raises:
         ValueError: A number is negative, there is no bandwidth, or a time is longer than 200 days.

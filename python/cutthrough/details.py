@@ -1,4 +1,4 @@
-"""What points have in lists of their own, messages by size and time series, as rows of tables."""
+"""Lists within points (messages by size, time series) as rows of tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SUMMED = ("messages", "breakdown", "critical_path")
 
 
 def nested(point: Mapping[str, Any], key: str) -> Any:
-    """A quantity of a point, or of a part of it: `messages.slowdown_p99`; None if there is none."""
+    """Returns a quantity of a point, or of a part of it such as `messages.slowdown_p99`. None if there is none."""
     if key in point:
         return point[key]
     part, _, rest = key.partition(".")
@@ -28,7 +28,10 @@ def nested(point: Mapping[str, Any], key: str) -> Any:
 
 
 def without_lists(point: Mapping[str, Any]) -> Row:
-    """A point without what has tables of its own: jobs, time series and timeline, messages by size, ranks."""
+    """Returns a point without the quantities that have separate tables.
+
+    These are jobs, time series, timeline, messages by size and ranks.
+    """
     plain = {name: value for name, value in point.items() if name not in APART}
     for group in SUMMED:
         if held := plain.get(group):
@@ -57,17 +60,20 @@ def series_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> lis
     return rows
 
 
-#: The columns of a time series, those of queues apart.
+#: The columns of a time series, except for queues.
 COLUMNS = ("time_ns", "accepted_load", "source_wait_mean_ns", "source_wait_max_ns")
 
 
 def _of(measured: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A group of quantities; empty if it was not measured."""
+    """Returns a group of quantities. Empty if it was not measured."""
     return measured.get(name) or {}
 
 
 def parts_of(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> Iterator[tuple[Row, Mapping[str, Any]]]:
-    """What was measured of each point and of each of its jobs, with the keys of its row: `job` is null for a point."""
+    """Yields the quantities of each point and of each of its jobs, with the keys of its row.
+
+    `job` is null for a point.
+    """
     several = any(point.get("jobs") for point in points)
     for number, point in enumerate(points):
         keys = {"point": number} | {name: point[name] for name in (*axes, "seed") if name in point}

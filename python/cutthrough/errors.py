@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions."""
+"""The exceptions of the package."""
 
 from __future__ import annotations
 

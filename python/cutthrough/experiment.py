@@ -45,8 +45,8 @@ class Experiment(File):
     `ct.load` makes one from a file; the constructor takes sections by their names.
 
     A section is an object of its kind, such as `ct.topology.Torus(dims=[8, 8])`, or a table as a mapping. A key that is
-    None is not written. Nothing is validated until the experiment is used: by `points`, `validate`, `save`, `ct.check`,
-    `ct.analyze` or `ct.run`, which validate it as they do a file.
+    None is not written. Nothing is validated until the experiment is used by `points`, `validate`, `save`, `ct.check`,
+    `ct.analyze` or `ct.run`, which validate it like a file.
     """
 
     __slots__ = ("_base", "_name", "_read_as", "_source")
@@ -54,9 +54,9 @@ class Experiment(File):
     def __post_init__(self) -> None:
         for name, value in self._entries():
             setattr(self, name, File._read(name, value))
-        #: The name in messages, and the folder that relative paths start from.
+        #: The name in messages, and the folder from which relative paths start.
         self._name, self._base = "experiment", Path()
-        #: The experiment as it was read, and what it held as tables: valid as long as nothing has changed.
+        #: The experiment as it was read, and its tables. Valid as long as nothing has changed.
         self._source: _core.Experiment | None = None
         self._read_as: dict[str, Any] | None = None
 
@@ -68,10 +68,10 @@ class Experiment(File):
         /,
         **sections: Any,
     ) -> Self:
-        """An experiment from a file, from nested mappings, from another experiment, or from sections.
+        """Reads an experiment from a file, from nested mappings, from another experiment, or from sections.
 
         Args:
-            source: A file, its content as nested mappings or sections, or an experiment, of which this is a copy.
+            source: A file, its content as nested mappings or sections, or an experiment, which is copied.
             overrides: Dotted keys and their values, which replace those of the source (`{"workload.load": 0.5}`).
             sections: Top-level entries, which replace those of the source.
 
@@ -88,10 +88,11 @@ class Experiment(File):
         return experiment
 
     def built(self, overrides: Mapping[str, Any] | None = None) -> _core.Experiment:
-        """The experiment, validated, as the simulator has it.
+        """Returns the validated experiment in the simulator's form.
 
         Raises:
-            ExperimentError: It is wrong. If nothing has been changed since it was read, the message shows the file.
+            ExperimentError: The experiment is wrong. If nothing has been changed since it was read, the message shows
+                the file.
         """
         changes = experiments.changes_of(overrides)
         if self._source is not None and self.to_dict() == self._read_as:
@@ -103,7 +104,7 @@ class Experiment(File):
         return experiments.from_text(self.to_toml(), name, self._base, changes)
 
     def to_toml(self) -> str:
-        """The experiment as the text of a file: what is written, without defaults. `resolved` has these too.
+        """Returns the experiment as the text of a file: its written keys, without defaults, which `resolved` adds.
 
         Raises:
             ExperimentError: A value cannot be written in TOML.
@@ -126,7 +127,7 @@ class Experiment(File):
     __hash__ = None  # type: ignore[assignment]  # it can change
 
     def copy(self) -> Self:
-        """A copy that can be changed alone."""
+        """Returns an independent copy."""
         other = copy.copy(self)
         for name, value in self._entries():
             setattr(other, name, value if isinstance(value, Topology) else copy.deepcopy(value))
@@ -140,20 +141,21 @@ class Experiment(File):
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What the compiled half holds cannot be pickled, and is made again when it is needed.
+        # The compiled half cannot be pickled, and is made again when it is needed.
         return (_restored, (type(self), self.to_dict(), self._name, str(self._base)))
 
     def save(self, path: str | Path) -> Path:
-        """Validates the experiment and writes it to a file, whole or not at all; makes folders that are not there.
+        """Validates the experiment and writes it to a file atomically. Creates missing folders.
 
-        Files that it reads are named by their whole paths if the file goes to another folder than they start from.
-        Routing tables and machines that are objects are written beside it, to `inputs/`, so that it stands alone.
+        Files that it reads are named by their whole paths if the file is in another folder than the one from which
+        their paths start. Routing tables and machines that are objects are written beside it, to `inputs/`, so that the
+        file needs nothing else.
 
         Returns:
             The path.
 
         Raises:
-            ExperimentError: It is wrong.
+            ExperimentError: The experiment is wrong.
             OSError: The file cannot be written.
         """
         refuse_called_back(self.built(), "program")
@@ -167,7 +169,7 @@ class Experiment(File):
 
     @property
     def points(self) -> list[dict[str, Any]]:
-        """The points of the sweep in their order: for each the swept keys with their values, and `seed`.
+        """The points of the sweep in order, each with the swept keys and their values, and `seed`.
 
         Raises:
             ExperimentError: The experiment is wrong.
@@ -185,7 +187,7 @@ class Experiment(File):
             core.validate(index)
 
     def resolved(self, point: int = 0) -> Self:
-        """One point as an experiment of its own, with every default written out and without a sweep.
+        """Returns one point as a separate experiment, with every default written out and without a sweep.
 
         Raises:
             ExperimentError: The experiment is wrong.
@@ -197,7 +199,7 @@ class Experiment(File):
         return type(self).load(experiments.from_text(text, f"{name}, point {point}", base, []))
 
     def machine(self, point: int = 0) -> Machine:
-        """The network of a point, to query.
+        """Returns the network of a point, to query.
 
         Raises:
             ExperimentError: The experiment is wrong.
@@ -213,7 +215,7 @@ def built(
     /,
     **sections: Any,
 ) -> _core.Experiment:
-    """An experiment as the simulator has it, from whatever describes one; see `Experiment.load`.
+    """Returns an experiment in the simulator's form, from whatever describes one; see `Experiment.load`.
 
     Raises:
         ExperimentError: The experiment is wrong.
@@ -239,7 +241,7 @@ def _restored(kind: type[Experiment], table: Mapping[str, Any], name: str, base:
 
 
 def _index(core: _core.Experiment, point: int) -> int:
-    """The number of a point, from 0; negative ones count from the end."""
+    """Returns the number of a point, from 0. Negative numbers count from the end."""
     count = len(json.loads(core.points()))
     if not -count <= point < count:
         message = f"no point {point}; there are {count}"
@@ -248,7 +250,7 @@ def _index(core: _core.Experiment, point: int) -> int:
 
 
 def _sweep(groups: list[dict[str, Any]]) -> dict[str, Any]:
-    """The table of a sweep, of groups of keys that move together."""
+    """Returns the table of a sweep with groups of keys that move together."""
     table: dict[str, Any] = {}
     for group in groups:
         keys = dict(group["keys"])

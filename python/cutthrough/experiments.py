@@ -54,7 +54,7 @@ def load(
 
 
 def changes_of(overrides: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """The keys that replace those of an experiment, with their values as TOML.
+    """Returns the keys that replace those of an experiment, with their values as TOML.
 
     Raises:
         ExperimentError: A key is no string, or the overrides are no mapping.
@@ -68,9 +68,9 @@ def changes_of(overrides: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 
 
 def read_file(path: Path, overrides: list[tuple[str, str]]) -> _core.Experiment:
-    """Reads an experiment file; overrides are dotted keys with values as TOML (a bare word is a string).
+    """Reads an experiment file. Overrides are dotted keys with values as TOML (a bare word is a string).
 
-    The path `-` is standard input: paths in it start from the working directory.
+    The path `-` is standard input, and paths in it start from the working directory.
 
     Raises:
         ExperimentError: The file cannot be read, or the experiment is wrong.
@@ -81,7 +81,7 @@ def read_file(path: Path, overrides: list[tuple[str, str]]) -> _core.Experiment:
 
 
 def from_text(text: str, name: str, base: str | Path, overrides: list[tuple[str, str]]) -> _core.Experiment:
-    """An experiment from the text of a file: `name` stands in messages, and paths start from `base`.
+    """Reads an experiment from the text of a file. `name` is its name in messages, and paths start from `base`.
 
     Raises:
         ExperimentError: The experiment is wrong.
@@ -93,7 +93,7 @@ def _standard_input() -> str:
     """All of standard input, as text.
 
     Raises:
-        ExperimentError: It is no text.
+        ExperimentError: The input is no text.
     """
     try:
         return sys.stdin.buffer.read().decode("utf-8")
@@ -102,17 +102,17 @@ def _standard_input() -> str:
 
 
 def resolved(experiment: _core.Experiment, renamed: Callable[[Any, str], Any] | None = None) -> str:
-    """The whole experiment as TOML, with every default written out and its sweep: it can be run again.
+    """Returns the whole experiment as TOML, with its sweep and every default written out, so that it can be run again.
 
     Defaults that follow from the network (routing, sizes of packets and buffers) are written too, so that a later
-    version with other defaults runs the same; but not those that differ between points, which stay left out.
+    version with other defaults runs the same experiment. Defaults that differ between points are left out.
 
-    A swept `kind` brings keys of its own, so the sweep then lists whole sections. The points are the same; their order
-    is another if keys of such a section are swept with others between them.
+    Values of a swept `kind` have different keys, so the sweep then lists whole sections. The points stay the same.
+    Their order changes if keys of such a section are swept with others between them.
 
     Args:
         experiment: The experiment.
-        renamed: Given a value and the key that it stands at, the value to write instead.
+        renamed: Returns the value to write, given a value and its key.
     """
     count = len(json.loads(experiment.points()))
     written = experiment.resolved_point(0)
@@ -137,7 +137,10 @@ def resolved(experiment: _core.Experiment, renamed: Callable[[Any, str], Any] | 
 
 
 def sweep_groups(experiment: _core.Experiment) -> list[dict[str, Any]]:
-    """The groups of keys that move together: `keys`, `labels` (None if steps have no names), and how many `steps`."""
+    """Returns the groups of keys that move together.
+
+    A group has `keys`, `labels` (None if steps have no names), and the number of `steps`.
+    """
     return [
         {
             "keys": [key for key, _ in group["keys"]],
@@ -174,12 +177,12 @@ class _Sweep:
         change: Callable[[Any, str], Any],
         left_out: frozenset[str],
     ) -> _Sweep:
-        """That of an experiment, without some keys that follow from the network."""
+        """Returns the sweep of an experiment, without the keys in `left_out`, which follow from the network."""
         points = [point["keys"] for point in json.loads(experiment.points())]
         return cls(experiment, groups, points, change, left_out)
 
     def parts(self) -> list[_Steps]:
-        """The groups, those that sweep keys of one section with its kind as one."""
+        """Returns the groups. Groups that sweep keys of one section with its kind are merged."""
         swept = [(number, key) for number, group in enumerate(self.groups) for key in group["keys"]]
         kinds = [key for number, key in swept if self._brings_keys(number, key)]
         paths = [{key: _section(key, kinds) for key in group["keys"]} for group in self.groups]
@@ -197,7 +200,7 @@ class _Sweep:
         return [self._steps(sorted(part), paths) for part in parts]
 
     def _steps(self, part: list[int], paths: list[dict[str, str | None]]) -> _Steps:
-        """The combinations of some groups' steps, in order."""
+        """Returns the combinations of the steps of some groups, in order."""
         groups = [self.groups[number] for number in part]
         places = list(product(*(range(group["steps"]) for group in groups)))
         strides = [self._stride(number) for number in part]
@@ -214,7 +217,7 @@ class _Sweep:
         return _Steps(columns, labels)
 
     def _brings_keys(self, number: int, key: str) -> bool:
-        """Whether a key is a kind whose values have other keys, or other defaults, in their section."""
+        """Returns whether a key is a kind whose values have different keys, or different defaults, in their section."""
         section, _, last = key.rpartition(".")
         if last != "kind":
             return False
@@ -223,11 +226,11 @@ class _Sweep:
         return any({**table, "kind": ""} != {**tables[0], "kind": ""} for table in tables)
 
     def _stride(self, number: int) -> int:
-        """How many points lie between two steps of a group."""
+        """Returns the distance between two steps of a group, in points."""
         return prod(group["steps"] for group in self.groups[number + 1 :])
 
     def _value(self, index: int, key: str, section: str | None) -> Any:
-        """The value of a key at a point, or the section around it."""
+        """Returns the value of a key at a point, or the section around it."""
         if section is None:
             return self.change(self.points[index][key], key.rpartition(".")[2])
         table = _without(tomllib.loads(self.experiment.resolved_point(index)), self.left_out)
@@ -235,7 +238,7 @@ class _Sweep:
 
 
 def _differing(experiment: _core.Experiment, count: int) -> frozenset[str]:
-    """The keys that follow from the network, and not to the same value at every point."""
+    """Returns the keys that follow from the network and differ between points."""
     values: dict[str, Any] = {}
     differing = set()
     for index in range(count):
@@ -248,7 +251,7 @@ def _differing(experiment: _core.Experiment, count: int) -> frozenset[str]:
 
 
 def _without(table: dict[str, Any], paths: frozenset[str]) -> dict[str, Any]:
-    """A table without some keys, which it may not have. It is changed."""
+    """Removes some keys from a table, where it has them, and returns it."""
     for path in paths:
         section, _, key = path.rpartition(".")
         with suppress(KeyError, StopIteration):
@@ -257,25 +260,25 @@ def _without(table: dict[str, Any], paths: frozenset[str]) -> dict[str, Any]:
 
 
 def _section(key: str, kinds: Sequence[str]) -> str | None:
-    """The outermost section around a swept key whose kind is one of those swept: it is then swept as a whole."""
+    """Returns the outermost section around a swept key whose kind is swept, so that it is swept as a whole."""
     sections = [kind.removesuffix(".kind") for kind in kinds]
     return min((section for section in sections if key.startswith(f"{section}.")), key=len, default=None)
 
 
 def _at(table: Any, path: str) -> Any:
     for key in path.split("."):
-        # A job is known by its name.
+        # A job is identified by its name.
         table = next(job for job in table if job["name"] == key) if isinstance(table, list) else table[key]
     return table
 
 
 def _key(path: str) -> str:
-    """A dotted key in quotes, as the files of this project write it."""
+    """Returns a dotted key in quotes, in the style of the project's files."""
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def to_toml(table: Mapping[str, Any] | Section) -> str:
-    """A table as TOML. Sections and topologies become their tables, NumPy's numbers and arrays those of Python.
+    """Returns a table as TOML. Converts sections and topologies to tables, and NumPy's numbers and arrays to Python's.
 
     Raises:
         ExperimentError: A value cannot be written in TOML.

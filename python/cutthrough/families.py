@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Dragonfly", "FatTree", "Mesh", "SingleSwitch", "Torus"]
 
-#: The largest size of any family; what else is too large is an error of the family.
+#: The largest size of any family. The family itself refuses other sizes that are too large.
 MOST = 1 << 24
 
 
@@ -30,7 +30,7 @@ def _size(name: str, size: int) -> int:
 
 
 def _planes(planes: int) -> dict[str, int]:
-    """The key of several planes; none for one, as where nobody has asked for more."""
+    """Returns the key of several planes. Empty for one plane, as for the default."""
     return {} if _size("planes", planes) == 1 else {"planes": planes}
 
 
@@ -101,9 +101,9 @@ class Dragonfly(Machine):
 
     Args:
         h: Global ports of a router.
-        p: Nodes on each router; without it, h.
-        a: Routers of a group; without it, 2h.
-        g: Groups; without it, ah + 1.
+        p: Nodes on each router. Default: h.
+        a: Routers of a group. Default: 2h.
+        g: Groups. Default: ah + 1.
         keys: Other keys of the experiment file, such as `arrangement="absolute"` or `planes=2`.
     """
 

@@ -1,7 +1,7 @@
-"""Files that objects in memory stand for: routing tables, machines that no line of an experiment can say.
+"""Files of objects in memory: routing tables, and machines that no line of an experiment can describe.
 
-They are named by their content, in a folder of this user that does not change from run to run, since their paths stand
-in results. What has to last takes copies of them: folders of results, and experiments that are saved.
+They are named by their content, in a folder of this user that does not change from run to run, since their paths are
+part of results. Folders of results and saved experiments keep copies of them.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ __all__ = ["is_kept", "keep"]
 
 
 def keep(content: bytes, stem: str, suffix: str, key: str) -> Path:
-    """Writes a file that is named by its content, unless it is there, and returns its absolute path.
+    """Writes a file that is named by its content, unless it exists, and returns its absolute path.
 
     Args:
-        content: What it holds.
-        stem: What its name begins with; characters that names of files may not have are replaced.
-        suffix: What its name ends with, with the dot.
-        key: The key of the experiment that names it, for errors.
+        content: The content of the file.
+        stem: The beginning of the file's name. Characters that names of files may not have are replaced.
+        suffix: The end of the file's name, with the dot.
+        key: The key of the experiment that names the file, for errors.
 
     Raises:
-        ExperimentError: Somebody else has the folder of this user's files.
+        ExperimentError: Another user owns the folder of this user's files.
         OSError: The file cannot be written.
     """
     name = re.sub(r"[^\w.+-]", "_", stem)
@@ -39,18 +39,18 @@ def keep(content: bytes, stem: str, suffix: str, key: str) -> Path:
 
 
 def is_kept(path: Path) -> bool:
-    """Whether a file is one that `keep` has written, which nobody promises to last."""
+    """Returns whether `keep` has written a file, which may then be temporary."""
     return path.absolute().parent == _folder()
 
 
 def _folder() -> Path:
-    """The folder of this user's files."""
+    """Returns the folder of this user's files."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     return Path(tempfile.gettempdir()).absolute() / f"cutthrough-files-{user}"
 
 
 def _own_folder(key: str) -> Path:
-    """The folder, made if it is not there."""
+    """Returns the folder, and creates it if it does not exist."""
     folder = _folder()
     folder.mkdir(mode=0o700, exist_ok=True)
     if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():

@@ -1,7 +1,7 @@
-"""Fitting a network interface to measured tables: `cutthrough calibrate`.
+"""Fits of a network interface to measured tables: `cutthrough calibrate`.
 
-The tables are those of the OSU benchmarks, of IMB and of COMB, as these print them, or CSV. What is fitted are values
-of the parts of `[nic]`, by running the simulator's own benchmarks between nodes that a flat network joins.
+The tables are printed by the OSU benchmarks, IMB or COMB, or are CSV. A fit changes values of the parts of `[nic]` and
+runs the simulator's own benchmarks between nodes that a flat network joins.
 """
 
 from cutthrough.calibrate.fitting import calibrate

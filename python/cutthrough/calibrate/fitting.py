@@ -33,17 +33,17 @@ def calibrate(
 ) -> Fit:
     """Fits an interface to tables.
 
-    The simulator's benchmark of each table is run between nodes that a flat network joins, and the parts of the
-    interface are changed until the sum of the squares of the logarithms of what it gives over what was measured is
-    least. The limit of eager messages is tried at each size that was measured.
+    Runs the simulator's benchmark of each table between nodes that a flat network joins. Changes the parts of the
+    interface until the sum of squares of the logarithms of simulated over measured values is least. Tries the eager
+    limit at each measured size.
 
     Args:
-        tables: What was measured.
-        start: The kind of `[nic]` to start from: what is not fitted is as it has it.
-        latency: The delay of the path between the nodes, such as `"500 ns"`; fitted if it is not given. Of latencies
-            alone only its sum with both overheads can be determined, and each keeps its share.
-        keep: Keys that stay as they are, such as `"copy.bandwidth"`.
-        watcher: Notified of what is tried.
+        tables: The measured tables.
+        start: The kind of `[nic]` to start from, which gives all values that are not fitted.
+        latency: The delay of the path between the nodes, such as `"500 ns"`. Default: fitted. Latencies alone determine
+            only its sum with both overheads, and each keeps its share.
+        keep: Keys that stay unchanged, such as `"copy.bandwidth"`.
+        watcher: Notified of each choice that is tried.
 
     Raises:
         ExperimentError: There is no such kind or key, or nothing to fit.
@@ -60,17 +60,18 @@ def calibrate(
     for key in keep:
         if key not in names:
             raise refuse("--keep", f"`{key}` is none of what is fitted", allowed=names, help=nearest(key, names))
-    # Of one pair only the sum of overheads and of what a packet takes is known; several pairs share the bus alone.
+    # One pair determines only the sum of overheads and of the time of a packet on the bus; several pairs share the bus
+    # alone.
     left = {*keep} if any(table.kind == "osu-mbw-mr" for table in tables) else {*keep, PER_PACKET}
     search = Search(tuple(tables), start, latency, [part for part in all_parts if part.key not in left])
     return search.best(choices_of(tables, nic, keep), watcher)
 
 
 def _check(latency: str) -> None:
-    """Refuses a delay that is none.
+    """Refuses a text that is no delay.
 
     Raises:
-        ExperimentError: It is no time, or none that a path can have.
+        ExperimentError: It is no time, or out of the range of a path's delay.
     """
     try:
         found = picoseconds_of(latency)

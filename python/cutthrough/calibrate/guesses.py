@@ -1,4 +1,4 @@
-"""Where a fit begins: what can be read off the tables, and what is tried one after the other."""
+"""Starting values of a fit, read off the tables, and the choices that it tries."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = ["choices_of", "guesses"]
 
-#: Sizes among which the limit of eager messages is searched.
+#: Sizes in bytes within which the eager limit is searched.
 LIMITS = (256, 1 << 20)
 
 
 def choices_of(tables: Sequence[Table], nic: Mapping[str, Any], keep: Sequence[str]) -> list[dict[str, Any]]:
-    """What is chosen from a list.
+    """Returns all combinations of the values of keys that are chosen from a list.
 
-    That are limits between sizes that were measured; of an interface without a name, who moves long messages; and
-    progress, if the processor was measured.
+    The keys are the eager limit (at measured sizes), the rendezvous protocol (of an interface without a name), and
+    progress (if processor availability was measured).
     """
     sizes = sorted({row.size for table in tables if table.measure != LEFT for row in table.rows})
     of = {
@@ -36,7 +36,7 @@ def choices_of(tables: Sequence[Table], nic: Mapping[str, Any], keep: Sequence[s
 
 
 def guesses(tables: Sequence[Table], parts: Sequence[Part]) -> list[float]:
-    """Where the search starts: what can be read off the tables, and else the kind's own values."""
+    """Returns the starting values of the search: read off the tables where possible, else the kind's own."""
     found = {part.key: part.start for part in parts}
     rates = [rate for table in tables if (rate := _rate_of(table)) is not None]
     peaks = [peak for table in tables if (peak := _peak_of(table)) is not None]
@@ -57,7 +57,7 @@ def guesses(tables: Sequence[Table], parts: Sequence[Part]) -> list[float]:
 
 
 def _rate_of(table: Table) -> float | None:
-    """Messages a second of the smallest size, of a window of them."""
+    """Returns the rate of windows of the smallest messages, in messages a second."""
     row = table.rows[0]
     if table.measure == RATE:
         return row.value
@@ -65,7 +65,7 @@ def _rate_of(table: Table) -> float | None:
 
 
 def _peak_of(table: Table) -> float | None:
-    """Bytes a second of the largest messages."""
+    """Returns the bandwidth of the largest messages, in bytes a second."""
     if table.measure == BANDWIDTH:
         return max(row.value for row in table.rows) / (2.0 if table.kind == "osu-bibw" else 1.0)
     if table.measure == TIME and table.rows[-1].size:

@@ -1,4 +1,4 @@
-"""What a fit has found: values of parts and how well they are known, and what they give beside what was measured."""
+"""The outcome of a fit: fitted values with their errors, and simulated beside measured values."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Fit", "Fitted", "Value", "section_of"]
 
-#: The standard error from which on only what several parts share is known.
+#: Standard error above which only a quantity that several parts share is determined.
 SHARED = 0.5
 
 
 @dataclass(frozen=True)
 class Value:
-    """A part and what was found.
+    """A fitted value of a part.
 
     Attributes:
         part: The part.
         value: In picoseconds or bits a second.
-        error: Its standard error, as a share of it; infinite if the tables do not determine it.
+        error: The value's standard error, as a share of it; infinite if the tables do not determine it.
     """
 
     part: Part
@@ -34,12 +34,12 @@ class Value:
 
     @property
     def is_changed(self) -> bool:
-        """Whether it is another than that of the interface from which the fit started."""
+        """Whether the value differs from the interface from which the fit started."""
         return self.value != self.part.start
 
     @property
     def known(self) -> str:
-        """How well it is known, in words."""
+        """The precision of the value, in words."""
         if math.isfinite(self.error):
             return f"± {self.error:.1%}" if self.error < SHARED else "only together with others"
         return "so small that no row shows it" if self.is_changed else "no row shows it: not changed"
@@ -52,28 +52,28 @@ class Value:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A table, and what the fitted interface gives in each row."""
+    """A table, and the fitted interface's value in each row."""
 
     table: Table
     values: tuple[float, ...]
 
     @property
     def errors(self) -> list[float]:
-        """By row, the share by which the fit is more than what was measured."""
+        """The relative error of the fit in each row: positive where it is above the measured value."""
         return [own / row.value - 1.0 for own, row in zip(self.values, self.table.rows, strict=True)]
 
 
 @dataclass(frozen=True)
 class Fit:
-    """An interface that was fitted.
+    """A fitted interface.
 
     Attributes:
-        start: The kind that it started from.
-        values: What was fitted.
-        chosen: Keys that were chosen from a list: the limit of eager messages in bytes, progress.
-        tables: Each with what the interface gives.
+        start: The kind from which the fit started.
+        values: The fitted values.
+        chosen: Keys that were chosen from a list: the eager limit in bytes, progress.
+        tables: The tables, each with the fitted interface's values.
         delay: The delay of the path between the nodes, in picoseconds.
-        runs: How many benchmarks were run.
+        runs: Number of benchmarks that were run.
     """
 
     start: str
@@ -85,26 +85,26 @@ class Fit:
 
     @property
     def errors(self) -> list[float]:
-        """Of all rows of all tables."""
+        """The relative errors of all rows of all tables."""
         return [error for fitted in self.tables for error in fitted.errors]
 
     @property
     def rms_error(self) -> float:
-        """The root of the mean of the squares of them."""
+        """The root of the mean square of the relative errors."""
         return math.sqrt(sum(error * error for error in self.errors) / len(self.errors))
 
     @property
     def max_error(self) -> float:
-        """The largest of them, whatever its sign."""
+        """The largest relative error, without its sign."""
         return max(abs(error) for error in self.errors)
 
     @property
     def notes(self) -> list[str]:
-        """What the readers of the tables have left out or assumed, each once."""
+        """What the readers of the tables have left out or assumed, each note once."""
         return list(dict.fromkeys(note for fitted in self.tables for note in fitted.table.notes))
 
     def nic(self) -> dict[str, Any]:
-        """`[nic]`: the kind, and what was fitted."""
+        """Returns `[nic]`: the kind and the fitted keys."""
         return section_of(
             self.start,
             {own.part.key: own.text for own in self.values if own.is_changed or math.isfinite(own.error)},
@@ -112,7 +112,7 @@ class Fit:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The fit as `--json` prints it."""
+        """Returns the fit as `--json` prints it."""
         return {
             "from": self.start,
             "nic": self.nic(),
@@ -147,7 +147,7 @@ class Fit:
 
 
 def section_of(kind: str, parts: Mapping[str, str], chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """`[nic]` of a kind with some keys, which may be of its parts."""
+    """Returns `[nic]` of a kind with some keys, which may be of its parts."""
     nic: dict[str, Any] = {"kind": kind}
     for key, value in {**chosen, **parts}.items():
         table, _, name = key.rpartition(".")

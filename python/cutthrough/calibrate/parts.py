@@ -1,4 +1,4 @@
-"""What of `[nic]` is fitted: quantities of its parts, their units and bounds."""
+"""The quantities of `[nic]` that are fitted, with their units and bounds."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = ["LIMIT", "PATH", "PER_PACKET", "PROGRESS", "RENDEZVOUS", "Part", "parts_of", "preset"]
 
-#: The keys that are chosen from a list, not fitted; and the delay of the path between nodes, which is none of `[nic]`.
+#: Keys that are chosen from a list, not fitted, and the delay of the path between nodes, which is no key of `[nic]`.
 LIMIT, PROGRESS, RENDEZVOUS, PATH = "eager_limit", "progress", "rendezvous", "link.delay"
-#: What a packet takes to cross the bus, which only tables of several pairs separate from overheads.
+#: Time of a packet on the bus, which only tables of several pairs separate from overheads.
 PER_PACKET = "bus.per_packet"
-#: Bounds, in picoseconds and bits a second.
+#: Bounds, in picoseconds and in bits a second.
 TIMES, BANDWIDTHS = (1e3, 1e9), (1e6, 1e15)
-#: Those of times that are others: on a shorter path a run would take longer than the fit is worth.
+#: Bounds of times with other ranges, in picoseconds. A shorter path would make runs longer than the fit is worth.
 OTHER_TIMES = {"gap_per_byte": (1.0, 1e6), PATH: (1e4, 1e9)}
-#: Times of parts that are fitted, and where they start if they are 0 there, in picoseconds.
+#: Times that are fitted, and where they start if the kind has 0, in picoseconds.
 TIME_KEYS = {
     "send_overhead": 300_000.0,
     "receive_overhead": 300_000.0,
@@ -35,11 +35,11 @@ TIME_KEYS = {
     "registration.time": 0.0,
     PER_PACKET: 0.0,
 }
-#: Parts that `loggp` gets, which has none: data are copied and cross a bus, and messages that ask first cost more.
+#: Parts that `loggp` lacks and gets: data are copied and cross a bus, and rendezvous costs more.
 LOGGP_BANDWIDTHS = {"copy.bandwidth": 5e10, "bus.bandwidth": 1e11}
 LOGGP_TIMES = {"registration.time": 50_000.0}
 BANDWIDTH_KEYS = ("pio.bandwidth", "copy.bandwidth", "bus.bandwidth")
-#: Significant digits of what is written.
+#: Significant digits of written values.
 DIGITS = 4
 UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 
@@ -49,9 +49,9 @@ class Part:
     """A quantity that is fitted.
 
     Attributes:
-        key: Its path below `nic`, or `link.delay`.
-        start: Where the fit starts, in picoseconds or bits a second.
-        is_time: Whether it is a time, or a bandwidth.
+        key: The part's path below `nic`, or `link.delay`.
+        start: The starting value of the fit, in picoseconds or in bits a second.
+        is_time: Whether the part is a time; otherwise it is a bandwidth.
     """
 
     key: str
@@ -60,15 +60,15 @@ class Part:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The least and the greatest value."""
+        """The least and the greatest value, in picoseconds or in bits a second."""
         return OTHER_TIMES.get(self.key, TIMES) if self.is_time else BANDWIDTHS
 
     def rounded(self, value: float) -> float:
-        """A value as it is written: four digits, of whole picoseconds or bits."""
+        """Returns a value rounded to four significant digits and to whole picoseconds or bits a second."""
         return max(1.0, round(float(f"{value:.{DIGITS}g}")))
 
     def written(self, value: float) -> str:
-        """A value with its unit."""
+        """Returns a value with its unit."""
         unit = ("ps", "ns", "us", "ms") if self.is_time else ("b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s")
         step, value = 0, self.rounded(value)
         while value >= 1e3 and step + 1 < len(unit):
@@ -77,7 +77,7 @@ class Part:
 
 
 def preset(kind: str) -> dict[str, Any]:
-    """`[nic]` of a kind, with all values written out.
+    """Returns `[nic]` of a kind, with all values written out.
 
     Raises:
         ExperimentError: There is no such kind.
@@ -92,16 +92,16 @@ def preset(kind: str) -> dict[str, Any]:
             workload={"kind": "benchmark", "benchmark": {"kind": "osu-latency"}},
         )
     except ExperimentError as error:
-        # Nobody has written the key of the experiment inside.
+        # The error names `--from`, since the user has not written the key inside.
         raise refuse("--from", f"there is no interface `{kind}`", allowed=error.allowed, help=error.help) from None
     nic: dict[str, Any] = tomllib.loads(experiments.resolved(experiment))["nic"]
     return nic
 
 
 def parts_of(nic: Mapping[str, Any], delay: str | None) -> list[Part]:
-    """What of an interface can be fitted: overheads, gaps, and the rates of the parts that it has.
+    """Returns the quantities of an interface that can be fitted: overheads, gaps, and the rates of its parts.
 
-    The delay of the path is one of them unless it is given.
+    Includes the delay of the path if `delay` is None.
     """
     found = []
     own = LOGGP_TIMES if nic["kind"] == "loggp" else {}
@@ -112,7 +112,7 @@ def parts_of(nic: Mapping[str, Any], delay: str | None) -> list[Part]:
     per_byte = any(part.key == "gap_per_byte" for part in found)
     for key in BANDWIDTH_KEYS:
         text = _held(nic, key)
-        # What bounds the bandwidth is either the gap per byte or the bus: with both, only one could be determined.
+        # Either the gap per byte or the bus bounds the bandwidth: with both, only one could be determined.
         if key == "bus.bandwidth" and per_byte:
             continue
         if text is None and nic["kind"] == "loggp" and key in LOGGP_BANDWIDTHS:
@@ -123,7 +123,7 @@ def parts_of(nic: Mapping[str, Any], delay: str | None) -> list[Part]:
 
 
 def bits_per_second(text: str) -> float:
-    """Bits a second of a bandwidth as a resolved experiment writes it."""
+    """Returns the bits a second of a bandwidth as a resolved experiment writes it."""
     found = re.fullmatch(r"([0-9.]+) ([kMGTP]?)(b|B)/s", text)
     return float(found[1]) * UNITS[found[2]] * (8 if found[3] == "B" else 1) if found else 1e11
 

@@ -1,4 +1,4 @@
-"""Text that benchmarks print: the OSU benchmarks and IMB.
+"""Readers of the text that the OSU benchmarks and IMB print.
 
 A file may hold several benchmarks, and lines of a shell, of `mpirun` or of a wiki around them. Such lines are left out
 and counted. A benchmark that cannot be fitted to is refused by its name.
@@ -27,7 +27,7 @@ OSU_TITLES = {
     "bandwidth": "osu-bw",
     "latency": "osu-latency",
 }
-#: What can be fitted to, as the command of each benchmark is called.
+#: Commands of the benchmarks that can be fitted to.
 OSU_KNOWN = "osu_latency, osu_bw, osu_bibw and osu_mbw_mr"
 #: The first line of a benchmark of OSU, and of one of IMB.
 OSU_TITLE = re.compile(r"#\s*OSU\s+(?!Micro.?Benchmarks)(?P<name>.+)|OSU\s+(?P<bare>.+\bTest\b.*)")
@@ -39,16 +39,16 @@ OTHERS = {
     "nccl-tests": re.compile(r"#.*(?:\b(?:nccl|rccl)-tests\b|\bnThread\s+\d|\bbusbw\b|\bAvg bus bandwidth\b)"),
     "perftest": re.compile(r"(?:RDMA_\w+|Send|Atomic_\w+|Raw\w*)(?: \w+)* (?:BW|Latency) Test"),
 }
-#: The names of columns: sizes, values of OSU by what is measured, times of IMB, and the outcome of a check of the data.
+#: Names of columns: sizes, OSU's values by measured quantity, IMB's times, and the outcome of a check of the data.
 SIZES = {"size", "bytes"}
 OSU_VALUES = {TIME: ("latency(us)", "avglatency(us)"), BANDWIDTH: ("mb/s", "bandwidth(mb/s)")}
 OSU_UNITS = {TIME: "us", BANDWIDTH: "MB/s"}
 IMB_VALUES = ("t[usec]", "t_max[usec]")
 VALIDATION = "validation"
-#: What IMB prints in place of a value.
+#: Words that IMB prints instead of a value.
 IMB_WITHOUT_VALUE = re.compile(r"out-of-mem|int-overflow|time-out")
 NUMBER = re.compile(r"[+-]?(?:[0-9.]+(?:[eE][+-]?[0-9]+)?|nan|inf)", re.I)
-#: Units in the unit of the simulator's table.
+#: Factors to the units of the simulator's table.
 MICROSECONDS, MEGABYTES = 1e3, 1e6
 
 
@@ -59,11 +59,11 @@ class Section:
     Attributes:
         begin: The line of its title.
         kind: The benchmark.
-        values: The names of columns that have its values.
-        columns: The places of the size and of the value, once the heading is read.
+        values: The names of the columns with the benchmark's values.
+        columns: The indices of the size and of the value. Known once the heading is read.
         names: The names of all columns.
-        ranks: How many took part, if it is said.
-        window: Messages of a window, if it is said.
+        ranks: Number of ranks, if the text has it.
+        window: Messages in a window, if the text has it.
         rows: Lines with numbers.
     """
 
@@ -78,17 +78,20 @@ class Section:
 
     @property
     def is_imb(self) -> bool:
-        """Whether IMB printed it."""
+        """Whether IMB printed the section."""
         return self.kind in IMB_NAMES.values()
 
     def is_row(self, words: list[str]) -> bool:
-        """Whether words are a row, maybe a garbled one: they begin with a number, or fill the columns and have one."""
+        """Returns whether words are a row, perhaps a garbled one.
+
+        A row begins with a number, or fills the columns and has a number.
+        """
         numbers = [NUMBER.fullmatch(word) is not None for word in words]
         return numbers[0] or (len(words) == max(2, len(self.names)) and any(numbers))
 
 
 def is_printed(source: Source) -> bool:
-    """Whether a file has the title of a benchmark, or lines of a program that is known."""
+    """Returns whether a file has the title of a benchmark, or lines of another known program."""
     lines = [line.strip() for line in source.lines]
     return any(
         OSU_TITLE.match(line) or IMB_TITLE.match(line) or any(own.match(line) for own in OTHERS.values())
@@ -97,7 +100,7 @@ def is_printed(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Table]:
-    """The tables of a file, in the order of their titles.
+    """Yields the tables of a file, in the order of their titles.
 
     Raises:
         ExperimentError: A line cannot be read, or a benchmark cannot be fitted to; the message names the line.
@@ -138,7 +141,7 @@ def _note(source: Source, count: int, thing: str, rest: str) -> None:
 
 
 def _title(source: Source, number: int, line: str) -> Section | None:
-    """A section if the line begins one."""
+    """Returns a section if the line is a title."""
     for program, own in OTHERS.items():
         if own.match(line):
             raise source.wrong(number, f"tables of {program} cannot be fitted to; those of {OSU_KNOWN} and of IMB can")
@@ -158,7 +161,7 @@ def _title(source: Source, number: int, line: str) -> Section | None:
 
 
 def _comment(source: Source, number: int, line: str, section: Section) -> None:
-    """Takes a line that begins with `#` behind a title."""
+    """Reads a line that begins with `#` behind a title."""
     if found := re.search(r"#processes = *(\d{1,9})\b", line):
         section.ranks = source.whole(number, found[1], "processes", MOST_RANKS)
     if found := re.search(r"pairs: *(\d{1,9})\b", line):
@@ -189,7 +192,7 @@ def _comment(source: Source, number: int, line: str, section: Section) -> None:
 
 
 def _tables(source: Source, section: Section) -> Iterator[Table]:
-    """The table of a section, if it has rows."""
+    """Yields the table of a section, if it has rows."""
     if not section.rows:
         return
     for number, words in section.rows:

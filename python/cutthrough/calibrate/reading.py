@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read"]
 
-#: Columns that have values: what they are, and their unit in that of the simulator's.
+#: Columns of values: the measured quantity, and the factor to the simulator's unit.
 COLUMNS = {
     "time_ns": (TIME, 1.0),
     "time_us": (TIME, 1e3),
@@ -40,22 +40,22 @@ COLUMNS = {
     "messages_per_s": (RATE, 1.0),
     "availability": (LEFT, 1.0),
 }
-#: Columns that say what of: bytes of a message, or microseconds between polls.
+#: Columns that identify a row: bytes of a message, or microseconds between polls.
 SIZES = ("size_B", "size", "bytes")
 INTERVAL = "interval_us"
-#: Columns by which rows are of different tables.
+#: Columns that assign rows to tables.
 GROUPS = ("benchmark", "ranks", "window", "message_B")
 
 
 def read(path: str | Path, kind: str | None = None) -> list[Table]:
-    """The tables of a file. Neither their order nor the order of their rows matters.
+    """Reads the tables of a file. Neither their order nor the order of their rows matters.
 
     Args:
         path: The file: text of the OSU benchmarks or of IMB, or CSV with names of columns.
-        kind: The benchmark, where the file does not name it.
+        kind: The benchmark. Required where the file does not name it.
 
     Raises:
-        ExperimentError: It cannot be read, or is no table of this kind; the message names the line.
+        ExperimentError: The file cannot be read, or has no table of this kind; the message names the line.
     """
     path = Path(path)
     if kind is not None and kind not in KINDS:

@@ -1,4 +1,4 @@
-"""The search: least squares of logarithms of what the benchmarks give over what was measured."""
+"""The search of a fit: least squares of the logarithms of simulated over measured values."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Search"]
 
-#: How much a part is held to where it starts, against an error of the same size in a row: what the tables do not say
-#: stays there, and what two parts share is shared as before.
+#: Weight of a part's distance from its start, relative to an equal error of a row. Parts that the tables do not
+#: determine stay at their start, and two parts that share a sum keep their shares.
 HOLD = 0.02
-#: Steps of the search with each choice that is tried, from each other beginning, and from the best of them to the end.
+#: Steps of the search with each tried choice, from each other starting point, and from the best of them to the end.
 STEPS_TRIED, STEPS_DIVIDED, STEPS = 6, 15, 40
-#: How many of the choices are searched from other beginnings too.
+#: Number of choices that are searched from other starting points too.
 FINALISTS = 3
-#: Shares of the sending one in both overheads from which it is searched too.
+#: Shares of the send overhead in the sum of both overheads that serve as further starting points.
 SHARES = (0.2, 0.5, 0.8)
-#: By how much a part is changed to see what depends on it.
+#: Change of a part's logarithm for a finite difference.
 PROBE = 0.02
-#: From which change of all rows by a change of the part the tables determine it.
+#: Change of all rows by a change of the part from which the tables determine it.
 DETERMINED = 0.02
-#: Bytes of the largest messages of windows that the search runs: a window of larger ones takes as long to
-#: run as the rest of its table, and says no more where there are others that cross at the full rate.
+#: Bytes of the largest messages of windows that the search runs. A window of larger messages takes as long to run as
+#: the rest of its table, and adds nothing where other messages cross at the full rate.
 SEARCHED, FULL_RATE = 1 << 19, 1 << 16
-#: From which change of its logarithm on a part has moved from where it started.
+#: Change of a part's logarithm from which the part has moved from its start.
 MOVED = 0.05
 
 
@@ -50,12 +50,12 @@ class Search:
     """A search for the parts of an interface.
 
     Attributes:
-        tables: What was measured.
+        tables: The measured tables.
         start: The kind of `[nic]` to start from.
-        latency: The delay of the path between the nodes; None if it is one of the parts.
-        parts: What is fitted.
-        runs: How many benchmarks were run.
-        known: What they gave, by table and interface.
+        latency: The delay of the path between the nodes. None if it is one of the parts.
+        parts: The fitted quantities.
+        runs: Number of benchmarks that were run.
+        known: Simulated values, by table and interface.
     """
 
     tables: tuple[Table, ...]
@@ -66,14 +66,14 @@ class Search:
     known: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     def best(self, choices: Sequence[Mapping[str, Any]], watcher: Callable[[str], None] | None) -> Fit:
-        """The choice with the least errors, and its values."""
+        """Returns the fit of the choice with the least errors."""
         begin = np.array([math.log(value) for value in guesses(self.tables, self.parts)])
         tried = []
         for number, chosen in enumerate(choices):
             if watcher is not None:
                 watcher(f"{number + 1}/{len(choices)}: {', '.join(f'{key} = {own}' for key, own in chosen.items())}")
             tried.append(self._fit(chosen, begin, STEPS_TRIED))
-        # Of choices that are as good, the first: what no row distinguishes.
+        # The first of equally good choices wins: no row distinguishes them.
         order = sorted(range(len(tried)), key=lambda number: (round(tried[number][1], 6), number))
         found = [
             (choices[place], self._fit(choices[place], logs, STEPS_DIVIDED))
@@ -85,7 +85,10 @@ class Search:
         return self._outcome(chosen, logs, jacobian)
 
     def _divided(self, logs: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-        """The same, and with the sum of both overheads divided otherwise: latencies know only that sum."""
+        """Returns the starting point, and copies of it with other divisions of the sum of both overheads.
+
+        Latencies determine only that sum.
+        """
         keys = [part.key for part in self.parts]
         found = [logs]
         if {"send_overhead", "receive_overhead"} <= set(keys):
@@ -100,7 +103,10 @@ class Search:
     def _fit(
         self, chosen: Mapping[str, Any], begin: NDArray[np.float64], steps: int
     ) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
-        """From logarithms of values on: those found, the sum of squares, and what depends on what."""
+        """Fits the parts, starting from the logarithms of values in `begin`.
+
+        Returns the fitted logarithms, the sum of squares, and the Jacobian.
+        """
         from scipy.optimize import least_squares
 
         low, high = np.log(np.array([part.bounds for part in self.parts]).T)
@@ -110,7 +116,7 @@ class Search:
             return np.concatenate([self._residuals(chosen, np.exp(logs)), HOLD * (logs - started)])
 
         def jacobian(logs: NDArray[np.float64]) -> NDArray[np.float64]:
-            # Steps that are large beside what whole picoseconds round off.
+            # Steps are large beside the rounding to whole picoseconds.
             steps = PROBE * np.eye(len(logs))
             return np.stack([(residuals(logs + own) - residuals(logs)) / PROBE for own in steps], axis=1)
 
@@ -123,10 +129,10 @@ class Search:
         return found.x, float(own @ own), jacobian(found.x)[: len(own)]
 
     def _outcome(self, chosen: Mapping[str, Any], logs: NDArray[np.float64], jacobian: NDArray[np.float64]) -> Fit:
-        """What is written: rounded values, and what they give."""
+        """Returns the fit with rounded values, and the simulated tables that they give."""
         values = [part.rounded(value) for part, value in zip(self.parts, np.exp(logs), strict=True)]
         determined = np.linalg.norm(jacobian, axis=0) > DETERMINED
-        # What has come so near to nothing that no row determines it any more stays there.
+        # A part that has moved so near to 0 that no row determines it any more stays there.
         moved = [abs(log - math.log(part.start)) > MOVED for part, log in zip(self.parts, logs, strict=True)]
         kept = [not is_determined and not has_moved for is_determined, has_moved in zip(determined, moved, strict=True)]
         values = [part.start if is_kept else own for own, is_kept, part in zip(values, kept, self.parts, strict=True)]
@@ -152,11 +158,11 @@ class Search:
 
     @cached_property
     def searched(self) -> tuple[Table, ...]:
-        """The tables without the rows that only take time."""
+        """The tables without rows that cost time and add nothing."""
         return tuple(_brief(table) for table in self.tables)
 
     def _run(self, chosen: Mapping[str, Any], values: Sequence[float], tables: Sequence[Table]) -> list[Fitted]:
-        """What an interface gives in each table; the same interface is run once."""
+        """Returns the values that an interface gives in each table. Each interface is run once."""
         texts = {
             part.key: f"{round(value)} {'ps' if part.is_time else 'b/s'}"
             for part, value in zip(self.parts, values, strict=True)
@@ -174,7 +180,7 @@ class Search:
 
 
 def _brief(table: Table) -> Table:
-    """A table of windows without the rows of the largest messages, if others of it cross at the full rate."""
+    """Returns a table of windows without its largest messages, if others of it cross at the full rate."""
     kept = tuple(row for row in table.rows if row.size <= SEARCHED)
     says = sum(row.size >= FULL_RATE for row in kept)
     return replace(table, rows=kept) if table.measure in {BANDWIDTH, RATE} and says > 1 else table

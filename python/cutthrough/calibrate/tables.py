@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BANDWIDTH", "IMB_NAMES", "KINDS", "LEFT", "RATE", "TIME", "Row", "Source", "Table"]
 
-#: What is measured, and how a row of the simulator's table has it.
+#: Measured quantities, by their names in a row of the simulator's table.
 TIME, BANDWIDTH, RATE, LEFT = "time_max_ns", "bandwidth_B_per_s", "messages_per_s", "availability"
-#: The benchmarks that can be fitted to, and what a table of each has if nothing else is said.
+#: The benchmarks that can be fitted to, and the quantity that each measures by default.
 KINDS = {
     "osu-latency": TIME,
     "osu-bw": BANDWIDTH,
@@ -33,9 +33,9 @@ KINDS = {
 }
 #: IMB's names.
 IMB_NAMES = {"PingPong": "ping-pong", "PingPing": "ping-ping", "Sendrecv": "sendrecv", "Exchange": "imb-exchange"}
-#: Benchmarks of any number of ranks; `osu-mbw-mr` is of pairs, and all others of two ranks.
+#: Benchmarks of any number of ranks. `osu-mbw-mr` takes pairs, and all others two ranks.
 ANY_RANKS = {"sendrecv", "imb-exchange"}
-#: What is read at most: bytes of a file, tables in it, rows of a table, bytes of a message, ranks.
+#: Limits of what is read: bytes of a file, tables in it, rows of a table, bytes of a message, ranks.
 MOST_BYTES, MOST_TABLES, MOST_ROWS, LARGEST, MOST_RANKS = 1 << 22, 64, 256, 1 << 30, 256
 MOST_WINDOW = 4096
 
@@ -45,9 +45,9 @@ class Row:
     """A row of a table.
 
     Attributes:
-        size: Bytes of a message; of polling, nanoseconds between polls.
-        value: What was measured, in the table's unit.
-        line: Where it stands, from 1.
+        size: Bytes of a message, or nanoseconds between polls.
+        value: The measured value, in the table's unit.
+        line: The row's line in the file, from 1.
     """
 
     size: int
@@ -62,12 +62,12 @@ class Table:
     Attributes:
         name: The file and the benchmark, for people.
         kind: The benchmark, as `workload.benchmark.kind` names it.
-        measure: What was measured: `time_max_ns`, `bandwidth_B_per_s`, `messages_per_s` or `availability`.
-        rows: In ascending order of sizes.
-        ranks: How many took part.
-        window: Messages of a window, of the benchmarks that have one; None for 64.
-        message: Bytes of a message, of polling.
-        notes: What is left out of the file, or assumed.
+        measure: The measured quantity: `time_max_ns`, `bandwidth_B_per_s`, `messages_per_s` or `availability`.
+        rows: The rows, in ascending order of sizes.
+        ranks: Number of ranks.
+        window: Messages in a window, of the benchmarks that have one. None stands for 64.
+        message: Bytes of a message. Polling only.
+        notes: What the reader has left out of the file, or assumed.
     """
 
     name: str
@@ -87,8 +87,8 @@ class Source:
     Attributes:
         path: The file.
         lines: Its lines.
-        kind: The benchmark, where the file does not name it.
-        notes: What is left out, counted.
+        kind: The benchmark. Required where the file does not name it.
+        notes: What is left out, with its count.
     """
 
     path: Path
@@ -97,14 +97,14 @@ class Source:
     notes: list[str] = field(default_factory=list)
 
     def wrong(self, line: int | None, message: str, help: str | None = None) -> ExperimentError:
-        """The error of a line."""
+        """Returns the error of a line."""
         where = "" if line is None else f"line {line}: "
         return refuse(str(self.path), where + message, help=help, file=str(self.path))
 
     def table(
         self, kind: str, measure: str, rows: tuple[Row, ...], ranks: int, window: int | None, message: int | None = None
     ) -> Table:
-        """A table whose parts fit one another."""
+        """Returns a table, after checking that its parts fit one another."""
         if kind == "comb-polling" and message is None:
             raise self.wrong(rows[0].line, "polling needs a column `message_B`")
         if measure in {BANDWIDTH, RATE} and rows[0].size == 0:
@@ -118,7 +118,7 @@ class Source:
     def rows(
         self, held: Sequence[tuple[int, list[str]]], size: int, value: int, factor: float, unit: float = 1.0
     ) -> tuple[Row, ...]:
-        """Rows in ascending order of sizes, whatever their order in the file."""
+        """Returns the rows in ascending order of sizes, whatever their order in the file."""
         if len(held) > MOST_ROWS:
             raise self.wrong(held[MOST_ROWS][0], f"a table has at most {MOST_ROWS} rows")
         rows: dict[int, Row] = {}
@@ -137,7 +137,7 @@ class Source:
         return tuple(rows[size] for size in sorted(rows))
 
     def number(self, line: int, text: str, most: float) -> float:
-        """A number from 0 to `most`."""
+        """Returns a number from 0 to `most`."""
         try:
             found = float(text) if re.fullmatch(r"[0-9.eE+-]{1,40}", text) else math.nan
         except ValueError:
@@ -148,7 +148,7 @@ class Source:
         return found
 
     def whole(self, line: int, text: str, what: str, most: int, least: int = 1) -> int:
-        """A whole number from `least` to `most`."""
+        """Returns a whole number from `least` to `most`."""
         found = self.number(line, text, math.inf)
         if not math.isfinite(found) or found != int(found) or not least <= found <= most:
             raise self.wrong(line, f"{what} = {text[:40]} is out of range: {least} to {most} are allowed")

@@ -1,4 +1,4 @@
-"""What an interface gives: the benchmark of a measured table, run between nodes that a flat network joins."""
+"""Runs of the benchmark of a measured table, between nodes that a flat network joins."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 __all__ = ["simulated"]
 
-#: Iterations of a benchmark: the simulator repeats itself once memory is registered.
+#: Iterations of a benchmark. The simulator's iterations are equal once memory is registered.
 REPETITIONS, WARM_UP = 1, 1
-#: The link between the nodes: nothing that an interface could be bound by.
+#: The link between the nodes, which bounds no interface.
 LINK = "1000 Tb/s"
 
 
 def simulated(table: Table, nic: Mapping[str, Any], path: str) -> tuple[float, ...]:
-    """What the simulator's benchmark gives in the rows of a table, in its unit.
+    """Returns the simulated values of a table's rows, in the table's unit.
 
     Raises:
-        ExperimentError: The interface is none.
+        ExperimentError: The interface is invalid.
     """
     benchmark: dict[str, Any] = {"kind": table.kind}
     if table.kind == "comb-polling":

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "parts_table", "rows_table", "section"]
 
-#: What is measured, for people: its name and unit, and that of the simulator's in it.
+#: Measured quantities for people: name with unit, and the factor from the simulator's unit.
 COLUMNS = {
     TIME: ("time (us)", 1e-3),
     BANDWIDTH: ("bandwidth (MB/s)", 1e-6),
@@ -25,7 +25,7 @@ COLUMNS = {
 
 
 def section(fit: Fit) -> str:
-    """`[nic]`, with what it was fitted to and how well."""
+    """Returns the text of `[nic]`, with comments on the tables that it was fitted to and on its errors."""
     names = ", ".join(fitted.table.name for fitted in fit.tables)
     head = [
         f"# Fitted to {names}, from `{fit.start}`, with a path of {fit.delay / 1e3:.4g} ns between the nodes.",
@@ -35,7 +35,7 @@ def section(fit: Fit) -> str:
 
 
 def parts_table(fit: Fit) -> Shown:
-    """What was fitted, and how well it is known."""
+    """Returns the table of fitted parts, with the precision of each."""
     rows = [(value.part.key, value.part.written(value.part.start), value.text, value.known) for value in fit.values]
     rows += [(key, "", str(chosen), "the best of those that were tried") for key, chosen in fit.chosen.items()]
     cells = zip(*rows, strict=True)
@@ -44,7 +44,7 @@ def parts_table(fit: Fit) -> Shown:
 
 
 def rows_table(fitted: Fitted) -> Shown:
-    """Measured, fitted, and the error, at every size."""
+    """Returns the table of measured and fitted values with the error, at every size."""
     name, factor = COLUMNS[fitted.table.measure]
     is_polling = fitted.table.measure == LEFT
     sizes = [f"{row.size / 1e3:g}" if is_polling else f"{row.size:,}" for row in fitted.table.rows]

@@ -1,8 +1,7 @@
 """The command `cutthrough`.
 
-Standard output holds what was asked for, and with `--json` one JSON object and nothing else; progress and errors go to
-standard error. The exit status is 0 if all is done, 2 if the input is wrong, and 1 for anything else (130 on Ctrl-C,
-143 on SIGTERM).
+Standard output holds only the answer, which is one JSON object with `--json`. Progress and errors go to standard error.
+The exit status is 0 if all is done, 2 if the input is wrong, and 1 for anything else (130 on Ctrl-C, 143 on SIGTERM).
 """
 
 from __future__ import annotations
@@ -55,11 +54,11 @@ class Commands(TyperGroup):
     """The commands, each imported at its first use."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names of all commands."""
+        """Returns the names of all commands."""
         return list(HOMES)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """One command, or None if there is none of that name."""
+        """Returns a command, or None if no command has that name."""
         if cmd_name not in HOMES:
             return None
         home = typer.Typer(rich_markup_mode="markdown", callback=_nothing)
@@ -118,7 +117,7 @@ def cutthrough(
 
 
 def main() -> None:
-    """The entry point: runs a command and turns what can go wrong into one message and an exit status."""
+    """Runs a command, and turns any failure into one message and an exit status. The entry point."""
     prepare_streams()
     try:
         check_arguments(sys.argv[1:])

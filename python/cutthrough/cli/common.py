@@ -1,4 +1,4 @@
-"""Common to several commands: options, the answer and errors."""
+"""Shared parts of commands: options, output and errors."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["FileArgument", "FormatOption", "JobsOption", "JsonOption", "SetOption", "ThreadsOption"]
 
-#: Threads up to which nothing is said of them.
+#: Threads up to which no note is written.
 FEW_THREADS = 8
 #: The widest terminal.
 MOST_COLUMNS = 10_000
-#: Exit statuses, besides 0.
+#: Exit statuses other than 0.
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 
 FileArgument = Annotated[
@@ -52,7 +52,7 @@ JobsOption = Annotated[
 
 
 def _note_threads(threads: int | None) -> int | None:
-    """Says so where there are more threads than processors, which makes a run slower."""
+    """Writes a note where there are more threads than processors, which makes a run slower."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if threads is not None and threads > max(processors, FEW_THREADS):
         complain(f"note: --threads {threads}: this machine has {processors} processors, and more threads are slower")
@@ -87,7 +87,7 @@ FormatOption = Annotated[
 
 
 class Stream(Console):
-    """A standard stream. Where whatever reads it has ended (`| head`), the rest is dropped and the command goes on."""
+    """A standard stream. Drops the rest of the output once its reader has ended (`| head`), and the command goes on."""
 
     def on_broken_pipe(self) -> None:
         """Drops all further output."""
@@ -96,7 +96,7 @@ class Stream(Console):
 
 
 def _forget_odd_sizes() -> None:
-    """Takes impossible sizes of the terminal out of the environment, where libraries read them."""
+    """Removes impossible terminal sizes from the environment, where libraries read them."""
     for name in ("COLUMNS", "LINES", "TERMINAL_WIDTH"):
         size = os.environ.get(name)
         if size is not None and not (size.isascii() and size.isdigit() and 0 < int(size) <= MOST_COLUMNS):
@@ -104,19 +104,19 @@ def _forget_odd_sizes() -> None:
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
-    """Whether a stream is a terminal; it is none where it was closed before the process began."""
+    """Returns whether a stream is a terminal. False where it was closed before the process began."""
     return stream is not None and stream.isatty()
 
 
 _forget_odd_sizes()
 #: Progress and errors, for the terminal.
 err = Stream(stderr=True, highlight=False, emoji=False)
-#: The answer itself, as text; where there is neither a terminal nor COLUMNS, wide enough for most tables.
+#: The answer itself, as text. Wide enough for most tables where there is neither a terminal nor COLUMNS.
 out = Stream(highlight=False, emoji=False, width=None if _is_terminal(sys.stdout) or "COLUMNS" in os.environ else 140)
 
 
 def emit(text: str) -> None:
-    """Writes a line to standard output, as it is; see `Stream` for where nothing reads it."""
+    """Writes a line to standard output, unchanged. `Stream` handles a reader that has ended."""
     try:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
@@ -125,10 +125,10 @@ def emit(text: str) -> None:
 
 
 def prepare_streams() -> None:
-    """Makes the standard streams such that writing is no error.
+    """Prepares the standard streams so that writing never fails.
 
-    A stream that was closed before the process began becomes the null device, also to libraries and child processes:
-    otherwise the next file that is opened would be the standard output. Characters that an encoding lacks become `?`.
+    A stream that was closed before the process began becomes the null device, also for libraries and child processes:
+    otherwise the next opened file would become the standard output. Characters that an encoding lacks become `?`.
     """
     while (nowhere := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(nowhere, True)
@@ -142,10 +142,10 @@ def prepare_streams() -> None:
 
 
 def check_arguments(arguments: list[str]) -> None:
-    """Refuses arguments that are not text: names of files and of what is shown go into results, which are UTF-8.
+    """Refuses arguments that are not text: names of files and topics go into results, which are UTF-8.
 
     Raises:
-        ExperimentError: One has bytes that the locale's encoding does not know.
+        ExperimentError: An argument has bytes that the locale's encoding does not know.
     """
     for argument in arguments:
         if not argument.isascii() and any("\ud800" <= c <= "\udfff" for c in argument):
@@ -167,7 +167,7 @@ def complain(message: str) -> None:
 
 
 def complain_of(error: ExperimentError) -> None:
-    """Writes what is wrong with the input to standard error, in colours on a terminal."""
+    """Writes an input error to standard error, in colours on a terminal."""
     if error.coloured and err.is_terminal:
         err.print(Text.from_ansi(error.coloured), soft_wrap=True)
     else:
@@ -175,17 +175,17 @@ def complain_of(error: ExperimentError) -> None:
 
 
 def described(error: OSError) -> str:
-    """What has failed, in words: the file, where it is known, and why."""
+    """Returns an error in words: the file, where it is known, and the cause."""
     if error.strerror is None:
         return str(error)
     return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
 
 
 def file_target(path: Path, option: str = "--out") -> Path:
-    """The path of a file that a command is going to write.
+    """Returns the path of a file that a command is going to write.
 
     Raises:
-        ExperimentError: It is a folder, or in a folder that is not there.
+        ExperimentError: The path is a folder, or in a folder that does not exist.
     """
     if not path.name or path.is_dir():
         raise refuse(option, f"{path} is a folder: name a file in it")
@@ -195,10 +195,10 @@ def file_target(path: Path, option: str = "--out") -> Path:
 
 
 def folder_target(path: Path) -> Path:
-    """The path of a folder that a command is going to write to, and to make if it is not there.
+    """Returns the path of a folder that a command is going to write to, and creates if it does not exist.
 
     Raises:
-        Unwritable: It cannot be written, such as where a file is in its place.
+        Unwritable: The folder cannot be written, for instance because a file has its path.
     """
     there = next((folder for folder in (path, *path.parents) if folder.exists()), Path())
     if not there.is_dir():
@@ -214,7 +214,7 @@ def parse_sets(sets: list[str]) -> list[tuple[str, str]]:
     """Splits each `KEY=VALUE`.
 
     Raises:
-        ExperimentError: One has no `=` or no key.
+        ExperimentError: An argument has no `=` or no key.
     """
     pairs = []
     for text in sets:
@@ -226,7 +226,7 @@ def parse_sets(sets: list[str]) -> list[tuple[str, str]]:
 
 
 def titled(title: str, sets: list[tuple[str, str]]) -> str:
-    """The title of an experiment with what `--set` has changed, so that variants can be distinguished."""
+    """Returns the title of an experiment with the changes by `--set`, which distinguishes variants."""
     changed = [f"{key} = {value}" for key, value in sets]
     if not changed or any(key == "title" for key, _ in sets):
         return title

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["names_of", "read", "register"]
 
-#: Points without a counterpart that are named; `--json` has all.
+#: Number of points without a counterpart that are named. `--json` has all.
 MOST_NAMED = 8
 
 
@@ -73,12 +73,12 @@ def compare_results(
 
 
 def read(directory: Path) -> Results:
-    """The results in a folder or a file."""
+    """Returns the results in a folder or a file."""
     return Results.read(directory)
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:
-    """Short names of folders of results, all different: their own, or the paths where these are the same."""
+    """Returns short and distinct names for folders of results: their own names, or their paths where names collide."""
     folders = [path.parent if path.suffix == ".json" else path for path in paths]
     names = [folder.resolve().name for folder in folders]
     if len(set(names)) < len(names):
@@ -105,7 +105,7 @@ def _show(found: Comparison) -> None:
 
 
 def _verdict(found: Comparison) -> str:
-    """How many differences are more than chance."""
+    """Returns how many differences are significant, in a sentence."""
     if not found.judged:
         return "No difference can be tested: no value has a known error. Several seeds give one: `--set seeds=5`"
     chance = found.judged * (1.0 - found.confidence)
@@ -114,5 +114,5 @@ def _verdict(found: Comparison) -> str:
 
 
 def _settings(settings: Mapping[str, Any]) -> str:
-    # A label that the other results alone have says nothing of these.
+    # A label that only the other results have does not describe these.
     return ", ".join(f"{key} = {label_of(value)}" for key, value in settings.items() if value is not None)

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 __all__ = ["interfaces", "joined_words", "lists", "mapping_formats", "settings", "starts", "strategies", "topics"]
 
-#: Set by Typer's script for bash.
+#: Environment variables that Typer's script for bash sets.
 MODE, WORDS, PLACE = "_CUTTHROUGH_COMPLETE", "COMP_WORDS", "COMP_CWORD"
 
 
 @contextmanager
 def joined_words() -> Iterator[None]:
-    """Joins `key`, `=` and `value`, of which bash makes three words, while completions are computed for it.
+    """Joins `key`, `=` and `value`, which bash splits into three words, while their completions are computed.
 
-    Bash then keeps what is before the value, and takes the value alone.
+    Bash keeps the text before the value, and takes the value alone.
     """
     kept = _join() if os.environ.get(MODE) == "complete_bash" else ""
     if not kept:
@@ -38,7 +38,7 @@ def joined_words() -> Iterator[None]:
 
 
 def _join() -> str:
-    """Joins the words in the environment; returns what is before the value that is typed, if one is."""
+    """Joins the words in the environment. Returns the text before the value that is typed, if there is one."""
     try:
         words = shlex.split(os.environ.get(WORDS, ""))
         place = int(os.environ.get(PLACE, ""))
@@ -57,7 +57,7 @@ def _join() -> str:
 
 
 def settings(incomplete: str) -> list[tuple[str, str]]:
-    """`KEY=`, and the words that a key takes."""
+    """Returns `KEY=`, or the words that a key accepts."""
     import cutthrough.reference as reference
 
     key, equals, typed = incomplete.partition("=")
@@ -68,28 +68,28 @@ def settings(incomplete: str) -> list[tuple[str, str]]:
 
 
 def topics(incomplete: str) -> list[str]:
-    """What `explain` explains."""
+    """Returns the topics of `explain`."""
     import cutthrough.reference as reference
 
     return [name for name in reference.topics() if name.startswith(incomplete)]
 
 
 def lists(incomplete: str) -> list[str]:
-    """What `list` lists."""
+    """Returns the lists of `list`."""
     import cutthrough.reference as reference
 
     return [name for name in (*reference.catalogue(), "papers") if name.startswith(incomplete)]
 
 
 def starts(incomplete: str) -> list[str]:
-    """What `new` writes."""
+    """Returns the files that `new` writes."""
     from cutthrough.starts import names
 
     return [name for name in names() if name.startswith(incomplete)]
 
 
 def strategies(incomplete: str) -> list[tuple[str, str]]:
-    """Strategies of `map`."""
+    """Returns the strategies of `map`."""
     import cutthrough.reference as reference
 
     found = reference.catalogue()["strategies"]
@@ -97,7 +97,7 @@ def strategies(incomplete: str) -> list[tuple[str, str]]:
 
 
 def interfaces(incomplete: str) -> list[tuple[str, str]]:
-    """Interfaces of nodes that `calibrate` starts from."""
+    """Returns the interfaces of nodes from which `calibrate` starts."""
     import cutthrough.reference as reference
 
     found = reference.catalogue()["nics"]
@@ -105,7 +105,7 @@ def interfaces(incomplete: str) -> list[tuple[str, str]]:
 
 
 def mapping_formats(incomplete: str) -> list[str]:
-    """Formats of `map`'s file."""
+    """Returns the formats of `map`'s file."""
     from cutthrough.mapping.exports import FORMATS
 
     return [name for name in FORMATS if name.startswith(incomplete)]

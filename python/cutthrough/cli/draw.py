@@ -94,11 +94,11 @@ def draw(
 def _source(
     what: str, sets: list[tuple[str, str]], loads: bool, point: int | None
 ) -> tuple[Machine | ChannelLoads, str]:
-    """The channels, and a title.
+    """Returns the channels, and a title.
 
     Raises:
-        FileNotFoundError: There are no results in the folder.
-        IndexError: There is no such point, or its channels are not known.
+        FileNotFoundError: The folder has no results.
+        IndexError: The point does not exist, or its channels are not known.
         ExperimentError: The experiment or the shorthand is wrong.
     """
     import cutthrough._core as _core
@@ -119,7 +119,7 @@ def _source(
 
 
 def _refuse_options(what: str, given: dict[str, bool]) -> None:
-    """Refuses options that say nothing of what is drawn."""
+    """Refuses options that do not apply to what is drawn."""
     option = next((option for option, is_given in given.items() if is_given), None)
     if option is not None:
         raise refuse(option, f"it is for an experiment file, and {what} is none")

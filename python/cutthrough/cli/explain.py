@@ -144,12 +144,12 @@ def new(
 
 
 def _described_word(word: Word) -> dict[str, Any]:
-    """A word that the file does not have, as JSON."""
+    """Returns a word that the file does not have, as JSON."""
     return {"names": list(word.names), "modelled": word.is_modelled, "keys": list(word.keys), "doc": word.doc}
 
 
 def _show_word(word: Word) -> None:
-    """A word that the file does not have, for the terminal."""
+    """Shows a word that the file does not have, on the terminal."""
     modelled = "modelled by other keys" if word.is_modelled else "not modelled"
     out.print(f"{word.names[0]}: {modelled}", style="bold", markup=False)
     out.print(word.doc, markup=False)
@@ -160,7 +160,7 @@ def _show_word(word: Word) -> None:
 
 
 def _described(topic: Topic) -> dict[str, Any]:
-    """A topic as JSON."""
+    """Returns a topic as JSON."""
     return {
         "name": topic.name,
         "sections": [
@@ -183,7 +183,7 @@ def _key(key: Key) -> dict[str, Any]:
 
 
 def _show(topic: Topic) -> None:
-    """One topic, for the terminal."""
+    """Shows one topic on the terminal."""
     if topic.key is not None:
         _show_key(topic, topic.key)
     else:
@@ -194,7 +194,7 @@ def _show(topic: Topic) -> None:
 
 
 def _show_kinds(kinds: list[Section]) -> None:
-    """The kinds of a section, or a section that has only one."""
+    """Shows the kinds of a section, or a section that has only one."""
     first = kinds[0]
     if len(kinds) == 1:
         return _show_section(first)
@@ -211,7 +211,7 @@ def _show_kinds(kinds: list[Section]) -> None:
 
 
 def _show_below(section: Section) -> None:
-    """The sections below one, which are written apart."""
+    """Shows the names of the sections below a section, which have their own entries."""
     start, deep = f"{section.path}.", section.path.count(".") + 1
     others = (other for other in reference.sections() if section.path and other.path.startswith(start))
     below = dict.fromkeys(other.heading for other in others if other.path.count(".") == deep)
@@ -233,7 +233,7 @@ def _show_section(section: Section) -> None:
 
 
 def _show_key(topic: Topic, name: str) -> None:
-    """A key; where kinds differ in it, each reading of it with its kinds."""
+    """Shows a key. Each reading of it stands with its kinds where kinds differ."""
     readings: dict[Key, list[Section]] = {}
     for section in topic.sections:
         for key in section.keys:
@@ -250,6 +250,6 @@ def _show_key(topic: Topic, name: str) -> None:
 
 
 def _example(key: Key, section: Section) -> str:
-    """Lines of TOML that set the key."""
+    """Returns lines of TOML that set the key."""
     kind = f'{section.tag[0]} = "{section.tag[1]}"' if section.tag else ""
     return "\n".join(filter(None, (section.heading, kind, f"{key.name} = {key.example}")))

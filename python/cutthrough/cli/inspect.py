@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-#: Binding channels that are printed; `--json` has more.
+#: Number of binding channels that are printed. `--json` has more.
 MOST_NAMED = 5
-#: What is said of loads that are not exact, by their kind.
+#: Descriptions of loads that are not exact, by their kind.
 ESTIMATES = {
     "without_acknowledgements": "Packets that acknowledge results to the other members of a group are not counted.",
     "upper_bound": "Copies that may take several paths are counted on each: these loads are an upper bound.",
@@ -101,10 +101,10 @@ def analyze(
     """Compute exact channel loads and the saturation bound, without simulation.
 
     Loads are per unit of offered load, in units of an injection channel's bandwidth. They are exact if the routing does
-    not depend on congestion; for an adaptive one they are those of an even spread over the candidates.
+    not depend on congestion. For an adaptive routing, they assume an even spread over the candidates.
 
-    With `--out`, the load of every channel is written as `channels-NNN.parquet`, with heat maps of the point that is
-    full first, or with `--plots all` of every point.
+    With `--out`, the load of every channel is written as `channels-NNN.parquet`, with heat maps of the point that
+    saturates first, or with `--plots all` of every point.
 
     Example: `cutthrough analyze examples/torus.toml --set workload.pattern=tornado --out loads`
     """
@@ -136,7 +136,7 @@ def _save(analyses: Sequence[api.Analysis], directory: Path, pictures: Pictures)
 
     atomic.make_folder(directory)
     places = range(len(analyses))
-    # What is full at the lowest load is what limits the sweep.
+    # The point with the lowest saturation load limits the sweep.
     first = min(places, key=lambda place: float(analyses[place]["throughput_bound"]))
     drawn = pictures.chosen([first], places)
     paths = []

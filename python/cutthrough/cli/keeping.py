@@ -1,4 +1,4 @@
-"""What `run` and `merge` share: folders of results that keep finished points, and signals that end a run."""
+"""Shared parts of `run` and `merge`: folders of results that keep finished points, and signals that end a run."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 __all__ = ["DaskOption", "FreshOption", "PointsOption", "Signals", "folder_of", "hold", "workers"]
 
-#: Added to the number of a signal, the exit status of what it has ended.
+#: The exit status of a process that a signal has ended is this plus the signal's number.
 SIGNALLED = 128
-#: Characters of a folder's name that come from options; longer ones are cut and end with a hash.
+#: Characters of a folder's name that come from options. Longer ones are cut and end with a hash.
 LONGEST = 96
-#: A value that is an empty table or list: an option that takes a sweep away.
+#: A value that is an empty table or list: an option that removes a sweep.
 EMPTY = re.compile(r"=(\{\}|\[\])$")
-#: Seconds in which a scheduler of Dask has to answer.
+#: Seconds within which a Dask scheduler must answer.
 CONNECT_S = 10
 
 FreshOption = Annotated[
@@ -59,11 +59,11 @@ DaskOption = Annotated[
 
 
 def folder_of(file: Path, options: Sequence[str]) -> Path:
-    """Where results go without `--out`: a folder of its own for each file and each combination of options.
+    """Returns the folder for results if `--out` is not given: a different one for each file and combination of options.
 
     Args:
         file: The experiment file.
-        options: What is set: `KEY=VALUE` or a word.
+        options: The settings: `KEY=VALUE` or a word.
     """
     stem = "stdin" if file == STANDARD_INPUT else file.stem
     words = (re.sub(r"[\s\"']", "", option) for option in options)
@@ -76,7 +76,10 @@ def folder_of(file: Path, options: Sequence[str]) -> Path:
 
 @contextmanager
 def hold(directory: Path | None, experiment: _core.Experiment, fresh: bool) -> Iterator[Folder | None]:
-    """Holds a folder of results for a run, and reports what has finished in it before; without one, nothing is kept."""
+    """Holds a folder of results for a run, and reports which points have finished in it before.
+
+    Keeps nothing if `directory` is None.
+    """
     if directory is None:
         yield None
         return
@@ -85,7 +88,7 @@ def hold(directory: Path | None, experiment: _core.Experiment, fresh: bool) -> I
 
 
 def _reported(folder: Folder) -> Iterator[Folder]:
-    """The folder, with messages before and, if the run fails, after."""
+    """Yields the folder. Prints messages before the run and, if it fails, after it."""
     _announce(folder)
     try:
         yield folder
@@ -111,10 +114,12 @@ def _points(count: int) -> str:
 
 @dataclass
 class Signals:
-    """Makes SIGTERM and SIGHUP end a run as Ctrl-C does: batch systems send the first, terminals the other.
+    """A guard that makes SIGTERM and SIGHUP end a run as Ctrl-C does.
+
+    Batch systems send the first, terminals the other.
 
     Attributes:
-        status: The exit status of a run that has been ended: 128 and the number of the signal.
+        status: The exit status of a run that a signal has ended: 128 and the number of the signal.
     """
 
     status: int = INTERRUPTED
@@ -135,7 +140,7 @@ class Signals:
 
 
 def workers(address: str) -> AbstractContextManager[Executor | None]:
-    """What runs the points: a Dask cluster, if the address of its scheduler is given."""
+    """Returns the executor of the points: a Dask cluster, if the address of its scheduler is given."""
     return _dask(address) if address else nullcontext()
 
 

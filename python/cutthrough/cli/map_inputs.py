@@ -1,4 +1,4 @@
-"""What `cutthrough map` reads: graphs, machines, and files of hosts and places."""
+"""Readers of `cutthrough map`: graphs, machines, and files of hosts and places."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["LARGEST", "LARGEST_SEED", "graph_of", "hosts_of", "machine_of", "nam
 
 #: The largest number of a task or a place, and the largest seed.
 LARGEST, LARGEST_SEED = 2**32 - 1, 2**63 - 1
-#: A name of a host, as lists of Slurm and dumps of fabrics have it.
+#: A host name, as in Slurm's lists and in dumps of fabrics.
 HOST = re.compile(r"[A-Za-z0-9._-]+")
-#: Sections of an experiment that say what `--evaluate` simulates besides the machine's shape.
+#: Sections of an experiment that `--evaluate` simulates besides the machine's shape.
 NETWORK = ("link", "router", "routing")
-#: The keys and arguments that are options of another name.
+#: Keys and arguments whose options have another name.
 RENAMED = {"weights": "weight", "fixed (tasks)": "fixed", "fixed (places)": "fixed"}
-#: The keys that are options of the command.
+#: Keys that are options of the command.
 KEYS = frozenset(
     {
         *("graph", "machine", "strategy", "objective", "imbalance", "tasks_per_node", "budget", "time_limit", "seed"),
@@ -41,7 +41,7 @@ KEYS = frozenset(
 
 @contextmanager
 def naming_options() -> Iterator[None]:
-    """Names the option that is at fault as the command line has it: `--packet-size` for the key `packet_size`."""
+    """Names a wrong option in errors as the command line does: `--packet-size` for the key `packet_size`."""
     try:
         yield
     except ExperimentError as error:
@@ -53,17 +53,17 @@ def naming_options() -> Iterator[None]:
 
 
 def graph_of(graphs: list[str], weights: list[float] | None, seed: int) -> TaskGraph:
-    """The graph, or one of several."""
+    """Returns the graph, or a combination of several."""
     if len(graphs) == 1 and not weights:
         return TaskGraph(graphs[0], seed)
     return TaskGraph.combine([TaskGraph(graph, seed) for graph in graphs], weights)
 
 
 def machine_of(text: str, **options: Any) -> tuple[Machine, dict[str, Any]]:
-    """The machine; of an experiment file, with its sections on links, routers and routing.
+    """Returns the machine. An experiment file also gives its sections on links, routers and routing.
 
     Raises:
-        ExperimentError: There is no such machine, or the experiment is wrong or has several topologies.
+        ExperimentError: The machine does not exist, or the experiment is wrong or has several topologies.
     """
     path = Path(text)
     if path.suffix != ".toml" or not path.exists():
@@ -85,10 +85,12 @@ def _swept(experiment: Any) -> list[str]:
 
 
 def hosts_of(path: Path, machine: Machine) -> list[str]:
-    """The hosts of the machine's allocated nodes: a host a line, which words such as `slots=2` may follow.
+    """Returns the hosts of the machine's allocated nodes.
 
-    A host is given once, unless the machine has nodes that are parts of a host. Of a machine that is one host, a line
-    suffices.
+    The file has one host a line, which words such as `slots=2` may follow.
+
+    Each host is given once, unless the machine's nodes are parts of a host. One line suffices for a machine that is one
+    host.
     """
     rows = _rows(path, "hosts")
     for number, (host, *_) in rows:
@@ -112,7 +114,7 @@ def hosts_of(path: Path, machine: Machine) -> list[str]:
 
 
 def pairs_of(path: Path, option: str, width: int) -> list[tuple[int, ...]]:
-    """The rows of a file of whole numbers, `width` each."""
+    """Returns the rows of a file of whole numbers, each with `width` numbers."""
     rows = []
     for number, words in _rows(path, option):
         if len(words) != width or not all(_is_number(word) for word in words):
@@ -126,7 +128,7 @@ def pairs_of(path: Path, option: str, width: int) -> list[tuple[int, ...]]:
 
 
 def _rows(path: Path, option: str) -> list[tuple[int, list[str]]]:
-    """The words of the lines of a file that have any, with the lines' numbers; `#` starts a comment."""
+    """Returns the words of a file's lines with the lines' numbers, without empty lines; `#` starts a comment."""
     lines = reading.given(path, "short table", f"--{option}").splitlines()
     rows = [(number, line.split("#", 1)[0].replace(",", " ").split()) for number, line in enumerate(lines, 1)]
     return [(number, words) for number, words in rows if words]

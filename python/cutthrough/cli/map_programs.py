@@ -1,4 +1,4 @@
-"""From the program of an experiment to a mapping to its time, for `cutthrough map FILE`."""
+"""Mapping of an experiment's program and its simulated time, for `cutthrough map FILE`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Placed", "check_options"]
 
-#: Options that say what an experiment says, by their parameters.
+#: Options for settings that the experiment has, by their parameters.
 SAID = {
     "graph": "--graph",
     "machine": "--machine",
@@ -48,10 +48,10 @@ SAID = {
 
 
 def check_options(context: typer.Context, file: Path) -> None:
-    """Refuses options that say what the experiment says.
+    """Refuses options for settings that the experiment has.
 
     Raises:
-        ExperimentError: One is given.
+        ExperimentError: Such an option is given.
     """
     for name, option in SAID.items():
         if is_given(context, name) and context.params[name] not in ([], None):
@@ -60,14 +60,14 @@ def check_options(context: typer.Context, file: Path) -> None:
 
 @dataclass(frozen=True)
 class Placed:
-    """A program of an experiment where the experiment places it.
+    """An experiment's program with the experiment's placement of its ranks.
 
     Attributes:
         experiment: The experiment, of one point.
-        graph: What its ranks send one another.
-        machine: The nodes on which it has ranks.
-        default: Where the experiment places them.
-        per_node: The most ranks of a node.
+        graph: The messages between its ranks.
+        machine: The nodes that have its ranks.
+        default: The experiment's placement.
+        per_node: The greatest number of ranks on a node.
     """
 
     experiment: _core.Experiment
@@ -78,10 +78,10 @@ class Placed:
 
     @classmethod
     def read(cls, file: Path, sets: list[tuple[str, str]]) -> Placed:
-        """The program of an experiment file, of which some keys are replaced.
+        """Reads the program of an experiment file, some of whose keys are replaced.
 
         Raises:
-            ExperimentError: It has none, or several points, or all is sent within ranks.
+            ExperimentError: The file has no program or several points, or all messages stay within ranks.
         """
         experiment = experiments.read_file(file, sets)
         count = len(json.loads(experiment.points()))
@@ -103,7 +103,7 @@ class Placed:
         return cls(experiment, graph, machine, default, int(counts.max()))
 
     def run(self, mapping: MappingResult) -> Point:
-        """What the program measures where a mapping places its ranks.
+        """Simulates the program with its ranks placed by a mapping.
 
         Raises:
             RunError: The simulation ended without a result.
@@ -116,12 +116,12 @@ class Placed:
         return api.run(experiment)[0]
 
     def options(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The options of the search: as many ranks on a node as the experiment has, unless the user says how many."""
+        """Returns the options of the search. By default nodes have as many ranks as in the experiment."""
         return {**options, "tasks_per_node": options["tasks_per_node"] or self.per_node}
 
 
 def _ranges(nodes: npt.NDArray[np.uint32]) -> str:
-    """Ascending numbers as an allocation: `0-63,100`."""
+    """Returns ascending numbers as an allocation: `0-63,100`."""
     breaks = np.flatnonzero(np.diff(nodes) != 1) + 1
     runs = np.split(nodes, breaks)
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)

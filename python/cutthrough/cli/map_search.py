@@ -1,4 +1,4 @@
-"""The searches of `cutthrough map`, with a bar, and what they have found."""
+"""The searches of `cutthrough map`, with a progress bar, and the mappings that they have found."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["OTHER_OBJECTIVE", "Search"]
 
-#: What `auto` lowers first where time decides.
+#: The objective of `auto` that is tried first where the simulated time decides.
 OTHER_OBJECTIVE = "hop-bytes"
 
 
 class Bar(Live):
-    """A bar for a search; where the output is no terminal, a line every few seconds."""
+    """A bar for a search. Writes a line every few seconds where the output is no terminal."""
 
     def __init__(self) -> None:
         columns = (TextColumn("{task.description:<24}"), BarColumn(bar_width=None), TimeElapsedColumn())
@@ -32,7 +32,7 @@ class Bar(Live):
         self._started = self._written = time.monotonic()
 
     def finish(self, what: str) -> None:
-        """Says that something has been done, where the output is no terminal and it has taken some time."""
+        """Writes that a step has finished, where the output is no terminal and the step has taken some time."""
         now = time.monotonic()
         if not err.is_terminal and now - self._written >= POINT_S:
             self._written = now
@@ -49,16 +49,16 @@ class Bar(Live):
 
 @dataclass
 class Search:
-    """The searches of a command, and what they have found.
+    """The searches of a command, and the mappings that they have found.
 
     Attributes:
         graph: The tasks.
-        machine: Where they may run.
-        options: Those of `map_tasks` that all searches share.
-        placed: The program whose ranks the tasks are, if they are.
+        machine: The machine on which the tasks may run.
+        options: The options of `map_tasks` that all searches share.
+        placed: The program whose ranks are the tasks, if there is one.
         found: The mappings that have been found.
         steps: Simulated steps of `compared`, if all have been simulated.
-        interrupted: Whether the user has ended it.
+        interrupted: Whether the user has ended the search.
     """
 
     graph: TaskGraph
@@ -71,12 +71,12 @@ class Search:
 
     @property
     def compared(self) -> list[MappingResult]:
-        """What has been found, and the tasks as they are without a search."""
+        """The mappings that have been found, and the default placement."""
         known = any(mapping.strategy == self.default.strategy for mapping in self.found)
         return self.found if known else [*self.found, self.default]
 
     def run(self, searches: list[tuple[str, str | None]], links: Links | None) -> None:
-        """Searches by each strategy and objective and, given links, simulates what was found; Ctrl-C ends it."""
+        """Searches by each strategy and objective and, given links, simulates the mappings. Ctrl-C ends it."""
         self.default = self._unsought()
         with Bar() as bar:
             try:
@@ -96,21 +96,21 @@ class Search:
                 self.interrupted = True
 
     def _unsought(self) -> MappingResult:
-        """The tasks as they are without a search."""
+        """Returns the default placement: the experiment's, or tasks in order."""
         if self.placed is not None:
             return self.placed.default
-        # Nothing but `auto` takes an objective.
+        # Only `auto` has an objective.
         return map_tasks(self.graph, self.machine, "identity", **self.options)
 
     def _step(self, mapping: MappingResult, links: Links, bar: Bar) -> dict[str, Any]:
-        """A simulated step, or the whole program: its time and the channels that were used most."""
+        """Simulates a step, or the whole program. Returns its time and the most used channels."""
         bar.update(0.0, f"simulating {mapping.strategy}")
         point = simulate(mapping, links).points[0] if self.placed is None else self.placed.run(mapping)
         used = [{"channel": row["channel"], "utilization": row["utilization"]} for row in point["hottest_channels"]]
         return {"step_time_ns": point["time_ns"], "step_phases": point["phases"], "step_hottest_channels": used}
 
     def _add(self, mapping: MappingResult, objective: str | None) -> None:
-        """Adds a mapping, unless it is one that the same strategy has found; names objectives where they differ."""
+        """Adds a mapping, unless the same strategy has found it before. Names objectives where they differ."""
         name = mapping.strategy
         for at, other in enumerate(self.found):
             if other.strategy == name and (other.places == mapping.places).all():

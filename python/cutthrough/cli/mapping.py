@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-#: What is wrong where nothing says what is mapped.
+#: The error where nothing names what is mapped.
 MISSING = "it is missing: name a graph and a machine, or an experiment file with a program"
-#: What is drawn.
+#: The pictures that are drawn.
 PICTURES = ("tasks", "hops", "channels")
-#: Differences of measures below this share are of no consequence.
+#: Relative differences of measures that are ignored.
 TOLERANCE = 1e-9
-#: What `auto` lowers unless another objective is given.
+#: The default objective of `auto`.
 DEFAULT_OBJECTIVE = "both"
-#: What the measures that mappings are judged by are called.
+#: Names of the measures that judge mappings, for people.
 NAMES = {"hop_bytes": "hop-bytes", "max_channel_load": "load of the fullest channel"}
-#: The measures by whose product a mapping is better, for each objective.
+#: The measures whose product an objective minimizes.
 MEASURES = {
     "hop-bytes": ("hop_bytes",),
     "max-channel-load": ("max_channel_load",),
@@ -292,7 +292,7 @@ def map_(
 def _tasks(
     graph: list[str], weight: list[float] | None, seed: int, shuffle: int | None, *, sets: list[str]
 ) -> TaskGraph:
-    """The tasks of a graph that is named."""
+    """Returns the tasks of a named graph."""
     if sets:
         raise refuse("--set", "there is no experiment file whose keys could be replaced")
     if not graph:
@@ -302,21 +302,21 @@ def _tasks(
 
 
 def _where(machine: str | None, shape: dict[str, Any]) -> tuple[Machine, dict[str, Any]]:
-    """A machine that is named, and what an experiment that names it says of its network."""
+    """Returns a named machine, and the network's sections if an experiment names it."""
     if machine is None:
         raise refuse("--machine", MISSING)
     return machine_of(machine, **shape)
 
 
 def _objectives(strategy: str, given: str | None, *, evaluate: bool) -> list[str | None]:
-    """What a strategy is to lower: only `auto` has a choice, and where time decides, it tries two."""
+    """Returns the objectives of a strategy. Only `auto` has a choice, and tries two where time decides."""
     if given is not None or strategy != "auto":
         return [given]
     return [OTHER_OBJECTIVE, DEFAULT_OBJECTIVE] if evaluate else [DEFAULT_OBJECTIVE]
 
 
 def _unrepeatable(mapping: MappingResult) -> str:
-    """Why another run may find another mapping."""
+    """Returns why another run may find another mapping."""
     if mapping.ended == "interrupt":
         return "the search was interrupted; another run may find another mapping"
     return f"the time limit of {mapping.time_limit_s:g} s ended the search; another run may find another mapping"
@@ -351,7 +351,7 @@ def _print(best: MappingResult, points: list[dict[str, Any]], output: Path | Non
 
 
 def _notes(best: MappingResult) -> list[str]:
-    """What the readers of the graph and of the machine have left out or assumed, each once."""
+    """Returns what the readers of the graph and of the machine have left out or assumed, each note once."""
     return list(dict.fromkeys((*best.graph.about["notes"], *best.machine.about["notes"])))
 
 
@@ -367,14 +367,17 @@ def _check_options(links: Links, output: Path | None, pictures: Path | None, *, 
 
 
 def _unsimulated(objective: str | None) -> list[str]:
-    """What an interruption leaves unknown where mappings were to be simulated."""
+    """Returns the warning of an interruption before all mappings were simulated."""
     judged = " and ".join(NAMES[measure] for measure in MEASURES[objective or DEFAULT_OBJECTIVE])
     unknown = "interrupted before every mapping had been simulated, so that no step time is shown"
     return [f"{unknown}: mappings are judged by {judged}"]
 
 
 def _draw(mappings: Sequence[MappingResult], default: MappingResult, directory: Path, *, quiet: bool) -> None:
-    """Draws mappings beside tasks in order; of several, the names of the files begin with those of the strategies."""
+    """Draws mappings beside tasks in order.
+
+    Names of files begin with the strategy's name if there are several mappings.
+    """
     import cutthrough.plots as plots
 
     atomic.make_folder(directory)
@@ -389,12 +392,15 @@ def _draw(mappings: Sequence[MappingResult], default: MappingResult, directory: 
 
 
 def _goodness(mapping: MappingResult, objective: str) -> float:
-    """What the objective makes small."""
+    """Returns the quantity that the objective minimizes."""
     return float(prod(mapping.measures[measure] for measure in MEASURES[objective]))
 
 
 def _best(mappings: list[MappingResult], steps: list[dict[str, Any]], objective: str) -> MappingResult:
-    """The fastest where steps have been simulated, else the best by the objective; the first of equals."""
+    """Returns the fastest mapping where steps have been simulated, else the best by the objective.
+
+    Ties go to the first.
+    """
 
     def rank(number: int) -> tuple[float, float]:
         time = steps[number]["step_time_ns"] if steps else 0.0
@@ -404,10 +410,7 @@ def _best(mappings: list[MappingResult], steps: list[dict[str, Any]], objective:
 
 
 def _warnings(best: MappingResult, search: Search) -> list[str]:
-    """In what the mapping that is kept is worse than tasks in order, or than where the experiment has them.
-
-    And which mappings another run may not find.
-    """
+    """Returns warnings: by which measures the mapping is worse than the default, and what another run may not find."""
     unsure = [f"{each.strategy}: {_unrepeatable(each)}" for each in search.compared if each.ended != "budget"]
     worse, default = [], search.default
     for measure, name in NAMES.items():

@@ -1,4 +1,4 @@
-"""Which plots the commands draw: `--plots none|main|all`, the same for all of them."""
+"""The choice of plots: `--plots none|main|all`, which all commands share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Subject = TypeVar("Subject")
 
 
 class Plots(StrEnum):
-    """Which plots are drawn."""
+    """The plots that are drawn."""
 
     NONE = "none"
     MAIN = "main"
@@ -41,7 +41,7 @@ PlotsOption = Annotated[
 
 @dataclass(frozen=True)
 class Pictures:
-    """What is drawn, and in which formats."""
+    """The plots that are drawn, and their formats."""
 
     plots: Plots
     formats: Sequence[Format] = (Format.PNG,)
@@ -52,11 +52,14 @@ class Pictures:
         return [form.value for form in dict.fromkeys(self.formats)]
 
     def chosen(self, main: Sequence[Subject], every: Sequence[Subject]) -> Sequence[Subject]:
-        """Of what can be drawn, that which is."""
+        """Returns the subjects that are drawn: `main`, `every` or none."""
         return {Plots.NONE: (), Plots.MAIN: main, Plots.ALL: every}[self.plots]
 
     def draw(self, results: Results, directory: Path, points: list[int] | None = None) -> list[Path]:
-        """Writes the plots of results into a directory; `points`, if there are any, have their channels drawn."""
+        """Writes the plots of results into a directory.
+
+        `points` are the points whose channels are drawn, if it is not empty.
+        """
         if self.plots is Plots.NONE:
             return []
         if points is None and self.plots is Plots.ALL:
@@ -65,16 +68,16 @@ class Pictures:
 
 
 def is_given(context: typer.Context, name: str) -> bool:
-    """Whether a parameter was given, rather than left at its default."""
+    """Returns whether a parameter was given rather than left at its default."""
     source = context.get_parameter_source(name)
     return source is not None and source.name != "DEFAULT"
 
 
 def needs_folder(context: typer.Context, directory: Path | None, option: str) -> None:
-    """Refuses `--plots main` or `all` where no folder is given that the plots would go to.
+    """Refuses `--plots main` or `all` without a folder for the plots.
 
     Raises:
-        Exit: It was given without a folder.
+        Exit: The option was given without a folder.
     """
     if directory is None and is_given(context, "plots") and context.params["plots"] != Plots.NONE:
         complain(

@@ -1,4 +1,4 @@
-"""The command `cutthrough program`: what the ranks of a program send one another."""
+"""The command `cutthrough program`: the messages between the ranks of a program."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-#: What reads a file that is no experiment, by the end of its name.
+#: Readers of files that are no experiments, by the end of the file's name.
 READERS: dict[str, Callable[[Path], Program]] = {
     ".goal": Program.from_goal,
     ".calls": Program.from_text,
@@ -73,7 +73,7 @@ def program(
     formats: FormatOption = [Format.PNG],  # noqa: B006  (typer copies it)
     json_output: JsonOption = False,
 ) -> None:
-    """Show what the ranks of a program send one another, without simulation.
+    """Show the messages between the ranks of a program, without simulation.
 
     With `--out`, the communication matrix is drawn as `matrix-bytes.png` (with `--plots all` the number of messages
     too), and the task graph is written as `graph.csv`, which `cutthrough map --graph` takes.
@@ -103,10 +103,10 @@ def program(
 
 
 def read(file: Path, sets: list[tuple[str, str]]) -> Program:
-    """The program of a file.
+    """Reads the program of a file.
 
     Raises:
-        ExperimentError: There is none, or it is wrong.
+        ExperimentError: There is no program, or it is wrong.
     """
     reader = READERS.get(file.suffix)
     if reader is not None:
@@ -122,7 +122,7 @@ def read(file: Path, sets: list[tuple[str, str]]) -> Program:
 
 
 def summary_of(held: Program) -> dict[str, Any]:
-    """What a program sends in all, and the most that a rank sends and receives."""
+    """Returns the totals of a program's messages, and the most that a rank sends and receives."""
     columns = held.messages()
     own = columns["source"] == columns["target"]
     return {
@@ -138,7 +138,7 @@ def summary_of(held: Program) -> dict[str, Any]:
 
 
 def _most(held: Program, end: str) -> int:
-    """The most bytes of a rank, as the sender or the receiver."""
+    """Returns the most bytes of a rank, as the sender or the receiver."""
     totals = [0] * held.ranks
     columns = held.messages()
     for rank, size in zip(columns[end].tolist(), columns["bytes"].tolist(), strict=True):
@@ -147,7 +147,7 @@ def _most(held: Program, end: str) -> int:
 
 
 def _save(held: Program, directory: Path, pictures: Pictures) -> list[tuple[str, Path]]:
-    """Writes the task graph and the pictures; returns what each file is, and its path."""
+    """Writes the task graph and the pictures. Returns each file's description and path."""
     import cutthrough.plots as plots
 
     atomic.make_folder(directory)

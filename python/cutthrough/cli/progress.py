@@ -17,7 +17,7 @@ __all__ = ["Bar", "Lines", "Live"]
 
 #: Seconds between two lines of progress: if a point has finished, and otherwise.
 POINT_S, LINE_S = 2.0, 10.0
-#: How far a sum of finished parts of points may be below a whole number.
+#: Greatest rounding error of a sum of finished parts of points below a whole number.
 ROUNDING = 1e-9
 
 
@@ -37,10 +37,10 @@ class Live:
 
 
 class Bar(Live):
-    """A progress bar over all points, with the time left; lines of text where the output is no terminal."""
+    """A progress bar over all points, with the time left. Writes lines of text where the output is no terminal."""
 
     def __init__(self, quiet_s: float = 0.0) -> None:
-        """With `quiet_s`, lines of text are written only from so many seconds on."""
+        """Creates the bar. Lines of text begin after `quiet_s` seconds."""
         columns = (
             TextColumn("{task.fields[phase]:<10}"),
             BarColumn(bar_width=None),
@@ -59,7 +59,7 @@ class Bar(Live):
         """Shows the progress of a run (see `sweeps.Watcher`)."""
         points = f"{int(done)}/{total} points"
         if not self._begun:
-            # What was finished before this run says nothing of its speed.
+            # Points that finished before this run do not count for its speed.
             self._begun = True
             self._progress.reset(self._task, total=total, completed=int(done), phase=phase, points=points)
         self._progress.update(self._task, completed=done, total=total, phase=phase, points=points)
@@ -77,9 +77,9 @@ class Lines:
         self._before: int | None = None
 
     def update(self, done: float, total: int, phase: str) -> None:
-        """Writes a line if a point has finished or some time has passed since the last line."""
+        """Writes a line if a point has finished, or if some time has passed since the last line."""
         now = time.monotonic()
-        # What rounding leaves below a whole number has finished all the same.
+        # Rounding may leave a finished point slightly below a whole number.
         finished = int(done + ROUNDING)
         if self._before is None:
             # Points that were finished before this run took it no time.

@@ -1,4 +1,4 @@
-"""The command `cutthrough record`: what a real MPI program calls."""
+"""The command `cutthrough record`: traces of real MPI programs."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def record(
     ] = None,
     json_output: JsonOption = False,
 ) -> None:
-    """Run an MPI program, and record what its ranks call.
+    """Run an MPI program, and record the MPI calls of its ranks.
 
     The trace is a program for experiments (`program = { kind = "trace", file = "lj.trace" }`): it runs on any machine
-    with any network interface. `cutthrough convert` makes other forms of it.
+    with any network interface. `cutthrough convert` writes it in other formats.
 
-    A small library is compiled at the first use, with the MPI compiler beside the command, and loaded before MPI. What
-    a rank calculates between calls is counted in processor time, so that ranks may share cores.
+    A small library is compiled at the first use, with the MPI compiler beside the command, and loaded before MPI.
+    Computation between calls is measured in processor time, so that ranks may share cores.
 
     Examples:
     - `cutthrough record -o lj.trace -- mpirun -n 16 lmp -in in.lj`
@@ -68,6 +68,6 @@ def record(
 
 
 def _shown(known: dict[str, Any]) -> dict[str, Any]:
-    """What is shown of a trace."""
+    """Returns the displayed properties of a trace."""
     names = ("trace", "ranks", "records", "bytes", "wall_ns", "compute_ns")
     return {name: known[name] for name in names}

@@ -13,7 +13,7 @@ from cutthrough.cli.compare import names_of, read
 
 __all__ = ["register"]
 
-#: Bytes above which a page is reported to be large.
+#: Bytes above which a page is reported as large.
 LARGE = 8_000_000
 
 

@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
 __all__ = ["register", "report"]
 
-#: Points whose tables of benchmarks are shown, at most.
+#: Greatest number of points whose benchmark tables are shown.
 MOST_TABLES = 12
-#: Points of which the times that programs measure are shown.
+#: Greatest number of points whose times measured by programs are shown.
 MOST_MEASURED = 8
-#: Points whose phases are printed.
+#: Greatest number of points whose phases are printed.
 MOST_POINTS_OF_PHASES = 3
 
 OutOption = Annotated[
@@ -165,7 +165,7 @@ def plot(
 def report(
     results: Results, directory: Path | None, json_output: bool, pictures: Pictures, *, ended: bool = False
 ) -> None:
-    """Writes and prints results; of a run that was ended early without plots, which take time."""
+    """Writes and prints results. Skips plots, which take time, if the run ended early."""
     if directory is not None and results.points:
         results.save(directory)
     if json_output:
@@ -202,12 +202,12 @@ def _warn_of_uncertainty(results: Results) -> None:
 
 
 def _is_cut(part: Mapping[str, Any]) -> bool:
-    """Whether something that ends has not."""
+    """Returns whether a workload that ends has not ended."""
     return "phases" in part and part["time_ns"] is None
 
 
 def _points_where(results: Results, holds: Callable[[Mapping[str, Any]], bool]) -> str:
-    """The points of which something holds, in words, or of a job of which it does; nothing if there are none."""
+    """Returns the points, or points with a job, for which `holds` is true, in words. Empty if there are none."""
     found = {
         place: [part for part in point.get("jobs") or [point] if holds(part)] for place, point in enumerate(results)
     }
@@ -218,7 +218,7 @@ def _points_where(results: Results, holds: Callable[[Mapping[str, Any]], bool]) 
 
 
 def _show_benchmarks(results: Results) -> None:
-    """The tables of benchmarks, as these print them; of many points, where they are."""
+    """Prints the tables of benchmarks in the benchmarks' layout, or the name of their file if there are many points."""
     if not any(map(benchmarks.has_table, results.by_job())) and not any(map(benchmarks.has_table, results)):
         return
     out.print()
@@ -229,7 +229,7 @@ def _show_benchmarks(results: Results) -> None:
 
 
 def _show_measures(results: Results) -> None:
-    """The parts that programs measure beside a whole, at the points that took longest."""
+    """Prints the partial times that programs measure, at the points that took longest."""
     points = results.by_job()
     known = [place for place, point in enumerate(points) if len(point.get("measures", ())) > 1]
     slowest = sorted(sorted(known, key=lambda place: -(points[place].get("time_ns") or math.inf))[:MOST_MEASURED])
@@ -242,7 +242,7 @@ def _show_measures(results: Results) -> None:
 
 
 def _show_phases(results: Results) -> None:
-    """Where the time of many phases goes, at the points that took longest."""
+    """Prints the times of many phases, at the points that took longest."""
     many = [place for place, point in enumerate(results) if len(phase_times(point)) > MANY_PHASES]
     slowest = sorted(many, key=lambda place: -(results[place].get("time_ns") or math.inf))[:MOST_POINTS_OF_PHASES]
     for place in sorted(slowest):
@@ -251,7 +251,7 @@ def _show_phases(results: Results) -> None:
 
 
 def _show_time(results: Results) -> None:
-    """Where the time of ranks goes, at the points that took longest, and what their ends waited for."""
+    """Prints the times of ranks by activity and the critical path, at the points that took longest."""
     known = [place for place, point in enumerate(results.by_job()) if activity.has_breakdown(point)]
     points = results.by_job()
     slowest = sorted(known, key=lambda place: -(points[place].get("time_ns") or math.inf))[:MOST_POINTS_OF_PHASES]
@@ -263,7 +263,7 @@ def _show_time(results: Results) -> None:
 
 
 def _show_channels(results: Results) -> None:
-    """The classes of channels and the hottest of them, at the point where they are hottest."""
+    """Prints the classes of channels and the hottest channels, at the point with the hottest one."""
     place = results.hottest_place()
     if results.network is None or place not in results.network.places:
         return
