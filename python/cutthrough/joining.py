@@ -1,7 +1,7 @@
-"""Results added up: the points of two runs as one table.
+"""Sums of results: the points of two runs as one table.
 
-Points of different settings are distinguished by the keys in which the experiments differ. Points that differ in
-their seed only are runs of the same point: they are pooled, as a run with all these seeds pools them.
+Points of different settings are distinguished by the keys in which the experiments differ. Points that differ in their
+seed alone are runs of one point: they are pooled, as in a run with all these seeds.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Joined", "joined"]
 
-#: What no point's result depends on, or what is a key of every point.
+#: Keys on which no point's result depends, or that every point has.
 APART = frozenset({"title", SEED})
 
 
-#: What may differ between two equal runs: how long they took, and whether exact loads of channels were affordable.
+#: Quantities that may differ between two equal runs: time taken, and whether exact loads of channels were affordable.
 INCIDENTAL = frozenset({"wall_s", "class_utilization", "hottest_channels"})
 
 
@@ -57,7 +57,7 @@ class Part(Protocol):
 
     @property
     def version(self) -> str:
-        """The version of Cutthrough that made them."""
+        """The version of Cutthrough that made the results."""
 
     @property
     def experiment(self) -> str:
@@ -65,7 +65,7 @@ class Part(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether all points of the sweep are there."""
+        """Whether all points of the sweep are present."""
 
     @property
     def replicas(self) -> Sequence[Point]:
@@ -73,7 +73,7 @@ class Part(Protocol):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Of a sum of different experiments, the keys that all have with the same value."""
+        """The keys that all summed experiments have with equal values. Sums of different experiments only."""
 
     @property
     def files(self) -> Mapping[str, Path]:
@@ -81,17 +81,17 @@ class Part(Protocol):
 
     @property
     def network(self) -> Source | None:
-        """Where the loads of its channels come from."""
+        """The source of the loads of its channels."""
 
 
 @dataclass(frozen=True)
 class Home:
-    """Where the channels of a point, or of some of its seeds, are known.
+    """The source of channel loads for a point, or for some of its seeds.
 
     Attributes:
-        source: Where.
-        place: The place of the point there.
-        weight: The number of seeds that they are the mean of.
+        source: The source of the loads.
+        place: The index of the point in `source`.
+        weight: The number of seeds over which the loads are a mean.
     """
 
     source: Source
@@ -104,7 +104,7 @@ class Joined:
     """The channels of points from several runs.
 
     Attributes:
-        homes: For each point whose channels are known, where; of several homes the mean is taken.
+        homes: The sources of each point whose channels are known. The mean of several is taken.
     """
 
     homes: Mapping[int, Sequence[Home]]
@@ -120,11 +120,11 @@ class Joined:
         return list(dict.fromkeys(note for source in self._sources() for note in source.notes))
 
     def rows(self) -> int:
-        """The rows of all tables together, or more."""
+        """Returns the number of rows of all tables together, or more."""
         return sum(source.rows() for source in self._sources())
 
     def loads(self, place: int) -> ChannelLoads:
-        """The channels of a point."""
+        """Returns the channels of a point."""
         homes = self.homes[place]
         return mean_loads([home.source.loads(home.place) for home in homes], [home.weight for home in homes])
 
@@ -134,13 +134,13 @@ class Joined:
 
 @dataclass(frozen=True)
 class _Member:
-    """A point of one of the two, with its settings.
+    """A point of one of the two results, with its settings.
 
     Attributes:
-        part: Which results it is of.
-        point: The point, settings included.
-        runs: The runs that it is the mean of, by their seeds; what cannot be pooled is under None.
-        home: Where its channels are known, if they are.
+        part: The results that have the point.
+        point: The point with its settings.
+        runs: The runs over which the point is the mean, by their seeds. A mean that cannot be pooled has the key None.
+        home: The source of its channels, if they are known.
     """
 
     part: Part
@@ -151,7 +151,7 @@ class _Member:
 
 @dataclass
 class _Sum:
-    """A sum as far as it has been made."""
+    """An accumulator of summed points, channels and runs."""
 
     axes: list[str]
     points: list[Point] = field(default_factory=list)
@@ -159,9 +159,9 @@ class _Sum:
     runs: list[Point] = field(default_factory=list)
 
     def add(self, members: Sequence[_Member]) -> None:
-        """Adds the point of some members with the same settings."""
+        """Adds the point of members with equal settings."""
         runs = _united(members, self.axes)
-        # One that has all seeds is the mean already.
+        # A member that has all seeds is the mean already.
         whole = next((member for member in members if len(member.runs) == len(runs)), None)
         homes = _homes(members if whole is None else [whole], len(runs))
         point = self._pooled(members, runs, homes) if whole is None else whole.point
@@ -171,13 +171,13 @@ class _Sum:
         self.runs += runs
 
     def _pooled(self, members: Sequence[_Member], runs: list[Point], homes: list[Home]) -> Point:
-        """The mean of runs of which no member has all."""
+        """Returns the mean of runs of which no member has all."""
         confidence = next(
             (member.point["confidence"] for member in members if "confidence" in member.point),
             confidence_of(runs[0], _table(members[0].part)),
         )
         loads = Joined({0: homes}).loads(0) if homes else None
-        # The keys of a sweep stand before the seed, in the order of the sweep.
+        # The keys of a sweep come before the seed, in the order of the sweep.
         before = list(takewhile(lambda name: name != SEED, runs[0]))
         keys = list(dict.fromkeys([*before, *self.axes]))
         point = mean_point(runs, keys, confidence, np.empty(0) if loads is None else loads.by_number("utilization"))
@@ -185,10 +185,10 @@ class _Sum:
 
 
 def _united(members: Sequence[_Member], axes: Sequence[str]) -> list[Point]:
-    """The runs of all members, each once, in the order of their seeds.
+    """Returns the runs of all members, each once, in the order of their seeds.
 
     Raises:
-        ValueError: Two runs with the same settings and the same seed have measured different things.
+        ValueError: Two runs with equal settings and seed have measured different values.
     """
     found: dict[int | None, Point] = {}
     for member in members:
@@ -204,7 +204,7 @@ def _united(members: Sequence[_Member], axes: Sequence[str]) -> list[Point]:
 
 
 def _homes(members: Sequence[_Member], count: int) -> list[Home]:
-    """Where the channels of members are that have each of so many seeds once; none if there are no such."""
+    """Returns sources of channels that together have each of `count` seeds exactly once. Empty if there are none."""
     chosen: list[Home] = []
     taken: set[int | None] = set()
     for member in sorted(members, key=lambda member: -len(member.runs)):
@@ -215,21 +215,21 @@ def _homes(members: Sequence[_Member], count: int) -> list[Home]:
 
 
 def joined(one: Part, other: Part) -> dict[str, Any]:
-    """The fields of the sum of two results.
+    """Returns the fields of the sum of two results.
 
-    The axes are those of both, and the keys in which the two experiments differ besides: so points that differ have
-    different settings. Points that differ in their seed only become their mean, unless the seed is an axis; a run that
+    The axes are the axes of both, and the other keys in which the two experiments differ: so points that differ have
+    different settings. Points that differ in their seed alone become their mean, unless the seed is an axis. A run that
     both have is kept once.
 
     Raises:
-        ValueError: Both have a run with the same settings and seed, and other values.
+        ValueError: Both have a run with equal settings and seed, and different values.
     """
     axes = list(dict.fromkeys([*one.axes, *other.axes, *_differing(one, other)]))
     same = bool(one.experiment) and one.experiment == other.experiment
     groups: dict[str, list[_Member]] = {}
     for part in (one, other):
         for member in _members(part, axes):
-            # What has no seed is the same only if all of it is.
+            # Points without a seed match only if all of their values are equal.
             text = _text(member.point, axes) + ("" if None not in member.runs else _content(member.point))
             groups.setdefault(text, []).append(member)
     order = _order(one.experiment, axes) if same else {}
@@ -252,7 +252,7 @@ def joined(one: Part, other: Part) -> dict[str, Any]:
 
 
 def _members(part: Part, axes: Sequence[str]) -> Iterator[_Member]:
-    """The points of one of the two, with their settings and runs."""
+    """Yields the points of one of the two results, with their settings and runs."""
     fixed = _fixed(part)
 
     def whole(point: Point) -> Point:
@@ -268,7 +268,7 @@ def _members(part: Part, axes: Sequence[str]) -> Iterator[_Member]:
         runs.setdefault(_text(run, axes), {})[run.seed] = run
     known = set(part.network.places) if part.network else set()
     for place, point in enumerate(map(whole, part.points)):
-        # A mean whose runs are not there cannot be pooled.
+        # A mean whose runs are missing cannot be pooled.
         alone = {None if "seeds" in point else point.seed: point}
         own = runs.get(_text(point, axes), alone)
         home = Home(part.network, place, len(own)) if part.network and place in known else None
@@ -276,17 +276,20 @@ def _members(part: Part, axes: Sequence[str]) -> Iterator[_Member]:
 
 
 def _text(point: Point, axes: Sequence[str]) -> str:
-    """The settings of a point as text."""
+    """Returns the settings of a point as text."""
     return json.dumps([point.get(axis) for axis in axes], sort_keys=True)
 
 
 def _content(point: Point) -> str:
-    """What distinguishes runs of different simulators, as text."""
+    """Returns the values of a run that its simulator determines, as text."""
     return json.dumps({key: value for key, value in point.items() if key not in INCIDENTAL}, sort_keys=True)
 
 
 def _order(experiment: str, axes: Sequence[str]) -> dict[str, int]:
-    """The place of each combination of settings in the sweep of an experiment; empty if that cannot be read."""
+    """Returns the position of each combination of settings in the sweep of an experiment.
+
+    Empty if it cannot be read.
+    """
     found: dict[str, int] = {}
     for keys in _described(experiment):
         found.setdefault(_text(Point({axis: _swept(keys, axis) for axis in axes}), axes), len(found))
@@ -294,7 +297,7 @@ def _order(experiment: str, axes: Sequence[str]) -> dict[str, int]:
 
 
 def _swept(keys: Mapping[str, Any], axis: str) -> Any:
-    """The value of an axis at a point. A resolved experiment sweeps a section where the file swept keys of it."""
+    """Returns the value of an axis at a point. A resolved experiment sweeps a section where the file swept its keys."""
     if axis in keys:
         return keys[axis]
     section, _, rest = axis.rpartition(".")
@@ -310,7 +313,7 @@ def _swept(keys: Mapping[str, Any], axis: str) -> Any:
 
 
 def _described(experiment: str) -> list[dict[str, Any]]:
-    """The keys of all points of a resolved experiment with their seeds; none if it cannot be read."""
+    """Returns the keys of all points of a resolved experiment with their seeds. Empty if it cannot be read."""
     try:
         described = json.loads(_core.Experiment.load(experiment, "experiment", ".", []).points())
     except _core.ExperimentError:
@@ -319,24 +322,24 @@ def _described(experiment: str) -> list[dict[str, Any]]:
 
 
 def _differing(one: Part, other: Part) -> list[str]:
-    """The keys that are swept in neither experiment and have different values in the two.
+    """Returns the keys that are swept in neither experiment and have different values in the two.
 
-    Of a section whose kind differs, only the kind.
+    For a section whose kind differs, the kind alone is returned.
     """
     here, there = _fixed(one), _fixed(other)
     swept = {*one.axes, *other.axes}
     names = [key for key in {**here, **there} if here.get(key) != there.get(key) and key not in swept]
     sections = [*(key.removesuffix(".kind") for key in names if key.endswith(".kind")), *swept]
-    # A section that is swept as a whole is an axis of its own.
+    # A section that is swept as a whole is an axis.
     parts = [key for key in names if not any(key.startswith(f"{name}.") for name in swept)]
     whole = [key for key in parts if not any(key.startswith(f"{name}.") and key != f"{name}.kind" for name in sections)]
-    # A title distinguishes points where nothing else does.
+    # A title distinguishes points if nothing else does.
     differing = [key for key in whole if key not in APART]
     return differing or (["title"] if "title" in whole else [])
 
 
 def _shared(one: Part, other: Part, axes: Sequence[str]) -> dict[str, Any]:
-    """The keys that two experiments have with the same value, without those that distinguish points."""
+    """Returns the keys that two experiments have with equal values, without keys that distinguish points."""
     here, there = _fixed(one), _fixed(other)
     inside = tuple(f"{axis}." for axis in axes)
     alike = {key: value for key, value in here.items() if key in there and there[key] == value}
@@ -344,12 +347,12 @@ def _shared(one: Part, other: Part, axes: Sequence[str]) -> dict[str, Any]:
 
 
 def _fixed(part: Part) -> dict[str, Any]:
-    """The keys that are not swept, by their paths; of a sum, those that all experiments have in common."""
+    """Returns the keys that are not swept, by their paths. For a sum, the keys that all its experiments share."""
     return dict(_flat(_table(part))) if part.experiment else dict(part.settings)
 
 
 def _setting(fixed: Mapping[str, Any], path: str) -> Any:
-    """The value of a key, or the table that a section is; None if there is none."""
+    """Returns the value of a key, or the table of a section. None if there is none."""
     if path in fixed:
         return fixed[path]
     found: dict[str, Any] = {}
@@ -364,12 +367,12 @@ def _setting(fixed: Mapping[str, Any], path: str) -> Any:
 
 
 def _table(part: Part) -> dict[str, Any]:
-    """The experiment without its sweep."""
+    """Returns the experiment without its sweep."""
     return {key: value for key, value in tomllib.loads(part.experiment).items() if key != "sweep"}
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The keys of a table with their paths; jobs by their names."""
+    """Yields the keys of a table with their paths. Jobs are identified by their names."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{key}.")
@@ -380,5 +383,5 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 
 def _complete(one: Part, other: Part, count: int) -> bool:
-    """Whether so many runs of one experiment are all of its points."""
+    """Returns whether `count` runs of one experiment are all of its points."""
     return one.complete or other.complete or len(_described(one.experiment)) == count

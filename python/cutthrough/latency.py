@@ -5,10 +5,10 @@ The two benchmarks of section 3.1 of *Topology-aware mapping*, with mpi4py:
     mpirun python -m cutthrough.latency wocon -o wocon.csv
     mpirun python -m cutthrough.latency wicon --pairs random -o wicon.csv --machine topology.conf
 
-WOCON: the first process exchanges messages with one process of every other node, one after the other. WICON: all
-processes exchange messages in pairs, at once; partners are near (on nodes with few channels between them) or random.
-Times are halves of round trips, means over the messages. Process 0 writes the table: `benchmark`, `pairs`, `rank`,
-`partner`, `channels` (between their nodes; empty without `--machine`), `bytes`, `messages`, `time_us`.
+WOCON: the first process exchanges messages with one process of every other node in turn. WICON: all processes exchange
+messages in pairs, at once. Partners are near (on nodes with few channels between them) or random. Times are halves of
+round trips, means over the messages. Process 0 writes the table: `benchmark`, `pairs`, `rank`, `partner`, `channels`
+(between their nodes; empty without `--machine`), `bytes`, `messages`, `time_us`.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ __all__ = ["COLUMNS", "distant_pairs", "main", "near_pairs", "random_pairs"]
 
 #: The columns of the table.
 COLUMNS = ("benchmark", "pairs", "rank", "partner", "channels", "bytes", "messages", "time_us")
-#: Sizes of messages, of the paper's figures: 4 B to 1 MiB.
+#: Message sizes of the paper's figures: 4 B to 1 MiB.
 SIZES = tuple(4 << shift for shift in range(19))
-#: Messages that are not measured, before those that are.
+#: Number of unmeasured messages before the measured ones.
 WARM_UP = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a benchmark; collective over all processes. Returns the exit status."""
+    """Runs a benchmark, collectively over all processes. Returns the exit status."""
     options = _parse(arguments)
     comm: Any = None
     try:
@@ -82,7 +82,7 @@ def _positive(text: str) -> int:
 
 
 def _measure(mpi: Any, comm: Any, options: argparse.Namespace) -> list[list[Any]] | None:
-    """The rows of the table, on process 0."""
+    """Returns the rows of the table on process 0, and None elsewhere."""
     hosts = comm.gather(mpi.Get_processor_name(), root=0)
     answer: list[tuple[int, int]] | ExperimentError = []
     machine: Machine | None = None
@@ -97,7 +97,7 @@ def _measure(mpi: Any, comm: Any, options: argparse.Namespace) -> list[list[Any]
     pairs = comm.bcast(answer, root=0)
     if isinstance(pairs, ExperimentError):
         raise pairs
-    # Without contention pairs exchange messages one after the other, with contention all at once.
+    # Pairs exchange messages in turn without contention, and all at once with contention.
     turns = [[pair] for pair in pairs] if options.benchmark == "wocon" else [pairs]
     mine = [row for size in options.bytes for row in _of_size(mpi, comm, turns, size, options.messages)]
     everything = comm.gather(mine, root=0)
@@ -113,7 +113,7 @@ def _measure(mpi: Any, comm: Any, options: argparse.Namespace) -> list[list[Any]
 
 
 def _where(hosts: list[str], machine: str | None, cores: int | None) -> tuple[Machine | None, list[int]]:
-    """The machine, if it is given, and the node of each process: a place on it, or a number of its host."""
+    """Returns the machine, if given, and each process's node: an index into the machine, or a number of its host."""
     if machine is None:
         number = {host: at for at, host in enumerate(dict.fromkeys(hosts))}
         return None, [number[host] for host in hosts]
@@ -137,7 +137,7 @@ def _pairs(options: argparse.Namespace, machine: Machine | None, places: list[in
 
 
 def distant_pairs(places: Sequence[int]) -> list[tuple[int, int]]:
-    """WOCON's pairs: process 0 with the first process of every other node."""
+    """Returns WOCON's pairs: process 0 with the first process of every other node."""
     first: dict[int, int] = {}
     for rank, place in enumerate(places):
         first.setdefault(place, rank)
@@ -145,7 +145,7 @@ def distant_pairs(places: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def random_pairs(processes: int, seed: int) -> list[tuple[int, int]]:
-    """WICON's random pairs: every process in one, but for the last of an odd number."""
+    """Returns WICON's random pairs, which contain every process except the last of an odd number."""
     order = list(range(processes))
     random.Random(seed).shuffle(order)  # noqa: S311  (no secret)
     pairs = zip(order[::2], order[1::2], strict=False)
@@ -153,9 +153,9 @@ def random_pairs(processes: int, seed: int) -> list[tuple[int, int]]:
 
 
 def near_pairs(places: Sequence[int], machine: Machine | None) -> list[tuple[int, int]]:
-    """WICON's near pairs: each process in turn with a free one on the nearest other node.
+    """Returns WICON's near pairs: each process in turn with a free one on the nearest other node.
 
-    Without a machine, nodes are near whose processes follow one another.
+    Without a machine, the nodes of consecutive processes count as near.
     """
     free: dict[int, list[int]] = {}
     for rank, place in enumerate(places):
@@ -179,7 +179,7 @@ def near_pairs(places: Sequence[int], machine: Machine | None) -> list[tuple[int
 def _of_size(
     mpi: Any, comm: Any, turns: list[list[tuple[int, int]]], size: int, messages: int
 ) -> list[tuple[int, int, int, float]]:
-    """What this process, as the smaller of its pair, has measured: its rank, its partner, the size and microseconds."""
+    """Returns rank, partner, size and microseconds for each pair in which this process has the smaller rank."""
     data, rank, found = bytearray(size), comm.Get_rank(), []
     for turn in turns:
         comm.Barrier()

@@ -23,31 +23,31 @@ if TYPE_CHECKING:
 
 __all__ = ["Machine", "shorthand"]
 
-#: The most cores of a node.
+#: The greatest number of cores on a node.
 MOST_CORES = 65_536
-#: The options of a machine that has all nodes of its topology, with a core each.
+#: The options of a machine that has all nodes of its topology, with one core each.
 DEFAULTS = (None, "TXYZ", None, None)
 
 
 @checked
 class Machine(Topology):
-    """A topology, the cores of its nodes, and the nodes that a job has been given.
+    """A topology, the cores of its nodes, and the allocated nodes of a job.
 
     Ranks fill the cores of the allocation's nodes. Coordinates count from the allocation's corner, and a dimension is a
-    torus if the allocation spans all of a dimension that wraps around. A machine stands wherever a topology does:
+    torus if the allocation spans all of a dimension that wraps around. A machine is accepted wherever a topology is:
     `ct.run(topology=machine, ...)`, a section of an experiment, a value of a sweep.
 
     Args:
         machine: A shorthand such as `"torus:16x16x16"`, a preset such as `"bluegene-p:512"`, or a file: the output of
             ibnetdiscover, Slurm's topology.conf or topology.yaml, a Cray interconnect, hwloc's XML, an edge list; or a
             topology, or the table of one.
-        cores: Cores of a node; without it the preset's, those of `node`, or 1.
+        cores: Cores of a node. Default: the preset's, the cores of `node`, or 1.
         rank_order: `"TXYZ"` fills node after node; `"XYZT"` the first core of every node, then the second.
         allocation: The job's nodes: a box `"0:8,0:8,4:12"`, numbers `"0-63,100"`, or hosts `"node[001-064]"`.
         node: A file of hwloc's XML that describes a node.
 
     Raises:
-        ExperimentError: There is no such machine, or a file is wrong; the message has the file and the line.
+        ExperimentError: The machine does not exist, or a file is wrong; the message has the file and the line.
     """
 
     def __init__(
@@ -67,24 +67,24 @@ class Machine(Topology):
         else:
             self._shape = machine._shape if isinstance(machine, Topology) else shape_of(machine)
             if self._options != DEFAULTS:
-                # What is wrong with an option is an error of this call, not of the first query.
+                # Reports a wrong option in this call, not in the first query.
                 self._core.places  # noqa: B018  (the machine is built)
 
     @cached_property
     def _core(self) -> core.Machine:
-        """The machine with its table of hops, which takes time where there are many routers."""
+        """The machine with its table of hops, which takes long to compute where there are many routers."""
         return core.Machine.of_topology(self._shape, shorthand(self._shape), *self._options)
 
     @classmethod
     def from_job(cls, machine: str | Path, **options: Any) -> Machine:
-        """The nodes of the Slurm job that this runs in, on a machine whose nodes have the names of hosts.
+        """Returns the nodes of the current Slurm job, on a machine whose nodes have the names of hosts.
 
         Args:
-            machine: As for `Machine`; such as the cluster's topology.conf.
-            options: As for `Machine`, but for `allocation`.
+            machine: A machine as for `Machine`, such as the cluster's topology.conf.
+            options: Options of `Machine`, except `allocation`.
 
         Raises:
-            ExperimentError: This is no job of Slurm, or a host is not on the machine.
+            ExperimentError: The process is not in a Slurm job, or a host is not on the machine.
         """
         hosts = os.environ.get("SLURM_JOB_NODELIST") or os.environ.get("SLURM_NODELIST")
         if not hosts:
@@ -93,10 +93,10 @@ class Machine(Topology):
         return cls(machine, allocation=hosts, **options)
 
     def edge_list(self) -> str:
-        """The whole machine as an edge list, which `[topology] kind = "file"` reads; nodes keep their numbers.
+        """Returns the whole machine as an edge list, which `[topology] kind = "file"` reads. Nodes keep their numbers.
 
         Raises:
-            ExperimentError: The machine has several planes, which are no edge list, but copies of one.
+            ExperimentError: The machine has several planes, which are copies of an edge list and not one.
         """
         if self.planes > 1:
             message = (
@@ -112,7 +112,7 @@ class Machine(Topology):
 
     @property
     def topology(self) -> dict[str, Any] | None:
-        """The table for `[topology]` of an experiment file; None if only an edge list can say it."""
+        """The table for `[topology]` of an experiment file. None if only an edge list can describe the machine."""
         shape = self._shape
         if shape.kind in ("torus", "mesh"):
             each = shape.nodes * shape.planes // shape.routers
@@ -126,8 +126,8 @@ class Machine(Topology):
     def spec(self) -> dict[str, Any]:
         """The table for `[topology]` of an experiment file.
 
-        A machine that was read from a file of another kind is written as an edge list, to a file in a folder of this
-        user for temporary files; results and saved experiments have copies of it.
+        A machine that was read from a file of another format is written as an edge list, to a file in a folder of this
+        user for temporary files. Results and saved experiments keep copies of it.
 
         Raises:
             ExperimentError: The machine has an allocation of a part of its nodes.
@@ -142,7 +142,7 @@ class Machine(Topology):
 
     @property
     def whole_spec(self) -> dict[str, Any]:
-        """As `spec`, of the whole machine, whatever is allocated of it."""
+        """The table for `[topology]` of the whole machine, whatever is allocated of it; see `spec`."""
         if (topology := self.topology) is not None:
             return topology
         path = files.keep(self.edge_list().encode(), "machine", ".edges", "topology")
@@ -150,7 +150,7 @@ class Machine(Topology):
 
     @property
     def whole(self) -> Machine:
-        """The same machine with all nodes of its topology."""
+        """The machine with all nodes of its topology."""
         cores, order, _, node = self._options
         return Machine(Topology._of(self._shape), cores=cores or self.cores_per_node, rank_order=order, node=node)
 
@@ -163,19 +163,19 @@ class Machine(Topology):
 
     @property
     def about(self) -> dict[str, Any]:
-        """The name, what is in a node, the links of a preset, and what is assumed."""
+        """The name, the contents of a node, the links of a preset, and notes on assumptions."""
         about: dict[str, Any] = json.loads(self._core.about())
         return about
 
     @property
     def name(self) -> str:
-        """What the machine is called."""
+        """The machine's name."""
         name: str = self.about["name"]
         return name
 
     @property
     def nodes(self) -> int:
-        """The number of nodes: of those that are allocated, if not all of the topology are."""
+        """The number of allocated nodes."""
         return self._core.places if "_core" in self.__dict__ else self._shape.nodes
 
     @property
@@ -190,12 +190,15 @@ class Machine(Topology):
 
     @property
     def dims(self) -> tuple[int, ...]:
-        """The extents of the allocation; of a machine that is no grid, its nodes. In the paper: getDimNX, ..."""
+        """The extents of the allocation.
+
+        For a machine that is no grid, its number of nodes. In the paper: getDimNX, ...
+        """
         return tuple(self._core.extents)
 
     @property
     def is_torus(self) -> tuple[bool, ...]:
-        """By dimension, whether the allocation wraps around. In the paper: isTorusX, ..."""
+        """Whether the allocation wraps around, for each dimension. In the paper: isTorusX, ..."""
         return tuple(self._core.is_torus)
 
     @property
@@ -208,9 +211,9 @@ class Machine(Topology):
         return self._core.names()
 
     def node_homes(self) -> list[tuple[str | None, int]]:
-        """By allocated node, its host (None if the machine's file does not say it) and its number among the host's.
+        """The host of each allocated node (None if unknown), and the node's number among the nodes of its host.
 
-        A node is an adapter of a host in a dump of InfiniBand, and a core in hwloc's XML; elsewhere it is a host.
+        A node is an adapter of a host in a dump of InfiniBand, a core in hwloc's XML, and elsewhere a host.
         """
         return self._core.homes()
 
@@ -228,65 +231,65 @@ class Machine(Topology):
     def hops(self, node: int, other: Indices) -> npt.NDArray[np.uint32]: ...
 
     def hops(self, node: Indices | int, other: Indices | int) -> npt.NDArray[np.uint32] | int:
-        """Channels that a message crosses between two nodes under the default routing, as hop-bytes count them.
+        """Returns the number of channels between two nodes under the default routing, as hop-bytes count them.
 
-        Nodes are places, counted from 0 in the order of the allocation. Of arrays, the hops of each pair (broadcast).
+        Nodes are indices into the allocation, from 0. Arrays give the hops of each pair (broadcast).
 
         Raises:
-            IndexError: There is no such place.
-            TypeError: The numbers are no whole numbers.
+            IndexError: A node does not exist.
+            TypeError: The indices are no whole numbers.
         """
         query = self._core.hops if "_core" in self.__dict__ else self._shape.hops
         return for_pairs("node", self.nodes, query, node, other)
 
     def place_of_rank(self, rank: int) -> tuple[int, int]:
-        """The allocated node (counted from 0) and the core of a rank.
+        """Returns the allocated node (counted from 0) and the core of a rank.
 
         Raises:
-            IndexError: There is no such rank.
+            IndexError: The rank does not exist.
         """
         return self._core.place_of_rank(self._rank(rank))
 
     def _rank(self, rank: int) -> int:
-        """The number of a rank, checked."""
+        """Returns the number of a rank, checked."""
         return number_below("rank", rank, self.ranks)
 
     def rank_to_coordinates(self, rank: int) -> tuple[int, ...]:
-        """The coordinates of a rank's node, then its core. In the paper: rankToCoordinates.
+        """Returns the coordinates of a rank's node, then its core. In the paper: rankToCoordinates.
 
         Raises:
-            IndexError: There is no such rank.
+            IndexError: The rank does not exist.
         """
         coordinates, core = self._core.rank_to_coordinates(self._rank(rank))
         return (*coordinates, core)
 
     def coordinates_to_rank(self, *coordinates: int) -> int:
-        """The rank at the coordinates of a node and a core. In the paper: coordinatesToRank."""
+        """Returns the rank at the coordinates of a node and a core. In the paper: coordinatesToRank."""
         if not coordinates:
             raise refuse("coordinates", "they are those of a node, and a core")
         return self._core.coordinates_to_rank(list(coordinates[:-1]), coordinates[-1])
 
     def hops_between_ranks(self, rank: int, other: int) -> int:
-        """Hops (channels crossed) between two ranks, 0 within a node. In the paper: getHopsBetweenRanks.
+        """Returns the hops (channels crossed) between two ranks, 0 within a node. In the paper: getHopsBetweenRanks.
 
         Raises:
-            IndexError: There is no such rank.
+            IndexError: A rank does not exist.
         """
         return self._core.hops_between_ranks(self._rank(rank), self._rank(other))
 
     def closest_rank(self, rank: int, ranks: Sequence[int]) -> int:
-        """The rank of a list that is closest to one. In the paper: pickClosestRank.
+        """Returns the rank in `ranks` that is closest to `rank`. In the paper: pickClosestRank.
 
         Raises:
-            IndexError: There is no such rank, or the list is empty.
+            IndexError: A rank does not exist, or the list is empty.
         """
         return self._core.closest_rank(self._rank(rank), numbers_below("rank", list(ranks), self.ranks).tolist())
 
     def ranks_by_hops(self, rank: int, ranks: Sequence[int]) -> list[int]:
-        """The ranks of a list by their hops from one. In the paper: sortRanksByHops.
+        """Returns `ranks` in the order of their hops from `rank`. In the paper: sortRanksByHops.
 
         Raises:
-            IndexError: There is no such rank.
+            IndexError: A rank does not exist.
         """
         return self._core.ranks_by_hops(self._rank(rank), numbers_below("rank", list(ranks), self.ranks).tolist())
 
@@ -328,7 +331,7 @@ class Machine(Topology):
 
 
 def shorthand(shape: core.Topology) -> str:
-    """A topology in few words, such as `torus:8x8x8` or `dragonfly:h=4`."""
+    """Returns a short name of a topology, such as `torus:8x8x8` or `dragonfly:h=4`."""
     spec: dict[str, Any] = json.loads(shape.spec()) or {}
     keys = {key: value for key, value in spec.items() if key != "kind" and value is not None and value != 1}
     dims = "x".join(map(str, keys.pop("dims", ())))

@@ -34,7 +34,7 @@ __all__ = ["cart_create", "grid_graph", "host_tree", "locate", "plan", "require_
 
 
 def require_mpi() -> Any:
-    """The module `mpi4py.MPI`.
+    """Returns the module `mpi4py.MPI`.
 
     Raises:
         ExperimentError: mpi4py is not installed, or finds no MPI library.
@@ -54,15 +54,15 @@ def cart_create(
     machine: Machine | str | Path | None = None,
     **options: Any,
 ) -> Any:
-    """A Cartesian communicator whose neighbours are near on the machine. Collective over `comm`.
+    """Creates a Cartesian communicator whose neighbours are near on the machine. Collective over `comm`.
 
     Args:
         comm: A communicator of mpi4py with at least as many processes as the grid has.
         dims: The extents of the grid, the last fastest, as for `Create_cart`.
         periods: Whether the grid wraps around, for all dimensions or for each.
-        machine: Where this runs. If its nodes have names, these are the hosts of the processes; if they are numbers,
-            processes fill its cores in order. Without it, the tree of switches that Slurm reports
-            (SLURM_TOPOLOGY_ADDR), or hosts that are equally far from one another.
+        machine: The machine on which this runs. If its nodes have names, these are the hosts of the processes; if they
+            are numbers, processes fill its cores in order. Default: the tree of switches that Slurm reports
+            (SLURM_TOPOLOGY_ADDR), or equidistant hosts.
         options: `sizes`, the bytes to a neighbour along each dimension; `strategy`, `budget`, `seed` and others of
             `map_tasks`, which process 0 runs.
 
@@ -110,9 +110,9 @@ def plan(
     strategy: str = "auto",
     **options: Any,
 ) -> list[int]:
-    """Which place in the grid each process takes: its rank there, the last dimension fastest.
+    """Returns each process's place in the grid: its rank there, the last dimension fastest.
 
-    Processes beyond the grid have numbers from the grid's size on. Arguments are as for `cart_create`, `hosts` the
+    Processes beyond the grid have numbers from the grid's size on. Arguments are as for `cart_create`; `hosts` are the
     names of the processes' hosts in the order of their ranks.
 
     Raises:
@@ -126,8 +126,8 @@ def plan(
     slots: dict[int, list[int]] = defaultdict(list)
     for rank, place in enumerate(places):
         slots[place].append(rank)
-    # Every node is filled: tasks that send nothing represent cores that have no process (fixed there) or whose process
-    # is not in the grid (anywhere). So nodes may have different numbers of processes.
+    # Every node is filled: tasks that send nothing represent cores without a process (fixed there) or with a process
+    # outside the grid (anywhere). So nodes may have different numbers of processes.
     most = max(len(ranks) for ranks in slots.values())
     empty = [place for place in range(where.nodes) for _ in range(most - len(slots[place]))]
     fixed = {len(hosts) + number: place for number, place in enumerate(empty)}
@@ -140,7 +140,7 @@ def plan(
 
 
 def _part(machine: Machine | str | Path, hosts: Sequence[str]) -> tuple[Machine, list[int]]:
-    """The part of the machine on which the processes are, and the place of each there."""
+    """Returns the part of the machine on which the processes are, and the place of each there."""
     where = machine if isinstance(machine, Machine) else Machine(machine, cores=_most(hosts))
     places = locate(hosts, where)
     used = sorted(set(places))
@@ -153,7 +153,7 @@ def _part(machine: Machine | str | Path, hosts: Sequence[str]) -> tuple[Machine,
 
 
 def locate(hosts: Sequence[str], machine: Machine) -> list[int]:
-    """The place on the machine of each process.
+    """Returns the place on the machine of each process.
 
     Raises:
         ExperimentError: A host is not among the machine's nodes, or there are more processes than cores.
@@ -178,10 +178,10 @@ def locate(hosts: Sequence[str], machine: Machine) -> list[int]:
 def grid_graph(
     dims: Sequence[int], periods: bool | Sequence[bool], sizes: int | Sequence[int], tasks: int
 ) -> TaskGraph:
-    """The messages of a step between neighbours in a grid, its last dimension fastest, among so many tasks.
+    """Returns the messages of a step between neighbours in a grid of `tasks` tasks, its last dimension fastest.
 
     Raises:
-        ExperimentError: There are not as many periods or sizes as dimensions.
+        ExperimentError: The number of periods or sizes differs from the number of dimensions.
     """
     number = np.arange(prod(dims)).reshape(tuple(dims))
     wraps, bytes_of = _each(periods, len(dims), "periods"), _each(sizes, len(dims), "sizes")
@@ -201,14 +201,16 @@ def grid_graph(
 
 
 def host_tree(everywhere: Sequence[tuple[str, str]]) -> Machine:
-    """The machine that the processes of a job report: their hosts, and Slurm's addresses of these (`top.leaf3.node17`).
+    """Returns the machine that the processes of a job report.
+
+    The reports have their hosts, and Slurm's addresses of these (`top.leaf3.node17`).
 
     Hosts without address are below one switch.
     """
     below: dict[str, dict[str, None]] = defaultdict(dict)
     nodes: dict[str, dict[str, None]] = defaultdict(dict)
     for host, address in everywhere:
-        # Slurm writes `[` and `,` where a switch has several above it.
+        # Slurm writes `[` and `,` where a switch has several switches above it.
         switches = [
             "cluster",
             *(part.translate(str.maketrans("[],", "();")) for part in address.split(".")[:-1] if part),
@@ -228,12 +230,12 @@ def host_tree(everywhere: Sequence[tuple[str, str]]) -> Machine:
 
 
 def _most(hosts: Sequence[str]) -> int:
-    """The most processes of a host."""
+    """Returns the greatest number of processes on a host."""
     return max(Counter(hosts).values())
 
 
 def _each(value: Any, count: int, key: str) -> list[Any]:
-    """One value for each dimension."""
+    """Returns one value for each dimension."""
     given = [value] * count if isinstance(value, (bool, int)) else list(value)
     if len(given) != count:
         message = f"there are {len(given)} for {count} dimensions"

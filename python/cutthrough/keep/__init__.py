@@ -1,1 +1,1 @@
-"""What keeps the work of a run: finished points on disk, one run a folder, the files that an experiment reads."""
+"""Storage of a run: finished points on disk, the lock of a folder, the files that an experiment reads."""

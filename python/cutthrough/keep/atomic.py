@@ -1,4 +1,4 @@
-"""Files that are whole or absent, whatever ends the process while it writes them."""
+"""Atomic writes: files are whole or absent, whatever ends the process while it writes them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Unwritable", "clean", "make_folder", "replacing", "write", "write_alone"]
 
-#: How the names of unfinished files begin.
+#: The beginning of the names of unfinished files.
 UNFINISHED = ".part-"
 
 
 class Unwritable(OSError):
-    """A file or folder that cannot be written, such as on a full disk; `str()` names it."""
+    """A file or folder that cannot be written, such as on a full disk. `str()` names it."""
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A path beside `path` to write to. At the end of the block the file is forced to disk and renamed to `path`.
+    """Yields a path beside `path` to write to. The end of the block forces the file to disk and renames it to `path`.
 
-    If the block raises, the former `path` is as it was.
+    If the block raises, the former `path` stays unchanged.
 
     Raises:
         Unwritable: The file cannot be written.
@@ -43,12 +43,12 @@ def replacing(path: Path) -> Iterator[Path]:
             raise
         message = f"cannot write {path}: {error.strerror or error}"
         raise Unwritable(message) from error
-    # Without this the rename itself may be lost with the power.
+    # Otherwise a power failure may undo the rename.
     _sync(path.parent)
 
 
 def write_alone(path: Path, content: str | bytes) -> None:
-    """Writes a file that is not one of a folder of results: also removes what killed processes have left of it."""
+    """Writes a file outside folders of results. Also removes the unfinished copies that killed processes have left."""
     for left in path.parent.glob(f"{escape(_unfinished())}*-{escape(path.name)}"):
         process = left.name.removeprefix(_unfinished()).split("-")[0]
         if process.isdecimal() and not _runs(int(process)):
@@ -57,12 +57,15 @@ def write_alone(path: Path, content: str | bytes) -> None:
 
 
 def _unfinished() -> str:
-    """How the names of the unfinished files of this machine begin: numbers of processes are its own."""
+    """Returns the beginning of the names of this machine's unfinished files.
+
+    Process numbers are unique only to a machine.
+    """
     return f"{UNFINISHED}{platform.node()}-"
 
 
 def _runs(process: int) -> bool:
-    """Whether there is a process of a number."""
+    """Returns whether a process with a number exists."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -73,16 +76,16 @@ def _runs(process: int) -> bool:
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Writes a file; text as UTF-8."""
+    """Writes a file. Text is written as UTF-8."""
     with replacing(path) as aside:
         aside.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def make_folder(directory: Path) -> None:
-    """Makes a folder if it is not there, with those around it.
+    """Creates a folder and its missing parents.
 
     Raises:
-        Unwritable: It cannot be made.
+        Unwritable: The folder cannot be created.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -92,7 +95,7 @@ def make_folder(directory: Path) -> None:
 
 
 def clean(directory: Path) -> None:
-    """Removes what killed processes have left unfinished. Only for whoever holds the folder's lock."""
+    """Removes the unfinished files of killed processes. Requires that the caller holds the folder's lock."""
     for left in directory.glob(f"{UNFINISHED}*"):
         left.unlink(missing_ok=True)
 

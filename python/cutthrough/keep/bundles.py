@@ -1,4 +1,4 @@
-"""Experiments that can be carried elsewhere: resolved, with the files that they read."""
+"""Portable experiments: resolved, with the files that they read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Bundle:
     """A resolved experiment and the files that it reads.
 
     Attributes:
-        text: The experiment as TOML, in which paths are those of the copies.
+        text: The experiment as TOML, with the paths of the copies.
         files: The files, by the paths of their copies.
     """
 
@@ -31,7 +31,7 @@ class Bundle:
 
 
 def bundle(experiment: _core.Experiment) -> Bundle:
-    """The resolved experiment with its files."""
+    """Returns the resolved experiment with its files."""
     inputs = Inputs(Path(experiment.parts()[2]).absolute())
     text = experiments.resolved(experiment, inputs.renamed)
     return Bundle(text, inputs.copies)

@@ -1,8 +1,8 @@
 """A folder of results that one run holds at a time, with every point that has finished in it.
 
-`points/` holds for each finished point a JSON file of what it measured and the shares of time in which its channels
-send, under a name that is the same for the same point of the same simulator (`identity.names`). The JSON file is
-written last: with it the point is there. `points/run.json` says which points the experiment has.
+`points/` holds two files for each finished point: its results as JSON, and the shares of time in which its channels
+send. Their name is equal for the same point of the same simulator (`identity.names`). The JSON file is written last,
+and a point counts as finished once it exists. `points/run.json` lists the points of the experiment.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ LOCK = ".lock"
 
 
 class InUse(OSError):
-    """Another run holds the folder."""
+    """The error that another run holds the folder."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """Which points a run has.
+    """The list of a run's points.
 
     Attributes:
         version: The version of Cutthrough.
-        build: A hash of its compiled half.
-        experiment: The resolved experiment; paths in it start from the folder of results.
+        build: A hash of Cutthrough's compiled half.
+        experiment: The resolved experiment. Its paths start from the folder of results.
         axes: The keys of the sweep, outermost first.
         points: The name of each point (see `identity.names`), and its sweep keys and seed.
     """
@@ -65,7 +65,7 @@ class Manifest:
 
     @classmethod
     def of(cls, experiment: _core.Experiment, resolved: str) -> Self:
-        """That of an experiment, which is written as `resolved`, by this simulator."""
+        """Returns the manifest of an experiment, which is written as `resolved`, for this simulator."""
         described = json.loads(experiment.points())
         keys = [{**point["keys"], "seed": point["seed"]} for point in described]
         points = list(zip(identity.names(experiment), keys, strict=True))
@@ -73,7 +73,7 @@ class Manifest:
 
     @classmethod
     def read(cls, directory: Path) -> Self | None:
-        """What the last run in a folder has written; None if there is none that can be read."""
+        """Reads the manifest of the last run in a folder. None if there is none that can be read."""
         try:
             held = json.loads((directory / POINTS / "run.json").read_text(encoding="utf-8"))
             points = [(str(point["name"]), dict(point["keys"])) for point in held["points"]]
@@ -82,13 +82,13 @@ class Manifest:
             return None
 
     def write(self, directory: Path) -> None:
-        """Writes it for the next run in the folder."""
+        """Writes the manifest for the next run in the folder."""
         points = [{"name": name, "keys": keys} for name, keys in self.points]
         held = {name: getattr(self, name) for name in ("version", "build", "experiment", "axes")} | {"points": points}
         atomic.write(directory / POINTS / "run.json", json.dumps(held, indent=1) + "\n")
 
     def changes(self, former: Manifest) -> str | None:
-        """What is another than in a former run, in words; None if nothing is."""
+        """Returns what has changed since a former run, in words. None if nothing has."""
         if former.version != self.version:
             return f"Cutthrough is {self.version} now and was {former.version}"
         if former.build != self.build:
@@ -117,17 +117,17 @@ class Folder:
     @classmethod
     @contextmanager
     def claim(cls, directory: Path, experiment: _core.Experiment, *, fresh: bool = False) -> Iterator[Self]:
-        """Holds a folder until the end of the block; makes it if it is not there.
+        """Holds a folder until the end of the block. Creates it if it does not exist.
 
         Args:
             directory: The folder.
-            experiment: What is run in it.
-            fresh: Whether to forget what has finished in it.
+            experiment: The experiment that runs in it.
+            fresh: Whether to discard the points that have finished in it.
 
         Raises:
-            InUse: Another run holds it.
-            Unwritable: It cannot be written.
-            ExperimentError: A program is called back, so that nobody knows what a finished point would depend on.
+            InUse: Another run holds the folder.
+            Unwritable: The folder cannot be written.
+            ExperimentError: A program is called back, so that the inputs of a finished point are unknown.
         """
         refuse_called_back(experiment, "directory")
         points = directory / POINTS
@@ -147,12 +147,12 @@ class Folder:
             yield cls(directory, Manifest.of(experiment, held.text), held.files, Manifest.read(directory))
 
     def begin(self) -> None:
-        """Writes what the experiment is, with the files that it reads, before its first point runs."""
+        """Writes the manifest and the files that the experiment reads, before its first point runs."""
         inputs.copy(self.files, self.directory)
         self.manifest.write(self.directory)
 
     def keep(self, outcome: Outcome) -> None:
-        """Writes a point that has finished. It is on disk when this returns."""
+        """Writes a finished point. It is on disk when this returns."""
         name, _ = self.manifest.points[outcome.index]
         measured = {key: value for key, value in outcome.point.items() if key not in outcome.keys}
         buffer = io.BytesIO()
@@ -164,21 +164,21 @@ class Folder:
         self.kept.add(outcome.index)
 
     def recall(self, index: int) -> Outcome | None:
-        """A point of the experiment that has finished before; None if it has not."""
+        """Returns a point of the experiment that has finished before. None if it has not."""
         return recall(self.directory, self.manifest, index)
 
     def finished(self) -> int:
-        """How many points of the experiment have finished before."""
+        """Returns how many points of the experiment have finished before."""
         points = self.directory / POINTS
         return sum((points / f"{name}.json").exists() for name, _ in self.manifest.points)
 
     def changes(self) -> str | None:
-        """Why points that have finished in this folder do not count, if that is so."""
+        """Returns why points that have finished in this folder do not count. None if they do."""
         return self.manifest.changes(self.former) if self.former else None
 
 
 def recall(directory: Path, manifest: Manifest, index: int) -> Outcome | None:
-    """A point that has finished in a folder; None if it has not, or cannot be read."""
+    """Returns a point that has finished in a folder. None if it has not, or cannot be read."""
     name, keys = manifest.points[index]
     path = directory / POINTS / name
     try:
@@ -192,7 +192,7 @@ def recall(directory: Path, manifest: Manifest, index: int) -> Outcome | None:
 
 @contextmanager
 def _left_as_found(directory: Path, made: Sequence[Path]) -> Iterator[None]:
-    """Removes the folders that a run has made, the inner one first, if no point of it was to be run."""
+    """Removes the folders that a run has created, the inner one first, if no run has begun in them."""
     try:
         yield
     finally:
@@ -205,7 +205,7 @@ def _left_as_found(directory: Path, made: Sequence[Path]) -> Iterator[None]:
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Holds a folder's lock, which ends with the process, whatever ends that."""
+    """Holds a folder's lock. It ends with the process, whatever ends that."""
     try:
         descriptor = os.open(directory / POINTS / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
@@ -238,7 +238,7 @@ def _lock(descriptor: int, directory: Path) -> None:
         message = f"{directory} is in use by another run{by}: wait for it, or choose another folder with --out"
         raise InUse(message) from None
     except OSError:
-        # A file system without locks: two runs into one folder then write the same points, each whole.
+        # The file system has no locks: two runs in one folder then write the same points, each atomically.
         return
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)

@@ -1,4 +1,4 @@
-"""What makes a point the same point: all that its result depends on."""
+"""The identity of a point: a hash of all that its result depends on."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ __all__ = ["build", "names", "simulator"]
 
 @cache
 def build() -> str:
-    """A hash of the compiled half: two development builds of one version may measure different things."""
+    """Returns a hash of the compiled half, since two development builds of one version may give different results."""
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
 
 
 def simulator() -> str:
-    """The version and the build."""
+    """Returns the version and the build."""
     return f"{_core.__version__} {build()}"
 
 
 def names(experiment: _core.Experiment) -> Iterator[str]:
-    """For each point a name that is the same for the same point of the same simulator, and for no other.
+    """Yields a name for each point, which is equal for the same point of the same simulator, and for no other.
 
-    It is a hash of the resolved point, the contents of the files that it reads, and the simulator. Neither the title
-    nor the names of files are part of it: results do not depend on them.
+    The name is a hash of the resolved point, the contents of the files that it reads, and the simulator. The title and
+    the names of files are not part of it, since results do not depend on them.
     """
     inputs = Inputs(Path(experiment.parts()[2]).absolute())
     for index in range(len(json.loads(experiment.points()))):

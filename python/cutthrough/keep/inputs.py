@@ -1,7 +1,7 @@
 """The files that an experiment reads: topologies, matrices, task graphs, placements.
 
-They are copied beside the results under names that carry their hashes, so that the resolved experiment runs again as it
-stands, on another machine too.
+They are copied beside the results under names that contain their hashes, so that the resolved experiment runs again
+unchanged, on another machine too.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ["FILE_KEYS", "FOLDER", "Inputs", "copy"]
 
 #: Keys of the experiment file whose values may name a file.
 FILE_KEYS = frozenset(_core.FILE_KEYS)
-#: Where copies go, in the folder of results.
+#: The folder of copies, in the folder of results.
 FOLDER = "inputs"
-#: What may stand before the name of a graph's file.
+#: The optional prefix of the name of a graph's file.
 PREFIX = "file:"
 
 
@@ -34,8 +34,8 @@ class Inputs:
     """The files of one experiment. Each is read once.
 
     Attributes:
-        base: The folder that relative paths start from.
-        copies: By the path of its copy (`inputs/NAME-HASH.EXTENSION`), each file that has got the path of a copy.
+        base: The folder from which relative paths start.
+        copies: The files that have copies, by the paths of the copies (`inputs/NAME-HASH.EXTENSION`).
     """
 
     base: Path
@@ -43,18 +43,18 @@ class Inputs:
     _digests: dict[Path, str] = field(default_factory=dict)
 
     def renamed(self, value: Any, key: str = "") -> Any:
-        """A value of the experiment, with the paths of the copies instead of those of the files."""
+        """Returns a value of the experiment, with the paths of copies instead of the paths of files."""
         return self._replaced(value, key, self._copied)
 
     def stamped(self, value: Any, key: str = "") -> Any:
-        """A value of the experiment, with hashes of contents instead of paths: it does not depend on names."""
+        """Returns a value of the experiment with hashes of contents instead of paths, independent of names."""
         return self._replaced(value, key, lambda path, _: f"sha256:{self._digest(path)}{path.suffix}")
 
     def moved(self, value: Any, folder: Path) -> Any:
-        """A value of the experiment for a file in another folder, or in the same one.
+        """Returns a value of the experiment for a file in `folder`.
 
-        Files of the user have their whole paths, unless the folder is the one that they start from; files that stand
-        for objects, which need not last, have the paths of copies.
+        Files of the user get their whole paths, unless `folder` is the one from which their paths start. Files of
+        objects in memory, which may be temporary, get the paths of copies.
         """
         same = folder.absolute() == self.base.absolute()
 
@@ -66,7 +66,7 @@ class Inputs:
         return self._replaced(value, "", change)
 
     def _replaced(self, value: Any, key: str, change: Callable[[Path, str], str]) -> Any:
-        """A value in which each path of a file is changed, given the file and the path as it was written."""
+        """Returns a value with each path of a file changed. `change` gets the file and its path as written."""
         if isinstance(value, dict):
             return {name: self._replaced(item, name, change) for name, item in value.items()}
         if isinstance(value, list):
@@ -80,7 +80,7 @@ class Inputs:
         return prefix + change(path, text) if path.is_file() else value
 
     def _copied(self, path: Path, _text: str) -> str:
-        """The path of a file's copy. Files that are read together have copies that stand together."""
+        """Returns the path of a file's copy. Copies of files that are read together share a folder and a hash."""
         digest = self._digest(path)
         named = ""
         for own in _core.read_together(path):
@@ -92,7 +92,7 @@ class Inputs:
         return named
 
     def _digest(self, path: Path) -> str:
-        """The hash of a file's contents and of the files that are read with it."""
+        """Returns the hash of a file's contents and of the files that are read with it."""
         if path not in self._digests:
             together = _core.read_together(path)
             if together == [path]:
@@ -109,7 +109,10 @@ class Inputs:
 
 
 def _parts(path: Path) -> tuple[str, str]:
-    """A file's name before its extension, and this: of traces of Chakra with the rank (`.0.et`) or `.groups.json`."""
+    """Returns a file's name before its extension, and the extension.
+
+    The extension of Chakra traces includes the rank (`.0.et`) or is `.groups.json`.
+    """
     match path.name.rsplit(".", 2):
         case [stem, middle, ("et" | "json") as last] if middle.isdigit() or middle == "groups":
             return stem, f".{middle}.{last}"
@@ -117,7 +120,7 @@ def _parts(path: Path) -> tuple[str, str]:
 
 
 def copy(files: Mapping[str, Path], directory: Path) -> None:
-    """Copies files into a directory, under their paths there. A copy that is there already is not written again."""
+    """Copies files into a directory, under their paths there. An identical copy is not written again."""
     for name, source in files.items():
         target = directory / name
         target.parent.mkdir(exist_ok=True)

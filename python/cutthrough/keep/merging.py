@@ -1,4 +1,4 @@
-"""Finished points of several folders, put together: the shares of a sweep that ran apart."""
+"""Merges of finished points from several folders: the shares of a sweep that ran apart."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ __all__ = ["MergeError", "merge", "missing"]
 
 
 class MergeError(ValueError):
-    """Folders that do not hold points of one experiment."""
+    """The error that folders do not hold points of one experiment."""
 
 
 def merge(directories: Sequence[Path], out: Path) -> Results:
-    """Puts the finished points of several folders into one, and returns them as results.
+    """Copies the finished points of several folders into one, and returns them as results.
 
-    The folders are those of runs of the same experiment by the same build of Cutthrough, finished or not: of shares
-    (`--points 3/16`), or of one run that was ended. `out` may be one of them.
+    The folders must be of runs of one experiment by one build of Cutthrough, finished or not: of shares (`--points
+    3/16`), or of one run that was ended. `out` may be one of them.
 
     Raises:
-        MergeError: There are no points, or they are of different experiments or of different builds.
+        MergeError: There are no points, or they are of different experiments or builds.
         InUse: A run holds `out`.
         OSError: `out` cannot be written.
     """
@@ -56,18 +56,18 @@ def merge(directories: Sequence[Path], out: Path) -> Results:
                 folder.keep(outcome)
         placed = [_placed(found[index], indices[index]) for index in found]
         results = collect(experiment, placed, complete=len(found) == len(indices), axes=manifests[0].axes)
-        # What is run again is the experiment as it was, not as it is resolved once more.
+        # A rerun starts from the experiment as it was, not from one that was resolved again.
         return replace(results, experiment=manifests[0].experiment)
 
 
 def missing(directory: Path) -> list[int]:
-    """The numbers of the points of a folder's experiment that have not finished."""
+    """Returns the numbers of the points of a folder's experiment that have not finished."""
     manifest = _manifest(directory)
     return [index for index in range(len(manifest.points)) if recall(directory, manifest, index) is None]
 
 
 def _placed(outcome: Outcome, index: int) -> Outcome:
-    """An outcome with its number in the experiment as it was read back."""
+    """Returns an outcome with its point's number in the experiment as it was read back."""
     return Outcome(outcome.point, index, outcome.keys, outcome.utilization)
 
 
@@ -80,7 +80,7 @@ def _manifest(directory: Path) -> Manifest:
 
 
 def _compare(first: Path, one: Manifest, second: Path, other: Manifest) -> None:
-    """Refuses folders that do not belong together, naming what differs."""
+    """Refuses folders that do not belong together, and names the difference."""
     if one.version != other.version:
         _refuse(f"{first} was made by Cutthrough {one.version} and {second} by {other.version}")
     if one.build != other.build:
@@ -106,7 +106,7 @@ def _shown(value: Any) -> str:
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The keys of a table with their paths, those of the sweep as they are written there."""
+    """Yields the keys of a table with their paths. The sweep's keys keep their written form."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{key}.")
@@ -115,7 +115,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 
 def _experiment(directory: Path, manifest: Manifest) -> tuple[_core.Experiment, list[int]]:
-    """The experiment of a folder, and the number in it of every point of the manifest."""
+    """Returns the experiment of a folder, and the number in it of every point of the manifest."""
     experiment = _core.Experiment.load(manifest.experiment, str(directory), str(directory), [])
     numbers = {name: index for index, name in enumerate(identity.names(experiment))}
     if identity.build() != manifest.build:

@@ -1,4 +1,4 @@
-"""Which points of a sweep to run: a share of them, or some by number."""
+"""The choice of a sweep's points to run: a share of them, or some by number."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ RANGE = re.compile(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?")
 
 
 def points_of(wanted: str, total: int, name: str = "points") -> list[int]:
-    """The numbers of points, in order.
+    """Returns the numbers of points, in order.
 
     Args:
         wanted: `3/16` for the third of 16 shares: every sixteenth point, from number 2 on, so that shares of a sweep
-            over loads take about as long as one another. `5,7-9` for points by number, counted from 0.
+            over loads take about equal time. `5,7-9` for points by number, counted from 0.
         total: The number of points of the sweep.
-        name: What the argument or option is called.
+        name: The name of the argument or option, for errors.
 
     Returns:
-        None at all for a share of more shares than points.
+        Empty for a share beyond the number of points.
 
     Raises:
-        ExperimentError: That names no points, or some that are not there.
+        ExperimentError: `wanted` names no points, or points that do not exist.
     """
     share = SHARE.fullmatch(wanted)
     if share:
@@ -50,7 +50,7 @@ def points_of(wanted: str, total: int, name: str = "points") -> list[int]:
 
 
 def ranges(points: Sequence[int]) -> str:
-    """Numbers in order, as they are written: `0-3,5`."""
+    """Returns numbers in order, in their written form: `0-3,5`."""
     runs: list[list[int]] = []
     for point in points:
         if runs and point == runs[-1][-1] + 1:

@@ -1,4 +1,4 @@
-"""What a results file holds, checked by the schema of results, so that whatever reads it need not."""
+"""Results files, checked by the schema of results when they are read."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["check_measured", "read", "read_experiment"]
 
-#: Numbers of results are within this, or 0: their sums, squares and quotients are numbers too.
+#: Range of the absolute values of numbers in results other than 0, so that sums, squares and quotients stay finite.
 LEAST, LARGEST, LARGEST_WHOLE = 1e-100, 1e100, (1 << 64) - 1
-#: Levels of nesting of what no schema describes, such as the value of a key that is swept.
+#: Greatest depth of nesting of values without a schema, such as the value of a swept key.
 DEEPEST = 16
-#: What a point has besides its quantities and the keys of its sweep: names, and the schema of each.
+#: Entries of a point other than its quantities and its sweep's keys: names, and the schema of each.
 BESIDES: dict[str, dict[str, Any]] = {
     "seed": {"type": "whole", "minimum": 0},
     "seeds": {"type": "whole", "minimum": 1},
@@ -32,17 +32,17 @@ BESIDES: dict[str, dict[str, Any]] = {
     "workload.load": {"type": "number", "minimum": 0},
     "measure.confidence": {"type": "number", "minimum": 0, "maximum": 1},
 }
-#: Quantities that others go with.
+#: Quantities that must come together.
 TOGETHER = {
     "benchmark_rows": ("benchmark_kind", "benchmark_ranks"),
     "pairs": ("message_size_B",),
     "breakdown": ("critical_path",),
 }
-#: The ends of the names of widths, which are not negative.
+#: Suffixes of the names of widths, which are not negative.
 WIDTHS = ("_ci", "_ci_ns")
-#: Quantities that are drawn along, if a key is swept.
+#: Quantities that points must have if a key is swept, because they are plotted with it.
 DRAWN_ALONG = {"workload.load": "offered_load", "workload.benchmark.message_size": "message_size_B"}
-#: What channels and classes have besides, which no simulation measures.
+#: Entries of channels and classes that no simulation measures.
 EXACT = {name: {"type": ["number", "null"]} for name in ("exact", "exact_mean", "exact_max")}
 HEAD: dict[str, Any] = {
     "type": "object",
@@ -61,10 +61,10 @@ HEAD: dict[str, Any] = {
 
 
 def read(named: str | Path) -> tuple[Path, dict[str, Any]]:
-    """The path and the content of a results file, given this or its folder.
+    """Returns the path and the content of a results file, given the file or its folder.
 
     Raises:
-        ExperimentError: It is not there, or does not hold results; `key` is the path of what is wrong in it.
+        ExperimentError: The file is missing, or does not hold results; `key` is the path of the wrong entry in it.
     """
     path = path_of("directory", named)
     try:
@@ -103,10 +103,10 @@ def _check_axes(held: Mapping[str, Any]) -> None:
 
 
 def read_experiment(path: Path) -> str:
-    """The text of the experiment beside results; empty where there is none.
+    """Returns the text of the experiment beside results. Empty if there is none.
 
     Raises:
-        ExperimentError: It cannot be read, or is not TOML.
+        ExperimentError: The file cannot be read, or is not TOML.
     """
     if not path.exists():
         return ""
@@ -119,16 +119,16 @@ def read_experiment(path: Path) -> str:
 
 
 def check_measured(point: Mapping[str, Any]) -> None:
-    """Checks what a point measured.
+    """Checks the measured values of a point.
 
     Raises:
-        ValueError: It is not what the schema of results says.
+        ValueError: The values do not follow the schema of results.
     """
     _check(point, _schemas()["#/point"], "")
 
 
 class _Wrong(ValueError):
-    """What is wrong, and the path of its key."""
+    """The error of a wrong entry: a message, and the path of its key."""
 
     def __init__(self, key: str, message: str) -> None:
         super().__init__(f"{key}: {message}")
@@ -137,7 +137,7 @@ class _Wrong(ValueError):
 
 @cache
 def _schemas() -> dict[str, dict[str, Any]]:
-    """The schema of a point and those of its parts, by their references."""
+    """Returns the schemas of a point and of its parts, by their references."""
     point: dict[str, Any] = json.loads(_core.result_schema())
     parts = {f"#/$defs/{name}": part for name, part in point.pop("$defs").items()}
     for reference, part in parts.items():
@@ -147,11 +147,11 @@ def _schemas() -> dict[str, dict[str, Any]]:
         if reference == "#/$defs/TimelineResult":
             part["properties"]["every"] |= {"type": "whole", "minimum": 1}
         if reference.startswith("#/$defs/Timeline"):
-            # Ranks and states are places in other lists; a timeline is of one seed, and has no means.
+            # Ranks and states are indices into other lists. A timeline is of one seed, and has no means.
             whole = [own for own in part["properties"].values() if own.get("items", {}).get("type") == "integer"]
             for own in whole:
                 own["items"]["type"] = "whole"
-    # The hottest channels of one seed are others than those of another: what differs is null in their mean.
+    # Seeds have different hottest channels. Where they differ, their mean has null.
     parts["#/$defs/ChannelUtilization"]["properties"] |= {
         key: {"type": ["string", "null"]} for key in ("channel", "class")
     }
@@ -164,7 +164,7 @@ def _schemas() -> dict[str, dict[str, Any]]:
 
 
 def _may_be_null(schema: Mapping[str, Any]) -> bool:
-    """Whether a quantity is null, or left out, where it is not known. A list is left out only."""
+    """Returns whether a quantity may be null or missing where it is not known. A list may only be missing."""
     kinds = schema.get("type", ())
     return ("null" in kinds and "array" not in kinds) or {"type": "null"} in schema.get("anyOf", ())
 
@@ -178,7 +178,7 @@ def _check(value: Any, schema: Mapping[str, Any], path: str) -> None:
     if "$ref" in schema:
         schema = _schemas()[schema["$ref"]]
     if "anyOf" in schema:
-        # One of the two is null.
+        # One of the two choices is null.
         other = next(choice for choice in schema["anyOf"] if choice != {"type": "null"})
         if value is not None:
             _check(value, other, path)
@@ -201,7 +201,7 @@ def _check(value: Any, schema: Mapping[str, Any], path: str) -> None:
 
 
 def _check_text(text: str, path: str) -> None:
-    """Refuses half of a pair of surrogates, which JSON can have and no file or table."""
+    """Refuses an unpaired surrogate, which JSON allows and which no file or table can hold."""
     if printable(text) != text:
         _wrong(path, f"is not UTF-8: {ascii(text)[:40]}")
 
@@ -225,7 +225,7 @@ def _check_keys(value: dict[str, Any], schema: Mapping[str, Any], path: str) -> 
     for name in schema.get("required", ()):
         if name in value:
             continue
-        # What is not known, and a list of tables without any, may be left out: results of an older version lack keys.
+        # Unknown quantities and empty lists of tables may be missing: results of an older version lack keys.
         own = known.get(name, {})
         if "null" in own.get("type", ()) or {"type": "null"} in own.get("anyOf", ()):
             value[name] = None
@@ -240,13 +240,13 @@ def _check_keys(value: dict[str, Any], schema: Mapping[str, Any], path: str) -> 
         _check_text(name, f"{path}.{name}")
         _check(item, known.get(name, schema.get("additionalProperties", {})), f"{path}.{name}")
     for name in schema.get("null", ()):
-        # What is not known may be left out.
+        # Unknown quantities may be missing.
         value.setdefault(name, None)
     _check_columns(value, known, path)
 
 
 def _check_columns(value: Mapping[str, Any], known: Mapping[str, Any], path: str) -> None:
-    """Checks that the lists of numbers of a table, which are its columns, are of one length."""
+    """Checks that the columns of a table, which are lists of numbers, have one length."""
     columns = [name for name in value if _is_column(known.get(name, {}))]
     for name in columns[1:]:
         if len(value[name]) != len(value[columns[0]]):
@@ -262,7 +262,7 @@ def _check_columns(value: Mapping[str, Any], known: Mapping[str, Any], path: str
 
 
 def _is_column(schema: Mapping[str, Any]) -> bool:
-    """Whether a list has numbers, any number of them."""
+    """Returns whether a schema is of a list of numbers of any length."""
     items = schema.get("items")
     if "array" not in schema.get("type", ()) or not isinstance(items, dict):
         return False
@@ -271,7 +271,7 @@ def _is_column(schema: Mapping[str, Any]) -> bool:
 
 
 def _check_free(value: Any, path: str, depth: int) -> None:
-    """Checks what no schema describes: text is UTF-8, numbers are finite, and it is not nested without end."""
+    """Checks values without a schema: text is UTF-8, numbers are finite, and nesting is limited."""
     if isinstance(value, dict | list) and depth == 0:
         _wrong(path, "is nested too deeply")
     if isinstance(value, dict):
@@ -293,11 +293,11 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST_WHOLE
 
 
-#: By the name of a type, whether a value is of it, and how it is called.
+#: Types by name: the test of a value, and the type's description.
 TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "null": (lambda value: value is None, "null"),
     "boolean": (lambda value: isinstance(value, bool), "true or false"),
-    # The mean over seeds of a whole number is none.
+    # The mean of a whole number over seeds need not be whole.
     "integer": (_is_number, "a number"),
     "number": (_is_number, "a number"),
     "whole": (lambda value: isinstance(value, int) and _is_number(value), "a whole number"),
@@ -308,7 +308,7 @@ TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def _shown(value: object) -> str:
-    """A value in a message."""
+    """Returns a value's text in a message."""
     if isinstance(value, dict | list):
         return "a table" if isinstance(value, dict) else "a list"
     if isinstance(value, int) and abs(value) > LARGEST:

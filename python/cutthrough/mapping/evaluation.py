@@ -1,4 +1,4 @@
-"""Mappings judged by time: a step of the application, simulated where its tasks are."""
+"""Evaluation of mappings by time: a simulated step of the mapped application."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ASSUMED", "Links", "experiment", "simulate"]
 
-#: The attributes of `Links` that are quantities or kinds, by the keys of experiments that hold them.
+#: Attributes of `Links` that are quantities or kinds, and their keys in experiments.
 ASSUMED_KEYS = {
     "link.bandwidth": "bandwidth",
     "link.delay": "delay",
@@ -35,16 +35,16 @@ ASSUMED = tuple(ASSUMED_KEYS.values())
 
 @dataclass(frozen=True)
 class Links:
-    """What is assumed of the network.
+    """Assumptions on the network.
 
     Attributes:
-        bandwidth: Of every channel; without it that of the machine's preset, or 100 Gb/s.
-        delay: Of every channel; without it that of the machine's preset, or 20 ns.
-        packet_size: Of a packet; without it, the experiment's default for the bandwidth.
-        router: The kind of the routers; without it the default.
-        buffer: Of an input or crosspoint of a router: bytes or packets; without it the default.
-        sections: What an experiment says of its network: the tables `link`, `router` and `routing`, as far as it has
-            them. The other attributes win.
+        bandwidth: Bandwidth of every channel. Default: the machine preset's, or 100 Gb/s.
+        delay: Delay of every channel. Default: the machine preset's, or 20 ns.
+        packet_size: Size of a packet. Default: the experiment's default for the bandwidth.
+        router: The kind of the routers. Default: the experiment's default.
+        buffer: Buffer of a router's input or crosspoint, in bytes or packets. Default: the router's default.
+        sections: The tables `link`, `router` and `routing` of an experiment, as far as it has them. The other
+            attributes take precedence.
     """
 
     bandwidth: str | None = None
@@ -55,9 +55,12 @@ class Links:
     sections: Mapping[str, Any] = field(default_factory=dict)
 
     def network(self, preset: Mapping[str, float] | None) -> dict[str, Any]:
-        """The sections on links, routers and routing; `preset` are the links of a machine that is known by name."""
+        """Returns the sections on links, routers and routing.
+
+        `preset` has the links of a machine that is known by name.
+        """
         sections = {"link": self.table(preset)}
-        # The keys of one kind of router are not those of another.
+        # The keys of one kind of router are not valid for another.
         router = {} if self.router is not None else dict(self.sections.get("router", {}))
         router |= {key: value for key, value in (("kind", self.router), ("buffer", self.buffer)) if value is not None}
         sections |= {"router": router} if router else {}
@@ -65,7 +68,7 @@ class Links:
         return sections
 
     def table(self, preset: Mapping[str, float] | None) -> dict[str, Any]:
-        """The table of `[link]`."""
+        """Returns the table of `[link]`."""
         bandwidth = f"{preset['bytes_per_s']:.0f} B/s" if preset else "100 Gb/s"
         delay = f"{preset['delay_ns']:.0f} ns" if preset else "20 ns"
         given = {"bandwidth": self.bandwidth, "delay": self.delay}
@@ -73,7 +76,7 @@ class Links:
         return {**known, **{key: value for key, value in given.items() if value is not None}}
 
     def check(self) -> None:
-        """Checks what is assumed on the smallest network.
+        """Checks the assumptions on the smallest network.
 
         Raises:
             ExperimentError: An attribute is wrong; `key` is its name.
@@ -84,13 +87,13 @@ class Links:
             experiments.load(topology={"kind": "single-switch", "ports": 2}, workload=workload, **plain).validate(0)
 
     def packets(self) -> dict[str, str]:
-        """What is said of packets in `[workload]`."""
+        """Returns the keys of `[workload]` on packets."""
         return {} if self.packet_size is None else {"packet_size": self.packet_size}
 
 
 @contextmanager
 def naming_attributes() -> Iterator[None]:
-    """Names the attribute of `Links` that is at fault, instead of a key of an experiment that the user has not seen."""
+    """Names the wrong attribute of `Links` in errors, instead of a key of an experiment that the user has not seen."""
     try:
         yield
     except ExperimentError as error:
@@ -102,17 +105,18 @@ def naming_attributes() -> Iterator[None]:
 
 
 def experiment(mapping: Mapped, links: Links = Links()) -> dict[str, Any]:
-    """The experiment of one step of the mapped application, as the sections of an experiment file.
+    """Returns the experiment of one step of the mapped application, as the sections of an experiment file.
 
-    The placement, and the graph and the machine where no line of the experiment can say them, are in temporary files,
-    of which results keep copies.
+    The placement goes to a temporary file. So do the graph and the machine if no line of the experiment can describe
+    them. Results keep copies.
 
     Args:
         mapping: The mapping.
-        links: What is assumed of the network.
+        links: The assumptions on the network.
 
     Raises:
-        ExperimentError: A graph with multicasts or reductions that is no file and no generator cannot be written.
+        ExperimentError: The graph cannot be written: it has multicasts or reductions, and is neither a file nor a
+            generator.
         OSError: A file cannot be written.
     """
     placement = files.keep(mapping.export("nodes").encode(), "placement", ".txt", "placement")
@@ -149,12 +153,15 @@ def simulate(mapping: Mapped, links: Links = Links()) -> Results:
 
 
 def _resolved(graph: str) -> str:
-    """A graph's name, with the whole path if it is a file."""
+    """Returns a graph's name, with the whole path if it is a file."""
     return str(Path(graph).resolve()) if Path(graph).is_file() else graph
 
 
 def _write(graph: TaskGraph) -> dict[str, Any]:
-    """Writes arcs and loads of a graph as lists of edges, one for each phase; returns how an experiment names them."""
+    """Writes arcs and loads of a graph as lists of edges, one for each phase.
+
+    Returns an experiment's entry for them.
+    """
     phases = graph.about["phases"]
     if any(phase["groups"] for phase in phases):
         message = (
@@ -164,7 +171,7 @@ def _write(graph: TaskGraph) -> dict[str, Any]:
         raise refuse("", message)
     arcs = graph.arcs()
     rows = list(zip(arcs["source"].tolist(), arcs["target"].tolist(), arcs["bytes"].tolist(), strict=True))
-    # Loads of graphs over the same tasks add up: the first has them all.
+    # Loads of graphs over the same tasks add up: the first file has them all.
     loads, first, paths = graph.loads.tolist(), 0, []
     for number, phase in enumerate(phases):
         text = edges_text(rows[first : first + phase["arcs"]], loads)

@@ -1,6 +1,6 @@
-"""Mappings as the files that launchers and runtimes read.
+"""Mappings as files for launchers and runtimes.
 
-Tasks are MPI ranks (or Charm++ objects) here. Where a format wants cores, the tasks of a node take its cores in the
+Tasks are MPI ranks (or Charm++ objects) here. Where a format needs cores, the tasks of a node use its cores in the
 order of their numbers.
 """
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "HOSTED", "check", "has_hosts", "write"]
 
 
-#: The host of each node, if it is known, and the number of the node among those of the host.
+#: The host of each node, if known, and the node's number among the nodes of that host.
 Homes: TypeAlias = "Sequence[tuple[str | None, int]]"
 #: The formats that name hosts.
 HOSTED = ("openmpi-rankfile", "slurm-hostfile")
 
 
 def write(mapping: Mapped, form: str, hosts: Sequence[str] | None = None) -> str:
-    """The text of a file.
+    """Returns the text of a file.
 
     Args:
         mapping: The mapping.
         form: The name of a format.
-        hosts: The names of the allocated nodes, in their order; without them those that the machine has, else numbers.
+        hosts: The names of the allocated nodes, in their order. Default: the machine's names, else numbers.
 
     Raises:
-        ExperimentError: There is no such format, or the mapping cannot be written in it.
+        ExperimentError: The format does not exist, or the mapping cannot be written in it.
     """
     check(form)
     machine = mapping.machine
@@ -56,22 +56,22 @@ def write(mapping: Mapped, form: str, hosts: Sequence[str] | None = None) -> str
 
 
 def check(form: str) -> None:
-    """Refuses a format that there is none of.
+    """Refuses an unknown format.
 
     Raises:
-        ExperimentError: There is no such format.
+        ExperimentError: The format does not exist.
     """
     if form not in FORMATS:
         raise refuse("format", f"there is no `{form}`", allowed=list(FORMATS), help=nearest(form, FORMATS))
 
 
 def has_hosts(mapping: Mapped) -> bool:
-    """Whether the machine names its nodes, by more than their numbers."""
+    """Returns whether the machine has names of nodes other than their numbers."""
     return not all(name.isdigit() for name in mapping.machine.node_names())
 
 
 def is_one_host(homes: Homes) -> bool:
-    """Whether all nodes are slots of one host."""
+    """Returns whether all nodes are slots of one host."""
     return len({host for host, _ in homes}) == 1 and len({slot for _, slot in homes}) == len(homes)
 
 
@@ -80,7 +80,7 @@ def _lines(lines: list[str]) -> str:
 
 
 def cores(mapping: Mapped) -> list[int]:
-    """The core of each task on its node: 0, 1, ... in the order of tasks."""
+    """Returns the core of each task on its node: 0, 1, ... in the order of tasks."""
     taken: dict[int, int] = defaultdict(int)
     found = []
     for place in mapping.places.tolist():
@@ -90,7 +90,7 @@ def cores(mapping: Mapped) -> list[int]:
 
 
 def _own_cores(mapping: Mapped, form: str) -> list[int]:
-    """As `cores`.
+    """Returns the core of each task on its node, as `cores`, after checking that no node has too many tasks.
 
     Raises:
         ExperimentError: A node has more tasks than cores.
@@ -104,12 +104,12 @@ def _own_cores(mapping: Mapped, form: str) -> list[int]:
 
 
 def nodes(mapping: Mapped, _names: Sequence[str], _homes: Homes) -> str:
-    """Line i is the number of the node of task i."""
+    """Returns a list of node numbers: line i is the node of task i."""
     return _lines([str(node) for node in mapping.nodes.tolist()])
 
 
 def openmpi_rankfile(mapping: Mapped, names: Sequence[str], homes: Homes) -> str:
-    """Open MPI's rankfile: `mpirun --rankfile FILE` (`--map-by rankfile:file=FILE` from version 5 on).
+    """Returns Open MPI's rankfile: `mpirun --rankfile FILE` (`--map-by rankfile:file=FILE` from version 5 on).
 
     Several nodes of one host have separate cores: the second node's follow the first node's.
     """
@@ -122,11 +122,13 @@ def openmpi_rankfile(mapping: Mapped, names: Sequence[str], homes: Homes) -> str
 
 
 def cray_rank_order(mapping: Mapped, names: Sequence[str], _homes: Homes) -> str:
-    """Cray MPICH's MPICH_RANK_ORDER, for MPICH_RANK_REORDER_METHOD=3: the ranks in the order in which nodes are filled.
+    """Returns Cray MPICH's MPICH_RANK_ORDER: ranks in the order in which nodes are filled.
+
+    Requires MPICH_RANK_REORDER_METHOD=3.
 
     Raises:
-        ExperimentError: Nodes have different numbers of ranks, or one before others has none, which the launcher's
-            order cannot say.
+        ExperimentError: Nodes have different numbers of ranks, or an empty node comes before others. The launcher's
+            order cannot describe that.
     """
     on_node: dict[int, list[int]] = defaultdict(list)
     for task, place in enumerate(mapping.places.tolist()):
@@ -149,13 +151,16 @@ def cray_rank_order(mapping: Mapped, names: Sequence[str], _homes: Homes) -> str
 
 
 def slurm_hostfile(mapping: Mapped, names: Sequence[str], homes: Homes) -> str:
-    """Slurm's arbitrary distribution: `SLURM_HOSTFILE=FILE srun --distribution=arbitrary`: a host for each rank."""
+    """Returns a host for each rank, for Slurm's arbitrary distribution.
+
+    Use it as `SLURM_HOSTFILE=FILE srun --distribution=arbitrary`.
+    """
     hosts = _hosts(mapping, names, homes)
     return _lines([hosts[place] for place in mapping.places.tolist()])
 
 
 def charm_map(mapping: Mapped, _names: Sequence[str], _homes: Homes) -> str:
-    """A line for each object: its index and its processor, numbered as the machine's ranks."""
+    """Returns a line for each object: its index and its processor, numbered as the machine's ranks."""
     machine = mapping.machine
     count, per_node, places = machine.ranks, machine.cores_per_node, machine.nodes
     first = [machine.place_of_rank(rank) for rank in range(min(count, 2))]
@@ -169,17 +174,17 @@ def charm_map(mapping: Mapped, _names: Sequence[str], _homes: Homes) -> str:
 
 
 def csv(mapping: Mapped, names: Sequence[str], _homes: Homes) -> str:
-    """A table: task, node, its name, and the core."""
+    """Returns a table with columns for task, node, the node's name and the core."""
     rows = zip(mapping.places.tolist(), mapping.nodes.tolist(), cores(mapping), strict=True)
     table = [f"{task},{node},{names[place]},{core}" for task, (place, node, core) in enumerate(rows)]
     return _lines(["task,node,name,core", *table])
 
 
 def _hosts(mapping: Mapped, names: Sequence[str], homes: Homes) -> dict[int, str]:
-    """The host of each node that has tasks.
+    """Returns the host of each node that has tasks.
 
     Raises:
-        ExperimentError: The machine's file does not say on which host a node is.
+        ExperimentError: The machine's file does not give a node's host.
     """
     used = sorted(set(mapping.places.tolist()))
     lost = [place for place in used if homes[place][0] is None]

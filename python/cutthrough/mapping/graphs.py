@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TaskGraph", "edges_text"]
 
-#: The most tasks of a graph, and the most bytes of a step.
+#: The greatest number of tasks of a graph, and of bytes of a step.
 MOST_TASKS, MOST_BYTES = 1 << 26, 1 << 50
 #: The largest seed.
 MOST_SEED = (1 << 63) - 1
@@ -29,7 +29,7 @@ MOST_SEED = (1 << 63) - 1
 
 @checked
 class TaskGraph:
-    """The messages between the tasks of an application in a step, and the load of each task.
+    """A task graph: the messages between the tasks of an application in a step, and the load of each task.
 
     Args:
         graph: A generator's shorthand such as `"stencil:16x16x16"`, or a file: METIS (`.graph`), Matrix Market
@@ -37,7 +37,7 @@ class TaskGraph:
         seed: The seed of random generators.
 
     Raises:
-        ExperimentError: There is no such graph, or a file is wrong; the message has the file and the line.
+        ExperimentError: The graph does not exist, or a file is wrong; the message has the file and the line.
     """
 
     def __init__(self, graph: str | Path, seed: int = 1) -> None:
@@ -63,15 +63,15 @@ class TaskGraph:
         *,
         name: str = "arcs",
     ) -> Self:
-        """A graph from arrays.
+        """Creates a graph from arrays.
 
         Args:
             tasks: The number of tasks.
             sources: The sender of each arc, an array of task numbers from 0.
             targets: The receiver of each arc.
             sizes: The bytes of each arc.
-            loads: The work of each task; without it, all 1.
-            name: What the graph is called.
+            loads: The work of each task. Default: 1.
+            name: The graph's name.
 
         Raises:
             ExperimentError: The arrays differ in length, or a number is out of range.
@@ -94,7 +94,9 @@ class TaskGraph:
 
     @classmethod
     def from_matrix(cls, matrix: npt.ArrayLike) -> Self:
-        """A graph from a square array: row i, column j is the bytes that task i sends task j; the diagonal is left out.
+        """Creates a graph from a square array.
+
+        Row i, column j is the number of bytes that task i sends to task j. The diagonal is left out.
 
         Raises:
             ExperimentError: The array is not square, or an entry is negative.
@@ -109,24 +111,26 @@ class TaskGraph:
 
     @classmethod
     def combine(cls, graphs: Sequence[TaskGraph], weights: Sequence[float] | None = None) -> Self:
-        """One graph of several over the same tasks: their phases follow one another, and loads add up.
+        """Combines several graphs over the same tasks into one. Their phases follow one another, and loads add up.
 
         Args:
             graphs: The graphs.
-            weights: How critical each is: strategies multiply its bytes by the weight. Without it, all 1.
+            weights: The importance of each graph: strategies multiply its bytes by the weight. Default: 1.
 
         Raises:
-            ExperimentError: They differ in the number of tasks, or weights are not one positive number each.
+            ExperimentError: The graphs differ in the number of tasks, or the weights are not one positive number each.
         """
         given = [1.0] * len(graphs) if weights is None else [float(weight) for weight in weights]
         return cls._of(_core.TaskGraph.combine([graph._core for graph in graphs], given), _named(graphs))
 
     @classmethod
     def beside(cls, graphs: Sequence[TaskGraph]) -> Self:
-        """One graph of several applications: the tasks of each follow those of the one before, their phases coincide.
+        """Combines the graphs of several applications into one.
+
+        The tasks of each graph follow the tasks of the graph before, and their phases coincide.
 
         Raises:
-            ExperimentError: There are too many tasks, or phases that would happen at once differ in weight.
+            ExperimentError: There are too many tasks, or simultaneous phases differ in weight.
         """
         return cls._of(_core.TaskGraph.beside([graph._core for graph in graphs]))
 
@@ -135,7 +139,7 @@ class TaskGraph:
 
     @property
     def name(self) -> str:
-        """What the graph is called."""
+        """The graph's name."""
         name: str = self.about["name"]
         return name
 
@@ -152,24 +156,24 @@ class TaskGraph:
 
     @property
     def total_bytes(self) -> int:
-        """Bytes sent in a step, a multicast's once for each member."""
+        """Bytes sent in a step. A multicast counts once for each member."""
         return self._core.total_bytes
 
     @property
     def loads(self) -> npt.NDArray[np.float64]:
-        """The work of each task, `[tasks]`; 1 where nothing else is known."""
+        """The work of each task, `[tasks]`. 1 where nothing else is known."""
         return np.frombuffer(self._core.loads(), np.float64)
 
     def arcs(self) -> dict[str, npt.NDArray[Any]]:
-        """The messages between pairs, as columns `source`, `target` and `bytes` of equal length; no multicasts."""
+        """Returns the messages between pairs as equally long columns `source`, `target` and `bytes`; no multicasts."""
         kinds = {"source": np.uint32, "target": np.uint32, "bytes": np.uint64}
         return {name: np.frombuffer(data, kinds[name]) for name, data in self._core.arcs().items()}
 
     def shuffled(self, seed: int) -> TaskGraph:
-        """The same graph with its tasks numbered at random, by a seed from 0.
+        """Returns the graph with its tasks renumbered at random, by a seed from 0.
 
         Raises:
-            ExperimentError: The seed is no such number.
+            ExperimentError: The seed is out of range.
         """
         seed = whole_number("seed", seed, 0, MOST_SEED)
         named = self._source if self._source and "shuffle" not in self._source else None
@@ -177,18 +181,21 @@ class TaskGraph:
 
     @property
     def source(self) -> dict[str, Any] | None:
-        """How an experiment file names the graph: `graph`, `seed`, `shuffle`; None of arrays or of other graphs."""
+        """The graph's entries in an experiment file: `graph`, `seed`, `shuffle`.
+
+        None for arrays and combined graphs.
+        """
         return self._source
 
     def to_metis(self) -> str:
-        """The graph in METIS's format; the two directions of an edge are averaged."""
+        """Returns the graph in METIS's format. The two directions of an edge are averaged."""
         return self._core.metis()
 
     def to_edges(self) -> str:
-        """The graph as a list of edges, which `TaskGraph` and `cutthrough map` read; phases are added up.
+        """Returns the graph as a list of edges, which `TaskGraph` and `cutthrough map` read. Phases are added up.
 
         Raises:
-            ExperimentError: It has multicasts or reductions, which are no edges.
+            ExperimentError: The graph has multicasts or reductions, which are no edges.
         """
         if any(phase["groups"] for phase in self.about["phases"]):
             raise refuse("", "a graph with multicasts or reductions is no list of edges")
@@ -198,16 +205,16 @@ class TaskGraph:
 
 
 def edges_text(rows: Iterable[tuple[int, int, int]], loads: Sequence[float]) -> str:
-    """A list of edges - source, target, bytes - and the loads that are not 1."""
+    """Returns a list of edges (source, target, bytes), and the loads that are not 1."""
     lines = [f"{one},{other},{size}\n" for one, other, size in rows]
-    # The last task is named in any case, so that none is lost that has no arcs.
+    # The last task is always named, so that tasks without arcs are not lost.
     last = len(loads) - 1
     lines += [f"task,{task},{load!r}\n" for task, load in enumerate(loads) if load != 1 or task == last]
     return "".join(lines)
 
 
 def _named(graphs: Sequence[TaskGraph]) -> dict[str, Any] | None:
-    """How an experiment names several graphs over the same tasks; None if it cannot."""
+    """Returns an experiment's entry for several graphs over the same tasks. None if it has none."""
     sources = [graph.source for graph in graphs]
     plain = [source for source in sources if source and set(source) == {"graph", "seed"}]
     if len(plain) < len(sources) or len({source["seed"] for source in plain}) != 1:

@@ -1,4 +1,4 @@
-"""What exports, simulations and figures need of a mapping, so that they need not import what finds one."""
+"""The interface of mappings for exports, simulations and figures, which need not import the searches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Mapped"]
 
 
 class Mapped(Protocol):
-    """Which task runs where; `cutthrough.MappingResult` is one."""
+    """Interface of a mapping. `cutthrough.MappingResult` implements it."""
 
     @property
     def graph(self) -> TaskGraph:
@@ -23,7 +23,7 @@ class Mapped(Protocol):
 
     @property
     def machine(self) -> Machine:
-        """Where they run."""
+        """The machine on which the tasks run."""
 
     @property
     def strategy(self) -> str:
@@ -39,11 +39,11 @@ class Mapped(Protocol):
 
     @property
     def measures(self) -> dict[str, Any]:
-        """The exact figures of the mapping."""
+        """The exact measures of the mapping."""
 
     @property
     def channel_bytes(self) -> npt.NDArray[np.float64]:
         """The bytes over every channel in a step, by the numbers of the topology's channels."""
 
     def export(self, form: str) -> str:
-        """The mapping as the text of a file."""
+        """Returns the mapping as the text of a file."""

@@ -39,7 +39,7 @@ __all__ = ["MappingResult", "SearchInterrupted", "Watcher", "evaluate_places", "
 
 #: The objectives of `auto`.
 OBJECTIVES = ("hop-bytes", "max-channel-load", "both")
-#: Seconds between polls of a running search; of a limited time at most this share.
+#: Seconds between polls of a running search, and their greatest share of a time limit.
 TICK_S, TICK_SHARE = 0.1, 0.05
 #: The largest budget and time limit, in seconds: a day.
 LONGEST_S = 86400.0
@@ -49,29 +49,29 @@ class Watcher(Protocol):
     """Notified of the progress of a search."""
 
     def update(self, fraction: float, phase: str) -> None:
-        """Called with the completed fraction of the current phase, 0 to 1, and the name of the phase."""
+        """Reports the completed fraction of the current phase, 0 to 1, and the name of the phase."""
 
 
 def strategies() -> list[str]:
-    """The names of all strategies."""
+    """Returns the names of all strategies."""
     return [entry["name"] for entry in json.loads(_core.mapping_catalogue())["strategies"]]
 
 
 @checked
 @dataclass(frozen=True)
 class MappingResult:
-    """Which task runs where, and the measures of the mapping.
+    """A mapping of tasks to nodes, with its measures.
 
     Attributes:
         graph: The tasks.
-        machine: Where they run.
+        machine: The machine on which the tasks run.
         strategy: The name of the strategy that placed them.
         places: The place of each task: an index into the machine's allocated nodes.
         wall_s: Seconds that the strategy took.
-        budget_s: The nominal seconds of search that it was given; they are counted in steps.
-        time_limit_s: The seconds that it was allowed, if they were limited.
-        ended: What ended the search: its `budget`, the `time limit` or an `interrupt`. Only with the first the same
-            search finds the same mapping again.
+        budget_s: The nominal seconds of the search, which are counted in steps.
+        time_limit_s: The time limit in seconds, if there was one.
+        ended: The reason for the end of the search: its `budget`, the `time limit` or an `interrupt`. Only `budget` is
+            repeatable.
     """
 
     graph: TaskGraph
@@ -104,7 +104,7 @@ class MappingResult:
         return np.asarray(self.machine.node_numbers(), np.uint32)[self.places]
 
     def to_dict(self) -> dict[str, Any]:
-        """What `cutthrough map --json` prints of a mapping."""
+        """Returns the mapping as `cutthrough map --json` prints it."""
         names = {"graph": self.graph.name, "machine": self.machine.name}
         sizes = {"tasks": self.graph.tasks, "nodes": self.machine.nodes}
         search = {
@@ -116,29 +116,31 @@ class MappingResult:
         return {"strategy": self.strategy, **names, **sizes, **self.measures, **search, "wall_s": self.wall_s}
 
     def export(self, form: str, hosts: Sequence[str] | None = None) -> str:
-        """The mapping in a format that a launcher reads; see `cutthrough.mapping.exports`.
+        """Returns the mapping in a format that a launcher reads; see `cutthrough.mapping.exports`.
 
         Args:
             form: The name of the format.
-            hosts: The names of the machine's allocated nodes, in their order, instead of those that it has.
+            hosts: The names of the allocated nodes, in their order. Default: the machine's names.
 
         Raises:
-            ExperimentError: There is no such format, or the mapping cannot be written in it.
+            ExperimentError: The format does not exist, or the mapping cannot be written in it.
         """
         import cutthrough.mapping.exports as exports
 
         return exports.write(self, form, hosts)
 
     def save(self, path: str | Path, form: str = "nodes", hosts: Sequence[str] | None = None) -> Path:
-        """Writes the mapping to a file, as `export`; by default line i (from 0) is the node of task i.
+        """Writes the mapping to a file in the format `form`, as `export`.
 
-        The file is whole or as it was before, whatever ends the process.
+        Default: line i (from 0) is the node of task i.
+
+        The write is atomic.
 
         Returns:
             The path.
 
         Raises:
-            ExperimentError: There is no such format, the mapping cannot be written in it, or the path is a folder.
+            ExperimentError: The format does not exist, the mapping cannot be written in it, or the path is a folder.
             OSError: The file cannot be written.
         """
         target = file_of("path", path)
@@ -149,7 +151,7 @@ class MappingResult:
         return target
 
     def simulate(self, **links: Any) -> Results:
-        """Simulates one step of the application where its tasks are; see `cutthrough.mapping.evaluation`.
+        """Simulates one step of the application with its tasks on their nodes; see `cutthrough.mapping.evaluation`.
 
         Args:
             links: `bandwidth`, `delay`, `packet_size` and `buffer`, with their units, and `router`, a kind.
@@ -162,14 +164,14 @@ class MappingResult:
         return evaluation.simulate(self, evaluation.Links(**links))
 
     def plot(self, what: str = "tasks", before: MappingResult | None = None) -> Figure:
-        """A picture: `tasks` (coloured on the machine), `hops` (bytes by hops) or `channels` (heat maps of bytes).
+        """Draws a picture: `tasks` (colours on the machine), `hops` (bytes by hops) or `channels` (heat maps of bytes).
 
         Args:
-            what: Which picture.
+            what: The picture: `tasks`, `hops` or `channels`.
             before: Another mapping of the same graph, shown beside it.
 
         Raises:
-            ValueError: There is no such picture.
+            ValueError: The picture does not exist.
         """
         import cutthrough.plots.mapping as pictures
 
@@ -195,18 +197,18 @@ def map_tasks(
     watcher: Watcher | None = None,
     **options: Any,
 ) -> MappingResult:
-    """Gives every task a node.
+    """Assigns every task to a node.
 
     Args:
         graph: The tasks, or an argument of `TaskGraph`.
-        machine: Where they may run, or an argument of `Machine`, such as `ct.Torus([8, 8, 8])`.
+        machine: The machine on which they may run, or an argument of `Machine`, such as `ct.Torus([8, 8, 8])`.
         strategy: One of `cutthrough list strategies`.
-        fixed: Tasks whose place is given: task to place (index into the machine's allocated nodes).
-        current: The places of the tasks now, for strategies that move few of them.
-        watcher: Notified of the progress of the search. Without it there is a bar in notebooks, and nothing elsewhere.
-        options: `objective`, `imbalance`, `tasks_per_node`, `budget` (nominal seconds), `seed`; see the reference. And
-            `time_limit`, in seconds of the clock: a search that has not ended then returns the best that it has found,
-            which another run need not find again.
+        fixed: Tasks with a given place: task to place (index into the machine's allocated nodes).
+        current: The current places of the tasks, for strategies that move few of them.
+        watcher: Notified of the progress of the search. Default: a bar in notebooks, nothing elsewhere.
+        options: `objective`, `imbalance`, `tasks_per_node`, `budget` (nominal seconds), `seed`; see the reference.
+            `time_limit` is in seconds of the clock: a search that has not ended by then returns the best mapping so
+            far, which another run need not find again.
 
     Raises:
         ExperimentError: The tasks do not fit, an option is wrong, or nothing was found in the time.
@@ -242,7 +244,7 @@ def map_tasks(
 
 
 def _seconds(key: str, value: float | None) -> float | None:
-    """A number of seconds, checked."""
+    """Returns a number of seconds, checked."""
     if value is None:
         return None
     if not (math.isfinite(value) and 0.0 <= value <= LONGEST_S):
@@ -259,16 +261,16 @@ def _check(key: str, value: str, known: Sequence[str]) -> None:
 
 @checked
 def evaluate_places(graph: TaskGraph, machine: Machine, places: npt.ArrayLike, name: str = "given") -> MappingResult:
-    """A mapping that is given, to be measured and drawn like one that was found.
+    """Returns a given mapping, to be measured and drawn like the result of a search.
 
     Raises:
-        ExperimentError: There is not a place of the machine for each task.
+        ExperimentError: The places do not give each task a place of the machine.
     """
     return MappingResult(graph, machine, name, _places("places", places, graph, machine), 0.0)
 
 
 def _places(name: str, places: npt.ArrayLike, graph: TaskGraph, machine: Machine) -> Integers:
-    """The place of every task, checked; `name` is what errors call the argument."""
+    """Returns the place of every task, checked. `name` is the argument's name in errors."""
     held = whole_numbers(name, places, machine.nodes - 1)
     if held.shape != (graph.tasks,):
         message = (
@@ -280,14 +282,14 @@ def _places(name: str, places: npt.ArrayLike, graph: TaskGraph, machine: Machine
 
 
 def _pinned(fixed: Mapping[int, int], graph: TaskGraph, machine: Machine) -> list[tuple[int, int]]:
-    """The tasks that stay where they are, by task, checked."""
+    """Returns the tasks with a fixed place, by task, checked."""
     task = whole_numbers("fixed (tasks)", list(fixed), graph.tasks - 1).tolist()
     place = whole_numbers("fixed (places)", list(fixed.values()), machine.nodes - 1).tolist()
     return sorted(zip(task, place, strict=True))
 
 
 def _solve(work: Any, watcher: Watcher | None, limit: float | None) -> tuple[bytes, str]:
-    """Runs a search in a thread of its own, so that Ctrl-C and time can end it; returns places, and what ended it."""
+    """Runs a search in a thread, so that Ctrl-C and time can end it. Returns places, and the reason for its end."""
     progress = _core.MapProgress()
     start = time.monotonic()
     tick = TICK_S if limit is None else min(TICK_S, limit * TICK_SHARE)
