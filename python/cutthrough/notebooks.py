@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["RunBar", "SearchBar", "facts", "run_bar", "search_bar", "table", "text"]
 
-#: Seconds between two updates: a notebook redraws the whole output of a cell.
+#: Seconds between two updates, since a notebook redraws the whole output of a cell.
 PAUSE_S = 0.5
-#: Rows of a table that are shown: the first, and the last.
+#: Numbers of first and last rows of a table that are shown.
 FIRST_ROWS, LAST_ROWS = 40, 10
 
 
@@ -31,7 +31,7 @@ class _Bar:
         self._shown = float("-inf")
 
     def _report(self, share: float, text: str) -> None:
-        """Shows a completed fraction and a text, unless that has just been done."""
+        """Shows a completed fraction and a text, unless it has shown them just before."""
         now = time.monotonic()
         if now - self._shown < PAUSE_S and share < 1.0:
             return
@@ -50,7 +50,7 @@ class RunBar(_Bar):
     """The progress of a run; see `cutthrough.sweeps.Watcher`."""
 
     def update(self, done: float, total: int, phase: str) -> None:
-        """Shows how many points are done, and the current phase."""
+        """Shows the number of finished points, and the current phase."""
         running = f", {phase}" if phase and done < total else ""
         self._report(done / total if total else 1.0, f"{int(done)}/{total} points{running}")
 
@@ -77,21 +77,22 @@ class _Html:
 
 
 def run_bar() -> RunBar | None:
-    """A bar for a run, if this process is the kernel of a notebook; None elsewhere."""
+    """Returns a bar for a run, if this process is the kernel of a notebook. None elsewhere."""
     display = _display()
     return None if display is None else RunBar(display)
 
 
 def search_bar() -> SearchBar | None:
-    """A bar for a search, if this process is the kernel of a notebook; None elsewhere."""
+    """Returns a bar for a search, if this process is the kernel of a notebook. None elsewhere."""
     display = _display()
     return None if display is None else SearchBar(display)
 
 
 def _display() -> Any:
-    """What shows an object in a notebook; None elsewhere.
+    """Returns the function that shows an object in a notebook. None elsewhere.
 
-    IPython is imported only if that has been done: by the kernel, or by the shell of a terminal, which has no kernel.
+    IPython is imported only if it has been imported already: by the kernel, or by the shell of a terminal, which has no
+    kernel.
     """
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
@@ -101,7 +102,7 @@ def _display() -> Any:
 
 
 def table(columns: Sequence[Column], title: str, notes: Sequence[str] = ()) -> str:
-    """A table as HTML: numbers to the right, the middle of a long one left out."""
+    """Returns a table as HTML. Numbers are aligned to the right, and the middle of a long table is left out."""
     count = max((len(column.cells) for column in columns), default=0)
     rows = list(range(count))
     left_out = 0
@@ -119,7 +120,7 @@ def table(columns: Sequence[Column], title: str, notes: Sequence[str] = ()) -> s
 
 
 def facts(values: Mapping[str, Any], title: str = "") -> str:
-    """Names and values as HTML, a row each; tables within by names with dots, and of lists how long they are."""
+    """Returns names and values as HTML, a row each. Nested tables get dotted names, and lists show their lengths."""
     rows = "".join(
         f'<tr><td style="text-align: left">{escape(name)}</td><td style="text-align: right">{escape(value)}</td></tr>'
         for name, value in _rows(values)
@@ -129,7 +130,7 @@ def facts(values: Mapping[str, Any], title: str = "") -> str:
 
 
 def text(content: str) -> str:
-    """A text as HTML, in its lines."""
+    """Returns a text as HTML, with its line breaks."""
     return f"<pre>{escape(content)}</pre>"
 
 
@@ -142,7 +143,7 @@ def _rows(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, st
 
 
 def _shown(value: Any) -> str:
-    """A value in few characters; nothing for what was not measured."""
+    """Returns a value in few characters. Empty for values that were not measured."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -163,7 +164,7 @@ def _cell(column: Column, row: int) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """A time in words: `12 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Returns a time in words: `12 s`, `3 min 20 s`, `2 h 5 min`."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

@@ -1,4 +1,4 @@
-"""Packages that are used where they are installed."""
+"""Optional packages."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ __all__ = ["MissingPackage", "require"]
 
 
 class MissingPackage(ImportError):
-    """An optional package is not installed; `str()` is one line with what to install."""
+    """The error that an optional package is not installed. `str()` is one line with what to install."""
 
 
 def require(package: str, use: str) -> Any:
-    """An optional package, imported.
+    """Imports an optional package and returns it.
 
     Args:
-        package: Its name, which is that of the extra of Cutthrough as well.
-        use: What needs it, for the message.
+        package: The package's name, which is also the name of the extra of Cutthrough.
+        use: The feature that needs it, for the message.
 
     Raises:
-        MissingPackage: It is not installed.
+        MissingPackage: The package is not installed.
     """
     try:
         return import_module(package)

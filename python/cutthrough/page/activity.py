@@ -1,4 +1,4 @@
-"""The time of ranks on a page: tables of what ranks do and of the critical path, and pictures of both."""
+"""The time of ranks on a page: tables and pictures of times by activity and of the critical path."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 __all__ = ["activity_of"]
 
-#: The pictures of each of the results, with what they show.
+#: The pictures of each result, with their captions.
 PICTURES = {
     "breakdown": "What each rank does for how long",
     "critical-path": "What the critical path is made of",
     "timeline": "What ranks do when, with the critical path",
 }
-#: Dots to an inch.
+#: Resolution of pictures in dots per inch.
 SHARPNESS = 120
 
 
 def activity_of(results: Sequence[Results]) -> list[dict[str, Any]]:
-    """For each of the results with ranks whose time is known, `result`, `tables` and `pictures`.
+    """Returns `result`, `tables` and `pictures` for each result with known times of ranks.
 
-    Tables are of the points that took longest, those that the pictures show.
+    Tables and pictures are of the points that took longest.
     """
     found = []
     for number, own in enumerate(results):
@@ -53,7 +53,7 @@ def _has(results: Results, name: str) -> bool:
 
 
 def _ranks(point: Mapping[str, Any]) -> tuple[list[list[Any]], str]:
-    """What ranks do, mean and most, and the unit of both."""
+    """Returns mean and greatest times of ranks by activity, and their unit."""
     breakdown = point["breakdown"]
     ranks = breakdown["ranks"]
     held = [name for name in PARTS if any(ranks[name])]
@@ -63,7 +63,7 @@ def _ranks(point: Mapping[str, Any]) -> tuple[list[list[Any]], str]:
 
 
 def _path(point: Mapping[str, Any]) -> tuple[list[list[Any]], str]:
-    """What the critical path is made of, and the unit of its times."""
+    """Returns the parts of the critical path, and the unit of their times."""
     parts = [part for part in path_parts(point["critical_path"]) if part[2] > 0.0]
     total = sum(time for *_, time in parts) or 1.0
     unit, scale = time_unit(time for *_, time in parts)
@@ -75,7 +75,7 @@ def _path(point: Mapping[str, Any]) -> tuple[list[list[Any]], str]:
 
 
 def _picture(results: Results, name: str) -> str:
-    """A figure as an address that holds it."""
+    """Returns a figure as a data URL."""
     held = BytesIO()
     with plots.looks():
         plots.figure(results, name).savefig(held, format="png", dpi=SHARPNESS)

@@ -11,16 +11,17 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGEST", "drawn"]
 
-#: Characters of the largest drawing that a page carries: the picture of a machine of thousands of routers is larger.
+#: Characters of the largest drawing on a page. The picture of a machine with thousands of routers is larger.
 LARGEST = 400_000
-#: Machines of a sweep that a page draws.
+#: Greatest number of a sweep's machines that a page draws.
 MOST = 6
 
 
 def drawn(results: Results) -> list[tuple[str, str]]:
-    """Each machine of the sweep as name and SVG, coloured by the channels of its point with the hottest one.
+    """Returns each machine of the sweep as name and SVG, coloured by the channels of its point with the hottest one.
 
-    Left out are machines whose channels are not known, and drawings too large for a page: `cutthrough draw` makes them.
+    Machines whose channels are not known are left out, as are drawings too large for a page, which `cutthrough draw`
+    makes.
     """
     import cutthrough.plots.machine as machine
 
@@ -34,14 +35,14 @@ def drawn(results: Results) -> list[tuple[str, str]]:
 
 
 def _machine_of(results: Results, place: int) -> str:
-    """What distinguishes the machine of a point; empty if the sweep has only one.
+    """Returns the keys that distinguish the machine of a point. Empty if the sweep has only one machine.
 
-    Keys that move together stand in points beside their label, which is the axis.
+    Points have keys that move together beside their label, which is the axis.
     """
     point = results.points[place]
     return ", ".join(label_of(point[key]) for key in point if key.split(".")[0] == "topology")
 
 
 def _heat(results: Results, place: int) -> float:
-    """The use of the hottest channel of a point."""
+    """Returns the utilization of the hottest channel of a point."""
     return max((float(own["utilization"]) for own in results.points[place].get("hottest_channels", ())), default=0.0)

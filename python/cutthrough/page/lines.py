@@ -58,18 +58,21 @@ DIGITS = 7
 
 
 def units_of(points: Sequence[Point], quantities: Sequence[str]) -> dict[str, Unit]:
-    """The unit that suits each of the quantities that have one."""
+    """Returns the unit that suits each quantity that has one."""
     units = {name: unit_of(name, (nested(point, name) for point in points)) for name in quantities}
     return {name: unit for name, unit in units.items() if unit is not None}
 
 
 def headed(heading: str, unit: Unit | None) -> str:
-    """The heading of a quantity with the unit that it is shown in, in the place of that of files."""
+    """Returns the heading of a quantity with the unit of its values on the page, instead of the unit in files."""
     return heading if unit is None else f"{heading.rpartition(', ')[0]}, {unit.sign}"
 
 
 def quantities_of(points: Sequence[Point]) -> list[str]:
-    """The quantities that were measured at any point; of what ends, and of operations, the time comes first."""
+    """Returns the quantities that were measured at any point.
+
+    For workloads that end, and operations, time comes first.
+    """
     found = [name for name in QUANTITIES if any(nested(point, name) is not None for point in points)]
     first: tuple[str, ...] = ()
     if any("phases" in point for point in points):
@@ -80,10 +83,10 @@ def quantities_of(points: Sequence[Point]) -> list[str]:
 
 
 def axes_of(tables: Sequence[PointTable]) -> list[Axis]:
-    """For each of the results the axis of the curves, as in the figure of latency; all have one label.
+    """Returns the axis of the curves for each result, as in the figure of latency. All have one label.
 
-    It is a key that all sweep, else a load: what is offered, or the load of a job that is swept; else the job. Empty if
-    the points have nothing in common to stand along.
+    The axis is a key that all sweep, else a load (the offered load, or the load of a swept job), else the job. Empty if
+    the points have nothing in common to serve as an axis.
     """
     points = [point for table in tables for point in table]
     shared = [axis for axis in tables[0].axes if all(axis in table.axes for table in tables)]
@@ -98,7 +101,10 @@ def axes_of(tables: Sequence[PointTable]) -> list[Axis]:
 
 
 def _load_of(table: PointTable) -> Axis | None:
-    """The load that points stand along: the swept one of a job, not that of each job, which differs within a point."""
+    """Returns the load that serves as the axis: a job's swept load, or the offered load.
+
+    Loads of other jobs differ within a point.
+    """
     keys = [axis for axis in table.axes if axis == LOAD or JOB_LOAD.fullmatch(axis)]
     is_open = any("phases" not in point for point in table)
     if not keys and ("job" in table.axes or not is_open):
@@ -110,7 +116,7 @@ def _load_of(table: PointTable) -> Axis | None:
 def lines_of(
     number: int, table: PointTable, axis: Axis | None, shown: tuple[Sequence[str], Mapping[str, Unit]]
 ) -> list[dict[str, Any]]:
-    """The lines of one of the results, by its number: each with its values and half-widths of every quantity.
+    """Returns the lines of result `number`, each with its values and half-widths of every quantity.
 
     `shown` has the quantities, and their units.
     """
@@ -144,9 +150,9 @@ def _line(
 
 
 def rows_of(table: PointTable, quantities: Sequence[str], units: Mapping[str, Unit]) -> list[dict[str, Any]]:
-    """A row for each point: its settings, values and half-widths, the number of its seeds, and what marks it.
+    """Returns a row for each point: its settings, values and half-widths, the number of its seeds, and its marks.
 
-    Values that have no mean, since the point is saturated, are named in `vague`.
+    `vague` names the values that have no mean, since the point is saturated.
     """
     settings = settings_of(table)
     return [
@@ -163,7 +169,7 @@ def rows_of(table: PointTable, quantities: Sequence[str], units: Mapping[str, Un
 
 
 def settings_of(table: PointTable) -> list[dict[str, Any]]:
-    """The values of the swept keys of each point: numbers as they are, others in words."""
+    """Returns the values of the swept keys of each point. Numbers stay numbers, and others become words."""
     briefs = {axis: brief_labels([point.get(axis) for point in table]) for axis in table.axes}
 
     def shown(axis: str, value: Any) -> Any:
@@ -173,7 +179,7 @@ def settings_of(table: PointTable) -> list[dict[str, Any]]:
 
 
 def _names(table: PointTable) -> list[str]:
-    """What each point is, in words."""
+    """Returns the name of each point, in words."""
     named = [name_of(list(own), [label_of(value) for value in own.values()]) for own in settings_of(table)]
     return [name or f"point {place}" for place, name in enumerate(named)]
 
@@ -186,7 +192,7 @@ def _marks(point: Point) -> str:
 
 
 def _interval(point: Point, name: str) -> float | None:
-    """Half of the confidence interval of a quantity; 0 if it is less than the digits that are shown of the mean."""
+    """Returns half of the confidence interval of a quantity. 0 if it is below the shown digits of the mean."""
     half, mean = half_width(point, name), nested(point, name)
     if half is None:
         return None
@@ -194,10 +200,10 @@ def _interval(point: Point, name: str) -> float | None:
 
 
 def _in(unit: Unit | None, value: Any) -> Any:
-    """A value in a unit, with the digits of a page."""
+    """Returns a value in a unit, with the digits of a page."""
     return brief(value if unit is None or value is None else value / unit.size)
 
 
 def brief(value: Any) -> Any:
-    """A number with as many digits as a page shows."""
+    """Returns a number with as many digits as a page shows."""
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 __all__ = ["maps_of"]
 
-#: Cells of all heat maps of a page together: each takes 2 bytes, 2.7 in base 64.
+#: Limit of the cells of all heat maps of a page. A cell has 2 bytes, which are 2.7 in base 64.
 MOST_CELLS = 700_000
-#: Cells of a heat map along one axis; of more, several share one, which shows the hottest.
+#: Limit of the cells of a heat map along one axis. Beyond it several cells share one, which shows the hottest.
 MOST_ALONG = 128
-#: Channels that are named.
+#: Number of channels that are named.
 NAMED = 8
-#: Shares of bandwidth are written in steps of 1e-4; the largest number is of a cell without a channel.
+#: Shares of bandwidth are written in steps of 1e-4. The largest number marks a cell without a channel.
 STEPS, NOTHING = 10_000, 0xFFFF
 
 
 def maps_of(results: Sequence[Results]) -> tuple[list[dict[str, dict[str, Any]]], str]:
-    """For each of the results, the heat maps by the place of the point; and a note on points that were left out."""
+    """Returns the heat maps of each result by the index of the point, and a note on points that were left out."""
     known = [list(own.network.places) if own.network else [] for own in results]
     choices = (known, [own.shown_places() for own in results], [_hottest(own) for own in results])
     cells = [_cells(own.channel_loads(places[0])) if places else 0 for own, places in zip(results, known, strict=True)]
@@ -64,13 +64,13 @@ def _columns(loads: ChannelLoads) -> list[str]:
 
 
 def _cells(loads: ChannelLoads) -> int:
-    """The number of cells of a point's heat maps; it is about the same for all points of a machine."""
+    """Returns the number of cells of a point's heat maps, which is similar for all points of a machine."""
     maps = panels(loads)
     return sum(_packed(panel, loads.values(loads.quantity)).size for panel in maps) * len(_columns(loads))
 
 
 def _of_point(loads: ChannelLoads) -> dict[str, Any]:
-    """The heat maps of a point, and its classes of channels."""
+    """Returns the heat maps of a point, and its classes of channels."""
     columns = _columns(loads)
     classes = [
         [row["class"], row["channels"], *(brief(row[name][part]) for part in ("mean", "max") for name in columns)]
@@ -101,13 +101,13 @@ def _panel(loads: ChannelLoads, panel: Panel) -> dict[str, Any]:
 
 
 def _factors(cells: npt.NDArray[Any]) -> tuple[int, int]:
-    """How many rows and columns of cells share one of the page."""
+    """Returns how many rows and columns of cells share one of the page."""
     rows, columns = (-(-size // MOST_ALONG) for size in cells.shape)
     return rows, columns
 
 
 def _packed(panel: Panel, values: npt.NDArray[Any]) -> npt.NDArray[np.uint16]:
-    """The cells of a panel as small numbers, several in one where there are too many."""
+    """Returns the cells of a panel as small numbers. Several cells share one where there are too many."""
     cells = panel.cells(values)
     rows, columns = _factors(cells)
     padded = np.pad(

@@ -1,4 +1,4 @@
-"""The messages of a page: their slowdown by size and its distribution, of every point where they were measured."""
+"""The messages of a page: slowdown by size and its distribution, of every point that measured them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["messages_of"]
 
-#: Points whose messages are shown; of more some at equal distances.
+#: Greatest number of points whose messages are shown. Of more points, equidistant ones are chosen.
 MOST_POINTS = 500
 
 
 def messages_of(results: Sequence[Results]) -> list[dict[str, list[dict[str, Any]]]]:
-    """For each of the results, the lines of messages by the place of the point; of several jobs one each."""
+    """Returns the lines of messages of each result by the index of the point, one for each job."""
     found = []
     for own in results:
         held = {place: lines for place, point in enumerate(own) if (lines := _lines(point))}
@@ -30,14 +30,14 @@ def messages_of(results: Sequence[Results]) -> list[dict[str, list[dict[str, Any
 
 
 def _lines(point: Point) -> list[dict[str, Any]]:
-    """The messages of a point, or of each of its jobs."""
+    """Returns the messages of a point, or of each of its jobs."""
     jobs = [(job["name"], job) for job in point.get("jobs", ())] or [("all messages", point)]
     named = [(f"{name} (saturated)" if is_saturated(own) else name, own) for name, own in jobs]
     return [_line(name, own["messages"]) for name, own in named if own.get("messages")]
 
 
 def _line(name: str, messages: Mapping[str, Any]) -> dict[str, Any]:
-    """Sizes in bytes with their slowdowns, and slowdowns with the parts of all messages that do not exceed them."""
+    """Returns sizes in bytes with their slowdowns, and slowdowns with the share of messages that do not exceed them."""
     sizes = messages.get("sizes") or []
     spread = messages.get("distribution") or {"part": [], "slowdown": []}
     return {
@@ -51,5 +51,5 @@ def _line(name: str, messages: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _first(size: Mapping[str, Any], *names: str) -> Any:
-    """The first of some quantities that a size has."""
+    """Returns the first of some quantities that a size has."""
     return brief(next((size[name] for name in names if size[name] is not None), None))

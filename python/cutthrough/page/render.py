@@ -54,13 +54,13 @@ ASSETS = Path(__file__).with_name("assets")
 COMPONENTS: list[Component] = ["bokeh", "bokeh-api"]
 #: The scripts of the page, in their order.
 SCRIPTS = ("base.js", "curves.js", "points.js", "main.js")
-#: Colours of heat maps.
+#: Number of colours of heat maps.
 COLOURS = 128
-#: Numbers of a sweep up to which each is named, and one more.
+#: Greatest number of a sweep's values that are all named, plus one.
 MOST_VALUES = 6
-#: Points whose tables of benchmarks are shown.
+#: Greatest number of points whose benchmark tables are shown.
 MOST_TABLES = 200
-#: Sections of the experiment that a summary shows, in the order of the file.
+#: Sections of the experiment in a summary, in the order of the file.
 SECTIONS = ("topology", "link", "router", "routing", "nic", "workload", "placement", "measure")
 
 
@@ -69,7 +69,7 @@ class Side:
     """One of the results of a page.
 
     Attributes:
-        name: What it is called there.
+        name: The result's name on the page.
         results: The results.
         drawings: Its machines, each with a name and a drawing as SVG.
     """
@@ -80,7 +80,7 @@ class Side:
 
 
 def write(sides: Sequence[Side], path: Path) -> int:
-    """Writes the page of several results; returns its size in bytes.
+    """Writes the page of several results. Returns its size in bytes.
 
     Raises:
         MissingPackage: bokeh is not installed.
@@ -94,7 +94,7 @@ def write(sides: Sequence[Side], path: Path) -> int:
 
 
 def render(sides: Sequence[Side]) -> str:
-    """The page of several results: one HTML document, which refers to nothing outside.
+    """Returns the page of several results: one HTML document without external references.
 
     Raises:
         MissingPackage: bokeh is not installed.
@@ -111,9 +111,9 @@ def render(sides: Sequence[Side]) -> str:
         "title": escape(title if len(sides) == 1 else " · ".join(side.name for side in sides)),
         "version": escape(_core.__version__),
         "style": _asset("page.css"),
-        # One function: nothing of the page has a global name.
+        # The scripts are one function, so that nothing of the page has a global name.
         "script": "\n".join(['"use strict";', "(() => {", *map(_asset, SCRIPTS), "})();"]),
-        # `<` cannot end a script if it is written as its number.
+        # `<` is written as its number, so that it cannot end a script.
         "data": json.dumps(content(sides), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
         "bokeh": "\n".join(Resources(mode="inline", components=COMPONENTS).js_raw).replace("</script", "<\\/script"),
     }
@@ -125,7 +125,7 @@ def _asset(name: str) -> str:
 
 
 def content(sides: Sequence[Side]) -> dict[str, Any]:
-    """All that the page shows, as plain values."""
+    """Returns the whole content of the page, as plain values."""
     tables = [side.results.by_job() for side in sides]
     points = [point for table in tables for point in table]
     quantities = quantities_of(points)
@@ -167,7 +167,7 @@ def content(sides: Sequence[Side]) -> dict[str, Any]:
 
 
 def _summary(side: Side) -> dict[str, Any]:
-    """What was asked, and what limits the answer."""
+    """Returns the summary of a result: its experiment, and the limits of its answer."""
     results = side.results
     asked: dict[str, Any] = tomllib.loads(results.experiment)
     swept = asked.get("sweep", {})
@@ -189,12 +189,12 @@ def _summary(side: Side) -> dict[str, Any]:
 
 
 def _address(svg: str) -> str:
-    """A drawing as an address that holds it."""
+    """Returns a drawing as a data URL."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode('utf-8')).decode('ascii')}"
 
 
 def _tables(results: Results) -> str:
-    """The tables of benchmarks as these print them; empty without any."""
+    """Returns the tables of benchmarks in the benchmarks' layout. Empty without any."""
     shown = benchmarks.texts(results.points[:MOST_TABLES], results.axes)
     more = sum(any(map(benchmarks.has_table, point.get("jobs") or [point])) for point in results.points[MOST_TABLES:])
     return f"{shown}\n# {more} more points are in benchmarks.txt\n" if more else shown
@@ -210,7 +210,7 @@ def _seeds(results: Results) -> str:
 
 
 def _remarks(results: Results) -> list[str]:
-    """What a reader has to know before the curves."""
+    """Returns the notes that come before the curves."""
     total = len(results)
     counts = (
         ("are saturated: latencies there have no mean", sum(map(is_saturated, results))),
@@ -226,7 +226,7 @@ def _remarks(results: Results) -> list[str]:
 
 
 def _values(values: Sequence[Any]) -> str:
-    """The values of a swept key: numbers at equal distances by their ends."""
+    """Returns the values of a swept key. Numbers at equal distances are given by their ends."""
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     if len(numbers) < max(MOST_VALUES, len(values)):
         return _in_words(list(values))
@@ -242,7 +242,7 @@ def _in_words(value: Any) -> str:
 
 
 def _compared(found: Comparison) -> dict[str, Any]:
-    """A comparison in few characters: a row for each quantity of each point that matches."""
+    """Returns a comparison in few characters: a row for each quantity of each matched point."""
     rows = [
         [
             [_plain(value) for value in match.settings.values()],
@@ -280,7 +280,7 @@ def _compared(found: Comparison) -> dict[str, Any]:
 
 
 def _in_unit(one: Difference) -> list[Any]:
-    """The heading, the two values, the relative change, the half-width and the probability of a difference."""
+    """Returns the heading, the two values, the relative change, the half-width and the p-value of a difference."""
     unit = unit_of(one.metric, (one.a, one.b))
     size = 1.0 if unit is None else unit.size
     a, b, half = (None if value is None else value / size for value in (one.a, one.b, one.half_width))

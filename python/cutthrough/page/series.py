@@ -1,4 +1,4 @@
-"""The time series of a page: of every point that has one, with fewer intervals where all would be too many."""
+"""The time series of a page, for every point that has one. Their intervals are joined where there would be too many."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 __all__ = ["series_of"]
 
-#: Numbers of all time series of a page together, of some seven characters each.
+#: Limit of numbers of all time series of a page, of some seven characters each.
 MOST_NUMBERS = 300_000
-#: Intervals that each point keeps, however many points there are.
+#: Least number of intervals that a point keeps.
 FEWEST = 50
 #: Significant digits.
 DIGITS = 5
-#: A length in nanoseconds that no interval is below.
+#: A length in nanoseconds below every interval.
 TINY = 1e-6
 
 
 def series_of(results: Sequence[Results]) -> tuple[list[dict[str, dict[str, Any]]], str]:
-    """For each of the results, the time series by the place of the point; and a note on what was left out.
+    """Returns the time series of each result by the index of the point, and a note on what was left out.
 
-    A time series has `time_ns`, when its intervals end, and `load`, `queue` and `wait`: lines of a name and values,
-    those of several jobs apart, those of queues by class of channels.
+    A time series has `time_ns` (the ends of its intervals), `load`, `queue` and `wait`: lines with a name and values,
+    separate for each job, and for queues by class of channels.
     """
     held = [{place: point for place, point in enumerate(own) if has_series(point)} for own in results]
     columns = [len(_lines(point)) + 1 for points in held for point in points.values()]
@@ -67,7 +67,7 @@ def _of_point(point: Point, most: int) -> dict[str, Any]:
 
 
 def _lines(point: Point) -> list[tuple[str, str, list[float], list[float]]]:
-    """The figure, the name, the ends of the intervals and the values of each line of a point."""
+    """Returns for each line of a point its figure, its name, the ends of its intervals and its values."""
     series = point["series"]
     jobs = [(job["name"], job["series"]) for job in point.get("jobs", ()) if has_series(job)]
     sources = jobs or [("all nodes", series)]
@@ -80,7 +80,7 @@ def _lines(point: Point) -> list[tuple[str, str, list[float], list[float]]]:
 
 
 def _joined(ends: Sequence[float], most: int) -> tuple[list[float], Integers]:
-    """When the intervals end if as many neighbours are joined as leave no more than the most, and where each begins."""
+    """Returns the ends of intervals, joined so that at most `most` remain, and the first interval of each."""
     count = len(ends)
     first = np.arange(0, count, -(-count // most))
     last = np.append(first[1:], count) - 1
@@ -88,7 +88,7 @@ def _joined(ends: Sequence[float], most: int) -> tuple[list[float], Integers]:
 
 
 def _merged(kind: str, lengths: Doubles, values: Doubles, first: Integers) -> list[float]:
-    """The values of joined intervals: means of loads, by the lengths of the intervals, and the largest of others."""
+    """Returns the values of joined intervals: means of loads, weighted by length, and maxima of other quantities."""
     if kind == "load":
         return _brief(np.add.reduceat(values * lengths, first) / np.maximum(np.add.reduceat(lengths, first), TINY))
     return _brief(np.maximum.reduceat(values, first))

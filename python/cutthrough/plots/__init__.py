@@ -1,4 +1,4 @@
-"""Figures from tables of results; they do not depend on the simulator."""
+"""Figures from tables of results. They do not depend on the simulator."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def figure(results: PointTable, quantity: str = "latency") -> Figure:
 
     Args:
         results: The points.
-        quantity: `latency` or `throughput`; of collective traffic, `operations`; of a closed workload, `completion`
-            or `phases`; of a benchmark, `messages` or, if it gives a table, `benchmark`; of a program that measures
-            times, `measures`; of several jobs that were compared with themselves alone, `slowdown`; of measured
-            messages, `sizes` or `distribution`; of a time series, `series`; of ranks whose time is known, `breakdown`,
-            `critical-path` or `timeline`.
+        quantity: `latency` or `throughput`; `operations` for collective traffic; `completion` or `phases` for a closed
+            workload; `messages` for a benchmark, or `benchmark` if it gives a table; `measures` for a program that
+            measures times; `slowdown` for jobs that were compared with runs alone; `sizes` or `distribution` for
+            measured messages; `series` for a time series; `breakdown`, `critical-path` or `timeline` for ranks whose
+            time is known.
 
     Raises:
-        ValueError: There is no such figure, or no point to draw.
+        ValueError: The figure does not exist, or there is no point to draw.
     """
     if quantity not in FIGURES:
         message = f"no figure of {quantity!r}; there are {', '.join(FIGURES)} and channels"
@@ -80,10 +80,10 @@ def faceted(results: PointTable, quantity: str, facets: str) -> Figure:
     Args:
         results: The points.
         quantity: `latency`, `operations`, `throughput` or `slowdown`.
-        facets: The key; `job` for those of several jobs.
+        facets: The key; `job` for a panel for each job.
 
     Raises:
-        ValueError: There is no such figure or key, no point to draw, or the key has too many values.
+        ValueError: The figure or the key does not exist, there is no point to draw, or the key has too many values.
     """
     if quantity not in CURVES:
         message = f"facets are of {', '.join(CURVES)}, and of heat maps; {quantity!r} has none"
@@ -97,7 +97,8 @@ def surface(results: PointTable, quantity: str, keys: tuple[str | None, str], fa
     """Draws heat maps of a quantity over two keys of the sweep; see `surfaces.surface`.
 
     Raises:
-        ValueError: There is no such key or quantity, no point to draw, or more keys are swept than the figure has.
+        ValueError: The key or the quantity does not exist, there is no point to draw, or more keys are swept than the
+            figure has.
     """
     _check_points(results)
     with looks():
@@ -111,7 +112,7 @@ def _check_points(results: PointTable) -> None:
 
 
 def channels(results: PointTable, place: int | None = None) -> Figure:
-    """Heat maps of the channels of a point; without a place, of the one with the hottest channel.
+    """Draws heat maps of the channels of a point. Default: the point with the hottest channel.
 
     Raises:
         ValueError: Its channels are not known.
@@ -122,7 +123,7 @@ def channels(results: PointTable, place: int | None = None) -> Figure:
 
 
 def heat_maps(loads: ChannelLoads, title: str = "") -> Figure:
-    """Heat maps of a table of channels."""
+    """Draws heat maps of a table of channels."""
     with looks():
         return heat.heat_maps(loads, title)
 
@@ -130,13 +131,13 @@ def heat_maps(loads: ChannelLoads, title: str = "") -> Figure:
 def save(
     results: PointTable, directory: Path, formats: Sequence[str] = ("png",), places: Sequence[int] | None = None
 ) -> list[Path]:
-    """Writes the figures in every format into a directory; returns the paths, those of the points first.
+    """Writes the figures in every format into a directory. Returns the paths, beginning with those of the points.
 
     Args:
         results: The points.
-        directory: Where to; it is made if it is not there.
+        directory: The directory, which is created if it does not exist.
         formats: `png`, `svg`, `pdf`.
-        places: The points whose channels are drawn; without it, the one with the hottest channel of all.
+        places: The points whose channels are drawn. Default: the point with the hottest channel.
     """
     atomic.make_folder(directory)
     paths = [path for name in _names(results) for path in write(figure(results, name), directory / name, formats)]
@@ -149,12 +150,12 @@ def save(
 
 
 def _names(results: PointTable) -> list[str]:
-    """The figures that suit what was run and measured."""
+    """Returns the figures that suit what was run and measured."""
     return [*_main_names(results), *_detail_names(results)]
 
 
 def _detail_names(results: PointTable) -> list[str]:
-    """The figures of messages, of time series and of the time of ranks, if these were measured."""
+    """Returns the figures of messages, time series and times of ranks, if these were measured."""
     messages = [point["messages"] for point in results.by_job() if point.get("messages")]
     named = {
         "sizes": any(len(own["sizes"]) > 1 for own in messages),
@@ -187,23 +188,23 @@ def _main_names(results: PointTable) -> list[str]:
 
 
 def _title(results: PointTable, place: int) -> str:
-    """What a point is, in the words of its sweep."""
+    """Returns the title of a point, in the words of its sweep."""
     point = results.points[place]
     keys = [axis for axis in results.axes if axis in point]
     return ": ".join(filter(None, (results.title, name_of(keys, [label_of(point[key]) for key in keys]))))
 
 
 def write(drawn: Figure, stem: Path, formats: Sequence[str] = ("png",)) -> list[Path]:
-    """Writes a figure as `stem.FORMAT`, without a date: the same results give the same bytes.
+    """Writes a figure as `stem.FORMAT`, without a date: equal results give equal bytes.
 
-    Each file is whole or as it was before, whatever ends the process.
+    Each write is atomic.
 
     Raises:
         Unwritable: A file cannot be written.
     """
     paths = [stem.with_name(f"{stem.name}.{extension}") for extension in formats]
     with looks():
-        # Laid out once: a format's resolution would move things a little, and with them what is written next.
+        # The layout is computed once: a format's resolution would shift it slightly, and change what is written next.
         drawn.draw_without_rendering()
         drawn.set_layout_engine("none")
         for path in paths:

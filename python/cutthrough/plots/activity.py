@@ -1,4 +1,4 @@
-"""The figures of the time of ranks: what each does, the critical path, and what happens when."""
+"""The figures of the time of ranks: times by activity, the critical path, and the timeline."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 __all__ = ["breakdown", "critical_path", "ordinal", "slowest", "timeline"]
 
-#: Bars of a figure; of more ranks neighbours share one.
+#: Greatest number of bars in a figure. Beyond it neighbouring ranks share a bar.
 MOST_BARS = 64
-#: Points that a figure has; of more the slowest.
+#: Greatest number of points in a figure. Beyond it the slowest are drawn.
 MOST_POINTS = 4
-#: Rows of a timeline in which each rank has its own; of more, neighbours share one.
+#: Greatest number of rows in a timeline. Beyond it neighbouring ranks share a row.
 MOST_ROWS = 256
-#: Steps of time of a timeline whose ranks share rows.
+#: Number of time steps of a timeline whose ranks share rows.
 STEPS = 1200
-#: Messages that a timeline draws; of more, none but those of the critical path.
+#: Greatest number of messages in a timeline. Beyond it only messages of the critical path are drawn.
 MOST_MESSAGES = 600
-#: What ranks do, in colours that differ in grey too: work is dark, waiting light.
+#: Colours of activities, which differ in grey too: work is dark, waiting light.
 COLOURS = {
     "computing": "#2c7a4b",
     "overhead": "#d9822b",
@@ -50,16 +50,16 @@ COLOURS = {
     "ended": "#eeeeee",
     "noise": "#b23b3b",
 }
-#: What a critical path does at the channels of a class, by the lightness of the class's colour.
+#: Lightness of the class's colour for the parts of a critical path at its channels.
 TINTS = {"sending": 0.0, "delay": 0.45, "waiting": 0.75}
-#: Colours of classes of channels, and of what is outside channels.
+#: Colours of classes of channels, and of the path outside channels.
 CLASSES = ("#1f5fa8", "#7a3e9d", "#a8511f", "#1f8a8a", "#8a7a1f", "#5a5a9d", "#9d3e6a")
 OUTSIDE = {"routers": "#8c8c8c", "interfaces": "#5c5c5c", "network, unresolved": "#cfcfcf"}
 PATH = "#b2182b"
 
 
 def breakdown(results: PointTable) -> Figure:
-    """A bar for each rank of what it does for how long; of many ranks, neighbours share a bar: their mean.
+    """Draws a bar of times by activity for each rank. Neighbours share a bar, their mean, if there are many ranks.
 
     Raises:
         ValueError: No time of ranks was measured.
@@ -81,7 +81,7 @@ def breakdown(results: PointTable) -> Figure:
 
 
 def _bars(axes: Axes, ranks: Mapping[str, Sequence[float]], scale: float, used: dict[str, None]) -> None:
-    """The bars of a point; notes which parts there are."""
+    """Draws the bars of a point. Notes the activities that occur in `used`."""
     count = len(ranks["computing_ns"])
     size = -(-count // MOST_BARS)
     first = np.arange(0, count, size)
@@ -100,7 +100,7 @@ def _bars(axes: Axes, ranks: Mapping[str, Sequence[float]], scale: float, used: 
 
 
 def critical_path(results: PointTable) -> Figure:
-    """A bar for each point of what its critical path is made of: computing, overheads, and each class of channels.
+    """Draws a bar for each point of the parts of its critical path: computing, overheads, and each class of channels.
 
     Raises:
         ValueError: No time of ranks was measured.
@@ -134,7 +134,7 @@ def critical_path(results: PointTable) -> Figure:
 
 
 def _path_colour(group: str, what: str, classes: Sequence[str]) -> Any:
-    """The colour of a part: of a class of channels its own, lighter where it only waits."""
+    """Returns the colour of a part. A class of channels has one colour, lighter where the path waits."""
     if not group:
         return COLOURS.get(what) or OUTSIDE[what]
     base = CLASSES[classes.index(group) % len(CLASSES)]
@@ -143,10 +143,10 @@ def _path_colour(group: str, what: str, classes: Sequence[str]) -> Any:
 
 
 def timeline(results: PointTable) -> Figure:
-    """What ranks do when, a row each, with their messages as lines and the critical path in red.
+    """Draws the activities of ranks over time, a row each, with messages as lines and the critical path in red.
 
-    Of more ranks than rows, neighbours share a row: at each time it has the colour of what most of them do. Of many
-    messages only those of the critical path are drawn.
+    If there are more ranks than rows, neighbours share a row, which has the colour of the activity of most of them. If
+    there are many messages, only those of the critical path are drawn.
 
     Raises:
         ValueError: No timeline of ranks was measured.
@@ -180,14 +180,14 @@ def timeline(results: PointTable) -> Figure:
 
 
 def _states(axes: Axes, line: Mapping[str, Any], scale: float, used: dict[str, None]) -> None:
-    """The states of ranks as rows of colours."""
+    """Draws the states of ranks as rows of colours."""
     rank, every = np.asarray(line["rank"], np.int64), int(line["every"])
     state = np.asarray(line["state"], np.int64)
     begin, end = (scale * np.asarray(line[name], np.float64) for name in ("begin_ns", "interval_end_ns"))
     used.update(dict.fromkeys(line["states"][number] for number in np.unique(state)))
     rows = int(rank.max()) // every + 1
     if rows <= MOST_ROWS:
-        # Of many rows gaps between them would hide what they show.
+        # Gaps between many rows would hide their content.
         half = (0.42 if rows <= MOST_BARS else 0.5) * every
         for number in np.unique(state):
             held = state == number
@@ -209,16 +209,16 @@ def _states(axes: Axes, line: Mapping[str, Any], scale: float, used: dict[str, N
 
 
 def _shared_rows(line: Mapping[str, Any], columns: Sequence[Any], scale: float) -> Doubles:
-    """By row and step of time, the colour of what its ranks do most; white where none does anything."""
+    """Returns the colour of each row and step of time: the most common activity of its ranks, white without any."""
     rank, state, begin, end = columns
     start, length = scale * line["start_ns"], scale * (line["end_ns"] - line["start_ns"])
-    # Of the ranks that have been kept, each has its place.
+    # Indices of the ranks that have been kept.
     place = rank // int(line["every"])
     row = place * MOST_ROWS // (int(place.max()) + 1)
     first = np.clip((begin - start) / length * STEPS, 0, STEPS)
     last = np.clip((end - start) / length * STEPS, 0, STEPS)
     share = np.zeros((len(line["states"]), MOST_ROWS, STEPS + 1))
-    # Each interval adds how much of each step it covers: its ends in parts, and all between by differences.
+    # Each interval adds its share of each step that it covers: its ends in parts, and all between by differences.
     steps, rest = np.floor(first).astype(np.int64), first - np.floor(first)
     np.add.at(share, (state, row, steps), 1.0 - rest)
     np.add.at(share, (state, row, np.minimum(steps + 1, STEPS)), rest)
@@ -237,7 +237,7 @@ def _rgb(colour: str) -> tuple[float, ...]:
 
 
 def _messages(axes: Axes, line: Mapping[str, Any], scale: float) -> bool:
-    """Lines from where messages are handed over to where they arrive, if they are not too many."""
+    """Draws lines from the start to the arrival of messages, if they are not too many."""
     messages = line["messages"]
     if not 0 < len(messages["from"]) <= MOST_MESSAGES:
         return False
@@ -251,25 +251,25 @@ def _messages(axes: Axes, line: Mapping[str, Any], scale: float) -> bool:
 
 
 def _path(axes: Axes, line: Mapping[str, Any], scale: float) -> None:
-    """The critical path, from rank to rank."""
+    """Draws the critical path, from rank to rank."""
     path = line["path"]
     columns = (path["from"], path["to"], path["begin_ns"], path["end_ns"])
     lines = [
         [(scale * begin, source), (scale * end, target)] for source, target, begin, end in zip(*columns, strict=True)
     ]
-    # Of many steps a wide line would hide what ranks do.
+    # A wide line with many steps would hide the activities of ranks.
     width = 1.8 if len(lines) <= MOST_MESSAGES else 0.7
     axes.add_collection(LineCollection(lines, colors=PATH, linewidths=width))
 
 
 def ordinal(number: int) -> str:
-    """A number as in `2nd`."""
+    """Returns an ordinal number, as in `2nd`."""
     last = 0 if 10 < number % 100 < 20 else number % 10
     return str(number) + {1: "st", 2: "nd", 3: "rd"}.get(last, "th")
 
 
 def slowest(results: PointTable, has: Callable[[Point], bool], most: int = MOST_POINTS) -> list[tuple[str, Point]]:
-    """The points that have something, with their names; of many, those that took longest."""
+    """Returns the points for which `has` is true, with their names; at most the `most` that took longest."""
     held = [point for point in results if has(point)]
     if not held:
         message = "no time of ranks was measured (`measure.timeline`)"
@@ -286,7 +286,7 @@ def slowest(results: PointTable, has: Callable[[Point], bool], most: int = MOST_
 
 
 def _title(figure: Figure, text: str) -> None:
-    """The title of a figure with several axes, which have titles of their own."""
+    """Sets the title of a figure with several axes, which have titles too."""
     figure.suptitle(text, x=0.01, ha="left", fontsize=11, fontweight="bold")
 
 

@@ -1,4 +1,4 @@
-"""The figures of a closed workload: how long it takes, and how long each of its phases."""
+"""The figures of a closed workload: its completion time, and the time of each of its phases."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ if TYPE_CHECKING:
 
 __all__ = ["completion", "names_of", "orders_apart", "phases"]
 
-#: The width of a bar, of the distance between two.
+#: The width of a bar, as a share of the distance between two.
 WIDTH = 0.6
-#: Boundaries between phases that are drawn in a bar; of more the bar would be solid.
+#: Greatest number of phase boundaries in a bar, which would be solid with more.
 MOST_BOUNDARIES = 60
-#: Lines of the figure of phases.
+#: Greatest number of lines in the figure of phases.
 MOST_LINES = 16
 
 
 def completion(results: PointTable) -> Figure:
-    """The time of each point, phase upon phase. A phase that has not ended is left out.
+    """Draws the time of each point, phase upon phase, without phases that have not ended.
 
-    Times that are orders of magnitude apart are points on a logarithmic axis, where they have no phases.
+    Times that are orders of magnitude apart are drawn as points on a logarithmic axis, without phases.
 
-    Few phases have a colour each; of many, the bar shows their boundaries, and the slowest has a colour.
+    Few phases have a colour each. For many phases, the bar shows their boundaries, and the slowest has a colour.
     """
     figure = Figure()
     axes = figure.add_subplot()
     unit, scale = time_unit(
         sum(time or 0.0 for time in phase_times(point)) or point.get("time_ns") or 0.0 for point in results
     )
-    # Where objects are driven by messages, computation is not before them.
+    # Message-driven objects do not compute before communication.
     bottom = [0.0 if "steps" in point else scale * (point.get("compute_ns") or 0.0) for point in results]
     if any(bottom):
         axes.bar(range(len(results)), bottom, color="#bbbbbb", width=WIDTH, label="computation")
     both = [scale * (point.get("time_ns") or 0.0) if "steps" in point else 0.0 for point in results]
     if any(both):
         axes.bar(range(len(results)), both, color="#777777", width=WIDTH, label="computation and messages together")
-    # What ranks do has no phases.
+    # Ranks have no phases.
     apart = ["steps" in point or bool(phase_times(point)) for point in results]
     whole = [
         0.0 if known else scale * (point.get("time_ns") or 0.0) for point, known in zip(results, apart, strict=True)
@@ -89,13 +89,13 @@ def completion(results: PointTable) -> Figure:
 
 
 def orders_apart(heights: Iterable[float]) -> bool:
-    """Whether values are too far apart for bars: those begin at 0, which a logarithmic axis does not have."""
+    """Returns whether values are too far apart for bars, which begin at 0 and cannot have a logarithmic axis."""
     known = [height for height in heights if height > 0.0]
     return bool(known) and max(known) > LOG_RATIO * min(known)
 
 
 def phases(results: PointTable) -> Figure:
-    """The time of each phase over its number, a line a point: where the time of many phases goes.
+    """Draws the time of each phase over its number, a line for each point.
 
     Raises:
         ValueError: No point has phases.
@@ -105,7 +105,7 @@ def phases(results: PointTable) -> Figure:
     if not held:
         message = "no point has phases"
         raise ValueError(message)
-    # Of many points those that took longest: lines beyond that cannot be distinguished.
+    # The points that took longest are drawn: more lines could not be distinguished.
     slowest = sorted(range(len(held)), key=lambda place: -(held[place][0].get("time_ns") or math.inf))[:MOST_LINES]
     figure = Figure()
     axes = figure.add_subplot()
@@ -130,7 +130,7 @@ def phases(results: PointTable) -> Figure:
 
 
 def _draw_intervals(axes: Axes, results: PointTable, scale: float) -> None:
-    """The confidence intervals of the times over several seeds."""
+    """Draws the confidence intervals of the times over several seeds."""
     held = [(place, point.get("time_ns"), half_width(point, "time_ns")) for place, point in enumerate(results)]
     known = [(place, scale * time, scale * half) for place, time, half in held if time is not None and half]
     if known:
@@ -139,7 +139,7 @@ def _draw_intervals(axes: Axes, results: PointTable, scale: float) -> None:
 
 
 def _few_phases(axes: Axes, results: PointTable, times: Sequence[Sequence[float]], bottom: list[float]) -> None:
-    """A bar for each phase upon those before it."""
+    """Draws a bar for each phase upon the phases before it."""
     for number in range(max(map(len, times), default=0)):
         held = [point["phases"][number] for point in results if number < len(point.get("phases", ()))]
         heights = [own[number] if number < len(own) else 0.0 for own in times]
@@ -150,7 +150,7 @@ def _few_phases(axes: Axes, results: PointTable, times: Sequence[Sequence[float]
 
 
 def _many_phases(axes: Axes, times: Sequence[Sequence[float]], bottom: list[float]) -> None:
-    """One bar a point with the boundaries of its phases, and the slowest of them."""
+    """Draws one bar for each point, with the boundaries of its phases, and the slowest of them."""
     places = range(len(times))
     most = max(map(len, times))
     axes.bar(places, [sum(own) for own in times], bottom=bottom, color="C0", width=WIDTH, label=f"{most:,} phases")
@@ -168,7 +168,7 @@ def _many_phases(axes: Axes, times: Sequence[Sequence[float]], bottom: list[floa
 
 
 def names_of(results: PointTable) -> list[str]:
-    """What each point is, without what all have in common; its time is the figure."""
+    """Returns the name of each point, without settings that all share and without its time."""
     axes = [axis for axis in results.axes if any(axis in point for point in results)]
     brief = {axis: brief_labels([point.get(axis) for point in results]) for axis in axes}
 

@@ -1,4 +1,4 @@
-"""The figure of a fit: what was measured as points, what the fitted interface gives as lines."""
+"""The figure of a fit: measured values as points, the fitted interface's values as lines."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ PANEL = 3.2
 
 
 def calibration(fit: Fit) -> Figure:
-    """A panel for each measure, with a line for each table of it."""
+    """Draws a panel for each measure, with a line for each of its tables."""
     measures = list(dict.fromkeys(fitted.table.measure for fitted in fit.tables))
     figure = Figure(figsize=(6.4, PANEL * len(measures)), layout="constrained")
     for number, measure in enumerate(measures):
         axes = figure.add_subplot(len(measures), 1, number + 1)
         label, factor = COLUMNS[measure]
         for place, fitted in enumerate(own for own in fit.tables if own.table.measure == measure):
-            # A logarithmic axis has no place for messages without bytes.
+            # A logarithmic axis cannot show messages without bytes.
             held = [own for own in zip(fitted.table.rows, fitted.values, strict=True) if own[0].size > 0]
             sizes = [row.size * (1e-3 if measure == LEFT else 1.0) for row, _ in held]
             stroke = Stroke.of(place)
@@ -51,5 +51,5 @@ def calibration(fit: Fit) -> Figure:
 
 
 def _bytes(size: float) -> str:
-    """The mark of a size."""
+    """Returns the mark of a size."""
     return size_text(round(size)) if size >= 1 else ""

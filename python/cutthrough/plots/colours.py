@@ -17,18 +17,19 @@ if TYPE_CHECKING:
 
 __all__ = ["of_tasks"]
 
-#: Messages smaller than this part of the largest of both their ends do not count as neighbourhood: reductions and
+#: Share of the largest message at both ends below which a message does not make its tasks neighbours: reductions and
 #: the like would make all tasks neighbours.
 LIGHT = 0.1
-#: The darkest and the lightest of a shade.
+#: The darkest and the lightest value of a shade.
 SHADES = (0.08, 0.95)
 
 
 def of_tasks(graph: TaskGraph) -> Colours:
-    """A colour for each task, as rows of red, green and blue.
+    """Returns a colour for each task, as rows of red, green and blue.
 
-    By the indices of the application's array where all tasks are one of two or three dimensions; else by the distances
-    in the graph from three tasks that are far from one another, so that the numbers of tasks do not matter.
+    Colours follow the indices of the application's array where all tasks are one array of two or three dimensions.
+    Elsewhere they follow the distances in the graph from three tasks that are far from one another, so that the numbers
+    of tasks do not matter.
     """
     arrays: list[dict[str, Any]] = graph.about["arrays"]
     number = np.arange(graph.tasks)
@@ -45,7 +46,7 @@ def of_tasks(graph: TaskGraph) -> Colours:
 
 
 def _mixed(shades: list[Colours]) -> Colours:
-    """Up to three columns from 0 to 1 as red, green and blue."""
+    """Returns up to three columns from 0 to 1 as red, green and blue."""
     low, high = SHADES
     columns = [low + (high - low) * shade for shade in shades]
     columns += [np.full_like(columns[0], 0.5)] * (3 - len(columns))
@@ -53,7 +54,7 @@ def _mixed(shades: list[Colours]) -> Colours:
 
 
 def _neighbours(graph: TaskGraph) -> tuple[Integers, Integers]:
-    """The neighbours of each task, as rows that follow one another, and where each begins."""
+    """Returns the neighbours of each task, as concatenated rows, and the beginning of each row."""
     arcs = graph.arcs()
     sources = np.concatenate([arcs["source"], arcs["target"]]).astype(np.int64)
     targets = np.concatenate([arcs["target"], arcs["source"]]).astype(np.int64)
@@ -68,10 +69,10 @@ def _neighbours(graph: TaskGraph) -> tuple[Integers, Integers]:
 
 
 def _landmarks(first: Integers, ends: Integers) -> list[Colours]:
-    """The distances of all tasks from three that are far from one another, each as a part of the largest."""
+    """Returns the distances of all tasks from three tasks far from one another, as shares of the largest."""
     start = _distances(first, ends, int(np.argmax(np.diff(first))))
     found = [_distances(first, ends, int(np.argmax(start)))]
-    # The next is where the least distance to those before is largest; of these, where the sum is.
+    # The next landmark has the largest least distance to the ones before, and among these the largest sum.
     for _ in range(2):
         least, total = np.min(found, axis=0), np.sum(found, axis=0)
         found.append(_distances(first, ends, int(np.lexsort((total, least))[-1])))
@@ -79,7 +80,7 @@ def _landmarks(first: Integers, ends: Integers) -> list[Colours]:
 
 
 def _distances(first: Integers, ends: Integers, source: int) -> Integers:
-    """Edges from one task to each, -1 where there is no path: a breadth-first search, a level at a time."""
+    """Returns the number of edges from one task to each, -1 where there is no path. Breadth-first search by level."""
     distance = np.full(len(first) - 1, -1, np.int64)
     distance[source] = 0
     front, level = np.array([source]), 0

@@ -1,4 +1,4 @@
-"""The figures of a load study: latency over load, accepted over offered load, and how much jobs slow one another."""
+"""The figures of a load study: latency over load, accepted over offered load, and the slowdown of jobs."""
 
 from __future__ import annotations
 
@@ -25,26 +25,28 @@ if TYPE_CHECKING:
 
 __all__ = ["latency", "log_scale", "operations", "slowdown", "throughput"]
 
-#: Beyond this ratio of the largest to the smallest latency, only a logarithmic axis shows both.
+#: Ratio of the largest to the smallest latency beyond which only a logarithmic axis shows both.
 LOG_RATIO = 12.0
-#: Lines in one pair of axes; of more, each job has axes of its own.
+#: Greatest number of lines in one pair of axes. Beyond it, each job has separate axes.
 MOST_LINES = 6
-#: Jobs that have axes of their own, and how many of them stand beside one another.
+#: Greatest number of jobs with separate axes, and of panels side by side.
 MOST_PANELS = 9
 PANELS_A_ROW = 3
-#: Where the smallest value is above this part of the largest, an axis does not start at 0.
+#: Share of the largest value above which the smallest value keeps an axis from starting at 0.
 FAR_FROM_0 = 0.6
-#: How far points of neighbouring lines stand apart along an axis of names, at most, and those of all lines together.
+#: Greatest distance between points of neighbouring lines along an axis of names, and between those of all lines
+#: together.
 MOST_APART, BESIDE = 0.12, 0.7
-#: The part of their range by which an axis is wider than its values.
+#: Margin of an axis, as a share of the range of its values.
 MARGIN = 0.08
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Axes and the lines that they show: all of them, or those of one job, whose name is the panel's.
+    """Axes and their lines: all of them, or the lines of one job, whose name is the panel's.
 
-    Nothing is between two names of an axis: points stand alone there, those of several lines beside one another.
+    An axis of names has nothing between two names: points are separate there, and points of several lines are side by
+    side.
     """
 
     axes: Axes
@@ -53,14 +55,14 @@ class Panel:
     name: str = ""
 
     def places(self, number: int) -> list[float]:
-        """Where the points of a line stand, by its number."""
+        """Returns the positions of the points of line `number`."""
         apart = min(MOST_APART, BESIDE / len(self.lines)) if self.axis.names else 0.0
         shift = apart * (number - (len(self.lines) - 1) / 2)
         return [self.axis.place(point) + shift for point in self.lines[number].points]
 
 
 def latency(results: PointTable, facets: str | None = None) -> Figure:
-    """Mean latency over the axis, with its confidence band; the 99th percentile too if there is one line only.
+    """Draws mean latency over the axis, with its confidence band. A single line also has its 99th percentile.
 
     Several jobs have a line each, or a panel each where that would be too many lines.
     """
@@ -70,14 +72,14 @@ def latency(results: PointTable, facets: str | None = None) -> Figure:
 
 
 def operations(results: PointTable, facets: str | None = None) -> Figure:
-    """Mean time of collective operations over the axis; of multicasts until the last copy is there."""
+    """Draws the mean time of collective operations over the axis. A multicast ends when its last copy has arrived."""
     what = "Time of an operation, begin to last member"
     return _times(results, facets, Timed("operations", what, "operation_time_mean_ns", "operation_time_p99_ns"))
 
 
 @dataclass(frozen=True)
 class Timed:
-    """What a figure of times shows: its name, the label of its axis, and the quantities of mean and 99th percentile."""
+    """The content of a figure of times: its name, its axis's label, and the quantities of mean and 99th percentile."""
 
     name: str
     label: str
@@ -86,7 +88,7 @@ class Timed:
 
 
 def _times(results: PointTable, facets: str | None, shown: Timed) -> Figure:
-    """A figure of times."""
+    """Draws a figure of times."""
     results = results.by_job()
     figure, panels, axis = _canvas(results, shown.mean, facets)
     series = [line for panel in panels for line in panel.lines]
@@ -115,7 +117,7 @@ def _times(results: PointTable, facets: str | None, shown: Timed) -> Figure:
 
 
 def throughput(results: PointTable, facets: str | None = None) -> Figure:
-    """Accepted load over the axis; the grey diagonal is all that is offered. Several jobs are apart."""
+    """Draws accepted load over the axis. The grey diagonal is the offered load. Several jobs are separate."""
     results = results.by_job()
     figure, panels, axis = _canvas(results, facets=facets)
     low, high = _limits(results, "accepted_load")
@@ -132,10 +134,10 @@ def throughput(results: PointTable, facets: str | None = None) -> Figure:
 
 
 def slowdown(results: PointTable, facets: str | None = None) -> Figure:
-    """How many times longer each job took than alone, over the axis; at the grey line others do not touch it.
+    """Draws the ratio of each job's time to its time alone over the axis. At the grey line other jobs have no effect.
 
     Raises:
-        ValueError: No job was compared with itself alone.
+        ValueError: No job was compared with a run alone.
     """
     results = results.by_job()
     figure, panels, _ = _canvas(results, "slowdown", facets)
@@ -155,7 +157,7 @@ def slowdown(results: PointTable, facets: str | None = None) -> Figure:
 
 
 def _canvas(results: PointTable, needed: str = "", facets: str | None = None) -> tuple[Figure, list[Panel], Axis]:
-    """Empty axes for the lines that have a quantity at some point: one pair, or one for each job or value of a key."""
+    """Creates empty axes for the lines that have a quantity at some point: one pair, or one for each job or facet."""
     axis = pick_axis(results.points, [key for key in results.axes if key != facets])
     parts = _parts(results, axis, needed, facets)
     figure = Figure()
@@ -167,7 +169,7 @@ def _canvas(results: PointTable, needed: str = "", facets: str | None = None) ->
     for axes in grid.flat[len(parts) :]:
         axes.set_visible(False)
     for axes in grid.flat[max(len(parts) - columns, 0) : len(parts)]:
-        # Also where the panel below is left out.
+        # Needed too where the panel below is left out.
         axes.tick_params(labelbottom=True)
     panels = [Panel(axes, lines, axis, name) for axes, (name, lines) in zip(grid.flat, parts.items(), strict=False)]
     for panel in panels:
@@ -182,7 +184,7 @@ def _canvas(results: PointTable, needed: str = "", facets: str | None = None) ->
 
 
 def _parts(results: PointTable, axis: Axis, needed: str, facets: str | None) -> dict[str, list[Series]]:
-    """The lines of each panel, by its name."""
+    """Returns the lines of each panel, by its name."""
 
     def lines(points: Sequence[Point], keys: Sequence[str]) -> list[Series]:
         return [
@@ -206,14 +208,14 @@ def _parts(results: PointTable, axis: Axis, needed: str, facets: str | None) -> 
 
 
 def _lines(panels: Sequence[Panel]) -> Iterator[tuple[Panel, int, Series]]:
-    """Every line with its panel and its number there: what has the same number has the same colour."""
+    """Yields every line with its panel and its number there, which gives its colour."""
     for panel in panels:
         for number, line in enumerate(panel.lines):
             yield panel, number, line
 
 
 def _limits(results: PointTable, key: str) -> tuple[float, float]:
-    """The ends of an axis of loads: they fit the values, and start at 0 unless all values are far from it."""
+    """Returns the limits of an axis of loads. They fit the values, and start at 0 unless all values are far from it."""
     values = [point[key] for point in results.points if point.get(key) is not None]
     low, high = min(values, default=0.0), max(values, default=0.0)
     if high <= 0.0:
@@ -225,7 +227,7 @@ def _limits(results: PointTable, key: str) -> tuple[float, float]:
 
 
 def _draw(panel: Panel, line: Series, data: tuple[list[float], list[float]], number: int) -> str:
-    """Draws a line with the marks of its points; returns its colour."""
+    """Draws a line with the marks of its points. Returns its colour."""
     x, y = data
     stroke = Stroke.of(number)
     dashes = "none" if panel.axis.names else stroke.dashes
@@ -256,7 +258,7 @@ def _write_value(axes: Axes, x: Sequence[float], y: Sequence[float], colour: str
 
 
 def log_scale(axes: Axes) -> None:
-    """A logarithmic y axis with plain numbers at 1, 2 and 5."""
+    """Sets a logarithmic y axis with plain numbers at 1, 2 and 5."""
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     plain_marks(axes.yaxis)
@@ -268,7 +270,7 @@ def _every(count: int) -> int:
 
 
 def _finish(figure: Figure, panels: Sequence[Panel], results: PointTable, what: str) -> None:
-    """Title and legend."""
+    """Adds title and legend."""
     title = title_of(figure, results.title, what)
     handles, labels = panels[0].axes.get_legend_handles_labels()
     marks, words = mark_words(point for panel in panels for line in panel.lines for point in line.points)

@@ -1,7 +1,7 @@
-"""Heat maps of channels: where the load of a network is, measured beside exact.
+"""Heat maps of channels: the load of each part of a network, measured beside exact.
 
-What is drawn depends on the shape of the machine (`panels`). A machine without a shape of its own has, besides its
-routers by routers, the loads of each class from the hottest channel to the coldest, and the hottest channels by name.
+The drawing depends on the shape of the machine (`panels`). A machine without a known shape has a map of routers by
+routers, the loads of each class from the hottest channel to the coldest, and the hottest channels by name.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["HEADINGS", "compare", "heat_maps"]
 
-#: Characters of a title by inch of the figure's width.
+#: Characters of a title per inch of the figure's width.
 TITLE = 8.5
-#: What the columns of a figure are called.
+#: Headings of a figure's columns.
 HEADINGS = {
     "utilization": "measured",
     "load": "per unit of offered load",
@@ -46,48 +46,48 @@ HEADINGS = {
     "upper_bound": "upper bound",
     "even_spread": "even spread",
 }
-#: Cells along an axis up to which each has its value written on it.
+#: Greatest number of cells along an axis that have their values written on them.
 WRITTEN = 12
 #: Inches of a figure's column, of the texts around a heat map, between two marks of an axis, and of a line of text.
 COLUMN, AROUND, MARKS, LINE = 4.1, 1.0, 0.24, 0.11
-#: The least height of all heat maps of a figure together, inches.
+#: The least total height of all heat maps of a figure, in inches.
 LEAST = 2.2
-#: Channels that are named, and characters of a name.
+#: Number of channels that are named, and characters of a name.
 NAMED, NAME = 8, 64
-#: The heights of the figures of classes and of names, and the least width of a figure with them, inches.
+#: The heights of the figures of classes and of names, and the least width of a figure with them, in inches.
 CLASSES, NAMES, WIDTH = 2.4, 2.6, 7.6
-#: The colour of the line at 1 of a scale of shares that goes further.
+#: The colour of the line at 1 of a scale of shares that extends beyond it.
 FULL = "#111111"
 #: The end of a scale above which values are written in thousands and millions.
 LARGE = 1000.0
 
 
 def heat_maps(loads: ChannelLoads, title: str = "") -> Figure:
-    """Every panel, with what was measured and what is exact side by side in the same colours."""
+    """Draws every panel, with measured and exact loads side by side in one scale of colours."""
     columns = {name: HEADINGS[name] for name in (loads.quantity, loads.reference) if name}
     what = "Share of the channel's bandwidth" + (" per unit of offered load" if loads.quantity == "load" else "")
     return compare(loads, columns, title or "Channels", what, shares=True)
 
 
 def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: str, *, shares: bool = False) -> Figure:
-    """Every panel, with several columns of a table of channels side by side in the same colours.
+    """Draws every panel, with several columns of a table of channels side by side in one scale of colours.
 
     Args:
         loads: The channels.
-        columns: What is shown, and what it is called.
-        title: What stands above all.
+        columns: The shown columns, with their headings.
+        title: The title above all panels.
         what: The quantity and its unit.
-        shares: Whether it is shares of bandwidth: a line marks 1 on the colour bar, if it reaches further.
+        shares: Whether values are shares of bandwidth: a line then marks 1 on the colour bar, if it extends beyond.
     """
     shown = panels(loads, next(iter(columns)))
     heights = [(2.2 if len(shown) > 2 else 3.2) * panel.ratio for panel in shown]
-    # The label of the colour bar has room beside a single flat map too.
+    # Keeps room for the colour bar's label beside a single flat map too.
     heights = [height * max(1.0, LEAST / sum(heights)) for height in heights]
     more = [CLASSES, NAMES] if any(panel.pairs for panel in shown) else []
     width = max(1.2 + COLUMN * len(columns), WIDTH if more else 0.0)
     figure = Figure(figsize=(width, sum(heights) + len(heights) * AROUND + sum(more) + 0.6))
     ratios = [height + AROUND for height in heights]
-    # Rows of their own, so that the legends below take nothing from the heat maps.
+    # Separate rows, so that the legends below take no room from the heat maps.
     above, *below = figure.subfigures(1 + len(more), 1, height_ratios=[sum(ratios), *more], squeeze=False)[:, 0]
     grid = above.subplots(len(shown), len(columns), squeeze=False, height_ratios=ratios)
     inner = np.concatenate([panel.channels for panel in shown])
@@ -120,7 +120,7 @@ def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: s
 
 
 def _label(axes: Axes, panel: Panel, heading: str, cells: Doubles, height: float) -> None:
-    """The title and the labels of a heat map of a height in inches, with as many marks as there is room for."""
+    """Sets the title and the labels of a heat map, with as many marks as its height in inches has room for."""
     axes.set_title(f"{panel.title}: {heading}", fontsize="small")
     across, up = panel.labelled(panel.shared)
     axes.set_xlabel(across)
@@ -134,17 +134,17 @@ def _label(axes: Axes, panel: Panel, heading: str, cells: Doubles, height: float
 
 
 def _marks(count: int, most: int) -> Locator:
-    """The marks of an axis of so many places, at whole numbers."""
+    """Returns the marks of an axis of `count` places, at whole numbers, at most `most`."""
     return MaxNLocator(most, integer=True) if count > 1 else FixedLocator([0])
 
 
 def _is_one_router(cells: Doubles) -> bool:
-    """Whether a heat map would be one column: bars, whose lengths are easier to compare, take its place."""
+    """Returns whether a heat map would be one column. Bars replace it, whose lengths are easier to compare."""
     return bool(cells.shape[1] == 1 < cells.shape[0])
 
 
 def _draw_ports(axes: Axes, panel: Panel, values: Doubles, scale: Normalize) -> None:
-    """A bar for each port of the only router, in the colours of the heat maps."""
+    """Draws a bar for each port of the only router, in the colours of the heat maps."""
     axes.bar(range(len(values)), np.nan_to_num(values), 0.9, color=HEAT(scale(values)))
     axes.set_xlim(-0.5, len(values) - 0.5)
     axes.set_ylim(0.0, scale.vmax)
@@ -159,7 +159,7 @@ def _draw_ports(axes: Axes, panel: Panel, values: Doubles, scale: Normalize) -> 
 
 
 def _write(axes: Axes, cells: Doubles, scale: Normalize, height: float) -> None:
-    """Writes the value on each cell, if they are few and have room."""
+    """Writes the value on each cell, if the cells are few and have room."""
     rows, columns = cells.shape
     if max(rows, columns) > WRITTEN or height / rows < LINE:
         return
@@ -171,13 +171,13 @@ def _write(axes: Axes, cells: Doubles, scale: Normalize, height: float) -> None:
 
 
 def _range(cells: Doubles, scale: Normalize) -> str:
-    """The least and the largest value, which show differences that colours do not."""
+    """Returns the least and the largest value, which show differences that colours do not."""
     low, high = (_brief(float(value), scale) for value in (np.nanmin(cells), np.nanmax(cells)))
     return low if low == high else f"{low} to {high}"
 
 
 def _brief(value: float, scale: Normalize) -> str:
-    """A value in few characters: shares by their hundredths, bytes in thousands."""
+    """Returns a value in few characters: shares in hundredths, bytes in thousands."""
     top = scale.vmax or 1.0
     if top > LARGE:
         return EngFormatter(places=1, sep="")(value) if value else "0"
@@ -185,7 +185,7 @@ def _brief(value: float, scale: Normalize) -> str:
 
 
 def _classes(axes: Axes, loads: ChannelLoads, columns: Mapping[str, str], what: str) -> None:
-    """The loads of each class from the hottest channel to the coldest; the second column is dashed."""
+    """Draws the loads of each class from the hottest channel to the coldest. The second column is dashed."""
     for number, (label, chosen) in enumerate(loads.parts(inner=True)):
         for name, dashes in zip(columns, ("solid", (0, (4, 2))), strict=False):
             values = np.sort(loads.values(name)[chosen])[::-1]
@@ -201,7 +201,7 @@ def _classes(axes: Axes, loads: ChannelLoads, columns: Mapping[str, str], what: 
 
 
 def _hottest(axes: Axes, loads: ChannelLoads, columns: Mapping[str, str], what: str) -> None:
-    """The hottest channels between routers, by name: those of the table in the terminal, if it has the quantity."""
+    """Draws the hottest channels between routers, by name: those of the terminal's table, if it has the quantity."""
     both = None if loads.quantity in columns else np.max([loads.values(name) for name in columns], axis=0)
     rows = loads.hottest(NAMED, both)[::-1]
     names = [f"{row['name']}, {row['part']}" for row in rows]

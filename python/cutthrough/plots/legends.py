@@ -1,4 +1,4 @@
-"""Legends that take nothing from the axes: a strip under them, by whose height the figure grows."""
+"""Legends that take no room from the axes: strips below them, by whose height the figure grows."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ if TYPE_CHECKING:
 
 __all__ = ["below", "legend_beside", "name_places", "title_of"]
 
-#: Characters of a legend's text, if they are narrow, and of a title by inch of the figure's width.
+#: Characters per inch of the figure's width: of a legend's text, which is narrow, and of a title.
 LEGEND = 100 / 6.8
 TITLE = 64 / 6.8
-#: Columns of a legend, at most.
+#: Greatest number of a legend's columns.
 MOST_COLUMNS = 4
-#: Entries up to which a legend has the usual font; those sizes, in points.
+#: Greatest number of entries of a legend with the usual font, and the two sizes of its font in points.
 FEW = 12
 FONT, SMALL_FONT = 9.0, 7.8
-#: Characters that the line and the gaps of an entry take.
+#: Width of the line and the gaps of an entry, in characters.
 HANDLE = 6
-#: The part of the figure's width beyond which an entry is broken into lines.
+#: Share of the figure's width beyond which an entry is broken into lines.
 WRAPPED = 0.7
 #: Characters of a line of a legend beside axes.
 BESIDE = 28
 #: Inches between a legend and what is above it.
 GAP = 0.08
-#: Characters of the names along an axis that stand side by side, by inch.
+#: Characters per inch of names along an axis that are side by side.
 ALONG = 10.0
-#: The height of a character of a name that stands upright, inches.
+#: The height of a character of an upright name, in inches.
 UPRIGHT = 0.075
 
 
 def below(figure: Figure, handles: Sequence[Artist], labels: Sequence[str]) -> None:
-    """Puts a legend under the axes and makes the figure taller by its height, so that the axes keep their size."""
+    """Puts a legend below the axes and makes the figure taller by its height, so that the axes keep their size."""
     if not labels:
         return
     room = LEGEND * figure.get_size_inches()[0]
@@ -59,7 +59,7 @@ def below(figure: Figure, handles: Sequence[Artist], labels: Sequence[str]) -> N
 
 
 def legend_beside(axes: Axes) -> None:
-    """Puts the legend of one of several axes to its right, if it has named lines; the figure grows by its width."""
+    """Puts the legend of one of several axes to its right, if it has named lines. The figure grows by its width."""
     handles, labels = axes.get_legend_handles_labels()
     if not labels:
         return
@@ -84,6 +84,6 @@ def name_places(figure: Figure, axes: Axes, names: Sequence[str]) -> None:
 
 
 def title_of(figure: Figure, title: str, what: str) -> str:
-    """The title of a figure: that of the experiment and what is shown, broken to the figure's width."""
+    """Returns the title of a figure: the experiment's title and `what`, wrapped to the figure's width."""
     text = f"{shown(title)}: {shown(what)}" if title else shown(what.capitalize())
     return fill(text, round(TITLE * figure.get_size_inches()[0]))

@@ -1,4 +1,4 @@
-"""Pictures of mappings: tasks on the machine, bytes by hops, and what channels carry before and after."""
+"""Pictures of mappings: tasks on the machine, bytes by hops, and loads of channels before and after."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 __all__ = ["figure"]
 
-#: Slices of a grid of three dimensions that are shown.
+#: Greatest number of slices of a three-dimensional grid that are shown.
 MOST_SLICES = 8
-#: Columns over rows from which on cells are not square.
+#: Ratio of columns to rows from which cells are not square.
 FLAT = 4.0
-#: Columns over rows up to which the pictures of two mappings stand beside one another.
+#: Greatest ratio of columns to rows at which the pictures of two mappings are side by side.
 BESIDE = 1.6
-#: The height of the cells of a picture, what is around them, and the least width of a figure, inches.
+#: The height of a picture's cells, of the space around them, and the least width of a figure, in inches.
 CELLS, AROUND, NARROWEST = 2.3, 0.7, 4.4
-#: Routers in a row up to which their nodes are parted by lines.
+#: Greatest number of routers in a row whose nodes are separated by lines.
 MOST_MARKED = 32
 
 
@@ -43,11 +43,11 @@ def figure(mapping: Mapped, what: str, before: Mapped | None = None) -> Figure:
 
     Args:
         mapping: The mapping.
-        what: `tasks`, `hops` or `channels`.
+        what: The picture: `tasks`, `hops` or `channels`.
         before: Another mapping of the same graph, shown beside it.
 
     Raises:
-        ValueError: There is no such picture.
+        ValueError: The picture does not exist.
     """
     if what not in FIGURES:
         message = f"no picture of {what!r}; there are {', '.join(FIGURES)}"
@@ -57,7 +57,7 @@ def figure(mapping: Mapped, what: str, before: Mapped | None = None) -> Figure:
 
 
 def hops(mapping: Mapped, before: Mapped | None) -> Figure:
-    """The share of bytes that travel so many hops."""
+    """Draws the share of bytes by the number of hops that they travel."""
     shown = [each for each in (before, mapping) if each is not None]
     drawn = Figure(figsize=(6.4, 3.6))
     axes = drawn.subplots()
@@ -77,7 +77,7 @@ def hops(mapping: Mapped, before: Mapped | None) -> Figure:
 
 
 def channels(mapping: Mapped, before: Mapped | None) -> Figure:
-    """Heat maps of the bytes over every channel."""
+    """Draws heat maps of the bytes over every channel."""
     columns = {} if before is None else {"before": f"{before.strategy}"}
     loads = {} if before is None else {"before": before.channel_bytes}
     columns["after"] = mapping.strategy
@@ -88,7 +88,7 @@ def channels(mapping: Mapped, before: Mapped | None) -> Figure:
 
 
 def tasks(mapping: Mapped, before: Mapped | None) -> Figure:
-    """Every node in the colour of its tasks: similar colours are tasks that are close in the application."""
+    """Draws every node in the colour of its tasks. Similar colours are tasks that are close in the application."""
     shown = [each for each in (before, mapping) if each is not None]
     panels = [_panels(each) for each in shown]
     drawn, grid = _canvas(panels)
@@ -104,7 +104,7 @@ def tasks(mapping: Mapped, before: Mapped | None) -> Figure:
 
 
 def _canvas(panels: Sequence[Sequence[Panel]]) -> tuple[Figure, npt.NDArray[np.object_]]:
-    """A figure that its pictures fill, and its axes, a row for each mapping; those as wide as high share one."""
+    """Creates a figure that its pictures fill, and its axes, a row for each mapping. Two wide mappings share a row."""
     count, most = len(panels), max(map(len, panels))
     rows, columns = panels[0][0].cells.shape[:2]
     if most == 1 and columns > FLAT * rows:
@@ -122,7 +122,7 @@ def _canvas(panels: Sequence[Sequence[Panel]]) -> tuple[Figure, npt.NDArray[np.o
 
 @dataclass(frozen=True)
 class Panel:
-    """A part of the machine: rows of columns of colours, what they are, and how many columns are a router's nodes."""
+    """A part of the machine: rows and columns of colours, a title, and the number of columns of a router's nodes."""
 
     cells: npt.NDArray[np.float64]
     across: str
@@ -135,7 +135,7 @@ def _show(axes: Axes, panel: Panel, title: str, *, first: bool) -> None:
     rows, columns = panel.cells.shape[:2]
     long = columns > FLAT * rows
     axes.imshow(panel.cells, interpolation="nearest", aspect="auto" if long else "equal")
-    # What is left of the width is on the right.
+    # The remaining width is on the right.
     axes.set_anchor("NW")
     axes.set_title(title, fontsize="small", fontweight="normal")
     axes.grid(visible=False)
@@ -149,7 +149,7 @@ def _show(axes: Axes, panel: Panel, title: str, *, first: bool) -> None:
 
 
 def _panels(mapping: Mapped) -> list[Panel]:
-    """Pictures of the machine."""
+    """Returns pictures of the machine."""
     colour = np.full((mapping.machine.nodes, 3), 0.93)
     per_task = colours.of_tasks(mapping.graph)
     # The first task of a node gives its colour.
@@ -161,7 +161,7 @@ def _panels(mapping: Mapped) -> list[Panel]:
 
 
 def _slices(cells: npt.NDArray[np.float64], dims: tuple[int, ...]) -> list[Panel]:
-    """The planes of the first two dimensions, at some coordinates of the others."""
+    """Returns the planes of the first two dimensions, at some coordinates of the others."""
     planes = cells.reshape((-1, dims[1], dims[0], 3))
     chosen = np.unique(np.linspace(0, len(planes) - 1, min(len(planes), MOST_SLICES)).round().astype(int))
     word = "z =" if len(dims) == 3 else "plane"
@@ -169,7 +169,10 @@ def _slices(cells: npt.NDArray[np.float64], dims: tuple[int, ...]) -> list[Panel
 
 
 def _in_rows(colour: npt.NDArray[np.float64], numbers: npt.NDArray[np.int64], rows: Rows) -> Panel:
-    """The nodes in the rows of the machine; white where no node is allocated. Rows beyond the last one are left out."""
+    """Returns the nodes in the rows of the machine, white where no node is allocated.
+
+    Rows after the last allocated one are left out.
+    """
     row, column = rows.row[numbers], rows.column[numbers]
     cells = np.ones((int(row.max()) + 1, int(rows.column.max()) + 1, 3))
     cells[row, column] = colour

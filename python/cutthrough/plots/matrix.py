@@ -1,4 +1,4 @@
-"""The communication matrix of a program: who sends whom how much."""
+"""The communication matrix of a program: the bytes or messages of each pair of ranks."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["figure"]
 
-#: What is shown, its name in titles, and its unit.
+#: The quantities that are shown, with their names in titles and their units.
 SHOWN = {"bytes": ("Bytes sent", "B"), "messages": ("Messages sent", "")}
-#: The most cells along an axis: of more ranks several share a cell.
+#: Greatest number of cells along an axis. Beyond it several ranks share a cell.
 MOST_CELLS = 512
-#: The most intervals of an axis: labels of a hundred thousand ranks stand beside one another.
+#: Greatest number of intervals of an axis, so that labels of a hundred thousand ranks fit side by side.
 MOST_TICKS = 5
-#: From how many times the smallest value on the largest is so far above it that the scale is logarithmic.
+#: Ratio of the largest to the smallest value from which the scale is logarithmic.
 FAR = 30.0
 
 
@@ -35,10 +35,10 @@ def figure(program: WrittenProgram, what: str = "bytes") -> Figure:
 
     Args:
         program: The program.
-        what: `bytes` or `messages`.
+        what: The quantity: `bytes` or `messages`.
 
     Raises:
-        ExperimentError: There is nothing of that name.
+        ExperimentError: The quantity does not exist.
     """
     if what not in SHOWN:
         raise refuse("what", f"there is no `{what}`", allowed=list(SHOWN))
@@ -68,7 +68,7 @@ def figure(program: WrittenProgram, what: str = "bytes") -> Figure:
 
 
 def cells_of(program: WrittenProgram, what: str) -> tuple[npt.NDArray[np.float64], int]:
-    """The matrix, of many ranks with blocks of them summed; and how many ranks are along a block."""
+    """Returns the matrix, summed over blocks of ranks if there are many, and the number of ranks along a block."""
     share = -(-program.ranks // MOST_CELLS)
     count = -(-program.ranks // share)
     cells = np.zeros((count, count))
@@ -78,7 +78,7 @@ def cells_of(program: WrittenProgram, what: str) -> tuple[npt.NDArray[np.float64
 
 
 def _scale(sent: np.ma.MaskedArray[tuple[int, ...], np.dtype[np.float64]]) -> Normalize:
-    """The scale of what is sent: from 0, or logarithmic where values are far apart."""
+    """Returns the scale of the quantity: from 0, or logarithmic where values are far apart."""
     if sent.count() == 0:
         return scale_of(1.0)
     least, most = float(sent.min()), float(sent.max())

@@ -1,7 +1,7 @@
 """Pictures of machines: small ones as graphs of routers, nodes and wires, large ones by groups.
 
-A wire is two channels, one in each direction. With loads it has the colour of the hotter of the two; without, that of
-its class. A line may stand for several parallel wires; what a disc or a box stands for is in the caption.
+A wire is two channels, one in each direction. With loads it has the colour of the hotter channel, and without loads the
+colour of its class. A line may represent several parallel wires; the caption says what a disc or a box represents.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "svg"]
 
-#: Colours of classes of wires, from the style's palette; of routers, nodes and backgrounds.
+#: Colours of classes of wires, from the style's palette, and of routers, nodes and backgrounds.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5C2E", "#444444")
 ROUTER, NODE, GROUND = "#3b4652", "#9aa5b1", "#f0f2f5"
 #: The figure's width, and the space for captions above and below, in inches.
@@ -42,22 +42,22 @@ WIDTH, HEAD, FOOT = 6.8, 0.62, 0.42
 CHARACTER = 0.014
 #: Characters of a line of the caption.
 CAPTION = 104
-#: A bent line, of its ends and the point between them; and a straight one.
+#: Paths of a bent line, with its ends and the point between them, and of a straight line.
 BENT, STRAIGHT = (Path.MOVETO, Path.CURVE3, Path.CURVE3), (Path.MOVETO, Path.LINETO)
 #: The smallest text, in points.
 SMALLEST = 5.0
 
 
 def draw(source: Source, title: str = "", column: str | None = None) -> Figure:
-    """A picture of a machine.
+    """Draws a picture of a machine.
 
     Args:
         source: The channels of a machine (`channels.Machine`), or with loads (`channels.ChannelLoads`).
-        title: What stands above it; without it, the kind of the topology.
-        column: The loads that colour it; without it, what was measured, or computed by an analysis.
+        title: The title above the picture. Default: the kind of the topology.
+        column: The loads that colour it. Default: the loads that were measured, or computed by an analysis.
 
     Raises:
-        ExperimentError: It is a flat network, which has nothing to draw.
+        ExperimentError: The network is flat, and has nothing to draw.
     """
     if source.about["kind"] == "flat":
         raise refuse("topology.kind", "a flat network has neither routers nor wires that could be drawn")
@@ -69,9 +69,9 @@ def draw(source: Source, title: str = "", column: str | None = None) -> Figure:
 
 
 def svg(source: Source, title: str = "", column: str | None = None) -> str:
-    """The same as the text of an SVG element, to stand in a page: without XML declaration, never wider than its place.
+    """Returns a picture of a machine as an SVG element for a page.
 
-    The same machine gives the same text.
+    It has no XML declaration and is never wider than its container. The same machine gives the same text.
     """
     written = StringIO()
     with looks():
@@ -106,7 +106,7 @@ def _figure(scene: Scene, title: str, whole: Graph, column: str | None) -> Figur
 
 
 def _extent(scene: Scene) -> tuple[Doubles, Doubles]:
-    """The corners of what is drawn."""
+    """Returns the corners of the drawing."""
     around = [scene.at - 1.3 * scene.radius, scene.at + 1.3 * scene.radius]
     around += [np.array([[x - r, y - r], [x + r, y + r]]) for x, y, r in scene.discs]
     wide = [(label, CHARACTER * len(label.text)) for label in scene.labels]
@@ -120,11 +120,11 @@ def _extent(scene: Scene) -> tuple[Doubles, Doubles]:
 
 
 def _lines(scene: Scene) -> Doubles:
-    """The two ends of every bundle, and between them the point that it bends towards (of a quadratic Bezier curve)."""
+    """Returns the two ends of every bundle, and the control point of a quadratic Bezier curve between them."""
     a, b = scene.at[scene.graph.ends[:, 0]], scene.at[scene.graph.ends[:, 1]]
     middle = (a + b) / 2
     if scene.centre is not None:
-        # Far ends bend much, ends within a group not at all.
+        # Distant ends bend much, ends within a group not at all.
         near = np.linalg.norm(b - a, axis=1) < 2.05 * max([r for _, _, r in scene.discs], default=0.0)
         bent = middle + 0.35 * (np.array(scene.centre) - middle)
         control = np.where(near[:, None], middle, bent)
@@ -140,7 +140,7 @@ def _lines(scene: Scene) -> Doubles:
 
 
 def _ends(scene: Scene) -> tuple[Doubles, Doubles]:
-    """Where the lines end that leave the picture on one side and come back on the other."""
+    """Returns the ends of lines that leave the picture on one side and return on the other."""
     leaves = scene.outward.any(axis=1) if len(scene.outward) else np.zeros(0, bool)
     if not leaves.any():
         return np.zeros((0, 2)), np.zeros((0, 2))
@@ -151,7 +151,7 @@ def _ends(scene: Scene) -> tuple[Doubles, Doubles]:
 
 
 def _fill(axes: Axes, scene: Scene, points: float) -> None:
-    """Draws everything; `points` are to a unit of the scene."""
+    """Draws everything. `points` is the number of points per unit of the scene."""
     graph = scene.graph
     norm = scale_of(_hottest(graph))
     if scene.discs:
@@ -177,7 +177,7 @@ def _fill(axes: Axes, scene: Scene, points: float) -> None:
 
 
 def _faces(graph: Graph, norm: Normalize) -> Doubles:
-    """The colour of each vertex: that of the hottest channel within it, if there is one."""
+    """Returns the colour of each vertex: the hottest channel's within it, if there is one."""
     faces = np.tile(to_rgba(ROUTER), (graph.size, 1))
     known = np.isfinite(graph.inner)
     faces[known] = HEAT(norm(graph.inner[known]))
@@ -192,14 +192,14 @@ def _round(at: Doubles, width: float, axes: Axes, **how: Any) -> EllipseCollecti
 
 
 def _boxes(scene: Scene) -> Doubles:
-    """The corners of a box around each vertex."""
+    """Returns the corners of a box around each vertex."""
     corner = np.array([[-1.0, -0.72], [1.0, -0.72], [1.0, 0.72], [-1.0, 0.72]]) * scene.radius
     boxes: Doubles = scene.at[:, None] + corner[None]
     return boxes
 
 
 def _hottest(graph: Graph) -> float:
-    """The largest load that is drawn; 1 if there is none."""
+    """Returns the largest load of the drawing. 1 if there is none."""
     loads = np.concatenate([graph.load, graph.inner, graph.stub if len(graph.home) else np.zeros(0)])
     return float(np.nanmax(loads, initial=0.0)) or 1.0
 
@@ -229,13 +229,13 @@ def _wires(axes: Axes, scene: Scene, norm: Normalize) -> None:
 
 
 def _strokes(scene: Scene, lines: Doubles, norm: Normalize) -> tuple[Doubles, Doubles, npt.NDArray[np.int64]]:
-    """The colour and the width of each line, and the order in which they are drawn."""
+    """Returns the colour and the width of each line, and the order in which they are drawn."""
     graph = scene.graph
-    # Many lines are thin, so that what is behind them can be seen; bundles are wider the more wires they have.
+    # Many lines are thin, so that what is behind them stays visible. Bundles with more wires are wider.
     wide = np.clip(np.sqrt(graph.count / np.median(graph.count)), 0.6, 2.5) * np.clip(
         18 / np.sqrt(len(lines)), 0.25, 1.6
     )
-    # Long lines cross many others; those within a group do not.
+    # Long lines cross many others; lines within a group do not.
     length = np.linalg.norm(lines[:, 0] - lines[:, -1], axis=1)
     far = length > (0.3 * length.max() if scene.discs else 0.0)
     shade = np.where(far, np.clip(400 / max(far.sum(), 1), 0.15, 0.9), 0.9)
@@ -261,7 +261,7 @@ def _nodes(axes: Axes, scene: Scene, norm: Normalize, points: float) -> None:
 
 
 def _gap(places: Doubles) -> float:
-    """The usual distance to the nearest other place."""
+    """Returns the typical distance to the nearest other place."""
     if len(places) < 2:
         return 1.0
     apart = np.linalg.norm(places[:, None] - places[None], axis=2)
@@ -270,7 +270,7 @@ def _gap(places: Doubles) -> float:
 
 
 def _numbers(axes: Axes, scene: Scene, points: float, faces: Doubles) -> None:
-    """The number of each router on it, if there is room; on a group how many routers it stands for."""
+    """Writes each router's number on it, if there is room, and on a group its number of routers."""
     graph = scene.graph
     texts = [f"{count}" for count in (graph.members if graph.members.max() > 1 else np.arange(graph.size)).tolist()]
     size = min(8.0, scene.radius * points * 2 * 0.8 / (0.62 * max(2, *map(len, texts))))
@@ -286,7 +286,7 @@ def _text(axes: Axes, label: Label, points: float, colour: str) -> None:
 
 
 def _scale(figure: Figure, scene: Scene, column: str | None, size: tuple[float, float]) -> None:
-    """The colours of loads."""
+    """Draws the colour bar of loads."""
     place = figure.add_axes((0.25, 0.42 / size[1], 0.5, 0.11 / size[1]))
     unit = "per unit of offered load" if column == "load" else "of its bandwidth"
     bar = figure.colorbar(ScalarMappable(scale_of(_hottest(scene.graph)), HEAT), cax=place, orientation="horizontal")
@@ -299,7 +299,7 @@ def _scale(figure: Figure, scene: Scene, column: str | None, size: tuple[float, 
 
 
 def _legend(figure: Figure, graph: Graph, whole: Graph) -> None:
-    """The colours of classes, with the wires of each."""
+    """Draws the colours of classes, with the number of wires of each."""
     drawn, there = (np.bincount(each.kind, each.count, len(graph.kinds)).astype(int) for each in (graph, whole))
     shown = [place for place in range(len(graph.kinds)) if drawn[place]]
     handles = [Line2D([], [], color=PALETTE[place % len(PALETTE)], linewidth=2) for place in shown]
@@ -311,7 +311,7 @@ def _legend(figure: Figure, graph: Graph, whole: Graph) -> None:
 
 
 def _caption(whole: Graph, scene: Scene) -> str:
-    """What is drawn, in words."""
+    """Returns a description of the drawing, in words."""
     text = f"{_several(int(whole.nodes.sum()), 'node')}, {_several(whole.size * whole.planes, 'router')}"
     if whole.planes > 1:
         text += f" in {whole.planes} planes, which are drawn as one"

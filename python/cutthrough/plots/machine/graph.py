@@ -42,15 +42,15 @@ class Graph:
         coordinates: A row for each vertex.
         members: Routers of each vertex.
         nodes: Nodes of each vertex.
-        inner: The hottest channel within each vertex, as a share of its bandwidth; not-a-number without loads.
-        home: The vertex of each node; empty where vertices are groups of routers.
+        inner: The hottest channel within each vertex, as a share of its bandwidth. Not-a-number without loads.
+        home: The vertex of each node. Empty where vertices are groups of routers.
         ends: The two vertices of each bundle, the lower first.
-        kind: The class of each bundle, as a place in `kinds`.
+        kind: The class of each bundle, as an index into `kinds`.
         kinds: The names of the classes of wires.
-        count: Wires of each bundle.
-        load: The hottest channel of each bundle, either direction.
+        count: Number of wires of each bundle.
+        load: The hottest channel of each bundle, in either direction.
         stub: The hotter of the two channels of each node.
-        planes: Copies of the network that are drawn as one, with the wires of all of them.
+        planes: Number of copies of the network that are drawn as one, with the wires of all.
     """
 
     about: Mapping[str, Any]
@@ -69,7 +69,7 @@ class Graph:
 
     @classmethod
     def of(cls, source: Source, column: str | None = None) -> Graph:
-        """The routers of a machine, and its wires with the loads of a column."""
+        """Returns the routers of a machine, and its wires with the loads of a column."""
         read = {name: _numbers(source.table, name) for name in source.table.column_names if name != "class"}
         loads = np.full(source.table.num_rows, np.nan) if column is None else _numbers(source.table, column)
         names = source.about["coordinates"]
@@ -104,12 +104,15 @@ class Graph:
         return bool(np.isfinite(self.load).any() or np.isfinite(self.stub).any())
 
     def coordinate(self, name: str) -> Integers:
-        """A coordinate of every vertex."""
+        """Returns a coordinate of every vertex."""
         column: Integers = self.coordinates[:, list(self.about["coordinates"]).index(name)]
         return column
 
     def merged(self, part: Integers, *, keep_nodes: bool = False) -> Graph:
-        """The vertices of each part (numbered from 0 without gaps) as one; parallel wires of a class as a bundle."""
+        """Returns the graph with the vertices of each part (numbered from 0 without gaps) merged into one.
+
+        Parallel wires of a class become a bundle.
+        """
         size = int(part.max()) + 1
         ends = np.sort(part[self.ends].reshape(-1, 2), axis=1)
         within = ends[:, 0] == ends[:, 1]
@@ -138,7 +141,7 @@ class Graph:
 
 
 def components(graph: Graph, chosen: npt.NDArray[np.bool_]) -> Integers:
-    """The connected components of the chosen vertices, numbered by their lowest vertex; -1 for the others."""
+    """Returns the connected components of the chosen vertices, numbered by their lowest vertex; -1 for the others."""
     label = np.where(chosen, np.arange(graph.size), graph.size)
     ends = graph.ends[chosen[graph.ends].all(axis=1)]
     while True:
@@ -156,7 +159,7 @@ def components(graph: Graph, chosen: npt.NDArray[np.bool_]) -> Integers:
 
 
 def _numbers(table: pa.Table, name: str) -> Doubles:
-    """A column; -1 for missing values."""
+    """Returns a column, with -1 for missing values."""
     import pyarrow as pa
 
     column = table.column(name)
@@ -165,7 +168,7 @@ def _numbers(table: pa.Table, name: str) -> Doubles:
 
 
 def _stubs(read: Mapping[str, Doubles], loads: Doubles) -> tuple[Integers, Doubles]:
-    """The router of each node, of its last plane, and the hottest of its channels."""
+    """Returns the router of each node, in its last plane, and the hottest of its channels."""
     injection, ejection = read["source_node"] >= 0, read["target_node"] >= 0
     home = np.zeros(int(read["source_node"].max()) + 1, np.int64)
     home[read["source_node"][injection].astype(np.int64)] = read["target_router"][injection]
@@ -176,7 +179,7 @@ def _stubs(read: Mapping[str, Doubles], loads: Doubles) -> tuple[Integers, Doubl
 
 
 def _wires(read: Mapping[str, Doubles], loads: Doubles, source: Source) -> tuple[Integers, Integers, Integers, Doubles]:
-    """Of each wire its routers, its lower and its higher class, and its hotter channel."""
+    """Returns the routers of each wire, its lower and its higher class, and its hotter channel."""
     ends = [
         np.column_stack([read[f"{end}_router"], read[f"{end}_port"]]).astype(np.int64) for end in ("source", "target")
     ]
@@ -194,7 +197,7 @@ def _wires(read: Mapping[str, Doubles], loads: Doubles, source: Source) -> tuple
 
 
 def _classes(source: Source) -> Integers:
-    """The class of each channel, as a place in the topology's list."""
+    """Returns the class of each channel, as an index into the topology's list."""
     column: Any = source.table.column("class").combine_chunks()
     names = column.dictionary.to_pylist()
     places = np.array([list(source.about["classes"]).index(name) for name in names], np.int64)
@@ -203,13 +206,13 @@ def _classes(source: Source) -> Integers:
 
 
 def _inner(source: Source) -> npt.NDArray[np.bool_]:
-    """The channels between routers."""
+    """Returns a mask of the channels between routers."""
     ends = [place for place, name in enumerate(source.about["classes"]) if name in ENDS]
     return ~np.isin(_classes(source), ends)
 
 
 def _kinds(classes: list[str], low: Integers, high: Integers) -> tuple[tuple[str, ...], Integers]:
-    """What the wires of each pair of classes are called, and which it is."""
+    """Returns the names of the wires' kinds, which are pairs of classes, and the kind of each wire."""
     pairs, kind = np.unique(np.column_stack([low, high]), axis=0, return_inverse=True)
     names = tuple(classes[a] if a == b else f"{classes[a]} and {classes[b]}" for a, b in pairs.tolist())
     return names, kind.reshape(-1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Where the parts of a machine are drawn. Nothing is drawn at random: the same machine gives the same picture."""
+"""Positions of the parts of a machine in a drawing. Nothing is random: one machine always gives one picture."""
 
 from __future__ import annotations
 
@@ -20,27 +20,29 @@ if TYPE_CHECKING:
 
 __all__ = ["Label", "Scene", "arrange", "levels", "subtrees"]
 
-#: Vertices and nodes up to which each is drawn.
+#: Greatest numbers of vertices and of nodes that are drawn individually.
 MOST_ROUTERS, MOST_NODES = 300, 160
-#: Vertices of a level, groups of switches above.
+#: Greatest numbers of vertices of a level, and of groups of switches above.
 MOST_IN_LEVEL, MOST_PLANES = 40, 16
-#: Lines beyond which vertices are merged: lines with loads have to be distinguished, those without show a pattern.
+#: Numbers of lines beyond which vertices are merged: lines with loads must be distinguishable, lines without loads show
+#: a pattern.
 MOST_LOADED, MOST_LINES = 150, 3000
-#: Wires with loads, of a machine that is no grid, beyond which it is drawn by groups however few its routers are.
+#: Number of wires with loads beyond which a machine that is no grid is drawn by groups however few its routers are.
 MOST_WIRES = 500
-#: Vertices that are joined pairwise, and those below and above in a tree, so that there are no more lines with loads.
+#: Numbers of vertices that keep the number of lines with loads low: joined pairwise, and below and above in a tree.
 FEW_DISCS, FEW_BELOW, FEW_ABOVE = 16, 16, 8
-#: Routers along a side, by dimensions; and up to which rings are closed by arcs.
+#: Greatest number of routers along a side, by dimensions, and number up to which rings are closed by arcs.
 MOST_SIDE, MOST_ARCHED = {1: 64, 2: 16, 3: 5}, 8
-#: Clusters of a machine without a shape; one of up to twice as many routers is drawn as it is.
+#: Greatest number of clusters of a machine without a known shape. Up to twice as many routers are drawn without
+#: clusters.
 MOST_CLUSTERS = 60
-#: Routers of a machine without a shape up to which nodes are drawn.
+#: Greatest number of routers of a machine without a known shape whose nodes are drawn.
 MOST_IN_CLOUD = 32
 
 
 @dataclass(frozen=True)
 class Label:
-    """A text at a place; `room` is the width that is free there, in units of the scene."""
+    """A text at a position. `room` is the free width there, in units of the scene."""
 
     x: float
     y: float
@@ -51,20 +53,21 @@ class Label:
 
 @dataclass(frozen=True)
 class Scene:
-    """What is drawn where.
+    """The content of a drawing, with positions.
 
     Attributes:
         graph: The vertices and bundles.
-        at: The place of each vertex.
+        at: The position of each vertex.
         radius: The half-width of a vertex.
-        what: What vertices and lines are, in the words of the caption; empty where each is a router or a wire.
-        bow: How far the middle of each bundle is moved, to the left, as a part of its length.
-        outward: For each bundle that would cross the whole picture, the direction in which its ends leave it; else 0.
-        centre: A place that bundles bend towards.
+        what: The caption's description of vertices and lines. Empty where each is a router or a wire.
+        bow: The displacement of the middle of each bundle to the left, as a share of its length.
+        outward: The direction in which the ends of a bundle leave the picture, for bundles that would cross all of it;
+            else 0.
+        centre: A position towards which bundles bend.
         discs: Backgrounds: x, y, radius.
-        nodes: The place of each node; empty where they are not drawn.
+        nodes: The position of each node. Empty where nodes are not drawn.
         labels: Texts, of one size.
-        names: Whether vertices have numbers: their place in the graph.
+        names: Whether vertices have numbers: their index in the graph.
         boxes: Whether vertices are boxes instead of discs.
     """
 
@@ -83,7 +86,7 @@ class Scene:
 
 
 def arrange(graph: Graph) -> Scene:
-    """The layout that suits a machine's shape."""
+    """Returns the layout that suits a machine's shape."""
     if graph.size == 1:
         return _star(graph)
     if graph.about["groups"]:
@@ -95,32 +98,32 @@ def arrange(graph: Graph) -> Scene:
 
 
 def span(values: Integers) -> str:
-    """The least and the largest of some numbers."""
+    """Returns the range of some numbers as text."""
     low, high = int(values.min(initial=values[0])), int(values.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def wires(graph: Graph) -> str:
-    """How many wires a bundle has."""
+    """Returns the number of wires of a bundle as text."""
     if not len(graph.ends):
         return "no wire"
     return f"{span(graph.count)} wire{'s' if graph.count.max() > 1 else ''}"
 
 
 def _circle(count: int, radius: float = 1.0) -> Doubles:
-    """Places on a circle, clockwise from the top."""
+    """Returns positions on a circle, clockwise from the top."""
     angle = np.pi / 2 - 2 * np.pi * np.arange(count) / max(count, 1)
     return radius * np.column_stack([np.cos(angle), np.sin(angle)])
 
 
 def _star(graph: Graph) -> Scene:
-    """One router with its nodes around it."""
+    """Returns the layout of one router with its nodes around it."""
     shown = _circle(int(graph.nodes[0])) if graph.nodes[0] <= MOST_NODES else np.zeros((0, 2))
     return Scene(graph, np.zeros((1, 2)), 0.22, nodes=shown, names=True)
 
 
 def levels(graph: Graph) -> Integers | None:
-    """The level of each router, if wires join neighbouring levels only and nodes are below; None otherwise."""
+    """Returns the level of each router, if wires join neighbouring levels only and nodes are below. None otherwise."""
     if "level" in graph.about["coordinates"]:
         return graph.coordinate("level")
     level = np.where(graph.nodes > 0, 0, graph.size)
@@ -134,7 +137,7 @@ def levels(graph: Graph) -> Integers | None:
 
 
 def _tree(graph: Graph, level: Integers) -> Scene:
-    """Levels from the leaves up; of a large tree subtrees below, and groups of the top switches."""
+    """Returns the layout of a tree: levels from the leaves up; for a large one subtrees and groups of top switches."""
     sizes = np.bincount(level)
     if sizes.max() > MOST_IN_LEVEL or _is_dense(graph):
         graph, level, what = _pods(graph, level)
@@ -156,7 +159,7 @@ def _tree(graph: Graph, level: Integers) -> Scene:
 
 
 def _under(graph: Graph, at: Doubles, width: float, height: float) -> Doubles:
-    """Nodes in a row under their switches."""
+    """Returns the positions of nodes in a row below their switches."""
     order = np.lexsort((np.arange(len(graph.home)), at[graph.home, 0]))
     x = np.empty(len(order))
     x[order] = (np.arange(len(order)) + 0.5) * width / len(order)
@@ -164,7 +167,7 @@ def _under(graph: Graph, at: Doubles, width: float, height: float) -> Doubles:
 
 
 def _by_neighbours(graph: Graph, row: Integers, level: Integers, at: Doubles) -> Integers:
-    """A level in the order of the mean place of what is below it; equals by number."""
+    """Returns a level in the order of the mean position of its neighbours below. Ties are ordered by number."""
     if level[row[0]] == 0:
         return row
     place, found = np.zeros(graph.size), np.zeros(graph.size)
@@ -178,7 +181,7 @@ def _by_neighbours(graph: Graph, row: Integers, level: Integers, at: Doubles) ->
 
 
 def _pods(graph: Graph, level: Integers) -> tuple[Graph, Integers, str]:
-    """A large tree: what hangs together without the top switches as one each, and the top switches in groups."""
+    """Returns a large tree, merged: each component without the top switches, and the top switches in groups."""
     top = level == level.max()
     below_, above_ = (FEW_BELOW, FEW_ABOVE) if graph.has_loads else (MOST_IN_LEVEL, MOST_PLANES)
     part = _fewer(subtrees(graph, level), below_)
@@ -192,19 +195,19 @@ def _pods(graph: Graph, level: Integers) -> tuple[Graph, Integers, str]:
 
 
 def subtrees(graph: Graph, level: Integers) -> Integers:
-    """For each router which part of the tree it is in: what hangs together without the top switches; -1 for these."""
+    """Returns the part of the tree of each router: its component without the top switches, and -1 for these."""
     return components(graph, level < level.max())
 
 
 def _fewer(part: Integers, most: int) -> Integers:
-    """Numbered parts (below 0: none), neighbouring ones together where there are more than the most."""
+    """Returns numbered parts (below 0: none), with neighbouring ones merged if there are more than `most`."""
     count = int(part.max()) + 1
     fewer: Integers = np.where(part < 0, part, part * _side(count, most) // count)
     return fewer
 
 
 def _alike(graph: Graph, top: Integers, most: int) -> Integers:
-    """Switches with the same neighbours in one group, neighbouring groups together where there are many."""
+    """Returns groups of switches with equal neighbours. Merges neighbouring groups beyond `most`."""
     known = np.full((graph.size, 2), graph.size, np.int64)
     known[:, 1] = -1
     for near, far in ((0, 1), (1, 0)):
@@ -215,7 +218,7 @@ def _alike(graph: Graph, top: Integers, most: int) -> Integers:
 
 
 def _groups(graph: Graph) -> Scene:
-    """Groups on a circle; their routers on a circle each, if they are few."""
+    """Returns the layout of groups on a circle. Their routers are on circles too, if they are few."""
     group = graph.coordinate(graph.about["coordinates"][0])
     count = int(group.max()) + 1
     if graph.size > MOST_ROUTERS or _is_dense(graph):
@@ -238,12 +241,12 @@ def _groups(graph: Graph) -> Scene:
 
 
 def _is_dense(graph: Graph) -> bool:
-    """Whether lines with loads would hide one another if each bundle of wires had one."""
+    """Returns whether lines with loads would hide one another if each bundle of wires had one."""
     return graph.has_loads and len(graph.ends) > MOST_WIRES
 
 
 def _discs(graph: Graph) -> Scene:
-    """A disc for each group, or for some that follow one another, if there would be too many lines."""
+    """Returns the layout of discs for each group, or for consecutive groups if there would be too many lines."""
     groups = np.arange(graph.size)
     if len(graph.ends) > (MOST_LOADED if graph.has_loads else MOST_LINES):
         groups = _fewer(groups, FEW_DISCS if graph.has_loads else MOST_IN_LEVEL)
@@ -259,13 +262,13 @@ def _discs(graph: Graph) -> Scene:
 
 
 def _turned(number: Integers, size: int, group: Integers, count: int) -> Doubles:
-    """The routers of a group on a circle that begins on its outside."""
+    """Returns the positions of the routers of a group on a circle that begins on its outside."""
     angle = np.pi / 2 - 2 * np.pi * (group / count + (number + 0.5) / size)
     return np.column_stack([np.cos(angle), np.sin(angle)])
 
 
 def _beyond(graph: Graph, at: Doubles, centre: Doubles, far: float, spread: float = 0.5) -> Doubles:
-    """Nodes fanned out from their routers, away from a centre of each."""
+    """Returns positions of nodes fanned out from their routers, away from each router's centre."""
     home = graph.home
     first = np.searchsorted(np.sort(home), np.arange(graph.size))
     rank = np.empty(len(home), np.int64)
@@ -277,7 +280,7 @@ def _beyond(graph: Graph, at: Doubles, centre: Doubles, far: float, spread: floa
 
 
 def _around(texts: Sequence[str], radius: float, room: float) -> tuple[Label, ...]:
-    """Texts outside a circle; of many, some."""
+    """Returns texts outside a circle, or some of them if there are many."""
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, len(texts) + 1) if step * room > 0.09)
     at = _circle(len(texts), radius)
     kept = [place for place in range(len(texts)) if place % step == 0 and len(texts) - place >= step]
@@ -285,7 +288,10 @@ def _around(texts: Sequence[str], radius: float, room: float) -> tuple[Label, ..
 
 
 def _grid(graph: Graph) -> Scene:
-    """A grid in its first three dimensions, the third slanting; of large ones blocks, and further dimensions as one."""
+    """Returns the layout of a grid by its first three dimensions, the third slanting.
+
+    Large grids are drawn in blocks. Further dimensions are merged.
+    """
     dims = [int(size) for size in graph.about["grid"]]
     drawn = min(len(dims), 3)
     sides = [_side(size, MOST_SIDE[drawn]) for size in dims[:drawn]]
@@ -315,7 +321,7 @@ def _grid(graph: Graph) -> Scene:
 
 
 def _side(size: int, most: int) -> int:
-    """Into how many blocks a side is divided: equal ones, if that is possible."""
+    """Returns the number of blocks into which a side is divided: equal ones, if possible."""
     if size <= most:
         return size
     divisors = [parts for parts in range(most // 2, most + 1) if size % parts == 0]
@@ -323,27 +329,27 @@ def _side(size: int, most: int) -> int:
 
 
 def _closes(graph: Graph, place: Integers, size: int) -> bool:
-    """Whether a dimension is a ring: besides neighbours, its wires join only the first and the last."""
+    """Returns whether a dimension is a ring: its wires join neighbours, and the first with the last."""
     step = np.abs(place[graph.ends[:, 0]] - place[graph.ends[:, 1]])
     return bool(size > 2 and np.isin(step, (0, 1, size - 1)).all() and (step == size - 1).any())
 
 
 def _closing(block: Integers, ends: Integers, closed: list[bool], sides: list[int]) -> Integers:
-    """For each bundle that closes a ring the dimension, as a unit vector that points out at its first end."""
+    """Returns for each bundle that closes a ring its dimension: a unit vector, outwards at the bundle's first end."""
     step = block[ends[:, 1]] - block[ends[:, 0]]
     found: Integers = -np.sign(step) * (np.array(closed) & (np.abs(step) == np.array(sides) - 1))
     return found
 
 
 def _bows(block: Integers, ends: Integers) -> Doubles:
-    """Wires bend that would otherwise pass through other routers."""
+    """Returns the bend of wires that would otherwise pass through other routers."""
     apart = np.abs(block[ends[:, 0]] - block[ends[:, 1]]).max(axis=1)
     bows: Doubles = np.where(apart > 1, 0.1 + 0.25 / np.maximum(apart, 1), 0.0)
     return bows
 
 
 def _cloud(graph: Graph) -> Scene:
-    """A machine without a known shape: neighbours are near one another; large ones in clusters."""
+    """Returns the layout of a machine without a known shape: neighbours are close, large machines in clusters."""
     whole = graph.size <= MOST_CLUSTERS * 2 and not _is_dense(graph)
     if not whole:
         graph = graph.merged(clusters(graph, FEW_DISCS if graph.has_loads else MOST_CLUSTERS))

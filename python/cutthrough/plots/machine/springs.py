@@ -1,4 +1,4 @@
-"""Places for the routers of a machine without a known shape, and clusters of them."""
+"""Positions for the routers of a machine without a known shape, and clusters of them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["clusters", "springs"]
 
-#: Steps of the search for places.
+#: Steps of the search for positions.
 STEPS = 250
 
 
 def springs(graph: Graph) -> Doubles:
-    """Places by attraction along wires and repulsion of all (Fruchterman and Reingold 1991).
+    """Returns positions by attraction along wires and repulsion of all (Fruchterman and Reingold 1991).
 
-    They start where distances in the picture are nearest to distances in the graph (classical scaling).
+    The search starts from classical scaling, where distances in the picture are nearest to distances in the graph.
     """
     at = _scaled(_distances(graph))
     ideal = np.sqrt(np.pi / graph.size)
@@ -43,7 +43,7 @@ def springs(graph: Graph) -> Doubles:
 
 
 def _distances(graph: Graph) -> Doubles:
-    """The bundles on a shortest path between any two vertices."""
+    """Returns the number of bundles on a shortest path between any two vertices."""
     joined = np.eye(graph.size, dtype=bool)
     joined[graph.ends[:, 0], graph.ends[:, 1]] = joined[graph.ends[:, 1], graph.ends[:, 0]] = True
     reached, distance = np.eye(graph.size, dtype=bool), np.zeros((graph.size, graph.size))
@@ -54,12 +54,12 @@ def _distances(graph: Graph) -> Doubles:
 
 
 def _scaled(distance: Doubles) -> Doubles:
-    """Two coordinates for each vertex: the two largest components of the centred squares of distances."""
+    """Returns two coordinates for each vertex: the two largest components of the centred squares of distances."""
     square = distance**2
     centred = square - square.mean(axis=0) - square.mean(axis=1)[:, None] + square.mean()
     values, vectors = np.linalg.eigh(-centred / 2)
     at = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1e-6))
-    # Signs are arbitrary, and equal places would never part.
+    # Signs are arbitrary, and coinciding positions would never separate.
     at *= np.where(at[np.abs(at).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
     angle = 2.4 * np.arange(len(at))
     at += 1e-3 * np.column_stack([np.cos(angle), np.sin(angle)])
@@ -68,7 +68,7 @@ def _scaled(distance: Doubles) -> Doubles:
 
 
 def _neighbours(graph: Graph) -> list[list[tuple[int, int]]]:
-    """The neighbours of each vertex, with the number of wires."""
+    """Returns the neighbours of each vertex, with the number of wires."""
     found: list[list[tuple[int, int]]] = [[] for _ in range(graph.size)]
     for (a, b), count in zip(graph.ends.tolist(), graph.count.tolist(), strict=True):
         found[a].append((b, count))
@@ -77,7 +77,7 @@ def _neighbours(graph: Graph) -> list[list[tuple[int, int]]]:
 
 
 def clusters(graph: Graph, most: int) -> Integers:
-    """The cluster of each router: pairs joined by the most wires for their size are merged, again and again."""
+    """Returns the cluster of each router. Repeatedly merges pairs that are joined by the most wires for their size."""
     part = np.arange(graph.size)
     while graph.size > most:
         partner = _matching(graph, graph.size - most)
@@ -90,7 +90,10 @@ def clusters(graph: Graph, most: int) -> Integers:
 
 
 def _matching(graph: Graph, most: int) -> Integers:
-    """The partner of each vertex, or itself; at most so many pairs. Small vertices choose first."""
+    """Returns the partner of each vertex, or the vertex itself, with at most `most` pairs.
+
+    Small vertices choose first.
+    """
     neighbours = _neighbours(graph)
     partner = np.arange(graph.size)
     size = graph.members.tolist()
