@@ -1,4 +1,4 @@
-"""What figures and tables need of results, so that they need not import what holds them."""
+"""The interface of results for figures and tables, which need not import the module that holds them."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ __all__ = [
     "phase_times",
 ]
 
-#: More phases than this have neither a column nor a colour each.
+#: Number of phases above which phases have neither a column nor a colour each.
 MANY_PHASES = 8
 
 
 class Point(Quantities):
-    """One point of a run: its sweep keys, its seed, and what was measured.
+    """One point of a run: its sweep keys, its seed, and its measured quantities.
 
-    What was measured are attributes, with units in their names (`point.latency_mean_ns`); a quantity that the workload
-    does not have is None. It is a mapping as well, which has the keys of the sweep too: `point["workload.load"]`.
+    Measured quantities are attributes, with units in their names (`point.latency_mean_ns`). A quantity that the
+    workload does not have is None. A point is a mapping as well, which has the keys of the sweep too:
+    `point["workload.load"]`.
     """
 
     @property
@@ -47,36 +48,36 @@ class Point(Quantities):
 
     @property
     def seeds(self) -> int:
-        """The number of seeds that this is the mean of; 1 for a single run."""
+        """The number of seeds over which this is the mean. 1 for a single run."""
         value: int = self.get("seeds", 1)
         return value
 
     @property
     def ci(self) -> dict[str, float | None]:
-        """Of a mean over seeds, half of the confidence interval of each quantity, in its unit; else empty."""
+        """Half of the confidence interval of each quantity, in its unit. Means over seeds only; else empty."""
         value: dict[str, float | None] = self.get("ci", {})
         return value
 
     @property
     def confidence(self) -> float | None:
-        """Of a mean over seeds, the confidence of the intervals in `ci`; else None."""
+        """The confidence of the intervals in `ci`. Means over seeds only; else None."""
         value: float | None = self.get("confidence")
         return value
 
     @property
     def seeds_saturated(self) -> int | None:
-        """Of a mean over seeds, the number of seeds whose network is saturated; else None."""
+        """The number of seeds whose network is saturated. Means over seeds only; else None."""
         value: int | None = self.get("seeds_saturated")
         return value
 
     @property
     def seeds_converged(self) -> int | None:
-        """Of a mean over seeds, the number of seeds that have reached the precision; else None."""
+        """The number of seeds that have reached the precision. Means over seeds only; else None."""
         value: int | None = self.get("seeds_converged")
         return value
 
     def to_dict(self) -> dict[str, Any]:
-        """The point as a plain dictionary, as JSON has it; another one than this, but for nested tables."""
+        """Returns the point as a plain dictionary, as JSON has it. The copy shares nested tables."""
         return dict(self)
 
     def __missing__(self, key: object) -> NoReturn:
@@ -98,37 +99,37 @@ class Point(Quantities):
 
 
 def _near(name: str, names: Iterable[str]) -> str:
-    """A hint at the name that is nearest: alike, or one that begins with it."""
+    """Returns a hint at the nearest name: a similar one, or one that begins with `name`."""
     names = list(names)
     near = [*difflib.get_close_matches(name, names, 1), *(other for other in names if other.startswith(name))]
     return f"; did you mean `{near[0]}`?" if near and name else ""
 
 
 def is_saturated(point: Mapping[str, Any]) -> bool:
-    """Whether a point's network accepts less than is offered."""
+    """Returns whether a point's network accepts less than the offered load."""
     return bool(point.get("saturated"))
 
 
-#: Quantities that have no mean past saturation: the beginnings of their names.
+#: The beginnings of the names of quantities that have no mean past saturation.
 WITHOUT_MEAN = ("latency", "operation_time", "slowdown", "messages.")
 
 
 def has_no_mean(quantity: str) -> bool:
-    """Whether a quantity of a saturated point says nothing but how long the run was."""
+    """Returns whether a quantity of a saturated point depends only on the length of the run."""
     return quantity.startswith(WITHOUT_MEAN)
 
 
 def is_unconverged(point: Mapping[str, Any]) -> bool:
-    """Whether a point ended, by its limit of time, before it reached the precision asked for."""
+    """Returns whether a point ended, by its limit of time, before it reached the required precision."""
     return point.get("converged") is False
 
 
 def has_operations(point: Mapping[str, Any]) -> bool:
-    """Whether a point is of operations that groups begin at a rate: times are theirs, and packets only parts."""
+    """Returns whether a point has operations that groups begin at a rate. Its times are of operations, not packets."""
     return "operation_time_ci_ns" in point
 
 
-#: Intervals within a run, by the quantity that they belong to.
+#: Intervals within a run, by their quantity.
 INTERVALS = {
     "latency_mean_ns": "latency_ci_ns",
     "accepted_load": "accepted_load_ci",
@@ -137,7 +138,7 @@ INTERVALS = {
 
 
 def half_width(point: Mapping[str, Any], name: str) -> float | None:
-    """Half of the confidence interval of a quantity: over the seeds if there are several, else within the run."""
+    """Returns half of the confidence interval of a quantity: over several seeds, or within a single run."""
     intervals = point.get("ci")
     found = point.get(INTERVALS.get(name, "")) if intervals is None else intervals.get(name)
     return None if found is None else float(found)
@@ -148,28 +149,28 @@ CONFIDENCE = 0.95
 
 
 def confidence_of(point: Mapping[str, Any], experiment: Mapping[str, Any]) -> float:
-    """The confidence of a point's intervals, given its experiment as nested tables, which may be empty."""
+    """Returns the confidence of a point's intervals, given its experiment as nested tables, which may be empty."""
     own = point.get("confidence") or point.get("measure.confidence")
     return float(own or experiment.get("measure", {}).get("confidence", CONFIDENCE))
 
 
 def phase_times(point: Mapping[str, Any]) -> list[float | None]:
-    """The times of a closed workload's phases in nanoseconds, in their order; None for one that has not ended."""
+    """Returns the times of a closed workload's phases in nanoseconds, in order. None for a phase that has not ended."""
     return [phase["time_ns"] for phase in point.get("phases", ())]
 
 
 def has_series(point: Mapping[str, Any]) -> bool:
-    """Whether a point has a time series, of which seeds have some time in common."""
+    """Returns whether a point has a time series. The mean over seeds has one if their times overlap."""
     return bool((point.get("series") or {}).get("time_ns"))
 
 
 def as_point(point: Mapping[str, Any]) -> Point:
-    """A point of a mapping; the mapping itself if it is a point."""
+    """Returns a mapping as a point, or the mapping itself if it is a point."""
     return point if isinstance(point, Point) else Point(point)
 
 
 class PointTable(Protocol):
-    """The points of a run and the keys that were swept; `cutthrough.Results` is one."""
+    """Interface of the points of a run and its swept keys. `cutthrough.Results` implements it."""
 
     @property
     def points(self) -> Sequence[Point]:
@@ -184,19 +185,19 @@ class PointTable(Protocol):
         """The experiment's title."""
 
     def __len__(self) -> int:
-        """The number of points."""
+        """Returns the number of points."""
 
     def __iter__(self) -> Iterator[Point]:
-        """The points in the order of the sweep."""
+        """Returns the points in the order of the sweep."""
 
     def by_job(self) -> PointTable:
-        """The same with a point for each job of each point; itself without jobs."""
+        """Returns the results with a point for each job of each point, or the results themselves without jobs."""
 
     def channel_loads(self, place: int | None = None) -> ChannelLoads:
-        """The loads of the channels of a point; without a place, of the point with the hottest channel."""
+        """Returns the loads of the channels of a point. Default: the point with the hottest channel."""
 
     def hottest_place(self) -> int:
-        """The index of the point with the hottest channel."""
+        """Returns the index of the point with the hottest channel."""
 
     def shown_places(self) -> list[int]:
-        """The indices of the points whose channels are shown."""
+        """Returns the indices of the points whose channels are shown."""

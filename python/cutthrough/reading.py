@@ -1,4 +1,4 @@
-"""Files that Python reads, each within the limit of its kind (`_core.INPUTS`)."""
+"""Reads of files from Python, each within the limit of its kind (`_core.INPUTS`)."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ if TYPE_CHECKING:
 
 __all__ = ["LIMITS", "TooLargeError", "content", "given", "text"]
 
-#: The most bytes that are read of a pipe or a device.
+#: Greatest number of bytes read from a pipe or a device.
 MOST_OF_STREAM = 256 << 20
-#: Bytes that are read at a time.
+#: Bytes in one read.
 WINDOW = 1 << 20
-#: The most bytes that are read of a file, by its kind.
+#: Greatest number of bytes read from a file, by its kind.
 LIMITS = {name: most for name, most, _ in _core.INPUTS}
 
 
 class TooLargeError(ValueError):
-    """A file is larger than what is read of its kind. The text is a predicate whose subject is the file."""
+    """A file is larger than the limit of its kind. The text is a predicate whose subject is the file."""
 
 
 def content(path: Path, kind: str) -> bytes:
-    """The bytes of a file; no more than the limit is read. Ctrl-C ends the wait for the writer of a pipe.
+    """Returns the bytes of a file, and reads no more than the limit. Ctrl-C ends the wait for the writer of a pipe.
 
     Raises:
-        OSError: It cannot be read.
-        TooLargeError: It is larger than what is read of its kind.
+        OSError: The file cannot be read.
+        TooLargeError: The file is larger than the limit of its kind.
     """
     limit, found = LIMITS[kind], bytearray()
     with path.open("rb") as file:
         about = os.fstat(file.fileno())
-        # That of a pipe is 0.
+        # The size of a pipe is 0.
         size = about.st_size
         if not stat.S_ISREG(about.st_mode):
             limit = min(limit, MOST_OF_STREAM)
@@ -50,20 +50,20 @@ def content(path: Path, kind: str) -> bytes:
 
 
 def text(path: Path, kind: str) -> str:
-    """The text of a file, without a mark of the order of bytes.
+    """Returns the text of a file, without a byte order mark.
 
     Raises:
-        OSError: It cannot be read.
-        ValueError: It is too large, or not UTF-8.
+        OSError: The file cannot be read.
+        ValueError: The file is too large, or not UTF-8.
     """
     return content(path, kind).decode("utf-8-sig")
 
 
 def given(path: Path, kind: str, key: str) -> str:
-    """The text of a file that a user names.
+    """Returns the text of a file that a user names.
 
     Raises:
-        ExperimentError: It cannot be read, is too large or no text; `key` is what names it.
+        ExperimentError: The file cannot be read, is too large or no text; `key` is the key that names it.
     """
     try:
         return text(path, kind)

@@ -1,4 +1,4 @@
-"""What an experiment file may hold, from its one definition: for `list`, `explain`, `new` and completion."""
+"""The reference of the experiment file, from its one definition: for `list`, `explain`, `new` and completion."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
     "values_of",
 ]
 
-#: What the kinds of a section are called in lists, where that is not the section's name.
+#: Names of the kinds of a section in lists, where they differ from the section's name.
 PLURALS = {
     "topology": "topologies",
     "router": "routers",
@@ -45,9 +45,9 @@ PLURALS = {
     "workload": "workloads",
     "placement": "placements",
 }
-#: What the section without a name, whose keys stand at the top of the file, is called.
+#: The name of the section whose keys are at the top of the file.
 TOP = "experiment"
-#: Values that explain a type, as TOML, where a key has no default.
+#: Example values of a type, as TOML, where a key has no default.
 SAMPLES = {
     "bandwidth": '"100 Gb/s"',
     "time": '"20 ns"',
@@ -61,7 +61,7 @@ SAMPLES = {
     "list of table": "[]",
     "any value": "0.5",
 }
-#: The units of quantities, by the type.
+#: The units of quantities, by type.
 UNITS = {
     "bandwidth": "b/s or B/s, with k, M, G, T (b is bit, B is byte)",
     "time": "ps, ns, us, ms or s",
@@ -70,11 +70,11 @@ UNITS = {
     "depth": "packets, or a size in bytes",
     "depth or table of depth": "packets, or a size in bytes; a table has classes of channels as keys",
 }
-#: Numbers that make good examples, where the range has them.
+#: Numbers that are preferred in examples, where the range has them.
 ROUND_NUMBERS = (4, 2, 1)
-#: An example of how long something takes, where it is a run rather than a hop.
+#: An example of a time that belongs to a run rather than to a hop.
 LONG_TIME = '"200 us"'
-#: Topics that are named where there is none of a name.
+#: Greatest number of near topics that are named if a topic does not exist.
 MOST_NEAR = 3
 
 
@@ -93,19 +93,19 @@ class Key:
 
     @classmethod
     def of(cls, described: Mapping[str, Any]) -> Key:
-        """A key from its JSON."""
+        """Returns a key from its JSON."""
         words = tuple((word["name"], word["doc"]) for word in described["values"])
         facts = {name: described[name] for name in ("value", "default", "required", "range", "doc")}
         return cls(name=described["key"], words=words, given_example=described["example"], **facts)
 
     @property
     def unit(self) -> str | None:
-        """The units that a value is written with; None for plain numbers and words."""
+        """The units of a value. None for plain numbers and words."""
         return UNITS.get(self.value)
 
     @property
     def example(self) -> str:
-        """A value as TOML: the one that its definition gives, the default, or one of the key's type and range."""
+        """A value as TOML: the definition's example, the default, or a value of the key's type and range."""
         known = self.given_example if self.given_example is not None else self.default
         if known is not None:
             return known
@@ -121,7 +121,7 @@ class Key:
         return f"[{number}, {number or 1}]" if self.value.startswith("list") else str(number)
 
     def _whole(self) -> int:
-        """A whole number within the range."""
+        """Returns a whole number within the range."""
         found = [int(text) for text in re.findall(r"\d+", self.range or "")]
         least, most = (found[0] if found else 1), (found[1] if len(found) > 1 else None)
         if least == 0:
@@ -134,13 +134,13 @@ class Section:
     """A section of the experiment file, or one kind of it.
 
     Attributes:
-        path: Its dotted path; empty at the top of the file.
-        tag: The key that picks the kind, and the kind; None where there are no kinds.
-        is_list: Whether it is a list of tables (`[[job]]`).
-        doc: What it is.
-        example: Lines of TOML that hold it; None where its keys are examples enough.
-        otherwise: What to do where no kind fits; None if it has no kinds.
-        keys: Its keys.
+        path: The dotted path. Empty at the top of the file.
+        tag: The key that selects the kind, and the kind. None without kinds.
+        is_list: Whether the section is a list of tables (`[[job]]`).
+        doc: The documentation.
+        example: Lines of TOML with the section. None where its keys are examples enough.
+        otherwise: Advice where no kind fits. None without kinds.
+        keys: The keys.
     """
 
     path: str
@@ -158,13 +158,13 @@ class Section:
 
     @property
     def heading(self) -> str:
-        """The line of TOML that starts it; empty at the top of the file."""
+        """The line of TOML that starts it. Empty at the top of the file."""
         return f"[[{self.path}]]" if self.is_list else f"[{self.path}]" if self.path else ""
 
 
 @dataclass(frozen=True)
 class Topic:
-    """Something that can be explained: sections (several where they are kinds of one), or a key of some of them."""
+    """A subject of `explain`: sections (several where they are kinds of one), or a key of some of them."""
 
     name: str
     sections: tuple[Section, ...]
@@ -173,7 +173,7 @@ class Topic:
 
 @cache
 def sections() -> tuple[Section, ...]:
-    """Every section and every kind of it, in the order of the reference."""
+    """Returns every section and every kind of it, in the order of the reference."""
     return tuple(
         Section(
             described["section"],
@@ -190,7 +190,7 @@ def sections() -> tuple[Section, ...]:
 
 @cache
 def topics() -> dict[str, Topic]:
-    """Everything that can be explained, by its dotted name."""
+    """Returns all topics by their dotted names."""
     held: dict[str, Topic] = {}
 
     def add(name: str, section: Section, key: str | None = None) -> None:
@@ -217,15 +217,15 @@ def topics() -> dict[str, Topic]:
 
 
 def has(name: str) -> bool:
-    """Whether a section, a kind or a key has a name."""
+    """Returns whether a section, a kind or a key has a name."""
     return bool(_found(_asked(name)))
 
 
 def explain(name: str) -> list[Topic]:
-    """The topics of a name: dotted from the top of the file, or any end of that, such as `dragonfly.h` or `precision`.
+    """Returns the topics of a name: dotted from the top of the file, or the end of one, such as `dragonfly.h`.
 
     Raises:
-        ExperimentError: There is none; the message has the nearest.
+        ExperimentError: There is no such topic; the message has the nearest.
     """
     asked = _asked(name)
     found = _found(asked)
@@ -241,7 +241,7 @@ def _asked(name: str) -> str:
 
 
 def _found(asked: str) -> list[Topic]:
-    """The topics of a name; none if nothing is called so."""
+    """Returns the topics of a name. Empty if nothing has this name."""
     held = topics()
     for candidate in _readings(asked):
         if candidate in held:
@@ -260,7 +260,7 @@ def _found(asked: str) -> list[Topic]:
 
 
 def _readings(asked: str) -> list[str]:
-    """What a path may stand for: with `NAME` for what the user names (a class of links, a job, a key of a sweep)."""
+    """Returns the possible readings of a path, with `NAME` for users' names (a class of links, a job, a swept key)."""
     first, *rest = asked.split(".")
     named = [".".join([first, "NAME", *rest[skip:]]) for skip in (1, len(rest)) if rest]
     # The tables of a job are those of the whole file.
@@ -269,7 +269,7 @@ def _readings(asked: str) -> list[str]:
 
 
 def _unknown(asked: str) -> _core.ExperimentError:
-    """The error for a name that nothing has."""
+    """Returns the error for an unknown name."""
     names = list(topics())
     near = difflib.get_close_matches(asked, names, MOST_NEAR, 0.5)
     ends = {path.rsplit(".", asked.count(".") + 1)[-1] if asked.count(".") == 0 else path: path for path in names}
@@ -282,7 +282,7 @@ def _unknown(asked: str) -> _core.ExperimentError:
 
 
 def _unknown_kind(path: str, asked: str) -> _core.ExperimentError:
-    """The error for a kind that a section does not have."""
+    """Returns the error for a kind that a section does not have."""
     alike = [section for section in sections() if section.path == path and section.tag]
     kinds = [section.tag[1] for section in alike if section.tag]
     keys = {key.name for section in alike for key in section.keys}
@@ -292,7 +292,7 @@ def _unknown_kind(path: str, asked: str) -> _core.ExperimentError:
 
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:
-    """The lists of `cutthrough list`: kinds by section, keys of the other sections, the parts of mapping."""
+    """Returns the lists of `cutthrough list`: kinds by section, keys of the other sections, the parts of mapping."""
     lists: dict[str, list[dict[str, Any]]] = json.loads(_core.catalogue())
     listed_there = set(lists)
     for section in sections():
@@ -308,18 +308,18 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
 
 
 def summary(doc: str) -> str:
-    """The first paragraph, on one line."""
+    """Returns the first paragraph, on one line."""
     return " ".join(doc.split("\n\n", maxsplit=1)[0].split())
 
 
 def _facts(key: Key) -> list[str]:
-    """What a list says of a key beside its meaning."""
+    """Returns a list's facts on a key besides its meaning."""
     default = f"default {key.default}" if key.default is not None else "required" if key.required else ""
     return [fact for fact in (key.value, key.range or "", default) if fact]
 
 
 def settable() -> dict[str, str]:
-    """Every key as `--set` takes it, by its dotted path, with its meaning: those that pick a kind among them."""
+    """Returns every key of `--set` by its dotted path, with its meaning, including keys that select a kind."""
     held: dict[str, str] = {}
     for section in sections():
         if section.is_list or "NAME" in section.path:
@@ -333,7 +333,7 @@ def settable() -> dict[str, str]:
 
 
 def values_of(path: str) -> dict[str, str]:
-    """The words that a key takes, with their meanings; none if it takes numbers or quantities."""
+    """Returns the words that a key accepts, with their meanings. Empty if it takes numbers or quantities."""
     held: dict[str, str] = {}
     for section in sections():
         start = f"{section.path}." if section.path else ""

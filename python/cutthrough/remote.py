@@ -1,6 +1,6 @@
-"""Points that run in other processes: what is sent to a worker, and what it answers.
+"""Points that run in other processes: the message to a worker, and its answer.
 
-A worker needs the same Cutthrough, and the files that the experiment reads at the same paths.
+A worker needs the same version of Cutthrough, and the files that the experiment reads at the same paths.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from cutthrough.errors import RunError
 
 __all__ = ["Answer", "Parts", "accept", "parts_of", "run_point"]
 
-#: An experiment: text, name, absolute base directory, overrides. It can be pickled.
+#: A picklable experiment: text, name, absolute base directory, overrides.
 Parts = tuple[str, str, str, tuple[tuple[str, str], ...]]
-#: The worker's simulator, what a point measured as JSON, and the shares of time in which its channels send.
+#: The worker's simulator, the results of a point as JSON, and the shares of time in which its channels send.
 Answer = tuple[str, str, bytes]
 
 
 def parts_of(experiment: _core.Experiment) -> Parts:
-    """What another process makes the experiment from."""
+    """Returns the parts from which another process makes the experiment."""
     text, name, base, overrides = experiment.parts()
     return text, name, str(Path(base).absolute()), tuple(overrides)
 
 
 def run_point(parts: Parts, index: int, threads: int) -> Answer:
-    """Runs a point. For workers: it depends on its arguments only.
+    """Runs a point on a worker. The result depends on the arguments only.
 
     Raises:
-        ExperimentError: The point cannot be built, such as where the worker does not have its files.
+        ExperimentError: The point cannot be built, for instance because the worker lacks its files.
         RunError: The simulation ended without a result.
     """
     measured, utilization = _experiment(parts).run(index, threads, _core.Progress())
@@ -39,10 +39,10 @@ def run_point(parts: Parts, index: int, threads: int) -> Answer:
 
 
 def accept(answer: Answer) -> tuple[str, bytes]:
-    """What a worker measured.
+    """Returns a worker's results.
 
     Raises:
-        RunError: The worker runs another simulator than this process, whose results may be others.
+        RunError: The worker runs another simulator than this process, so that its results may differ.
     """
     simulator, measured, utilization = answer
     if simulator != identity.simulator():
@@ -55,6 +55,6 @@ def accept(answer: Answer) -> tuple[str, bytes]:
 
 @lru_cache(maxsize=4)
 def _experiment(parts: Parts) -> Any:
-    """The experiment, read once for all of its points that a worker runs: what is proven of one holds for others."""
+    """Returns the experiment, which is read once for all of its points on a worker, so that proofs are shared."""
     text, name, base, overrides = parts
     return _core.Experiment.load(text, name, base, list(overrides))

@@ -47,8 +47,8 @@ __all__ = [
     "sensitivity_table",
 ]
 
-#: The quantities of a point that are shown: key, heading to which the unit is added if it can change, format in the
-#: unit of files.
+#: Quantities of a point in the table: key, heading to which the unit is added if it can change, format in the unit of
+#: files.
 SHOWN = (
     ("offered_load", "offered", "{:.3f}"),
     ("accepted_load", "accepted", "{:.4f}"),
@@ -59,14 +59,14 @@ SHOWN = (
     ("latency_p99_ns", "p99", "{:,.0f}"),
     ("hops_mean", "routers", "{:.2f}"),
 )
-#: The times of a measure of programs: key, heading, rank.
+#: Times of a measure of programs: key, heading, rank.
 MEASURES = (
     ("time_mean_ns", "mean of ranks", 0),
     ("time_max_ns", "longest", 2),
     ("span_mean_ns", "first to last", 0),
     ("bound_ns", "bound", 0),
 )
-#: The same of operations that groups begin at a rate.
+#: Quantities in the table for operations that groups begin at a rate.
 SHOWN_OPERATIONS = (
     ("offered_load", "offered", "{:.4g}"),
     ("accepted_load", "accepted", "{:.4f}"),
@@ -76,20 +76,20 @@ SHOWN_OPERATIONS = (
     ("operation_time_p99_ns", "p99", "{:,.0f}"),
     ("last_begin_mean_ns", "last begin", "{:,.1f}"),
 )
-#: What multicasts have besides.
+#: Additional quantities for multicasts.
 SHOWN_MULTICASTS = (
     ("operation_time_mean_ns", "last copy", "{:,.1f}"),
     ("operation_time_p99_ns", "p99", "{:,.0f}"),
 )
 
-#: The same of a closed workload.
+#: Quantities in the table for a closed workload.
 SHOWN_CLOSED = (
     ("time_ns", "time", "{:,.1f}"),
     ("bandwidth_B_per_s", "", "{:,.0f}"),
     ("accepted_load", "throughput", "{:.4f}"),
     ("hops_mean", "routers", "{:.2f}"),
 )
-#: The same of a benchmark of message latency.
+#: Quantities in the table for a benchmark of message latency.
 SHOWN_BENCHMARK = (
     ("message_size_B", "bytes", "{:,}"),
     ("pair_channels_mean", "channels", "{:.2f}"),
@@ -99,14 +99,14 @@ SHOWN_BENCHMARK = (
     ("message_time_spread", "spread", "{:.1%}"),
     ("time_ns", "time", "{:,.0f}"),
 )
-#: The same of a benchmark that gives a table.
+#: Quantities in the table for a benchmark that gives a table.
 SHOWN_TABLE = (
     ("least_time_ns", "least", "{:,.1f}"),
     ("peak_bandwidth_B_per_s", "peak", "{:,.0f}"),
     ("peak_messages_per_s", "peak messages/s", "{:,.0f}"),
     ("time_ns", "time", "{:,.0f}"),
 )
-#: The same of one of several jobs.
+#: Quantities in the table for one of several jobs.
 SHOWN_JOB = (
     ("offered_load", "offered", "{:.3f}"),
     ("accepted_load", "accepted", "{:.4f}"),
@@ -117,28 +117,28 @@ SHOWN_JOB = (
     ("time_ns", "time", "{:,.1f}"),
     ("slowdown", "slowdown", "{:.3f}"),
 )
-#: Quantities with a column for the confidence interval over several seeds, besides that of the latency.
+#: Quantities with a column for the confidence interval over several seeds, besides the latency's.
 BANDS = ("accepted_load", "time_ns", "message_time_mean_ns", "slowdown")
-#: What an application's step has besides.
+#: Additional quantities for an application's step.
 SHOWN_APPLICATION = (
     ("step_time_ns", "step", "{:,.1f}"),
     ("compute_ns", "compute", "{:,.0f}"),
     ("hops_per_byte", "hops/byte", "{:.3f}"),
 )
-#: What a program has besides that measures its times: a collective operation, a training step.
+#: Additional quantities for a program that measures its times: a collective operation, a training step.
 SHOWN_TIMES = (
     ("operation_time_mean_ns", "mean", "{:,.1f}"),
     ("operation_span_mean_ns", "span", "{:,.1f}"),
     ("operation_bound_ns", "bound", "{:,.1f}"),
 )
-#: What measured messages have besides.
+#: Additional quantities for measured messages.
 SHOWN_MESSAGES = (
     ("messages.latency_mean_ns", "message mean", "{:,.1f}"),
     ("messages.latency_p99_ns", "message p99", "{:,.0f}"),
     ("messages.slowdown_mean", "slowdown mean", "{:.3f}"),
     ("messages.slowdown_p99", "slowdown p99", "{:.3f}"),
 )
-#: What the columns of a table of channels are called.
+#: Headings of the columns of a table of channels.
 WORDS = {
     "utilization": "used",
     "load": "load",
@@ -149,7 +149,7 @@ WORDS = {
 }
 
 
-#: What the columns beside the measured loads are, and what a value above 1 says.
+#: Meanings of the columns beside the measured loads, and of a value above 1.
 REFERENCES = {
     "exact": ("what the routing puts on a channel", "the nodes are not served equally"),
     "without_acknowledgements": (
@@ -167,7 +167,7 @@ REFERENCES = {
 }
 
 
-#: The measures of a mapping that are shown: key, heading, format.
+#: Measures of a mapping in the table: key, heading, format.
 SHOWN_MAPPING = (
     ("hops_per_byte", "hops/byte", "{:.4f}"),
     ("hop_bytes", "hop-bytes", "{:,.0f}"),
@@ -182,7 +182,7 @@ SHOWN_MAPPING = (
 
 #: The mark of values of saturated points that have no mean.
 MARK = "†"
-#: What is left out first where a table is too wide. What is not here is always shown.
+#: Columns in the order in which they are left out of a table that is too wide. All others are always shown.
 LEFT_OUT_FIRST = (
     "latency_p50_ns",
     "messages.latency_mean_ns",
@@ -211,7 +211,7 @@ LEFT_OUT_FIRST = (
     "offered_load",
     "saturation_bracket",
 )
-#: The rank of columns of phases: they go before all others.
+#: The rank of columns of phases, which are left out before all others.
 PHASE_RANK = len(LEFT_OUT_FIRST) + 1
 #: The rank of the number of seeds.
 SEEDS_RANK = 4
@@ -220,7 +220,7 @@ FIRST_PHASES, SLOWEST_PHASES, LAST_PHASES = 2, 5, 1
 
 
 def mapping_table(mappings: Sequence[Mapping[str, Any]], simulated: str = "step") -> Fitted:
-    """One line a mapping: its strategy, its measures, and the time of what was simulated, by its name."""
+    """Returns one line a mapping: its strategy, its measures, and its simulated time under the heading `simulated`."""
     shown = [*SHOWN_MAPPING]
     if any("step_time_ns" in mapping for mapping in mappings):
         shown.append(("step_time_ns", simulated, "{:,.0f}"))
@@ -231,9 +231,9 @@ def mapping_table(mappings: Sequence[Mapping[str, Any]], simulated: str = "step"
 
 
 def points_table(results: PointTable) -> Fitted:
-    """One line a point: its sweep keys, loads, latencies, and whether it is saturated; or times of closed workloads.
+    """Returns one line a point: its sweep keys, loads and latencies or times, and whether it is saturated.
 
-    Of several jobs, one line for each job of each point.
+    Each job of a point has a separate line.
     """
     results = results.by_job()
     axes = [axis for axis in results.axes if axis not in {"workload.load", "workload.benchmark.message_size"}]
@@ -243,7 +243,7 @@ def points_table(results: PointTable) -> Fitted:
         cells = [brief[label_of(point.get(axis))] for point in results]
         columns.append(Column(axis.rsplit(".", 1)[-1], cells, is_text=True))
     searched = any(point.get("saturation_bracket") for point in results)
-    # The load is what distinguishes points, but in searches and where it is that of one of several jobs.
+    # The load distinguishes points, except in searches and where it is one job's.
     kept = set() if searched or "job" in results.axes else {"offered_load"}
     if any(map(has_operations, results)):
         kept.add("operation_time_mean_ns")
@@ -272,7 +272,7 @@ def points_table(results: PointTable) -> Fitted:
 def _column(
     shown: tuple[str, str, str], values: Sequence[Any], rank: int, scale: Sequence[Any] | None = None
 ) -> Column:
-    """A column of a quantity in the unit that suits its values, or those of `scale`."""
+    """Returns a column of a quantity in the unit that suits its values, or those of `scale`."""
     key, heading, form = shown
     unit = unit_of(key, values if scale is None else scale, table=True)
     named = " ".join(filter(None, (heading, unit.name if unit else "")))
@@ -280,19 +280,19 @@ def _column(
 
 
 def _marked(column: Column, key: str, results: PointTable) -> Column:
-    """The same with a mark at the values of saturated points that have no mean past saturation."""
+    """Returns a column with a mark at the values of saturated points that have no mean past saturation."""
     if not (has_no_mean(key) and any(map(is_saturated, results))):
         return column
     cells = [
         f"{text}{MARK}" if is_saturated(point) and text != "-" else text
         for text, point in zip(column.cells, results, strict=True)
     ]
-    # Digits stand under digits.
+    # Digits are aligned with digits.
     return replace(column, cells=[text if text.endswith(MARK) else f"{text} " for text in cells])
 
 
 def _saturation_columns(results: PointTable) -> list[Column]:
-    """What a search has found: the load that is carried for every source, and the loads between which it saturates."""
+    """Returns the results of a search: the load that is carried for every source, and the saturation bracket."""
     carried = [cell(point.get("saturation_load"), "{:.4f}") for point in results]
     return [
         Column("saturation", carried),
@@ -306,7 +306,7 @@ def _saturation_columns(results: PointTable) -> list[Column]:
 
 
 def _bracket(bracket: Sequence[float] | None) -> str:
-    """The largest load that was carried and the smallest that was not; where all were, that."""
+    """Returns the largest load that was carried and the smallest that was not, or that all loads were carried."""
     if bracket is None:
         return "-"
     low, high = bracket
@@ -314,7 +314,7 @@ def _bracket(bracket: Sequence[float] | None) -> str:
 
 
 def _phase_columns(results: PointTable) -> list[Column]:
-    """A column for each phase; of many phases, how many they are and how long the slowest takes."""
+    """Returns a column for each phase. If there are many, returns their number and the time of the slowest."""
     times = [phase_times(point) for point in results]
     most = max(map(len, times), default=0)
     if most > MANY_PHASES:
@@ -335,11 +335,11 @@ def _phase_columns(results: PointTable) -> list[Column]:
 
 
 def measures_table(points: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Fitted:
-    """What programs measure of themselves, such as the parts of a training step: a line for each of each point.
+    """Returns the table of times that programs measure, such as the parts of a training step: a line for each.
 
     Args:
         points: Points, or jobs.
-        names: What each is called; empty where there is nothing to distinguish.
+        names: The name of each point. Empty where there is nothing to distinguish.
     """
     rows = [(name, own) for name, point in zip(names, points, strict=True) for own in point.get("measures", ())]
     own = [measure for _, measure in rows]
@@ -366,7 +366,7 @@ def measures_table(points: Sequence[Mapping[str, Any]], names: Sequence[str]) ->
 
 
 def phases_table(point: Mapping[str, Any], title: str = "") -> Fitted:
-    """The first, the slowest and the last of many phases, and all of them together."""
+    """Returns a table of the first, the slowest and the last of many phases, and of their sum."""
     times = phase_times(point)
     ended = [number for number, time in enumerate(times) if time is not None]
     slowest = sorted(ended, key=lambda number: (-(times[number] or 0.0), number))[:SLOWEST_PHASES]
@@ -388,7 +388,7 @@ def phases_table(point: Mapping[str, Any], title: str = "") -> Fitted:
 
 
 def analysis_table(classes: Sequence[Mapping[str, Any]]) -> Fitted:
-    """Channel loads by class, per unit of offered load."""
+    """Returns channel loads by class, per unit of offered load."""
     return Fitted(
         [
             Column("class of channels", [loads["class"] for loads in classes], is_text=True),
@@ -401,7 +401,7 @@ def analysis_table(classes: Sequence[Mapping[str, Any]]) -> Fitted:
 
 
 def buffers_table(spans: Sequence[Mapping[str, Any]]) -> Fitted:
-    """The depth of buffers by class of channels, beside the round trip of the cable alone."""
+    """Returns the depth of buffers by class of channels, beside the round trip of the cable alone."""
     ratios = [
         f"{span['buffer_bytes'] / trip:,.2f}" if (trip := span["cable_round_trip_bytes"]) else "-" for span in spans
     ]
@@ -417,12 +417,12 @@ def buffers_table(spans: Sequence[Mapping[str, Any]]) -> Fitted:
 
 
 def memory_lines(routers: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The buffers of routers, alike ones together."""
+    """Returns the buffers of routers, with equal ones merged."""
     return [f"{of['bytes'] / 1e6:,.3f} MB ({of['routers']:,} of {of['ports']} ports)" for of in routers]
 
 
 def channels_table(loads: ChannelLoads) -> Fitted:
-    """How much each class of channels is used, and should be."""
+    """Returns the measured utilization of each class of channels, and the load that it should carry."""
     rows = loads.by_direction()
     names = [name for name in (loads.quantity, loads.reference) if name]
     columns = [
@@ -436,11 +436,11 @@ def channels_table(loads: ChannelLoads) -> Fitted:
 
 
 def hottest_table(loads: ChannelLoads, count: int = 8) -> Fitted:
-    """The most used channels between routers, the hottest first."""
+    """Returns the most used channels between routers, the hottest first."""
     rows = loads.hottest(count)
     columns = [
         Column("hottest", [row["part"] for row in rows], is_text=True),
-        # The word for nearly all of them is in the heading, so that a line takes no more than 80 columns.
+        # The heading has the word that nearly all rows share, so that a line has at most 80 columns.
         Column("from router → to router", [row["name"].replace("router ", "") for row in rows], is_text=True),
     ]
     for name in (name for name in (loads.quantity, loads.reference) if name):
@@ -449,7 +449,10 @@ def hottest_table(loads: ChannelLoads, count: int = 8) -> Fitted:
 
 
 def reference_note(loads: ChannelLoads) -> str | None:
-    """What the column beside the measured loads is, and what a value above 1 means if there is one; None without it."""
+    """Returns the meaning of the column beside the measured loads, and of a value above 1 if it has one.
+
+    None without such a column.
+    """
     if loads.reference is None:
         return None
     meaning, beyond = REFERENCES[loads.reference]
@@ -458,7 +461,7 @@ def reference_note(loads: ChannelLoads) -> str | None:
 
 
 def catalogue_table(kind: str, entries: Sequence[Mapping[str, Any]]) -> Table:
-    """Everything of one kind that an experiment file can name."""
+    """Returns the table of everything of one kind that an experiment file can name."""
     table = Table(
         title=kind or None, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False
     )
@@ -471,7 +474,7 @@ def catalogue_table(kind: str, entries: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def keys_table(keys: Sequence[Key]) -> Table:
-    """The keys of a section: type and range, default, meaning."""
+    """Returns the keys of a section: type and range, default, meaning."""
     table = Table(header_style="bold", box=None, pad_edge=False)
     table.add_column("key", style="cyan", no_wrap=True)
     for heading in ("value", "default", "meaning"):
@@ -484,7 +487,7 @@ def keys_table(keys: Sequence[Key]) -> Table:
 
 
 def key_table(key: Key, example: str) -> Table:
-    """What can be said of a key, a line each."""
+    """Returns the table of a key, a line for each property."""
     default = key.default if key.default is not None else "none: it is required" if key.required else "none"
     facts = {"value": key.value, "unit": key.unit, "default": default, "range": key.range}
     table = Table(show_header=False, box=None, pad_edge=False)
@@ -502,7 +505,7 @@ def key_table(key: Key, example: str) -> Table:
 
 
 def claims_table(title: str, claims: Sequence[Claim]) -> Fitted:
-    """Quote, paper, here, verdict: a line each. Fitted claims and checks of the set-up are marked."""
+    """Returns a line for each claim: quote, paper, here, verdict. Fitted claims and checks of the set-up are marked."""
     return Fitted(
         [
             Column("figure", [claim.figure for claim in claims], 4, is_text=True),
@@ -522,12 +525,12 @@ def claims_table(title: str, claims: Sequence[Claim]) -> Fitted:
 
 
 def _with_interval(claim: Claim) -> str:
-    """The number found, with half of its 95 % interval."""
+    """Returns the number found, with half of its 95 % interval."""
     return f"{claim.here:.4g} ± {claim.interval:.2g}" if claim.interval else f"{claim.here:.4g}"
 
 
 def sensitivity_table(claims: Sequence[Claim]) -> Fitted:
-    """Every claim's number under each variant of what the paper leaves open."""
+    """Returns every claim's number under each variant of the paper's open choices."""
     variants = list(dict.fromkeys(variant for claim in claims for variant in claim.sensitivity))
     open_ = [claim for claim in claims if claim.sensitivity]
     columns = [Column("claim", [claim.id for claim in open_], is_text=True)]
@@ -537,13 +540,13 @@ def sensitivity_table(claims: Sequence[Claim]) -> Fitted:
 
 
 def _shown(results: PointTable) -> tuple[tuple[str, str, str], ...]:
-    """The quantities that suit what was run."""
+    """Returns the quantities that suit the workload and its measurements."""
     keys = {key for point in results for key in point}
     return _shown_of(results, keys) + (SHOWN_MESSAGES if "messages" in keys else ())
 
 
 def _shown_of(results: PointTable, keys: set[str]) -> tuple[tuple[str, str, str], ...]:
-    """The quantities that suit the kind of workload."""
+    """Returns the quantities that suit the kind of workload."""
     if "job" in results.axes:
         return tuple(shown for shown in SHOWN_JOB if shown[0] in keys)
     if "pairs" in keys:
@@ -561,7 +564,7 @@ def _shown_of(results: PointTable, keys: set[str]) -> tuple[tuple[str, str, str]
 
 
 def _rank(key: str) -> int:
-    """When the column of a quantity is left out; 0 for never."""
+    """Returns the rank at which a quantity's column is left out. 0 for never."""
     return len(LEFT_OUT_FIRST) - LEFT_OUT_FIRST.index(key) if key in LEFT_OUT_FIRST else 0
 
 
@@ -573,14 +576,14 @@ def _remark(point: Mapping[str, Any]) -> str:
 
 
 def _of_seeds(point: Mapping[str, Any], word: str) -> str:
-    """The number of seeds that a mark holds for, if it is not all of them."""
+    """Returns for how many seeds a mark holds, if it does not hold for all."""
     seeds = point.get("seeds", 0)
     count = point.get("seeds_saturated", seeds) if word == "saturated" else seeds - point.get("seeds_converged", 0)
     return f" ({count} of {seeds} seeds)" if 0 < count < seeds else ""
 
 
 def cell(value: Any, form: str) -> str:
-    """A value by its format; a dash where there is none."""
+    """Returns a value by its format, or a dash where there is none."""
     return "-" if value is None else form.format(value)
 
 

@@ -1,7 +1,7 @@
-"""Results of a run: a table of points, what they were made from, and how they are kept.
+"""Results of a run: a table of points, the experiment that they come from, and their files.
 
-A point is a typed object and a mapping: its sweep keys, its seed, and what was measured, each with its unit in its name
-(`latency_mean_ns`). Loads are fractions of the bandwidth of a node's injection link.
+A point is a typed object and a mapping: its sweep keys, its seed, and its measured quantities, each with its unit in
+its name (`latency_mean_ns`). Loads are fractions of the bandwidth of a node's injection link.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Results"]
 
-#: Rows of channels of all points together up to which they are all written.
+#: Number of rows of channels of all points together up to which all are written.
 MOST_ROWS = 1_000_000
-#: How the first line of a resolved experiment begins.
+#: Beginning of the first line of a resolved experiment.
 STAMP = "# Resolved by Cutthrough"
-#: Channels whose loads differ by less than a percent count as equally hot.
+#: Ratio of loads above which channels count as equally hot.
 AS_HOT = 0.99
 
 
@@ -55,17 +55,17 @@ class Results:
     """The points of a run, in the order of its sweep.
 
     Attributes:
-        points: One mapping a point: of several seeds their mean, with confidence intervals in `ci`.
+        points: One mapping a point. With several seeds, their mean with confidence intervals in `ci`.
         axes: The keys of the sweep, outermost first, without the seed.
         title: The experiment's title.
         seed: The experiment's seed.
-        version: The version of Cutthrough that made them.
+        version: The version of Cutthrough that made the results.
         experiment: The resolved experiment file (TOML), sweep included: it can be run again.
-        complete: False if points of the sweep are missing: the run was interrupted, or was one of a share of them.
+        complete: Whether all points of the sweep are present. False if the run was interrupted or ran a share of them.
         files: The files that the experiment reads, by the paths of the copies that `save` makes.
-        network: Where the loads of its channels come from; None where they are not known.
+        network: The source of the loads of its channels. None where they are not known.
         replicas: The points of the single seeds, if there are several.
-        settings: Of a sum of different experiments, the keys that all of them have with the same value.
+        settings: The keys that all summed experiments have with equal values. Sums of different experiments only.
     """
 
     points: list[Point]
@@ -81,7 +81,7 @@ class Results:
     settings: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        # Whatever made them, points have their quantities as attributes.
+        # Points have their quantities as attributes, however the results were made.
         for name in ("points", "replicas"):
             if not all(isinstance(point, Mapping) for point in getattr(self, name)):
                 raise refuse(name, "each point is a mapping")
@@ -112,15 +112,17 @@ class Results:
         return notebooks.table(reports.points_table(self).columns, self.title, notes)
 
     def __add__(self, other: Results) -> Self:
-        """The points of both as one table, whose axes are those of both and the keys in which the experiments differ.
+        """Returns the points of both as one table.
 
-        Points that differ in their seed only are pooled to their mean, as `seeds` pools them, each seed once: shares of
-        one sweep are the sweep, in its order, however its seeds were shared, but for the rounding of the loads of
-        channels of a point whose seeds were apart. `by_seed()` of both keeps seeds apart. Of different
-        experiments there is no `experiment` that would run again, and `settings` has what they share.
+        Its axes are the axes of both, and the keys in which the experiments differ.
+
+        Points that differ in their seed alone are pooled to their mean, as `seeds` pools them, each seed once. Shares
+        of one sweep add up to the sweep, in its order, however its seeds were shared, except for the rounding of the
+        channel loads of points whose seeds were apart. Summing `by_seed()` of both keeps seeds apart. A sum of
+        different experiments has no `experiment` that would run again, and `settings` has their common keys.
 
         Raises:
-            ValueError: Both have a run with the same settings and seed, and other values: of different builds.
+            ValueError: Both have a run with equal settings and seed but different values, as from different builds.
         """
         if not isinstance(other, Results):
             return NotImplemented
@@ -133,15 +135,15 @@ class Results:
     def compare(
         self, other: Results, names: tuple[str, str] = ("A", "B"), confidence: float = CONFIDENCE
     ) -> Comparison:
-        """The differences from other results, point by point, with their significance: `cutthrough.comparison`.
+        """Compares these with other results, point by point, with significance: `cutthrough.comparison`.
 
         Args:
             other: The results to compare with.
-            names: What these and the others are called.
+            names: The names of these results and the others.
             confidence: The confidence of intervals and verdicts, in (0, 1).
 
         Raises:
-            TypeError: The others are no results.
+            TypeError: `other` is no `Results`.
             ValueError: The confidence is not between 0 and 1.
         """
         if not isinstance(other, Results):
@@ -152,103 +154,104 @@ class Results:
         return comparison.compare(self, other, names, confidence)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
-        """The points for any library that reads Arrow (pandas, polars, DuckDB): `polars.DataFrame(results)`."""
+        """Returns the points for any library that reads Arrow (pandas, polars, DuckDB): `polars.DataFrame(results)`."""
         table: Any = self.to_arrow()
         return table.__arrow_c_stream__(requested_schema)
 
     def to_json(self) -> str:
-        """The object that `--json` prints: `{"version", "points"}`, with what is exact beside the loads of channels.
+        """Returns the object that `--json` prints: `{"version", "points"}`, with exact beside measured channel loads.
 
-        Of several seeds it has `replicas` too.
+        Results over several seeds have `replicas` too.
         """
         held = {"version": self.version, "points": self.points, **self._replicas()}
         return json.dumps(held, allow_nan=False)
 
     def _replicas(self) -> dict[str, list[Point]]:
-        """The points of the single seeds, as an entry of the files; none without several seeds."""
+        """Returns the points of the single seeds, as an entry of the files. Empty without several seeds."""
         return {"replicas": self.replicas} if self.replicas else {}
 
     def by_seed(self) -> Self:
-        """The same with a point for each seed, `seed` being a key of the sweep; itself without several seeds."""
+        """Returns the results with a point for each seed, and `seed` in the sweep; themselves without several."""
         if not self.replicas:
             return self
         return replace(self, points=self.replicas, axes=[*self.axes, "seed"], replicas=[], network=None)
 
     @property
     def runs(self) -> int:
-        """The number of simulations: that of the points, or of their seeds."""
+        """The number of simulations: one for each point, or for each of its seeds."""
         return len(self.replicas or self.points)
 
     def to_arrow(self) -> pa.Table:
-        """The points as an Arrow table, one column a quantity; nested values are flattened with dots."""
+        """Returns the points as an Arrow table, one column a quantity. Nested values are flattened with dots."""
         return self._table([details.without_lists(point) for point in self.points])
 
     def jobs(self) -> pa.Table:
-        """The jobs of all points as an Arrow table: a row for each job of each point, with the point's sweep keys.
+        """Returns the jobs of all points as an Arrow table: a row a job of each point, with the point's sweep keys.
 
-        Of experiments without `[[job]]` tables it has no rows.
+        Empty for experiments without `[[job]]` tables.
         """
         return self._table([details.without_lists(point) for point in self._job_points()])
 
     def message_sizes(self) -> pa.Table:
-        """Latencies and slowdowns of messages by size, as an Arrow table with the sweep keys of each point.
+        """Returns latencies and slowdowns of messages by size, as an Arrow table with the sweep keys of each point.
 
-        It has rows if `measure.messages` was set; of several jobs, `job` names whose messages they are.
+        Requires `measure.messages`; empty otherwise. With several jobs, `job` names the messages' job.
         """
         return self._table(details.message_rows(self.points, self.axes))
 
     def benchmark_rows(self) -> pa.Table:
-        """The tables of benchmarks, as an Arrow table: a row for each size of messages, with the point's sweep keys.
+        """Returns the tables of benchmarks as an Arrow table: a row for each message size, with the point's sweep keys.
 
-        It has rows of benchmarks that give a table, `ping-pong` and `osu-bw` among them; of several jobs, `job` names
-        whose they are.
+        Has rows for benchmarks that give a table, such as `ping-pong` and `osu-bw`. With several jobs, `job` names the
+        row's job.
         """
         return self._table(benchmarks.rows(self.points, self.axes))
 
     def benchmark_text(self) -> str:
-        """The tables of benchmarks as IMB and the OSU benchmarks print them; empty without such benchmarks."""
+        """Returns the tables of benchmarks as IMB and the OSU benchmarks print them. Empty without such benchmarks."""
         return benchmarks.texts(self.points, self.axes)
 
     def series(self) -> pa.Table:
-        """The time series as an Arrow table: a row for each interval, with the sweep keys of its point.
+        """Returns the time series as an Arrow table: a row for each interval, with the sweep keys of its point.
 
-        It has rows if `measure.series` was set; of several jobs, `job` names whose they are, null standing for all.
+        Requires `measure.series`; empty otherwise. With several jobs, `job` names the row's job, and null stands for
+        all.
         """
         return self._table(details.series_rows(self.points, self.axes))
 
     def breakdown(self) -> pa.Table:
-        """What each rank does for how long, as an Arrow table: a row for each rank, with the sweep keys of its point.
+        """Returns the time of each rank by activity as an Arrow table: a row a rank, with its point's sweep keys.
 
-        It has rows if `measure.timeline` was set; of several jobs, `job` names whose rank it is.
+        Requires `measure.timeline`; empty otherwise. With several jobs, `job` names the rank's job.
         """
         return self._table(activity.breakdown_rows(self.points, self.axes))
 
     def critical_path(self) -> pa.Table:
-        """What the end of each run has waited for, as an Arrow table: a row for each part of the critical path.
+        """Returns the critical path of each run as an Arrow table: a row for each of its parts.
 
-        It has rows if `measure.timeline` was set. `class` is a class of channels, null outside the network; the shares
-        of a point, or of a job, add up to 1.
+        Requires `measure.timeline`; empty otherwise. `class` is a class of channels, null outside the network. The
+        shares of a point, or of a job, add up to 1.
         """
         return self._table(activity.path_rows(self.points, self.axes))
 
     def timeline(self) -> pa.Table:
-        """What ranks do when, as an Arrow table: a row for each interval, with the sweep keys of its point.
+        """Returns the timeline of ranks as an Arrow table: a row for each interval, with the sweep keys of its point.
 
-        It has rows if `measure.timeline` was set; of several seeds, `by_seed()` has them.
+        Requires `measure.timeline`; empty otherwise. With several seeds, `by_seed()` has the timelines.
         """
         return self._table(activity.timeline_rows(self.points, self.axes))
 
     def perfetto(self, place: int = 0, job: str | None = None) -> bytes:
-        """The timeline of a point, or of a job of it, as a file that Perfetto opens (https://ui.perfetto.dev).
+        """Returns the timeline of a point or a job as a file that Perfetto opens (https://ui.perfetto.dev).
 
-        It has TrackEvent packets, with times in whole nanoseconds.
+        The file has TrackEvent packets, with times in whole nanoseconds.
 
         Args:
-            place: The point's place in these results.
+            place: The point's index in these results.
             job: The job's name, if there are several.
 
         Raises:
-            ValueError: There is no such point or job, or it has no timeline.
+            ValueError: The point or the job does not exist, or has no timeline.
         """
         if not 0 <= place < len(self):
             raise ValueError(no_point(place, len(self)))
@@ -261,12 +264,12 @@ class Results:
         return _core.perfetto(json.dumps(measured["timeline"]), job or self.title)
 
     def by_job(self) -> Self:
-        """The same with a point for each job of each point, `job` being a key of the sweep; itself without jobs."""
+        """Returns the results with a point for each job of each point and the key `job`, or themselves without jobs."""
         points = self._job_points()
         return replace(self, points=points, axes=[*self.axes, "job"], network=None, replicas=[]) if points else self
 
     def _job_points(self) -> list[Point]:
-        """A point for each job of each point: the point's number and sweep keys, and what the job measured."""
+        """Returns a point for each job of each point: the point's number and sweep keys, and the job's quantities."""
         points: list[Point] = []
         for number, point in enumerate(self.points):
             keys = {name: point[name] for name in (*self.axes, "seed", "seeds", "confidence") if name in point}
@@ -285,7 +288,7 @@ class Results:
         return pa.table(dict(zip(names, columns, strict=True))).replace_schema_metadata(metadata)
 
     def to_pandas(self) -> pd.DataFrame:
-        """The points as a pandas frame (needs `cutthrough[pandas]`).
+        """Returns the points as a pandas frame (needs `cutthrough[pandas]`).
 
         Raises:
             MissingPackage: pandas is not installed.
@@ -295,7 +298,7 @@ class Results:
         return frame
 
     def to_polars(self) -> pl.DataFrame:
-        """The points as a polars frame (needs `cutthrough[polars]`).
+        """Returns the points as a polars frame (needs `cutthrough[polars]`).
 
         Raises:
             MissingPackage: polars is not installed.
@@ -305,10 +308,10 @@ class Results:
         return frame
 
     def channels(self, place: int | None = None) -> pa.Table:
-        """The load of every channel at one point, as an Arrow table; see the reference of files for its columns.
+        """Returns the load of every channel at one point as an Arrow table; the reference of files has its columns.
 
         Args:
-            place: The point's place in these results; without it, the point with the hottest channel.
+            place: The point's index in these results. Default: the point with the hottest channel.
 
         Raises:
             ValueError: The channels of that point are not known.
@@ -316,10 +319,10 @@ class Results:
         return self.channel_loads(place).table
 
     def channel_loads(self, place: int | None = None) -> ChannelLoads:
-        """The same, with methods for means by class and the hottest channels.
+        """Returns the load of every channel at one point, with methods for means by class and the hottest channels.
 
         Raises:
-            ValueError: There is no such point, or the channels of that point are not known.
+            ValueError: The point does not exist, or its channels are not known.
         """
         known = list(self.network.places) if self.network else []
         if place is not None and not 0 <= place < len(self):
@@ -332,11 +335,11 @@ class Results:
         return self.network.loads(place)
 
     def hottest_place(self) -> int:
-        """The point with the hottest channel, of those whose channels are known; 0 if there is none."""
+        """Returns the index of the point with the hottest known channel. 0 if there is none."""
         return max(self.shown_places(), key=lambda place: heat(self.points[place]), default=0)
 
     def shown_places(self) -> list[int]:
-        """The points whose channels are shown: of each line of the plots, the one with the hottest channel."""
+        """Returns the points whose channels are shown: the one with the hottest channel on each line of the plots."""
         known = set(self.network.places) if self.network else set()
         if not known:
             return []
@@ -355,21 +358,21 @@ class Results:
         y: str | None = None,
         facets: str | None = None,
     ) -> Figure:
-        """A figure of a quantity over the load (or over the sweep's first numeric key), or of the channels of a point.
+        """Draws a quantity over the load (or over the sweep's first numeric key), or the channels of a point.
 
         Args:
-            quantity: `latency`, `throughput` or `channels`; of collective traffic `operations`; of closed workloads
-                `completion` or `phases`, of benchmarks `messages` or, if they give a table, `benchmark`, of several
-                jobs that were compared with themselves alone `slowdown`; where messages are measured `sizes` and
-                `distribution`; where there is a time series `series`, and of ranks with a timeline `breakdown`,
-                `critical-path` and `timeline`. Of a heat map any number that points have, such as `latency_p99_ns`.
-            place: Of `channels`, the point's place in these results; without it, the one with the hottest channel.
-            x: Of a heat map, the key of the sweep along x; without it the load, or the first key with numbers.
+            quantity: `latency`, `throughput` or `channels`; `operations` for collective traffic; `completion` or
+                `phases` for closed workloads; `messages` for benchmarks, or `benchmark` if they give a table;
+                `slowdown` for jobs that were compared with runs alone; `sizes` or `distribution` where messages are
+                measured; `series` where there is a time series; `breakdown`, `critical-path` or `timeline` for ranks
+                with a timeline. A heat map shows any number that points have, such as `latency_p99_ns`.
+            place: The point's index in these results. `channels` only. Default: the point with the hottest channel.
+            x: The key of the sweep along x. Heat maps only. Default: the load, or the first key with numbers.
             y: The key of the sweep along y, which makes a heat map of the quantity over two keys.
-            facets: The key of the sweep whose values have a panel each, of curves and heat maps.
+            facets: The key of the sweep whose values have a panel each, in curves and heat maps.
 
         Raises:
-            ValueError: There is no such figure, quantity or key, no point to draw, or the options do not go together.
+            ValueError: The figure, quantity or key does not exist, there is no point to draw, or the options conflict.
         """
         import cutthrough.plots as plots
 
@@ -388,10 +391,10 @@ class Results:
     def save(self, directory: str | Path) -> Path:
         """Writes the points (JSON, CSV, Parquet), the resolved experiment and the files that it reads into a directory.
 
-        Every file is whole or as it was before, whatever ends the process.
+        Each write is atomic.
 
         Returns:
-            The directory, which is made if it is not there.
+            The directory, which is created if it does not exist.
 
         Raises:
             OSError: A file cannot be written.
@@ -405,7 +408,8 @@ class Results:
         if self.experiment:
             atomic.write(directory / "experiment.toml", self._stamped_experiment())
         else:
-            # The sum of results of different experiments has none; nor is one that was there the one of these.
+            # A sum of different experiments has no experiment, and a file that exists already is not its experiment
+            # either.
             (directory / "experiment.toml").unlink(missing_ok=True)
         atomic.write(directory / "results.json", json.dumps(held, indent=1) + "\n")
         self._save_tables(directory)
@@ -419,10 +423,10 @@ class Results:
         """Writes the plots into a directory and returns their paths, the load-latency curve's PNG first.
 
         Args:
-            directory: Where to; it is made if it is not there.
-            formats: Of `png`, `svg` and `pdf`.
-            places: The points whose channels are drawn, by their places in these results; without it, the one with the
-                hottest channel of all.
+            directory: The directory, which is created if it does not exist.
+            formats: Any of `png`, `svg` and `pdf`.
+            places: The points whose channels are drawn, by their index in these results. Default: the point with the
+                hottest channel.
 
         Raises:
             ValueError: The channels of a point are not known.
@@ -434,11 +438,11 @@ class Results:
 
     @classmethod
     def read(cls, directory: str | Path) -> Self:
-        """Reads back what `save` wrote.
+        """Reads results that `save` has written.
 
         Raises:
-            ExperimentError: There are no results in the directory, or a file is not what `save` wrote; `key` is the
-                path of what is wrong in it.
+            ExperimentError: The directory has no results, or a file does not have the content that `save` writes; `key`
+                is the path of the wrong entry in it.
         """
         path, stored = kept.read(directory)
         names = ("points", "axes", "title", "seed", "version", "complete")
@@ -488,7 +492,7 @@ class Results:
             stale.unlink()
 
     def _save_channels(self, directory: Path) -> None:
-        """Writes the channels of all points if they are not too many, else of those that are shown."""
+        """Writes the channels of all points if they are not too many, else of the shown points."""
         if isinstance(self.network, Stored) and self.network.directory.resolve() == directory.resolve():
             return
         held = self.network.places if self.network else []
@@ -504,26 +508,26 @@ class Results:
 
 
 def _unstamped(experiment: str) -> str:
-    """An experiment without the line that `save` has put before it."""
+    """Returns an experiment without the line that `save` has put before it."""
     head, _, rest = experiment.partition("\n")
     return rest if head.startswith(STAMP) else experiment
 
 
 def heat(point: Mapping[str, Any]) -> float:
-    """The utilisation of a point's hottest channel between routers (of all, if there are none)."""
+    """Returns the utilization of a point's hottest channel between routers (of all, if none joins routers)."""
     classes = {found["class"]: found["max"] for found in point.get("class_utilization") or ()}
     inner = [value for name, value in classes.items() if name not in ENDS]
     return max(inner or classes.values(), default=0.0)
 
 
 def _hottest(points: Sequence[Point], places: Sequence[int]) -> int:
-    """The point with the hottest channel; of several that are equally hot, the first."""
+    """Returns the point with the hottest channel. Among equally hot ones, the first."""
     hottest = max(heat(points[place]) for place in places)
     return next(place for place in places if heat(points[place]) >= AS_HOT * hottest)
 
 
 def flatten(point: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A point without nesting: `{"a": {"b": 1}}` is `{"a.b": 1}`, and so is `{"a": [{"class": "b", ...}]}` by class."""
+    """Returns a point without nesting: `{"a": {"b": 1}}` is `{"a.b": 1}`, and so is `{"a": [{"class": "b", ...}]}`."""
     flat: dict[str, Any] = {}
     for name, value in point.items():
         group = _group(value)
@@ -535,7 +539,10 @@ def flatten(point: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _group(value: Any) -> Mapping[str, Any] | None:
-    """A value as a group of quantities, if it is one; a table with a kind, such as a pattern, is one value."""
+    """Returns a value as a group of quantities, if it is one.
+
+    A table with a kind, such as a pattern, is a single value.
+    """
     if isinstance(value, dict):
         return None if "kind" in value else value
     if isinstance(value, list) and value and all(isinstance(item, dict) and "class" in item for item in value):

@@ -1,4 +1,4 @@
-"""Routings of your own, as tables.
+"""Custom routings, as tables.
 
 >>> import cutthrough as ct
 >>> import numpy as np
@@ -50,23 +50,24 @@ class RoutingTable:
     router chooses, the class of virtual channels on which the packet leaves, and the layer on which it arrives.
 
     Args:
-        ports: The next ports, -1 for none: `[routers, destinations]`, `[layers, routers, destinations]`, or
-            `[layers, routers, destinations, ports]`.
-        classes: The class of each entry, of any shape that broadcasts to `[layers, routers, destinations]`. Without it
-            the number of the entry's layer.
-        next_layers: The layer on which packets arrive at the next router, likewise. Without it they keep theirs.
-        destinations: What the columns are, `"routers"` or `"nodes"`, where their number does not say.
-        ties: How a router chooses among several ports of an entry: `"least-loaded"`, `"random"`, or `"first"`.
-        starts: The layers on which packets start, from 0: each packet on one of so many, drawn uniformly.
-        name: What files and figures call the table.
+        ports: The next ports, -1 for none: `[routers, destinations]`, `[layers, routers, destinations]`, or `[layers,
+            routers, destinations, ports]`.
+        classes: The class of virtual channels of each entry, in any shape that broadcasts to `[layers, routers,
+            destinations]`. Default: the number of the entry's layer.
+        next_layers: The layer on which packets arrive at the next router, in any shape that broadcasts to `[layers,
+            routers, destinations]`. Default: packets keep their layer.
+        destinations: The meaning of the columns: `"routers"` or `"nodes"`. Required if their number fits both.
+        ties: The choice among several ports of an entry: `"least-loaded"`, `"random"`, or `"first"`.
+        starts: Number of layers on which packets may start, from 0. Each packet's is drawn uniformly.
+        name: The table's name in files and figures.
 
     Attributes:
         ports: The next ports, `[layers, routers, destinations, ports]`.
         classes: The class of each entry, `[layers, routers, destinations]`.
-        next_layers: The next layer of each entry, likewise.
+        next_layers: The next layer of each entry, `[layers, routers, destinations]`.
 
     Raises:
-        ExperimentError: An array is not of whole numbers, or of another shape.
+        ExperimentError: An array is not of whole numbers, or has another shape.
     """
 
     def __init__(  # noqa: PLR0913  (a keyword for each key)
@@ -92,7 +93,7 @@ class RoutingTable:
         layers = np.arange(self.ports.shape[0], dtype=np.int32)[:, np.newaxis, np.newaxis]
         self.classes = self._entries("classes", layers if classes is None else classes)
         self.next_layers = self._entries("next_layers", layers if next_layers is None else next_layers)
-        #: What differs from the defaults of `[routing]`.
+        #: Keys that differ from the defaults of `[routing]`.
         self.keys: dict[str, Any] = {
             key: value
             for key, value, default in (
@@ -112,7 +113,7 @@ class RoutingTable:
         return f"<RoutingTable {self.name}: {size}>"
 
     def _entries(self, name: str, values: npt.ArrayLike) -> Integers:
-        """An array with a number for each entry."""
+        """Returns an array with a number for each entry."""
         held, shape = _whole(name, values), self.ports.shape[:3]
         try:
             return np.broadcast_to(held, shape)
@@ -122,23 +123,23 @@ class RoutingTable:
 
     @classmethod
     def of(cls, topology: Topology | str | Mapping[str, Any], routing: str | Mapping[str, Any] = "") -> RoutingTable:
-        """A routing of Cutthrough as a table, to start from.
+        """Returns one of Cutthrough's routings as a table, to start from.
 
         Args:
-            topology: A topology, or what `Topology` takes.
-            routing: Its kind, or its keys as under `[routing]`; the topology's default without it.
+            topology: A topology, or an argument of `Topology`.
+            routing: The routing's kind, or its keys as under `[routing]`. Default: the topology's default.
 
         Raises:
-            ExperimentError: There is no such routing on the topology, or it cannot be written as a table: the next
-                ports have to be a function of the router, the destination and what a packet carries, and a packet may
-                not draw its path at the source, as with `valiant-group`.
+            ExperimentError: The topology has no such routing, or it cannot be written as a table: the next ports must
+                be a function of the router, the destination and the packet's state, and a packet may not draw its path
+                at the source, as with `valiant-group`.
         """
         shape = topology if isinstance(topology, Topology) else Topology(topology)
         keys = {"kind": routing} if isinstance(routing, str) and routing else routing
         text = json.dumps(dict(keys)) if keys else ""
         (layers, columns, ports), (destinations, ties), arrays = shape._shape.routing_table(text, ".")
         held = [np.frombuffer(data, np.int32) for data in arrays]
-        # Planes are copies: the table is that of each.
+        # Planes are copies: each has this table.
         entries = (layers, shape.routers // shape.planes, columns)
         kind = str(dict(keys)["kind"]) if keys else shape.kind
         return cls(
@@ -151,14 +152,14 @@ class RoutingTable:
         )
 
     def to_bytes(self) -> bytes:
-        """The content of a file, which is the same for the same table."""
+        """Returns the content of a file. Equal tables give equal files."""
         written = io.BytesIO()
         arrays = {name: _narrow(getattr(self, name)) for name in ARRAYS}
         np.savez_compressed(written, allow_pickle=False, **arrays)
         return written.getvalue()
 
     def save(self, path: str | Path) -> None:
-        """Writes a file that `path` under `[routing]` may name. The other keys stand in `spec`.
+        """Writes a file that `path` under `[routing]` may name. The other keys are in `spec`.
 
         Raises:
             OSError: The file cannot be written.
@@ -169,20 +170,21 @@ class RoutingTable:
     def spec(self) -> dict[str, Any]:
         """The table for `[routing]` of an experiment file.
 
-        Its file is in a folder of this user for temporary files; results and saved experiments have copies of it.
+        The table's file is in a folder of this user for temporary files. Results and saved experiments keep copies of
+        it.
 
         Raises:
-            ExperimentError: Somebody else has a folder of that name.
+            ExperimentError: Another user has a folder of that name.
         """
         path = files.keep(self.to_bytes(), self.name, ".npz", "routing")
         return {"kind": "table", "path": str(path), **self.keys}
 
 
 def _whole(name: str, values: npt.ArrayLike) -> Integers:
-    """Values as an array of whole numbers; all negative ones are -1.
+    """Returns values as an array of whole numbers. All negative numbers become -1.
 
     Raises:
-        ExperimentError: A value is none.
+        ExperimentError: A value is no whole number.
     """
     held = np.asarray(values)
     if held.dtype.kind not in "iuf" or not np.all(held == np.floor(held)) or np.any(held > MOST):
@@ -194,5 +196,5 @@ def _whole(name: str, values: npt.ArrayLike) -> Integers:
 
 
 def _narrow(values: Integers) -> npt.NDArray[np.signedinteger[Any]]:
-    """The same numbers in as few bytes as they need."""
+    """Returns the numbers in the smallest type that holds them."""
     return values.astype(np.min_scalar_type(-max(int(values.max(initial=0)) + 1, 2)), order="C")

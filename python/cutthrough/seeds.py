@@ -1,4 +1,4 @@
-"""Points that differ in their seed only, pooled: means over the seeds, with confidence intervals.
+"""Pools of points that differ in their seed alone: means over the seeds, with confidence intervals.
 
 A sweep of `seed` (`seeds = 10` is short for one) gives replicas. Their streams are independent, so the means of n seeds
 have Student's interval with n - 1 degrees of freedom (Law and Kelton, section 9.4.1: independent replications).
@@ -28,13 +28,13 @@ __all__ = ["SEED", "Pooled", "half_width", "mean_point", "pool", "pooled_series"
 
 #: The key whose sweep gives replicas.
 SEED = "seed"
-#: Verdicts that hold of the mean if they hold of every replica, and if they hold of any.
+#: Verdicts that hold for the mean if they hold for every replica, and if they hold for any.
 ALL, ANY = frozenset({"steady", "converged", "drained"}), frozenset({"saturated"})
-#: Intervals within a run, replaced by those over the seeds of the quantity that they belong to.
+#: Intervals within a run, which the intervals over the seeds of their quantities replace.
 WITHIN = {half: name for name, half in INTERVALS.items()}
 #: Quantities without an interval: seconds of simulation are not reproducible, the rest is no measurement.
 NO_INTERVAL = frozenset({"wall_s", "start_ns", "nodes", "background", *ALL, *ANY, *WITHIN})
-#: Lists that are put together, because the replicas' items are not the same things.
+#: Lists that are concatenated, because the replicas' items are different things.
 JOINED = frozenset({"pairs"})
 
 
@@ -45,7 +45,7 @@ class Pooled:
     Attributes:
         outcomes: One for each combination of the keys other than the seed.
         axes: The keys of the sweep, without the seed.
-        replicas: The points of the single seeds, with the seed among their keys; empty without a sweep of seeds.
+        replicas: The points of the single seeds, with the seed among their keys. Empty without a sweep of seeds.
     """
 
     outcomes: list[Outcome]
@@ -54,7 +54,7 @@ class Pooled:
 
 
 def pool(experiment: _core.Experiment, outcomes: Sequence[Outcome], axes: Sequence[str]) -> Pooled:
-    """Pools the outcomes of a run over its seeds; without a sweep of seeds they stay as they are."""
+    """Pools the outcomes of a run over its seeds. Without a sweep of seeds they stay unchanged."""
     if SEED not in axes:
         return Pooled(list(outcomes), list(axes))
     groups: dict[str, list[Outcome]] = {}
@@ -67,7 +67,7 @@ def pool(experiment: _core.Experiment, outcomes: Sequence[Outcome], axes: Sequen
 
 
 def half_width(values: Sequence[float], confidence: float) -> float | None:
-    """Half of Student's confidence interval of a mean of independent values; None for fewer than two."""
+    """Returns half of Student's confidence interval of a mean of independent values. None for fewer than two."""
     count = len(values)
     if count < 2:
         return None
@@ -77,7 +77,7 @@ def half_width(values: Sequence[float], confidence: float) -> float | None:
 
 
 def _confidence(experiment: _core.Experiment, index: int) -> float:
-    """The confidence that a point asks for."""
+    """Returns the confidence of a point's experiment."""
     measure = tomllib.loads(experiment.resolved_point(index))["measure"]
     return float(measure["confidence"])
 
@@ -95,13 +95,13 @@ def _mean_outcome(group: Sequence[Outcome], confidence: float) -> Outcome:
 def mean_point(
     runs: Sequence[Mapping[str, Any]], keys: Sequence[str], confidence: float, utilization: Doubles
 ) -> dict[str, Any]:
-    """The mean of points that differ in their seed only.
+    """Returns the mean of points that differ in their seed alone.
 
     Args:
         runs: The points, in the order of their seeds.
-        keys: What is no measurement: the keys of the sweep, and the seed, in the order in which they stand.
-        confidence: That of the intervals.
-        utilization: The mean share of time in which each channel sends, by their numbers; empty if it is not known.
+        keys: Entries that are no measurements: the keys of the sweep, and the seed, in their order.
+        confidence: The confidence of the intervals.
+        utilization: The mean share of time in which each channel sends, by channel number. Empty if it is not known.
     """
     held = [*(key for key in keys if key != SEED), SEED]
     measured = [{name: value for name, value in run.items() if name not in held} for run in runs]
@@ -113,7 +113,7 @@ def mean_point(
 
 
 def _mean_point(points: Sequence[Mapping[str, Any]], confidence: float) -> dict[str, Any]:
-    """What points measured, on average: quantities of numbers with their intervals in `ci`."""
+    """Returns the means of the quantities of points, with the intervals of numbers in `ci`."""
     names = dict.fromkeys(name for point in points for name in point)
     held = {name: [point.get(name) for point in points] for name in names}
     mean: dict[str, Any] = {name: _mean_of(name, values, confidence) for name, values in held.items()}
@@ -146,11 +146,14 @@ def _mean_of(name: str, values: Sequence[Any], confidence: float) -> Any:
 
 
 def _nothing(_: Sequence[Any]) -> None:
-    """What happened when has no mean."""
+    """Returns None: a timeline has no mean."""
 
 
 def _mean(values: Sequence[Any]) -> Any:
-    """Means of numbers, item by item in lists and tables; None where a replica has nothing, or another thing."""
+    """Returns means of numbers, item by item in lists and tables.
+
+    None where replicas lack a value or differ in its kind.
+    """
     if all(value == values[0] and type(value) is type(values[0]) for value in values):
         return values[0]
     if all(map(_is_number, values)):
@@ -164,7 +167,7 @@ def _mean(values: Sequence[Any]) -> Any:
 
 
 def pooled_series(values: Sequence[Any]) -> Any:
-    """The mean of time series, up to the last time that all of them have; None if one has no series.
+    """Returns the mean of time series, up to the last time that all of them have. None if one has no series.
 
     Runs with different seeds end at different times.
     """
@@ -177,7 +180,7 @@ def pooled_series(values: Sequence[Any]) -> Any:
 
 
 def _cut(value: Any, count: int) -> Any:
-    """A table whose lists of numbers have at most so many of them."""
+    """Returns a table whose lists of numbers have at most `count` items."""
     if isinstance(value, dict):
         return {name: _cut(item, count) for name, item in value.items()}
     if isinstance(value, list) and any(isinstance(item, dict) for item in value):
@@ -186,17 +189,17 @@ def _cut(value: Any, count: int) -> Any:
 
 
 def _mean_jobs(values: Sequence[Any], confidence: float) -> list[dict[str, Any]]:
-    """The jobs of every replica are the same, in the same order."""
+    """Returns the means of jobs. All replicas have the same jobs in one order."""
     return [_mean_point(jobs, confidence) for jobs in zip(*(value or () for value in values), strict=True)]
 
 
 def _distinct(values: Sequence[Any]) -> list[Any]:
-    """The warnings of all replicas, each once."""
+    """Returns the warnings of all replicas, each once."""
     found = {json.dumps(item, sort_keys=True): item for value in values for item in value or ()}
     return list(found.values())
 
 
-#: Quantities that are put together in a way of their own.
+#: Quantities with a special way of pooling.
 APART: dict[str, Callable[[Sequence[Any]], Any]] = {
     "warnings": _distinct,
     "series": pooled_series,
@@ -205,7 +208,7 @@ APART: dict[str, Callable[[Sequence[Any]], Any]] = {
 
 
 def _hottest(points: Sequence[Mapping[str, Any]], utilization: Doubles) -> list[Any]:
-    """Of the channels that are among the hottest of any replica, those that are the hottest on average."""
+    """Returns the channels that are hottest on average among the hottest channels of the replicas."""
     found = {row["id"]: row for point in points for row in point["hottest_channels"]}
     if not len(utilization):
         return []

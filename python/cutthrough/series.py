@@ -1,4 +1,4 @@
-"""From a table of points to the lines of a figure: which key is the x axis, and which keys distinguish the lines."""
+"""Lines of a figure from a table of points: which key is the x axis, and which keys distinguish the lines."""
 
 from __future__ import annotations
 
@@ -35,16 +35,15 @@ MESSAGE = "workload.benchmark.message_size"
 JOB_LOAD = re.compile(r"job\.(.+)\.workload\.load")
 #: The unit of loads.
 SHARE = "share of the injection bandwidth"
-#: A routing table by its file: the folder and the hash of its content are left out of labels.
+#: A routing table by its file. Labels leave out the folder and the hash of its content.
 TABLE_FILE = re.compile(r"^table \(path (?:[^,)]*/)?([^/,)]+?)(?:-[0-9a-f]{12})?\.\w+(?=[,)])")
 #: A number, with its unit if it has one: `0.5`, `4 KiB`, `8 packets`, `10 Gb/s`.
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:[ _]?[a-zA-Zµ]+(?:/[a-z]+)?)?")
-#: Panels of a figure, at most.
+#: Greatest number of panels in a figure.
 MOST_PANELS = 16
-#: Characters from which on a beginning that all labels share is left out.
+#: Length in characters from which labels leave out a beginning that all share.
 LONG_START = 10
-#: Swept keys that points have as measured quantities too, by those.
-#: The keys of a sweep, by the quantities that stand for them along x.
+#: Swept keys, by the measured quantities that represent them along x.
 MEASURED = {"offered_load": LOAD, "message_size_B": MESSAGE}
 
 
@@ -55,7 +54,7 @@ class Axis:
     Attributes:
         key: The point's key that holds the value.
         label: The label of the axis.
-        names: The values' names if they are not numbers: their places are 0, 1, ...
+        names: The values' names if they are not numbers. Their positions are 0, 1, ...
     """
 
     key: str
@@ -63,7 +62,7 @@ class Axis:
     names: tuple[str, ...] = ()
 
     def place(self, point: Point) -> float:
-        """Where a point stands on the axis."""
+        """Returns the position of a point on the axis."""
         value = point[self.key]
         return float(self.names.index(label_of(value))) if self.names else float(value)
 
@@ -76,17 +75,17 @@ class Series:
     points: list[Point]
 
     def half_widths(self, name: str) -> list[float]:
-        """Half of the confidence interval of a quantity at every point; 0 where none is known."""
+        """Returns half of the confidence interval of a quantity at every point. 0 where none is known."""
         return [half_width(point, name) or 0.0 for point in self.points]
 
     def column(self, name: str) -> list[float]:
-        """A quantity of every point; NaN where a point has none."""
+        """Returns a quantity of every point. NaN where a point has none."""
         values = (point.get(name) for point in self.points)
         return [float("nan") if value is None else float(value) for value in values]
 
 
 def pick_axis(points: Sequence[Point], axes: Sequence[str]) -> Axis:
-    """The load or the size of messages if it was swept, else the first key with numbers, else the first with names."""
+    """Returns the load or the message size if it was swept, else the first key with numbers, else with names."""
     keys = [key for key in axes if any(key in point for point in points)]
     if LOAD in keys or not keys:
         return Axis("offered_load", f"Offered load ({SHARE})")
@@ -101,7 +100,7 @@ def pick_axis(points: Sequence[Point], axes: Sequence[str]) -> Axis:
 
 
 def split(points: Sequence[Point], axes: Sequence[str], axis: Axis) -> list[Series]:
-    """One series for each combination of the keys that are not the axis, in the order of the sweep.
+    """Returns one series for each combination of the keys that are not the axis, in the order of the sweep.
 
     Their labels leave out what all values of a key have in common.
     """
@@ -116,7 +115,7 @@ def split(points: Sequence[Point], axes: Sequence[str], axis: Axis) -> list[Seri
 
 
 def facets_of(points: Sequence[Point], key: str) -> dict[str, list[Point]]:
-    """The points of each panel, by its name, for each value of a key.
+    """Returns the points of each panel, by its name, for each value of a key.
 
     Raises:
         ValueError: The key is not swept, or has more values than a figure has panels.
@@ -135,9 +134,9 @@ def facets_of(points: Sequence[Point], key: str) -> dict[str, list[Point]]:
 
 
 def brief_labels(values: Sequence[Any]) -> dict[str, str]:
-    """The labels of a key's values, each with one without what all have in common.
+    """Returns the labels of a key's values, each with a label without the part that all have in common.
 
-    Of tables these are the entries that all share, of paths the folder, of long texts the words that all start with.
+    The common part is the shared entries of tables, the folder of paths, and the first words of long texts.
     """
     distinct = {label_of(value): value for value in values}
     full = list(distinct)
@@ -151,7 +150,7 @@ def brief_labels(values: Sequence[Any]) -> dict[str, str]:
     else:
         start = _common_start(full)
         short = [label[start:] for label in full]
-    # Labels stay apart, whatever is left of them.
+    # Labels stay distinct, whatever is left of them.
     for labels in ([TABLE_FILE.sub(r"table (\1", label) for label in short], short):
         if len(set(labels)) == len(full) and all(labels):
             return dict(zip(full, labels, strict=True))
@@ -159,7 +158,7 @@ def brief_labels(values: Sequence[Any]) -> dict[str, str]:
 
 
 def _common_start(texts: Sequence[str]) -> int:
-    """How many characters of texts are a beginning that all share, up to a separator, where that is long."""
+    """Returns the length of the common beginning of texts, up to a separator. 0 if it is short."""
     first, last = min(texts), max(texts)
     common = next((place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), 0)
     end = max(first.rfind(separator, 0, common) for separator in " /,") + 1
@@ -167,7 +166,7 @@ def _common_start(texts: Sequence[str]) -> int:
 
 
 def label_of(value: Any) -> str:
-    """A value of a sweep, in few words: `uniform`, `shift (offset 5)`."""
+    """Returns a value of a sweep in few words: `uniform`, `shift (offset 5)`."""
     if isinstance(value, dict):
         rest = ", ".join(f"{key} {label_of(item)}" for key, item in value.items() if key != "kind")
         kind = str(value.get("kind", ""))
@@ -176,7 +175,7 @@ def label_of(value: Any) -> str:
 
 
 def name_of(keys: Sequence[str], values: Sequence[str]) -> str:
-    """A name for the legend: values speak for themselves unless they are numbers, with a unit or without."""
+    """Returns a name for the legend. Keys are named only where values are numbers, with a unit or without."""
     parts = []
     for key, value in zip(keys, values, strict=True):
         bare = NUMBER.fullmatch(value) or value in {"true", "false"}

@@ -1,4 +1,4 @@
-"""Experiment files to start from: a small machine with every key, those with defaults as comments."""
+"""Experiment files to start from: a small machine with every key. Keys with defaults are comments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["PURPOSES", "names", "needed_files", "text_of"]
 WIDTH = 100
 LINK = {"bandwidth": "100 Gb/s", "delay": "20 ns"}
 TRAFFIC = {"kind": "traffic", "load": 0.5}
-#: Machines of 16 to 72 nodes, by kind. A kind that is not here has the examples of its required keys.
+#: Machines of 16 to 72 nodes, by kind. Other kinds use the examples of their required keys.
 MACHINES: dict[str, dict[str, Any]] = {
     "single-switch": {"ports": 16},
     "fat-tree": {"k": 4, "n": 2},
@@ -30,13 +30,13 @@ MACHINES: dict[str, dict[str, Any]] = {
     "file": {"path": "network.edges"},
     "flat": {"nodes": 64},
 }
-#: What is run on machines that have no routers.
+#: The workload of machines without routers.
 RANKS = {
     "title": "Ranks on a network that is a delay and a bandwidth",
     "workload": {"kind": "program", "program": {"kind": "halo-2d"}},
     "sweep": {"link.delay": ["20 ns", "1 us"]},
 }
-#: What the edge list of a file to start from holds.
+#: The edge list of a file to start from.
 EDGES = """\
 # Four routers, each wired to the others, with two nodes each: to be replaced by your network.
 #
@@ -55,7 +55,7 @@ node 2 x2
 node 3 x2
 """
 LOADS = {"workload.load": [0.1, 0.3, 0.5, 0.7, 0.9]}
-#: What an experiment is for, and how it differs from a load-latency curve of a fat-tree. A title comes first.
+#: Purposes of an experiment: changes to a load-latency curve of a fat-tree, after a title.
 PURPOSES: dict[str, dict[str, Any]] = {
     "saturation": {"title": "The load at which a fat-tree saturates", "measure": {"search": "saturation"}, "sweep": {}},
     "routings": {
@@ -89,16 +89,16 @@ PURPOSES: dict[str, dict[str, Any]] = {
 
 
 def names() -> list[str]:
-    """What a file can be made for: every kind of topology, and purposes."""
+    """Returns the subjects of files: every kind of topology, and purposes."""
     kinds = [section.tag[1] for section in sections() if section.path == "topology" and section.tag]
     return [*kinds, *PURPOSES]
 
 
 def text_of(name: str) -> str:
-    """An experiment file with comments, for a kind of topology or a purpose.
+    """Returns an experiment file with comments, for a kind of topology or a purpose.
 
     Raises:
-        ExperimentError: There is none of that name.
+        ExperimentError: There is no kind or purpose of that name.
     """
     if name not in names():
         message = f"no experiment to start from is called `{name}`"
@@ -114,13 +114,13 @@ def text_of(name: str) -> str:
 
 
 def needed_files(name: str) -> dict[str, str]:
-    """The files that such an experiment reads, with contents to start from."""
+    """Returns the files that such an experiment reads, with contents to start from."""
     return {MACHINES["file"]["path"]: EDGES} if name == "file" else {}
 
 
 def _resolved(written: Mapping[str, Any]) -> dict[str, Any]:
-    """The experiment with every default, and the routing that suits its topology."""
-    # The network of a file is not there yet: another machine has the same defaults.
+    """Returns the experiment with every default, and the routing that suits its topology."""
+    # The network of a file does not exist yet. Another machine has the same defaults.
     stands_in = written["topology"]["kind"] == "file"
     known = {**written, "topology": _machine("fat-tree")} if stands_in else written
     experiment = experiments.load({key: value for key, value in known.items() if key != "sweep"})
@@ -133,19 +133,19 @@ def _resolved(written: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _experiment(name: str) -> dict[str, Any]:
-    """The keys that the file sets."""
+    """Returns the keys that the file sets."""
     base = {"title": f"Uniform traffic on a {name}", "link": LINK, "workload": TRAFFIC, "measure": {}, "sweep": LOADS}
     machine = {"topology": _machine("fat-tree" if name in PURPOSES else name)}
     return {**base, **machine, **(RANKS if name == "flat" else PURPOSES.get(name, {}))}
 
 
 def _is_flat(written: Mapping[str, Any]) -> bool:
-    """Whether the machine has no routers, and no channels to analyse."""
+    """Returns whether the machine has no routers, and no channels to analyse."""
     return bool(written["topology"]["kind"] == "flat")
 
 
 def _machine(kind: str) -> dict[str, Any]:
-    """A small machine of a kind, as the table of its topology."""
+    """Returns a small machine of a kind, as the table of its topology."""
     if kind in MACHINES:
         return {"kind": kind, **MACHINES[kind]}
     (section,) = (section for section in sections() if section.path == "topology" and section.tag == ("kind", kind))
@@ -175,9 +175,9 @@ def _head(name: str, written: Mapping[str, Any]) -> str:
 
 
 def _tables(written: Mapping[str, Any], resolved: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The tables of the file in the order of the reference, each with the keys that it sets."""
+    """Yields the tables of the file in the order of the reference, each with the keys that it sets."""
     held_in = dict.fromkeys(section.path for section in sections() if section.path and not section.is_list)
-    # The values of a sweep are written last; a link's classes are the user's to name.
+    # The values of a sweep are written last. Users choose the names of a link's classes.
     paths = [path for path in held_in if path != "sweep" and "NAME" not in path]
     absent = ("router", "routing") if _is_flat(written) else ()
     for path in paths:
@@ -190,7 +190,7 @@ def _tables(written: Mapping[str, Any], resolved: Mapping[str, Any]) -> Iterator
 
 
 def _section(path: str, own: Mapping[str, Any], resolved: Mapping[str, Any]) -> list[str]:
-    """The lines of a table: what it is, the keys that are set, and the others as comments."""
+    """Returns the lines of a table: its documentation, the keys that are set, and the others as comments."""
     kinds = [section for section in sections() if section.path == path]
     held = _at(resolved, path) or {}
     tag = kinds[0].tag[0] if kinds[0].tag else None
@@ -210,7 +210,7 @@ def _section(path: str, own: Mapping[str, Any], resolved: Mapping[str, Any]) -> 
 
 
 def _about(section: Section, kinds: list[Section]) -> str:
-    """What a table is, and the other kinds that it could be."""
+    """Returns a table's documentation, and its other possible kinds."""
     others = [kind.tag[1] for kind in kinds if kind.tag and kind is not section]
     choice = f" Other kinds: {', '.join(others)}." if others else ""
     if section.path == "routing":

@@ -1,6 +1,6 @@
-"""Points, run in parallel by threads that release the interpreter lock.
+"""Parallel runs of points by threads that release the interpreter lock.
 
-A point's result depends on the experiment and its seed only: never on how many run at once, nor in which order.
+A point's result depends only on the experiment and its seed: never on how many points run at once, nor on their order.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ TICK_S = 0.1
 
 @dataclass(frozen=True)
 class Effort:
-    """How much of the machine a run may take, or what else runs its points.
+    """The share of the machine that a run may use, or the executor of its points.
 
     Attributes:
-        jobs: Points that run at once; 0 for as many as there are cores, or one where the threads are given.
-        threads: Threads inside each point, which its proofs take too; 0 for one that simulates, while proofs take all
-            cores. The results are the same for any number.
-        executor: What runs the points instead of threads of this process: any executor of `concurrent.futures`, whose
+        jobs: Points that run at once. 0 runs one point a core, or one point if `threads` is given.
+        threads: Threads inside each point, which its proofs use too. 0 simulates by one thread, while proofs use all
+            cores. The results do not depend on this number.
+        executor: Runs the points instead of threads of this process: any executor of `concurrent.futures`, whose
             workers may be other processes or machines. It decides how many run at once.
     """
 
@@ -51,7 +51,7 @@ class Effort:
     executor: Executor | None = None
 
     def workers(self, points: int) -> int:
-        """The number of points to run at once."""
+        """Returns the number of points to run at once."""
         jobs = self.jobs or (1 if self.threads else os.cpu_count() or 1)
         return max(1, min(jobs, points))
 
@@ -60,12 +60,12 @@ class Watcher(Protocol):
     """Notified of the progress of a run."""
 
     def update(self, done: float, total: int, phase: str) -> None:
-        """Called about ten times a second: points done (with fractions), their total number, and the current phase."""
+        """Reports progress some ten times a second: finished points (with fractions), their total, and the phase."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One point to run: which of an experiment's, and its sweep keys and seed."""
+    """One point to run: its index in an experiment, its sweep keys and its seed."""
 
     experiment: _core.Experiment
     index: int
@@ -78,7 +78,7 @@ class Job:
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C during `run_jobs`. `finished` holds the points by their place in the list of jobs."""
+    """Ctrl-C during `run_jobs`. `finished` holds the points by their index in the list of jobs."""
 
     def __init__(self, finished: dict[int, Outcome]) -> None:
         super().__init__(f"interrupted with {len(finished)} points finished")
@@ -86,7 +86,7 @@ class Stopped(KeyboardInterrupt):
 
 
 def jobs_of(experiment: _core.Experiment) -> list[Job]:
-    """Every point of an experiment, in the order of its sweep."""
+    """Returns every point of an experiment, in the order of its sweep."""
     described: list[dict[str, Any]] = json.loads(experiment.points())
     return [Job(experiment, i, {**point["keys"], "seed": point["seed"]}) for i, point in enumerate(described)]
 
@@ -102,10 +102,10 @@ def run(
 
     Args:
         experiment: The experiment.
-        effort: How much of the machine to take.
+        effort: The share of the machine to use.
         watcher: Notified of the progress.
-        folder: Where points that have finished are kept, and from where they are read instead of run again.
-        chosen: The numbers of the points to run; without it all.
+        folder: Folder that keeps finished points, and from which they are read instead of run again.
+        chosen: The numbers of the points to run. Default: all.
 
     Raises:
         ExperimentError: A point cannot be built.
@@ -139,23 +139,23 @@ def _in_order(outcomes: Mapping[int, Outcome]) -> list[Outcome]:
 
 @dataclass(frozen=True)
 class _Ahead:
-    """Notifies a watcher of points of which some had finished before."""
+    """A watcher of runs in which some points had finished before."""
 
     watcher: Watcher
     before: int
 
     def update(self, done: float, total: int, phase: str) -> None:
-        """As of `Watcher`."""
+        """Reports progress, as in `Watcher`."""
         self.watcher.update(self.before + done, self.before + total, phase)
 
 
 def validate(jobs: Sequence[Job], effort: Effort) -> None:
-    """Builds every point without running it, so that a wrong one is found before the others have taken their time.
+    """Builds every point without running it, so that an error is found before other points have taken their time.
 
     A single point is validated by its run.
 
     Raises:
-        ExperimentError: A point cannot be built: the first of them.
+        ExperimentError: A point cannot be built. Names the first of them.
     """
     if len(jobs) < 2:
         return
@@ -180,9 +180,9 @@ def run_jobs(
 
     Args:
         jobs: The points.
-        effort: How much of the machine to take.
+        effort: The share of the machine to use.
         watcher: Notified of the progress.
-        keep: Given every point as soon as it has finished, by any thread.
+        keep: Called with every point as soon as it has finished, in any thread.
 
     Raises:
         ExperimentError: A point cannot be built.
@@ -200,7 +200,7 @@ def run_jobs(
         try:
             return _finish((_submit(pool, job, effort.threads, keep, progress) for job, progress in made), watcher)
         finally:
-            # Where Ctrl-C is pressed again while the first is answered, no point goes on either.
+            # Stops all points even if Ctrl-C is pressed again while the first is handled.
             for progress in progresses:
                 progress.cancel()
 
@@ -218,7 +218,7 @@ def _finish(submitted: Iterable[_Task], watcher: Watcher | None) -> list[Outcome
     except BaseException:
         _cancel(tasks)
         with suppress(Exception):
-            # What has finished besides is kept; the first error is the one that is raised.
+            # Other finished points are kept, and the first error is raised.
             _finished(tasks)
         raise
     return [task.settle() for task in tasks]
@@ -231,16 +231,16 @@ def collect(
     complete: bool = True,
     axes: Sequence[str] | None = None,
 ) -> Results:
-    """Points as the results of an experiment, with exact loads of channels beside the measured ones.
+    """Returns points as the results of an experiment, with exact loads of channels beside the measured ones.
 
     Args:
         experiment: The experiment.
         outcomes: Its points, in the order of its sweep.
-        complete: Whether they are all of its points.
-        axes: The keys that distinguish them, where these are others than the experiment's.
+        complete: Whether the outcomes are all of its points.
+        axes: The keys that distinguish the points, if they differ from the experiment's.
 
     Raises:
-        Interrupted: Ctrl-C was pressed; it holds the same points without exact loads.
+        Interrupted: Ctrl-C was pressed; it holds the points without exact loads.
     """
     held = bundle(experiment)
     pooled = pool(experiment, outcomes, json.loads(experiment.axes()) if axes is None else axes)
@@ -267,12 +267,12 @@ def collect(
 
 @dataclass
 class _Task:
-    """A point that runs, or waits to.
+    """A point that runs, or waits to run.
 
     Attributes:
-        future: What it returns.
-        settled: Makes the outcome of that, and keeps it.
-        progress: How far it is, if that is known before it has finished.
+        future: The future of the result.
+        settled: Makes the outcome from the result, and keeps it.
+        progress: The progress, if it is known before the point has finished.
     """
 
     future: Future[Any]
@@ -281,7 +281,7 @@ class _Task:
     _outcome: Outcome | None = None
 
     def done(self) -> float:
-        """The fraction that is done, 0 to 1."""
+        """The finished fraction, 0 to 1."""
         if self.future.done():
             return 1.0
         return self.progress.fraction if self.progress else 0.0
@@ -291,14 +291,14 @@ class _Task:
         return self.progress.phase if self.progress else "running"
 
     def settle(self) -> Outcome:
-        """The outcome of a point that has finished; raises what the point raised."""
+        """Returns the outcome of a finished point, or raises its error."""
         if self._outcome is None:
             self._outcome = self.settled(self.future.result() if self.progress else _result_of(self.future))
         return self._outcome
 
 
 def _result_of(future: Future[Any]) -> Any:
-    """What a worker elsewhere returns; that a worker has died is a failure of the run."""
+    """Returns the result of a remote worker. The death of a worker is a failure of the run."""
     try:
         return future.result()
     except (ExperimentError, RunError, OSError):
@@ -321,7 +321,7 @@ def _submit(
 
 
 def _submit_to(executor: Executor, job: Job, threads: int, keep: Callable[[Outcome], None] | None) -> _Task:
-    """Submits a point to an executor whose workers may be elsewhere."""
+    """Submits a point to an executor whose workers may be remote."""
 
     def kept(answer: remote.Answer) -> Outcome:
         measured, utilization = remote.accept(answer)
@@ -335,7 +335,7 @@ def _submit_to(executor: Executor, job: Job, threads: int, keep: Callable[[Outco
 
 
 def _watch(tasks: Sequence[_Task], watcher: Watcher | None) -> None:
-    """Waits for all and notifies the watcher; raises what a task raises."""
+    """Waits for all tasks and notifies the watcher. Raises the error of a task."""
     pending = {task.future: task for task in tasks}
     while pending:
         finished, _ = wait(pending, timeout=TICK_S, return_when=FIRST_EXCEPTION)
@@ -347,7 +347,7 @@ def _watch(tasks: Sequence[_Task], watcher: Watcher | None) -> None:
 
 
 def _cancel(tasks: Sequence[_Task]) -> None:
-    """Ends all tasks that can be ended, and waits until they have."""
+    """Cancels all tasks that can be cancelled, and waits until they have ended."""
     for task in tasks:
         task.future.cancel()
         if task.progress:
@@ -356,7 +356,10 @@ def _cancel(tasks: Sequence[_Task]) -> None:
 
 
 def _finished(tasks: Sequence[_Task]) -> dict[int, Outcome]:
-    """The points that are done, all of them kept; an error of another point takes precedence over the interruption."""
+    """Returns the finished points, all of them kept.
+
+    An error of another point takes precedence over the interruption.
+    """
     points: dict[int, Outcome] = {}
     errors: list[Exception] = []
     for place, task in enumerate(tasks):

@@ -1,4 +1,4 @@
-"""Tables that fit the terminal: columns are left out, the least important first, and never digits."""
+"""Tables that fit the terminal. Columns are left out, the least important first, but digits never."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Column", "Fitted"]
 
-#: The width down to which names are broken before columns are left out, in characters.
+#: The width in characters down to which names are broken before columns are left out.
 NARROW = 20
 #: A width that every table fits.
 UNLIMITED = 1_000_000
@@ -30,8 +30,8 @@ class Column:
     Attributes:
         heading: Its heading.
         cells: Its cells, one a row.
-        rank: 0 if it is always shown; of the others the highest is left out first.
-        is_text: Names, which may be broken into lines between words; else numbers, which may not.
+        rank: 0 if the column is always shown. Of the others the highest rank is left out first.
+        is_text: Whether the cells are names, which may be broken between words, or numbers, which may not.
     """
 
     heading: str
@@ -41,11 +41,11 @@ class Column:
 
     @property
     def width(self) -> int:
-        """The width that it takes if nothing limits it."""
+        """The width without any limit, in characters."""
         return max(map(cell_len, (self.heading, *self.cells)))
 
     def floor(self, narrow: int) -> int:
-        """The width down to which it is narrowed: that of its longest word, or `narrow`; numbers are not broken."""
+        """Returns the least width: that of the longest word, or `narrow`. Numbers are not broken."""
         if not self.is_text:
             return self.width
         words = (word for text in (self.heading, *self.cells) for word in text.split())
@@ -58,10 +58,10 @@ class Fitted:
 
     Attributes:
         columns: All columns.
-        title: What stands above it.
+        title: The title above the table.
         styles: A style for each row.
-        elsewhere: Where the columns are that are left out.
-        note: What stands below the table.
+        elsewhere: A sentence on where the left-out columns are.
+        note: The note below the table.
     """
 
     columns: Sequence[Column]
@@ -85,9 +85,9 @@ class Fitted:
             yield Text(f"Left out at this width: {', '.join(left_out)}. {self.elsewhere}".rstrip(), style="dim")
 
     def _limits(self, columns: Sequence[Column], width: int, console: Console) -> list[int]:
-        """The widths of columns in a table of some width: names are broken, the longest first.
+        """Returns the widths of columns in a table of some width. Names are broken, the longest first.
 
-        Where that is not enough, Rich breaks words.
+        If that is not enough, Rich breaks words.
         """
         limits = [column.width for column in columns]
         excess = self._width(columns, limits, console) - width
@@ -100,7 +100,7 @@ class Fitted:
         return limits
 
     def _width(self, columns: Sequence[Column], limits: Sequence[int], console: Console) -> int:
-        """The width that a table takes if nothing but the limits of its columns does."""
+        """Returns the width of a table whose columns have these limits."""
         options = console.options.update_width(UNLIMITED)
         return Measurement.get(console, options, self._table(columns, limits, titled=False)).maximum
 

@@ -48,7 +48,7 @@ class Topology:
             directory.
 
     Raises:
-        ExperimentError: There is no such topology.
+        ExperimentError: The topology does not exist.
     """
 
     def __init__(self, shape: str | Table) -> None:
@@ -56,7 +56,7 @@ class Topology:
 
     @classmethod
     def _of(cls, shape: _core.Topology) -> Topology:
-        """A topology that is built."""
+        """Returns a topology that has been built."""
         topology = Topology.__new__(Topology)
         topology._shape = shape
         return topology
@@ -68,7 +68,7 @@ class Topology:
         return notebooks.facts(self._facts(), repr(self).strip("<>"))
 
     def _facts(self) -> dict[str, Any]:
-        """What a notebook shows."""
+        """Returns the properties that a notebook shows."""
         names = ("nodes", "routers", "classes", "groups", "bisection_channels")
         held = {name: getattr(self, name) for name in names}
         return {name.replace("_", " "): value for name, value in held.items() if value is not None}
@@ -96,7 +96,7 @@ class Topology:
 
     @property
     def planes(self) -> int:
-        """The number of planes: disjoint copies of a network, with every node on each. Routers are those of all."""
+        """The number of planes: disjoint copies of a network, with every node on each. `routers` counts all of them."""
         return self._shape.planes
 
     @property
@@ -106,17 +106,17 @@ class Topology:
 
     @property
     def bisection_channels(self) -> int | None:
-        """Directed channels that cross the natural bisection in one direction; None where there is no closed form."""
+        """Directed channels that cross the natural bisection in one direction. None where there is no closed form."""
         return self._shape.bisection_channels
 
     @property
     def groups(self) -> int | None:
-        """The number of groups, if the machine consists of equal groups of routers; None otherwise."""
+        """The number of groups, if the machine consists of equal groups of routers. None otherwise."""
         return self._shape.groups
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The names of the classes of channels, by which `[link.CLASS]` tables are called."""
+        """The names of the classes of channels, which `[link.CLASS]` tables use."""
         return tuple(self._shape.class_names())
 
     @overload
@@ -129,12 +129,14 @@ class Topology:
     def distance(self, router: int, other: Indices) -> npt.NDArray[np.uint32]: ...
 
     def distance(self, router: Indices | int, other: Indices | int) -> npt.NDArray[np.uint32] | int:
-        """Channels on a shortest path between two routers; of arrays, between those of each pair (broadcast).
+        """Returns the number of channels on a shortest path between two routers.
+
+        Arrays give the distance of each pair (broadcast).
 
         Between routers of two planes there is no path: 2^32 - 1.
 
         Raises:
-            IndexError: There is no such router.
+            IndexError: A router does not exist.
             TypeError: The numbers are no whole numbers.
         """
         return for_pairs("router", self.routers, self._shape.distances, router, other)
@@ -149,48 +151,48 @@ class Topology:
     def hops(self, node: int, other: Indices) -> npt.NDArray[np.uint32]: ...
 
     def hops(self, node: Indices | int, other: Indices | int) -> npt.NDArray[np.uint32] | int:
-        """Channels that a message crosses between two nodes under the default routing, as hop-bytes count them.
+        """Returns the number of channels between two nodes under the default routing, as hop-bytes count them.
 
         On a torus or mesh whose routers have one node each these are the channels between routers; elsewhere the
-        channels into the network and out of it count too. Of arrays, the hops of each pair (broadcast).
+        channels into and out of the network count too. Arrays give the hops of each pair (broadcast).
 
         Raises:
-            IndexError: There is no such node.
+            IndexError: A node does not exist.
             TypeError: The numbers are no whole numbers.
         """
         return for_pairs("node", self.nodes, self._shape.hops, node, other)
 
     def coordinates(self, router: int) -> tuple[int, ...]:
-        """A router's coordinates, named by `coordinate_names`.
+        """Returns a router's coordinates, named by `coordinate_names`.
 
         Raises:
-            IndexError: There is no such router.
+            IndexError: The router does not exist.
         """
         return tuple(self._shape.coordinates(number_below("router", router, self.routers)))
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
-        """What a router's coordinates are called."""
+        """Returns the names of a router's coordinates."""
         return tuple(self._shape.coordinate_names())
 
     def coordinate_array(self) -> npt.NDArray[np.int32]:
-        """The coordinates of every router, `[routers, coordinates]`."""
+        """Returns the coordinates of every router, `[routers, coordinates]`."""
         return np.frombuffer(self._shape.coordinate_table(), np.int32).reshape(self.routers, -1)
 
     def router_of(self, node: int) -> int:
-        """The router that a node is attached to, on the first plane.
+        """Returns the router to which a node is attached, on the first plane.
 
         Raises:
-            IndexError: There is no such node.
+            IndexError: The node does not exist.
         """
         return self._shape.router_of(number_below("node", node, self._shape.nodes))
 
     def node_routers(self) -> npt.NDArray[np.uint32]:
-        """The router of every node of the topology, `[nodes]`, on the first plane."""
+        """Returns the router of every node of the topology, `[nodes]`, on the first plane."""
         return np.frombuffer(self._shape.attachments(), np.uint32)
 
     def neighbours(self) -> npt.NDArray[np.int32]:
-        """The router that each port of each router leads to, `[routers, ports]`; -1 where it leads to none."""
+        """Returns the router at the far end of each port, `[routers, ports]`, with -1 for unconnected ports."""
         columns = {name: np.frombuffer(data, np.int32) for name, data in self._shape.channel_table().items()}
         wired = columns["target_router"] >= 0
         wired &= columns["source_router"] >= 0
@@ -200,28 +202,29 @@ class Topology:
         return found
 
     def attachments(self) -> npt.NDArray[np.int32]:
-        """The router and the port of each node, `[nodes, 2]`, on the first plane."""
+        """Returns the router and the port of each node, `[nodes, 2]`, on the first plane."""
         columns = {name: np.frombuffer(data, np.int32) for name, data in self._shape.channel_table().items()}
         injection = columns["source_node"] >= 0
         ends = np.stack([columns[f"target_{end}"][injection] for end in ("router", "port")], axis=1)
         return ends[: self._shape.nodes]
 
     def channels(self) -> list[tuple[int, int, str]]:
-        """Every channel between routers: from, to, and its class."""
+        """Returns every channel between routers: source, target, and class."""
         return self._shape.channels()
 
     def edges(self, link: Table | None = None) -> Edges:
-        """Every channel between routers, as arrays of equal length.
+        """Returns every channel between routers, as arrays of equal length.
 
         Args:
-            link: The table of `[link]`, with tables for classes of channels where they differ; it gives the bandwidths.
+            link: The table of `[link]`, which gives the bandwidths, with tables for classes of channels where they
+                differ.
 
         Returns:
             `source` and `target`, numbers of routers; `class`, names; and `bandwidth_bit_per_s`, NaN where it is not
             known.
 
         Raises:
-            ExperimentError: A bandwidth is none.
+            ExperimentError: A bandwidth is invalid.
         """
         table = {name: np.frombuffer(data, np.int32) for name, data in self._shape.channel_table().items()}
         inner = (table["source_router"] >= 0) & (table["target_router"] >= 0)
@@ -234,13 +237,13 @@ class Topology:
         }
 
     def to_networkx(self, link: Table | None = None, *, nodes: bool = True) -> nx.MultiDiGraph[str]:
-        """The machine as a graph of networkx, with an edge for each channel (needs `cutthrough[networkx]`).
+        """Returns the machine as a graph of networkx, with an edge for each channel (needs `cutthrough[networkx]`).
 
-        Vertices are `"r0"`, `"r1"`, ... for routers and `"n0"`, ... for nodes, with `kind`, `id` and, of routers,
-        their coordinates by name. Edges have `class` and, where it is known, `bandwidth_bit_per_s`.
+        Vertices are `"r0"`, `"r1"`, ... for routers and `"n0"`, ... for nodes, with `kind` and `id`. Routers have their
+        coordinates by name too. Edges have `class` and, where it is known, `bandwidth_bit_per_s`.
 
         Args:
-            link: As of `edges`.
+            link: The table of `[link]`, as in `edges`.
             nodes: Whether nodes are vertices too.
 
         Raises:
@@ -265,7 +268,7 @@ class Topology:
         return result
 
     def _bandwidths(self, link: Table | None) -> npt.NDArray[np.float64]:
-        """The bandwidth of each class of channels in bits per second; NaN where it is not known."""
+        """Returns the bandwidth of each class of channels in bits per second. NaN where it is not known."""
         table = plain(link or {})
         if not isinstance(table, Mapping):
             raise refuse("link", f"{link!r:.60} is not allowed; it is a section or a mapping")
@@ -273,7 +276,7 @@ class Topology:
         return np.array([np.nan if text is None else float(_core.bits_per_second(text)) for text in written])
 
     def draw(self, title: str = "") -> Figure:
-        """A picture of the machine: routers, nodes and wires, of a large one groups of routers and bundles of wires."""
+        """Draws the machine: routers, nodes and wires, or groups of routers and bundles of wires if it is large."""
         import cutthrough.plots.machine as machine
         from cutthrough.channels import Machine
 
@@ -281,10 +284,10 @@ class Topology:
 
 
 def shape_of(shape: str | Table) -> _core.Topology:
-    """A topology from its shorthand, its table or its section.
+    """Returns a topology from its shorthand, its table or its section.
 
     Raises:
-        ExperimentError: There is no such topology.
+        ExperimentError: The topology does not exist.
     """
     if isinstance(shape, str):
         return _core.Topology(shape, ".")
@@ -296,7 +299,7 @@ def shape_of(shape: str | Table) -> _core.Topology:
 
 
 def numbers_below(what: str, values: Indices | int, count: int) -> npt.NDArray[Any]:
-    """Numbers below a count, checked."""
+    """Returns numbers after checking that they are below `count`."""
     held = np.asarray(values)
     if held.dtype.kind not in "iu" and held.size:
         message = f"{what}s are numbered by whole numbers, not by {held.dtype}"
@@ -309,11 +312,11 @@ def numbers_below(what: str, values: Indices | int, count: int) -> npt.NDArray[A
 
 
 def number_below(what: str, value: int, count: int) -> int:
-    """A number below a count.
+    """Returns a number after checking that it is below `count`.
 
     Raises:
-        IndexError: It is negative, or not below.
-        TypeError: It is no whole number.
+        IndexError: The number is negative, or not below `count`.
+        TypeError: The number is no whole number.
     """
     return int(numbers_below(what, [value], count)[0])
 
@@ -321,7 +324,7 @@ def number_below(what: str, value: int, count: int) -> int:
 def for_pairs(
     what: str, count: int, query: Any, one: Indices | int, other: Indices | int
 ) -> npt.NDArray[np.uint32] | int:
-    """The answer to a query for two numbers, or for each pair of two arrays."""
+    """Returns the answer to a query for two numbers, or for each pair of two arrays."""
     pairs = np.broadcast_arrays(numbers_below(what, one, count), numbers_below(what, other, count))
     asked = [part.astype(np.uint32).tobytes() for part in pairs]
     found = np.frombuffer(query(*asked), np.uint32).reshape(pairs[0].shape)
@@ -329,11 +332,11 @@ def for_pairs(
 
 
 def _labelled(*columns: npt.NDArray[Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    """The edges of a graph between routers."""
+    """Returns the edges of a graph between routers."""
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return [(f"r{source}", f"r{target}", _attributes(name, speed)) for source, target, name, speed in rows]
 
 
 def _attributes(name: str, bandwidth: float) -> dict[str, Any]:
-    """The attributes of an edge."""
+    """Returns the attributes of an edge."""
     return {"class": name} | ({} if np.isnan(bandwidth) else {"bandwidth_bit_per_s": bandwidth})

@@ -1,6 +1,6 @@
-"""Units that suit what is shown: files and `--json` have ns, B and B/s, readers see us, ms and GB/s.
+"""Units for display: files and `--json` have ns, B and B/s, readers see us, ms and GB/s.
 
-The name of a quantity says its unit (`time_ns`, `bandwidth_B_per_s`). Tables, pages and figures all ask `unit_of`.
+The name of a quantity contains its unit (`time_ns`, `bandwidth_B_per_s`). Tables, pages and figures all use `unit_of`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Unit:
     """A unit.
 
     Attributes:
-        name: Its name in ASCII, for the terminal.
-        size: What it is worth in the unit of files.
+        name: The unit's name in ASCII, for the terminal.
+        size: The unit's size in the unit of files.
     """
 
     name: str
@@ -29,16 +29,16 @@ class Unit:
 
     @property
     def sign(self) -> str:
-        """Its name in figures and pages."""
+        """The unit's name in figures and pages."""
         return self.name.replace("us", "µs")
 
     @property
     def scale(self) -> float:
-        """What a value of files is multiplied by."""
+        """The factor on values of files."""
         return 1.0 / self.size
 
 
-#: Units by the end of a quantity's name, the largest first; the last is that of files.
+#: Units by the end of a quantity's name, the largest first. The last is the unit of files.
 UNITS: dict[str, tuple[Unit, ...]] = {
     "_ns": (Unit("s", 1e9), Unit("ms", 1e6), Unit("us", 1e3), Unit("ns", 1.0)),
     "_B_per_s": (
@@ -53,19 +53,19 @@ UNITS: dict[str, tuple[Unit, ...]] = {
 TIME = "_ns"
 #: The unit of times in files.
 NANOSECONDS = UNITS[TIME][-1]
-#: A unit is taken from so many of it on, if no value of a table is below the least part of it that digits show.
+#: A unit is used if the largest value is at least `MOST` of it and, in a table, no value is below `LEAST` of it.
 MOST, LEAST = {"_ns": 10.0, "_B_per_s": 1.0}, 0.01
-#: Decimals of a value in a larger unit than that of files.
+#: Decimals of a value in a larger unit than the unit of files.
 DECIMALS = 3
 
 
 def unit_of(quantity: str, values: Iterable[float | None], *, table: bool = False) -> Unit | None:
-    """The unit that suits the values of a quantity; None if it has none that could change.
+    """Returns the unit that suits the values of a quantity. None if its unit cannot change.
 
     Args:
-        quantity: Its name, or the end of it.
+        quantity: The quantity's name, or the end of it.
         values: Its values in the unit of files.
-        table: Whether each value is written: then the smallest has to have digits.
+        table: Whether each value is written, so that the smallest must have digits.
     """
     end = next((end for end in UNITS if quantity.endswith(end)), None)
     if end is None:
@@ -80,13 +80,13 @@ def unit_of(quantity: str, values: Iterable[float | None], *, table: bool = Fals
 
 
 def time_unit(times: Iterable[float | None]) -> tuple[str, float]:
-    """The unit of an axis of times in nanoseconds, and what they are multiplied by."""
+    """Returns the unit of an axis of times in nanoseconds, and the factor on times."""
     unit = unit_of(TIME, times) or UNITS[TIME][-1]
     return unit.sign, unit.scale
 
 
 def cell_of(value: float | None, form: str, unit: Unit | None) -> str:
-    """A value in a unit, by its format if the unit is that of files; a dash where there is none."""
+    """Returns a value in a unit, by its format if the unit is that of files, or a dash where there is none."""
     if value is None:
         return "-"
     if unit is None or unit.size == 1.0:
@@ -95,13 +95,13 @@ def cell_of(value: float | None, form: str, unit: Unit | None) -> str:
 
 
 def shown(quantity: str, value: float) -> str:
-    """A single value with the unit that suits it."""
+    """Returns a single value with the unit that suits it."""
     unit = unit_of(quantity, [value])
     return plain_number(value) if unit is None else f"{plain_number(value / unit.size)} {unit.name}"
 
 
 def plain_number(value: float, digits: int = 5) -> str:
-    """A number with some digits, and never an exponent unless it is tiny."""
+    """Returns a number with some digits. Only tiny numbers have an exponent."""
     if value == 0.0 or not math.isfinite(value):
         return f"{value:g}"
     decimals = digits - 1 - math.floor(math.log10(abs(value)))

@@ -1,4 +1,4 @@
-"""The figure of what programs measure themselves: operations, steps and their parts beside their lower bounds."""
+"""The figure of times that programs measure: operations, steps and their parts beside their lower bounds."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 __all__ = ["measures"]
 
-#: The width of the bars of a point, of the distance between two.
+#: The width of all bars of a point, as a share of the distance between two points.
 WIDTH = 0.8
-#: The height of the axes of one name, inches.
+#: The height of the axes of one name, in inches.
 PANEL = 1.5
-#: What the line of a bound is called.
+#: The legend's name of the line of a bound.
 BOUND = "lower bound"
 
 
 def measures(results: PointTable) -> Figure:
-    """The times that programs measure, a bar for each, and a line where its lower bound is.
+    """Draws the times that programs measure, a bar for each, with a line at its lower bound.
 
-    A bar is the mean over repetitions of the time from the first rank's begin to the last one's end. All bars begin at
-    0: where times are orders of magnitude apart, each name has axes; where those of a name are, they are points on a
-    logarithmic axis.
+    A bar is the mean over repetitions of the time from the begin of the first rank to the end of the last one. All bars
+    begin at 0. If times are orders of magnitude apart, each name has separate axes. If the times of one name are, they
+    are points on a logarithmic axis.
 
     Raises:
-        ValueError: No point has any.
+        ValueError: No point has such times.
     """
     held = [{own["name"]: own for own in point.get("measures", ())} for point in results]
     kinds = list(dict.fromkeys(name for own in held for name in own))
@@ -65,7 +65,7 @@ def measures(results: PointTable) -> Figure:
 
 
 def _bars(axes: Axes, kinds: Sequence[str], held: Sequence[Mapping[str, Any]], colour: int) -> None:
-    """The bars or points of some names, beside one another at each point of the results, and their bounds."""
+    """Draws the bars or points of some names, side by side at each point of the results, and their bounds."""
     unit, scale = time_unit(point[kind]["span_mean_ns"] for point in held for kind in kinds if kind in point)
     width = WIDTH / len(kinds)
     bounds: list[tuple[float, float]] = []

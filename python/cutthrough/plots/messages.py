@@ -22,10 +22,12 @@ __all__ = ["draw_spread", "messages", "size_axis", "size_text"]
 
 
 def messages(results: PointTable) -> Figure:
-    """The time of a message over its size, from the fastest pair to the slowest; of a single size, over the channels.
+    """Draws the time of a message over its size, or over the channels if there is one size.
+
+    A band spans the fastest to the slowest pair.
 
     Raises:
-        ValueError: The points are of no benchmark.
+        ValueError: The points ran no benchmark.
     """
     points = [point for point in results if point.get("pairs")]
     if not points:
@@ -53,7 +55,7 @@ def messages(results: PointTable) -> Figure:
 
 
 def size_axis(axes: Axes, sizes: list[int]) -> None:
-    """A logarithmic axis of bytes, marked at the sizes."""
+    """Sets a logarithmic axis of bytes, marked at the sizes."""
     axes.set_xscale("log")
     axes.set_xticks(sizes, [size_text(size) for size in sizes])
     axes.xaxis.set_minor_locator(NullLocator())
@@ -61,7 +63,7 @@ def size_axis(axes: Axes, sizes: list[int]) -> None:
 
 
 def draw_spread(axes: Axes, points: list[Point], title: str) -> None:
-    """The paper's figure of WOCON: the time of every pair, and how far the slowest is above the fastest."""
+    """Draws the paper's figure of WOCON: the time of every pair, and the ratio of the slowest to the fastest."""
     from matplotlib.axes import Axes as Plain
 
     points = sorted(points, key=lambda point: int(point["message_size_B"]))
@@ -112,12 +114,12 @@ def _over_channels(axes: Axes, point: Point, label: str, number: int) -> None:
 
 
 def _apart(point: Point) -> list[Point]:
-    """The pairs on different nodes whose round trips have ended."""
+    """Returns the pairs on different nodes whose round trips have ended."""
     return [pair for pair in point["pairs"] if pair["channels"] > 0 and pair["time_mean_ns"] is not None]
 
 
 def size_text(size: int) -> str:
-    """Bytes with the largest unit of which they are a whole number."""
+    """Returns bytes with the largest unit of which they are a whole number."""
     for unit, factor in (("Mi", 1 << 20), ("Ki", 1 << 10)):
         if size >= factor and size % factor == 0:
             return f"{size // factor} {unit}B"

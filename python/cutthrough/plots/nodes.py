@@ -1,4 +1,4 @@
-"""The nodes of a machine in rows that are its own: subtrees of a tree, groups of a dragonfly, rows of a grid."""
+"""The nodes of a machine in rows: subtrees of a tree, groups of a dragonfly, rows of a grid."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Rows", "rows_of"]
 
-#: Rows over columns beyond which several parts of a machine stand in a row.
+#: Ratio of rows to columns beyond which several parts of a machine share a row.
 TALL = 4.0
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Where each node is drawn.
+    """The position of each node in a drawing.
 
     Attributes:
-        row: Of each node.
-        column: Of each node.
-        switch: Nodes of a router, if all routers with nodes have as many; else 1.
-        across: What the columns are.
-        up: What the rows are.
+        row: The row of each node.
+        column: The column of each node.
+        switch: Nodes of a router, if all routers with nodes have equally many; else 1.
+        across: A description of the columns.
+        up: A description of the rows.
     """
 
     row: Integers
@@ -44,7 +44,7 @@ class Rows:
 
 
 def rows_of(topology: _core.Topology) -> Rows:
-    """The rows of a machine: its groups, or several of them in a row where they are many and small."""
+    """Returns the rows of a machine: its groups, or several groups a row where they are many and small."""
     graph = Graph.of(Machine.of(topology))
     part, word = _parts(graph)
     row = np.unique(part[graph.home], return_inverse=True)[1].reshape(-1).astype(np.int64)
@@ -61,7 +61,7 @@ def rows_of(topology: _core.Topology) -> Rows:
 
 
 def _parts(graph: Graph) -> tuple[Integers, str]:
-    """The part of the machine that each router is in, and what such a part is called."""
+    """Returns the part of the machine that each router is in, and the name of such a part."""
     if graph.about["groups"]:
         return graph.coordinate(graph.about["coordinates"][0]), "group"
     if graph.about["grid"]:
@@ -75,7 +75,7 @@ def _parts(graph: Graph) -> tuple[Integers, str]:
 
 
 def _ranks(row: Integers, home: Integers) -> Integers:
-    """The place of each node within its row: router by router, in the order of their numbers."""
+    """Returns the position of each node within its row: router by router, in the order of their numbers."""
     order = np.lexsort((np.arange(len(home)), home, row))
     first = np.searchsorted(row[order], row[order])
     rank = np.empty(len(home), np.int64)

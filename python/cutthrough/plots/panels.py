@@ -1,9 +1,9 @@
-"""Which channel falls on which cell of a heat map: that depends on the shape of the machine.
+"""The cell of each channel in heat maps, which depends on the shape of the machine.
 
-A machine of groups: groups by groups, and the inside of the hottest group. A grid: each direction of each dimension, in
-the coordinates of the routers. Trees and others: routers by ports, for each class of channels (and each level). An edge
-list, whose ports have no order: routers by routers. Where several channels fall on one cell, it has the load of the
-hottest.
+A machine of groups has maps of groups by groups, and of the inside of the hottest group. A grid has a map for each
+direction of each dimension, in the coordinates of the routers. Trees and others have maps of routers by ports, for each
+class of channels (and each level). An edge list, whose ports have no order, has a map of routers by routers. A cell of
+several channels has the load of the hottest.
 """
 
 from __future__ import annotations
@@ -27,29 +27,30 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_CELLS", "Panel", "hottest_group", "panels"]
 
-#: Cells of a heat map along one axis; of more, several share one.
+#: Greatest number of cells of a heat map along one axis. Beyond it several share one.
 MOST_CELLS = 512
-#: The same of routers by routers, where most cells are empty and small ones would be lost.
+#: Greatest number of cells along one axis of routers by routers, where most cells are empty and small ones would be
+#: invisible.
 MOST_PAIRS = 64
-#: How far a mark may be from the place that it names.
+#: Greatest distance of a mark from the place that it names.
 NEAR = 0.01
-#: Dimensions of a grid up to which each is drawn.
+#: Greatest number of dimensions of a grid that are all drawn.
 MOST_DIMENSIONS = 4
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Which channel falls on which cell.
+    """The cell of each channel in one heat map.
 
     Attributes:
-        title: What is shown.
-        axes: The labels under and beside it.
+        title: The title of the map.
+        axes: The labels below and beside the map.
         channels: The rows of the table that are shown.
-        x: Their columns of cells.
-        y: Their rows of cells.
-        size: Cells along x and y, if there are more than have channels.
-        pairs: Whether it is routers by routers of a machine without a shape of its own.
-        numbers: Along x and y, what each place is called: the numbers of routers and ports; without, that of the place.
+        x: The column of cells of each channel.
+        y: The row of cells of each channel.
+        size: Numbers of cells along x and y, if more cells exist than channels fill.
+        pairs: Whether the map is of routers by routers, for a machine without a known shape.
+        numbers: The names of places along x and y: the numbers of routers and ports. Default: the index of the place.
     """
 
     title: str
@@ -62,7 +63,7 @@ class Panel:
     numbers: tuple[Integers | None, Integers | None] = (None, None)
 
     def cells(self, values: Doubles) -> Doubles:
-        """The hottest channel of each cell; not-a-number where there is none."""
+        """Returns the hottest channel of each cell, and not-a-number where there is none."""
         x, y = (places // factor for places, factor in zip((self.x, self.y), self.shared, strict=True))
         width, height = (-(-size // factor) for size, factor in zip(self._sizes, self.shared, strict=True))
         cells = np.full((height, width), np.nan)
@@ -71,20 +72,20 @@ class Panel:
 
     @property
     def shared(self) -> tuple[int, int]:
-        """How many places along x and y share a cell."""
+        """The numbers of places along x and y that share a cell."""
         most = MOST_PAIRS if self.pairs else MOST_CELLS
         x, y = ((size - 1) // most + 1 for size in self._sizes)
         return x, y
 
     def number(self, along: int, place: float) -> str:
-        """What a place along x (0) or y (1) is called; empty for one that is none."""
+        """Returns the name of a place along x (0) or y (1). Empty if the place does not exist."""
         at, named, size = round(place), self.numbers[along], self._sizes[along]
         if abs(place - at) > NEAR or not 0 <= at < size:
             return ""
         return f"{at if named is None else int(named[at])}"
 
     def labelled(self, shared: tuple[int, int]) -> tuple[str, str]:
-        """The labels of the axes, with how many places along x and y share a cell."""
+        """Returns the labels of the axes, with the numbers of places along x and y that share a cell."""
         across, up = (
             f"{label} ({factor} a cell)" if factor > 1 else label
             for label, factor in zip(self.axes, shared, strict=True)
@@ -93,7 +94,7 @@ class Panel:
 
     @property
     def ratio(self) -> float:
-        """Height over width, within what can be read."""
+        """Height over width, within readable limits."""
         width, height = self._sizes
         return float(np.clip(height / width, 0.22, 1.0))
 
@@ -104,7 +105,7 @@ class Panel:
 
 
 def panels(loads: ChannelLoads, column: str | None = None) -> list[Panel]:
-    """What is drawn of a machine of this shape; the group that is shown is the hottest by a column."""
+    """Returns the heat maps of a machine of this shape. The group that is shown is the hottest by `column`."""
     if loads.about["groups"]:
         return _of_groups(loads, column or loads.quantity)
     if loads.about["grid"] and len(loads.about["grid"]) <= MOST_DIMENSIONS:
@@ -115,7 +116,7 @@ def panels(loads: ChannelLoads, column: str | None = None) -> list[Panel]:
 
 
 def hottest_group(loads: ChannelLoads, column: str | None = None) -> int:
-    """The group with the hottest channel inside it; the first of several."""
+    """Returns the group with the hottest channel inside it. Ties go to the first."""
     source, target = loads.values("source_group"), loads.values("target_group")
     inside = np.flatnonzero((source >= 0) & (source == target))
     values = loads.values(column or loads.quantity)[inside]
@@ -137,7 +138,7 @@ def _of_groups(loads: ChannelLoads, column: str) -> list[Panel]:
 
 
 def _of_grid(loads: ChannelLoads) -> Iterator[Panel]:
-    """Each dimension's channels by their direction, where they start."""
+    """Yields the channels of each dimension by their direction, at the routers where they start."""
     names, sizes = loads.about["coordinates"], loads.about["grid"]
     source = np.array([loads.values(f"source_{name}") for name in names])
     target = np.array([loads.values(f"target_{name}") for name in names])
@@ -159,7 +160,7 @@ def _of_grid(loads: ChannelLoads) -> Iterator[Panel]:
 
 
 def _of_routers(loads: ChannelLoads) -> Iterator[Panel]:
-    """Routers by the ports of each class; levels apart, if there are levels."""
+    """Yields routers by the ports of each class. Levels, if there are any, are separate."""
     classes = loads.about["classes"]
     inner = [place for place, name in enumerate(classes) if name not in ENDS]
     has_inner = any((loads.classes == place).any() for place in inner)
@@ -176,7 +177,7 @@ def _of_routers(loads: ChannelLoads) -> Iterator[Panel]:
 
 
 def _of_pairs(loads: ChannelLoads) -> Panel:
-    """All channels between routers, of whatever class, by the two that they join."""
+    """Returns all channels between routers, of any class, by the two routers that they join."""
     source, target = loads.values("source_router"), loads.values("target_router")
     between = np.flatnonzero((source >= 0) & (target >= 0))
     routers = int(max(source.max(), target.max())) + 1
@@ -186,6 +187,6 @@ def _of_pairs(loads: ChannelLoads) -> Panel:
 
 
 def _rank(values: Integers) -> Integers:
-    """Each value's place among the different ones."""
+    """Returns each value's rank among the distinct values."""
     rank: Integers = np.unique(values, return_inverse=True)[1].reshape(-1)
     return rank

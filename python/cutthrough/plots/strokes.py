@@ -1,4 +1,4 @@
-"""How lines and points are distinguished: colour, marker and dashes of each line, and the marks of doubtful points."""
+"""The look of lines and points: colour, marker and dashes of each line, and the marks of doubtful points."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["COLOURS", "GREY", "Stroke", "mark_points", "mark_words"]
 
-#: Colours of the style's cycle.
+#: Number of colours in the style's cycle.
 COLOURS = 8
 MARKERS = "osD^vPX*"
 DASHES: tuple[Any, ...] = ("solid", (0, (5, 1.5)), (0, (1, 1.3)), (0, (5, 1.3, 1, 1.3)))
-#: The dashes of the parts of what has a colour and is solid as a whole.
+#: Dashes of the parts of a line that is solid as a whole.
 PART_DASHES: tuple[Any, ...] = (*DASHES[1:], (0, (10, 3)), (0, (5, 1.3, 1, 1.3, 1, 1.3)), (0, (1, 4)))
 #: The size of a mark, in points: a little larger than a line's markers.
 MARK = 6.5
@@ -46,27 +46,27 @@ class Stroke:
 
     @classmethod
     def of(cls, number: int) -> Stroke:
-        """The look of a line by its number: no two of the first 256 are the same, and no two of 64 without dashes."""
+        """Returns the look of line `number`. The first 256 all differ, and 64 differ without dashes."""
         lap = number // COLOURS
         marker = MARKERS[(number + lap) % len(MARKERS)]
         dashes = DASHES[(lap + number // (COLOURS * len(MARKERS))) % len(DASHES)]
         return cls(f"C{number % COLOURS}", marker, dashes)
 
     def part(self, number: int) -> Stroke:
-        """The look of a part of the line, such as a job of a point: its colour, and dashes that six parts differ by."""
+        """Returns the look of a part of the line, such as a job of a point: its colour, and one of six dashes."""
         return replace(self, dashes=PART_DASHES[number % len(PART_DASHES)])
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A kind of point that needs attention: the word of the legend, which points are of it, and its marker."""
+    """A kind of point that needs attention: the word of the legend, the test of a point, and its marker."""
 
     word: str
     applies: Callable[[Point], bool]
     style: dict[str, Any]
 
 
-#: Saturated points are open. Those that have not converged are crossed; a point can be both.
+#: Saturated points are open. Points that have not converged are crossed. A point can be both.
 MARKS = (
     Mark("saturated", is_saturated, {"markerfacecolor": "white", "zorder": 3}),
     Mark("not converged", is_unconverged, {"marker": "x", "markeredgewidth": 1.6, "markersize": MARK + 3, "zorder": 4}),
@@ -83,7 +83,7 @@ def mark_points(axes: Axes, points: Sequence[Point], data: tuple[list[float], li
 
 
 def mark_words(points: Iterable[Point]) -> tuple[list[Line2D], list[str]]:
-    """The entries of a legend for the marks that occur among the points."""
+    """Returns the entries of a legend for the marks that occur among the points."""
     points = list(points)
     used = [mark for mark in MARKS if any(mark.applies(point) for point in points)]
     return [Line2D([], [], **_style(mark, "o", GREY)) for mark in used], [mark.word for mark in used]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["surface"]
 
-#: Figures of curves, by the quantity that a heat map of the same name shows.
+#: Figures of curves, by the quantity that a heat map of that name shows.
 NAMED = {
     "latency": "latency_mean_ns",
     "operations": "operation_time_mean_ns",
@@ -42,11 +42,11 @@ NAMED = {
     "slowdown": "slowdown",
     "saturation": "saturation_load",
 }
-#: Panels that stand beside one another.
+#: Number of panels side by side.
 PANELS_A_ROW = 3
-#: Cells along an axis up to which each has its value written.
+#: Greatest number of cells along an axis that have their values written on them.
 WRITTEN = 12
-#: Names beside a heat map up to which each is written.
+#: Greatest number of names beside a heat map that are all written.
 MOST_NAMES = 24
 
 
@@ -57,7 +57,7 @@ class Grid:
     Attributes:
         keys: The keys along x and y.
         names: The names of the columns, and of the rows.
-        panels: By the name of each panel, its points by column and row.
+        panels: The points by column and row, for each panel's name.
     """
 
     keys: tuple[str, str]
@@ -66,17 +66,17 @@ class Grid:
 
 
 def surface(results: PointTable, quantity: str, keys: tuple[str | None, str], facets: str | None = None) -> Figure:
-    """Heat maps of a quantity over two keys of the sweep; saturated and unconverged points are marked as in curves.
+    """Draws heat maps of a quantity over two keys of the sweep. Marks saturated and unconverged points as curves do.
 
     Args:
-        results: The points; of several jobs, `job` is a key.
+        results: The points. `job` is a key if there are several jobs.
         quantity: A number that points have, such as `latency_p99_ns` or `messages.slowdown_p99`; or a figure of curves,
             `latency`, `throughput`, `completion`, `slowdown` or `saturation`.
-        keys: The key along x (without it the load, or the first with numbers) and the key along y.
-        facets: The key whose values have a panel each; without it the only key that is left, if one is.
+        keys: The key along x (default: the load, or the first key with numbers) and the key along y.
+        facets: The key whose values have a panel each. Default: the only remaining key, if there is one.
 
     Raises:
-        ValueError: There is no such key or quantity, or more keys are swept than the figure has.
+        ValueError: The key or the quantity does not exist, or more keys are swept than the figure has.
     """
     results = results.by_job()
     name = NAMED.get(quantity, quantity)
@@ -100,7 +100,7 @@ def surface(results: PointTable, quantity: str, keys: tuple[str | None, str], fa
     image = every[0].images[0]
     bar = figure.colorbar(image, ax=every, label=heading, fraction=0.05, aspect=30)
     if isinstance(image.norm, LogNorm):
-        # Decades alone would leave a bar of less than one without a number.
+        # A bar of less than a decade would have no number with marks at decades alone.
         bar.ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         plain_marks(bar.ax.yaxis)
     below(figure, *mark_words(results.points))
@@ -109,7 +109,7 @@ def surface(results: PointTable, quantity: str, keys: tuple[str | None, str], fa
 
 
 def _grid(results: PointTable, keys: tuple[str | None, str], facets: str | None) -> Grid:
-    """Which point falls on which cell."""
+    """Returns the cell of each point."""
     swept = [axis for axis in results.axes if axis in {key for point in results for key in point}]
     for key in (*keys, facets):
         if key is not None and key not in swept:
@@ -140,23 +140,23 @@ def _grid(results: PointTable, keys: tuple[str | None, str], facets: str | None)
 
 
 def _first(results: PointTable, keys: Sequence[str]) -> str | None:
-    """The key along x, of some: the load, the first with numbers, or the first."""
+    """Returns the key along x: the load, the first key with numbers, or the first."""
     if not keys:
         return None
     found = pick_axis(results.points, keys).key
-    # Curves over the load have the load that was offered along x, which is the same.
+    # Curves over the load have the offered load along x, which is equal.
     return found if found in keys else next(key for key in keys if MEASURED[found] == key)
 
 
 def _order(results: PointTable, key: str) -> list[str]:
-    """The labels of a key's values: numbers by their size, others in the order of the sweep."""
+    """Returns the labels of a key's values: numbers by size, others in the order of the sweep."""
     values: dict[str, Any] = {label_of(point.get(key)): point.get(key) for point in results}
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values.values())
     return sorted(values, key=lambda label: values[label]) if numeric else list(values)
 
 
 def _values(grid: Grid, points: dict[tuple[int, int], Point], name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The cells of a panel; not-a-number where there is no point, or no value."""
+    """Returns the cells of a panel, with not-a-number where there is no point or no value."""
     cells = np.full((len(grid.names[1]), len(grid.names[0])), np.nan)
     for (column, row), point in points.items():
         value = nested(point, name)
@@ -166,7 +166,7 @@ def _values(grid: Grid, points: dict[tuple[int, int], Point], name: str) -> np.n
 
 
 def _scale(values: np.ndarray[Any, np.dtype[np.float64]]) -> Normalize:
-    """The scale of colours: logarithmic where values differ as those of a latency over the load."""
+    """Returns the scale of colours, which is logarithmic where values differ as widely as a latency over the load."""
     low, high = float(values.min()), float(values.max())
     return LogNorm(low, high) if low > 0 and high > LOG_RATIO * low else Normalize(low, high)
 
@@ -182,7 +182,7 @@ def _axes(grid: Grid) -> tuple[Figure, list[Axes]]:
     for axes in every.flat[count:]:
         axes.set_visible(False)
     for axes in every.flat[max(count - columns, 0) : count]:
-        # Also where the panel below is left out.
+        # Needed too where the panel below is left out.
         axes.tick_params(labelbottom=True)
     return figure, list(every.flat[:count])
 
@@ -193,7 +193,7 @@ def _draw(
     panel: tuple[str, np.ndarray[Any, np.dtype[np.float64]]],
     look: tuple[Colormap, Normalize],
 ) -> None:
-    """One heat map, with marks and, where there are few cells, values."""
+    """Draws one heat map, with marks and, where there are few cells, values."""
     name, cells = panel
     colours, scale = look
     axes.imshow(cells, cmap=colours, norm=scale, aspect="auto", interpolation="nearest", origin="lower")
@@ -201,7 +201,7 @@ def _draw(
     axes.grid(visible=False)
     points = grid.panels[name]
     few = max(cells.shape) <= WRITTEN
-    # Marks stand above the values.
+    # Marks are above the values.
     places = ([float(x) for x, _ in points], [y + (0.3 if few else 0.0) for _, y in points])
     mark_points(axes, list(points.values()), places, Stroke(GREY, "o", "-"))
     for line in axes.lines:
@@ -213,7 +213,7 @@ def _draw(
 
 
 def _name(figure: Figure, every: Sequence[Axes], grid: Grid) -> None:
-    """The names of columns and rows; of many, some at equal distances."""
+    """Writes the names of columns and rows, or equidistant ones if there are many."""
     columns, rows = grid.names[0], [shown(name, LONGEST_NAME) for name in grid.names[1]]
     step = -(-len(columns) // MOST_NAMES)
     name_places(figure, every[0], [name if place % step == 0 else "" for place, name in enumerate(columns)])

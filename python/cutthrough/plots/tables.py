@@ -1,4 +1,4 @@
-"""The figure of a benchmark's table: bandwidth over the size of messages, or time; of polling, the availability."""
+"""The figure of a benchmark's table: bandwidth or time over message size, or availability for polling."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["benchmark", "draw"]
 
 Row = dict[str, Any]
-#: What is drawn over what: the row's keys, their factors, the labels of the axes, and whether y is logarithmic.
+#: The two axes of a figure: the row's keys, their factors, the labels of the axes, and whether y is logarithmic.
 BANDWIDTH = (("size_B", 1.0), ("bandwidth_B_per_s", 1e-6), ("Message", "Bandwidth (MB/s)"), False)
 TIME = (("size_B", 1.0), ("time_max_ns", 1e-3), ("Message", "Time (µs)"), True)
 RATE = (("size_B", 1.0), ("messages_per_s", 1e-6), ("Message", "Messages a second (millions)"), True)
@@ -39,10 +39,10 @@ Form = tuple[tuple[str, float], tuple[str, float], tuple[str, str], bool]
 
 
 def benchmark(results: PointTable) -> Figure:
-    """The tables of all points: of polling the availability, else the bandwidth, or the time where there is none.
+    """Draws the tables of all points: availability for polling, else bandwidth, or time if there is no bandwidth.
 
     Raises:
-        ValueError: The points are of no benchmark that gives a table.
+        ValueError: The points ran no benchmark that gives a table.
     """
     found = rows(results.points, results.axes)
     if not found:
@@ -60,14 +60,14 @@ def benchmark(results: PointTable) -> Figure:
 
 
 def form_of(found: Sequence[Row]) -> Form:
-    """What suits the rows."""
+    """Returns the axes that suit the rows."""
     if any(row["availability"] is not None for row in found):
         return LEFT
     return BANDWIDTH if any(row["bandwidth_B_per_s"] for row in found) else TIME
 
 
 def draw(axes: Axes, found: Sequence[Row], keys: Sequence[str], form: Form) -> None:
-    """A line for each combination of keys."""
+    """Draws a line for each combination of keys."""
     (x, x_factor), (y, y_factor), (x_label, y_label), is_log = form
     brief = [brief_labels([row.get(key) for row in found]) for key in keys]
     lines: dict[str, list[Row]] = {}

@@ -1,4 +1,4 @@
-"""The style of every figure, and text in figures: it is shown as it is written."""
+"""The style of every figure, and literal text in figures."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ __all__ = ["LONGEST_NAME", "STYLE", "in_lines", "looks", "plain_marks", "shown"]
 
 #: The style file of every figure.
 STYLE = Path(__file__).with_name("cutthrough.mplstyle")
-#: The most characters of a title or a name, and of a name along an axis.
+#: Greatest number of characters of a title or a name, and of a name along an axis.
 LONGEST, LONGEST_NAME = 240, 40
 
 
 @contextmanager
 def looks() -> Iterator[None]:
-    """Has figures in our style, and text as text: `$` begins no formula, and a character without glyph is a box."""
+    """Applies our style to figures, with literal text: `$` begins no formula; a character without glyph is a box."""
     with style.context([STYLE, {"text.parse_math": False}]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         yield
 
 
 def shown(text: str, longest: int = LONGEST) -> str:
-    """A title or name of any length and content, as figures show it; an underscore before it hides nothing."""
+    """Returns a title or name of any length and content for a figure. A leading underscore hides nothing."""
     kept = "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text[: longest + 1])
     cut = kept if len(kept) <= longest else f"{kept[: longest - 1]}…"
     return f"\N{HAIR SPACE}{cut}" if cut.startswith("_") else cut
 
 
 def in_lines(text: str, width: int = 56) -> str:
-    """The same, broken into lines of at most about `width` characters."""
+    """Returns a title or name, wrapped into lines of at most about `width` characters."""
     return "\n".join(wrap(shown(text), width))
 
 

@@ -1,4 +1,4 @@
-"""Programs of ranks: what each rank of a parallel program sends, receives and calculates.
+"""Programs of ranks: the messages and computation of each rank of a parallel program.
 
 >>> import cutthrough as ct
 >>> def ring(rank):

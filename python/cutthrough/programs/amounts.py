@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_BYTES", "MOST_PS", "picoseconds_of", "size_of"]
 
-#: The largest message in bytes, and the longest calculation in picoseconds.
+#: The largest message in bytes, and the longest computation in picoseconds.
 MOST_BYTES, MOST_PS = 1 << 40, 10**15
 
 
 def size_of(size: Size | int) -> int:
-    """Bytes of a size with its unit, or of a number.
+    """Returns the bytes of a size with its unit, or of a number.
 
     Raises:
-        ExperimentError: It is no size, or larger than 1 TiB.
+        ExperimentError: `size` is no size, or larger than 1 TiB.
     """
     return whole_number("size", _bytes(size) if isinstance(size, str) else size, 0, MOST_BYTES)
 
 
 def picoseconds_of(time: Time | float) -> int:
-    """Picoseconds of a time with its unit, or of nanoseconds.
+    """Returns the picoseconds of a time with its unit, or of nanoseconds.
 
     Raises:
-        ExperimentError: It is no time, or longer than 1000 s.
+        ExperimentError: `time` is no time, or longer than 1000 s.
     """
     if isinstance(time, str):
         found = _picoseconds(time)

@@ -1,4 +1,4 @@
-"""Programs from arrays of messages: phases in which ranks calculate, send and receive."""
+"""Programs from arrays of messages: phases in which ranks compute, send and receive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["rows_of"]
 
-#: The most phases.
+#: The greatest number of phases.
 MOST_PHASES = 1 << 24
 
 
@@ -30,7 +30,7 @@ def rows_of(
     phases: npt.ArrayLike | None,
     compute: Time | npt.ArrayLike | None,
 ) -> tuple[bytes, bytes]:
-    """How many calls each rank makes, and the calls, as bytes; messages are sources, targets and sizes.
+    """Returns the number of calls of each rank, and the calls, as bytes. `messages` are sources, targets and sizes.
 
     Raises:
         ExperimentError: Arrays differ in length, or a number is out of range.
@@ -50,7 +50,8 @@ def rows_of(
     busy = np.unique(np.stack([np.concatenate([sources, targets]), np.concatenate([of, of])], axis=1), axis=0)
     waits = _rows(busy[:, 0], busy[:, 1], 3, WAITALL)
     rows = np.concatenate([calculations, receives, sends, waits])
-    # By rank, phase and kind, and messages as they are given: the n-th of a pair then meets the n-th.
+    # Sorted by rank, phase and kind, and messages in the given order: so the n-th send of a pair matches the n-th
+    # receive.
     rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))]
     counts = np.bincount(rows[:, 0], minlength=ranks).astype(np.int64)
     return counts.tobytes(), np.ascontiguousarray(rows[:, 3:]).tobytes()
@@ -59,7 +60,7 @@ def rows_of(
 def _rows(
     rank: Integers, phase: Integers, order: int, call: int, peer: Integers | int = 0, amount: Integers | int = 0
 ) -> Integers:
-    """Calls with what they are sorted by before them: rank, phase and order."""
+    """Returns calls after their sort keys: rank, phase and order."""
     rows = np.zeros((len(rank), 3 + COLUMNS), np.int64)
     for column, values in enumerate((rank, phase, order, call, peer, amount)):
         rows[:, column] = values
@@ -67,7 +68,7 @@ def _rows(
 
 
 def _times(ranks: int, phases: int, compute: Time | npt.ArrayLike | None) -> Integers:
-    """How long each rank calculates at the beginning of each phase, `[phases, ranks]`, in picoseconds."""
+    """Returns the time of each rank's computation at the begin of each phase, `[phases, ranks]`, in picoseconds."""
     if compute is None:
         return np.zeros((phases, ranks), np.int64)
     if isinstance(compute, str):

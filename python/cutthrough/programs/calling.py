@@ -1,7 +1,7 @@
-"""What the ranks of a program call.
+"""The calls of a program's ranks.
 
-A rank is handed to the function of a program. Its methods are those of mpi4py's communicators, with sizes instead of
-buffers: `isend` and `irecv` go on at once and give a request, `send`, `recv`, `wait` and `calc` block.
+The function of a program gets a rank. The rank's methods are those of mpi4py's communicators, with sizes instead of
+buffers: `isend` and `irecv` return a request at once, and `send`, `recv`, `wait` and `calc` block.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
 
 __all__ = ["CALC", "COLUMNS", "END", "MOST_CALLS", "RECV", "SEND", "WAITALL", "Communicator", "Rank"]
 
-#: What the numbers of a row begin with: which call it is.
+#: The first number of a row, which identifies the call.
 CALC, SEND, RECV, WAIT, WAITALL, WAITANY, TEST, TIME, END, COLLECTIVE, START, PROBE, IPROBE = range(13)
-#: Numbers of a row: the call; a rank or a request; bytes or picoseconds; the tag; operations of a burst; its stride.
+#: Numbers in a row: the call; a rank or a request; bytes or picoseconds; the tag; operations of a burst; its stride.
 COLUMNS = 6
-#: Bits of the stride of a burst, above which the number of the communicator stands.
+#: Bits of the stride of a burst. The number of the communicator is above them.
 WORD = 32
 #: Any rank, tag or size.
 OPEN = -1
-#: The largest tag, and the most of a burst.
+#: The largest tag, and the greatest number of operations of a burst.
 MOST_TAG, MOST_TIMES = (1 << 32) - 1, (1 << 32) - 1
-#: The longest time of combining a byte, in picoseconds: a millisecond.
+#: The longest time to combine a byte, in picoseconds: a millisecond.
 MOST_PER_BYTE = 10**9
-#: The most calls of a rank between two moments at which something else is done.
+#: The greatest number of calls of a rank that are recorded at once: at one instant, or without ever pausing.
 MOST_CALLS = 1 << 22
 
 
 class Messages(ABC):
-    """Messages between the ranks of a communicator that are sent and received with waiting."""
+    """Base of blocking messages between the ranks of a communicator."""
 
     @abstractmethod
     def isend(self, to: int, size: Size | int, tag: int = 0) -> Request:
@@ -59,34 +59,34 @@ class Messages(ABC):
         """Waits until a request has ended."""
 
     def send(self, to: int, size: Size | int, tag: int = 0) -> None:
-        """Sends a message and waits until that has ended; as `isend` and `wait`."""
+        """Sends a message and waits until the send has ended, as `isend` and `wait`."""
         self.wait(self.isend(to, size, tag))
 
     def recv(self, from_: int | Any = ANY, tag: int | Any = ANY, size: Size | int | None = None) -> Message:
-        """Receives a message and waits for it; as `irecv` and `wait`."""
+        """Receives a message and waits for it, as `irecv` and `wait`."""
         return self.wait(self.irecv(from_, tag, size))
 
     def sendrecv(self, to: int, size: Size | int, from_: int | Any = ANY, tag: int = 0) -> Message:
-        """Sends a message and receives another under the same tag at once, and waits for both."""
+        """Sends a message and receives another with the same tag at once, and waits for both."""
         receive = self.irecv(from_, tag)
         self.send(to, size, tag)
         return self.wait(receive)
 
 
 class Rank(Messages, Collectives):
-    """A rank of a program, handed to the program's function; with the collective operations of all ranks.
+    """A rank of a program, which the program's function gets. Has the collective operations of all ranks.
 
     Attributes:
-        number: Its number, from 0.
-        ranks: How many ranks there are.
-        requests: What it has started so far, in order.
+        number: The rank's number, from 0.
+        ranks: Number of ranks.
+        requests: The requests that it has started so far, in order.
     """
 
     def __init__(self, number: int, ranks: int, groups: Groups | None = None) -> None:
         self.number, self.ranks = number, ranks
         self._groups = groups or Groups()
         self.requests: list[Request] = []
-        #: Calls that have not been taken, as rows of numbers; and what those of them that find something will find.
+        #: Calls that have not been taken, as rows of numbers, and their results, which are filled in later.
         self._rows = array("q")
         self._results: list[Result] = []
 
@@ -94,16 +94,17 @@ class Rank(Messages, Collectives):
         return f"<rank {self.number} of {self.ranks}>"
 
     def isend(self, to: int, size: Size | int, tag: int = 0, *, times: int = 0, stride: int = 0) -> Request:
-        """Starts to send a message, and goes on at once.
+        """Starts to send a message, and returns at once.
 
-        The request ends when the network interface has the message; a large one by rendezvous, when it is received.
+        The request ends when the network interface has the message. With rendezvous, it ends when the message is
+        received.
 
         Args:
-            to: The rank that it is for.
-            size: Its size with a unit, such as `"4 KiB"`, or in bytes.
-            tag: Its tag.
-            times: Send so many messages of this shape, which are one request.
-            stride: How far the receiver of each is from that of the one before, modulo the number of ranks.
+            to: The receiving rank.
+            size: The message's size with a unit, such as `"4 KiB"`, or in bytes.
+            tag: The message's tag.
+            times: Number of equal messages to send as one request (a burst).
+            stride: Distance from each receiver to the next, modulo the number of ranks.
 
         Raises:
             ExperimentError: An argument is out of range.
@@ -120,14 +121,14 @@ class Rank(Messages, Collectives):
         times: int = 0,
         stride: int = 0,
     ) -> Request:
-        """Starts to receive a message, and goes on at once.
+        """Starts to receive a message, and returns at once.
 
         Args:
-            from_: The rank that sends it, or `ct.ANY`.
-            tag: Its tag, or `ct.ANY`.
-            size: The most that is received: a larger message is an error. Without it any size.
-            times: Receive so many messages, which are one request.
-            stride: How far the sender of each is from that of the one before, modulo the number of ranks.
+            from_: The sending rank, or `ct.ANY`.
+            tag: The message's tag, or `ct.ANY`.
+            size: Size of the receive buffer. A larger message is an error. Default: no limit.
+            times: Number of messages to receive as one request (a burst).
+            stride: Distance from each sender to the next, modulo the number of ranks.
 
         Raises:
             ExperimentError: An argument is out of range.
@@ -138,18 +139,18 @@ class Rank(Messages, Collectives):
         return self._request(receives=True)
 
     def calc(self, time: Time | float) -> None:
-        """Calculates for a time with its unit, such as `"5 us"`, or in nanoseconds.
+        """Computes for a time with its unit, such as `"5 us"`, or in nanoseconds.
 
         Raises:
-            ExperimentError: The time is no time, or longer than 1000 s.
+            ExperimentError: `time` is no time, or longer than 1000 s.
         """
         self._add(CALC, 0, picoseconds_of(time))
 
     def wait(self, request: Request) -> Message:
-        """Waits until a request has ended. Gives the message if it is a receive (of a burst, the last).
+        """Waits until a request has ended. Returns the message if it is a receive (the last one of a burst).
 
         Raises:
-            ExperimentError: It is no request of this rank.
+            ExperimentError: `request` is no request of this rank.
         """
         if not (isinstance(request, Request) and request._rank is self):
             raise refuse("request", f"{request!r} is no request of rank {self.number}")
@@ -159,7 +160,7 @@ class Rank(Messages, Collectives):
         return message
 
     def waitall(self, requests: Iterable[Request] | None = None) -> None:
-        """Waits until all requests have ended, or those that are given."""
+        """Waits until the given requests have ended. Default: all requests."""
         if requests is None:
             self._add(WAITALL)
         else:
@@ -167,21 +168,21 @@ class Rank(Messages, Collectives):
                 self.wait(request)
 
     def waitany(self) -> Found:
-        """Waits until one of the requests that have not been waited for has ended: the first that has."""
+        """Waits until one of the requests without a wait has ended, and returns the first that has."""
         return self._find(WAITANY)
 
     def test(self) -> Found:
-        """Finds a request that has ended and has not been waited for, if there is one; takes no time."""
+        """Returns a request that has ended and has not been waited for, if there is one. Takes no time."""
         return self._find(TEST)
 
     def probe(self, from_: int | Any = ANY, tag: int | Any = ANY) -> Message:
-        """Waits until a message has come that `recv` with the same arguments would receive, and does not receive it.
+        """Waits until a message has arrived that `recv` with these arguments would receive, and does not receive it.
 
-        It takes the time of searching for it alone, if that takes any (`nic.matching`).
+        Costs the time of message matching alone, if that costs any (`nic.matching`).
 
         Args:
-            from_: The rank that sends it, or `ct.ANY`.
-            tag: Its tag, or `ct.ANY`.
+            from_: The sending rank, or `ct.ANY`.
+            tag: The message's tag, or `ct.ANY`.
 
         Raises:
             ExperimentError: An argument is out of range.
@@ -189,24 +190,24 @@ class Rank(Messages, Collectives):
         return self._probe(PROBE, Message(self), from_, tag)
 
     def iprobe(self, from_: int | Any = ANY, tag: int | Any = ANY) -> Probed:
-        """Finds such a message if one has come, without waiting; as `probe`."""
+        """Returns a message that has arrived, as `probe`, without waiting. False if there is none."""
         return self._probe(IPROBE, Probed(self), from_, tag)
 
     def time(self) -> Moment:
-        """The simulated time when the calls before have ended."""
+        """Returns the simulated time at which the calls before have ended."""
         self._add(TIME)
         moment = Moment(self)
         self._results.append(moment)
         return moment
 
     def split(self, colours: Callable[[int], object] | npt.ArrayLike) -> Communicator:
-        """The communicator of the ranks that have the colour of this one, in their order.
+        """Returns the communicator of the ranks that have this rank's colour, in the order of their numbers.
 
         Args:
-            colours: The colour of each rank: a function of its number, or an array. Every rank has to give the same.
+            colours: The colour of each rank: a function of its number, or an array. Every rank must give equal colours.
 
         Raises:
-            ExperimentError: There is not a colour for each rank.
+            ExperimentError: The colours are not one for each rank.
         """
         if callable(colours):
             own = colours(self.number)
@@ -238,22 +239,22 @@ class Rank(Messages, Collectives):
         return request if start else None
 
     def taken(self) -> array[int]:
-        """The calls since they have been taken last, as rows of numbers."""
+        """Returns the calls since the last `taken`, as rows of numbers."""
         rows, self._rows = self._rows, array("q")
         return rows
 
     def calls(self) -> int:
-        """How many calls have not been taken."""
+        """The number of calls that have not been taken."""
         return len(self._rows) // COLUMNS
 
     def settle(self, answers: Iterator[tuple[int, int, int, int, int]]) -> None:
-        """Fills in what the calls that have been taken have found, in order."""
+        """Fills in the results of the calls that have been taken, in order."""
         results, self._results = self._results, []
         for result, answer in zip(results, answers, strict=True):
             result._answer = answer
 
     def forget(self) -> None:
-        """Leaves what calls will find unknown."""
+        """Leaves the results of calls unknown."""
         self._results.clear()
 
     def _add(self, call: int, peer: int = 0, amount: int = 0, tag: int = 0, times: int = 0, stride: int = 0) -> None:
@@ -287,7 +288,7 @@ class Rank(Messages, Collectives):
         return found
 
     def _open(self, from_: int | Any, tag: int | Any) -> tuple[int, int]:
-        """A rank and a tag, either of which may be any."""
+        """Returns a rank and a tag, either of which may be any."""
         return OPEN if from_ is ANY else self._peer("from_", from_), OPEN if tag is ANY else _tag(tag)
 
     def _peer(self, name: str, rank: int | Any) -> int:
@@ -304,12 +305,12 @@ class Rank(Messages, Collectives):
 
 
 class Communicator(Messages, Collectives):
-    """Some ranks of a program: their messages, which meet only one another, and their collective operations.
+    """A communicator: some ranks of a program, with separate message matching and collective operations.
 
     Members are numbered from 0: `to`, `from_` and `Message.source` are members.
 
     Attributes:
-        number: Which member this rank is, from 0.
+        number: This rank's number among the members, from 0.
         ranks: The ranks of all members.
     """
 
@@ -321,7 +322,7 @@ class Communicator(Messages, Collectives):
         return f"<communicator of {len(self.ranks)} ranks>"
 
     def isend(self, to: int, size: Size | int, tag: int = 0) -> Request:
-        """Starts to send a message to a member, and goes on at once; as `Rank.isend`.
+        """Starts to send a message to a member, and returns at once; as `Rank.isend`.
 
         Raises:
             ExperimentError: An argument is out of range.
@@ -330,7 +331,7 @@ class Communicator(Messages, Collectives):
         return self._rank._request(receives=False, members=self.ranks)
 
     def irecv(self, from_: int | Any = ANY, tag: int | Any = ANY, size: Size | int | None = None) -> Request:
-        """Starts to receive a message of the communicator, and goes on at once; as `Rank.irecv`.
+        """Starts to receive a message of the communicator, and returns at once; as `Rank.irecv`.
 
         Raises:
             ExperimentError: An argument is out of range.
@@ -344,12 +345,12 @@ class Communicator(Messages, Collectives):
         """Waits until a request of the rank has ended; as `Rank.wait`.
 
         Raises:
-            ExperimentError: It is no request of this rank.
+            ExperimentError: `request` is no request of this rank.
         """
         return self._rank.wait(request)
 
     def probe(self, from_: int | Any = ANY, tag: int | Any = ANY) -> Message:
-        """Waits until a message of the communicator has come, and does not receive it; as `Rank.probe`.
+        """Waits until a message of the communicator has arrived, and does not receive it; as `Rank.probe`.
 
         Raises:
             ExperimentError: An argument is out of range.
@@ -357,15 +358,15 @@ class Communicator(Messages, Collectives):
         return self._rank._search(PROBE, Message(self._rank, self.ranks), self._label(from_, tag), self._name)
 
     def iprobe(self, from_: int | Any = ANY, tag: int | Any = ANY) -> Probed:
-        """Finds such a message if one has come, without waiting; as `probe`."""
+        """Returns a message that has arrived, as `probe`, without waiting. False if there is none."""
         return self._rank._search(IPROBE, Probed(self._rank, self.ranks), self._label(from_, tag), self._name)
 
     def _member(self, name: str, member: int | Any) -> int:
-        """The rank of a member."""
+        """Returns the rank of a member."""
         return self.ranks[whole_number(name, member, 0, len(self.ranks) - 1)]
 
     def _label(self, from_: int | Any, tag: int | Any) -> tuple[int, int]:
-        """The rank of a member and a tag, either of which may be any."""
+        """Returns the rank of a member and a tag, either of which may be any."""
         return OPEN if from_ is ANY else self._member("from_", from_), OPEN if tag is ANY else _tag(tag)
 
     def _members(self) -> int:

@@ -1,4 +1,4 @@
-"""Collective operations of ranks, in the communicator of all of them or in a part of it."""
+"""Collective operations of all ranks, or of a communicator."""
 
 from __future__ import annotations
 
@@ -17,54 +17,54 @@ if TYPE_CHECKING:
 
 __all__ = ["COMBINING", "Collectives", "Groups", "Numbers"]
 
-#: An operation and its algorithm as one number, the root, the size, and the time of combining a byte.
+#: The operation with its algorithm as one number, the root, the size, and the time to combine a byte.
 Numbers: TypeAlias = "tuple[int, int, Size | int, Time | float]"
 
-#: Bits below the number of an algorithm, below the size of a segment, and below the time of combining.
+#: Bits below the number of an algorithm, below the size of a segment, and below the time to combine a byte.
 ALGORITHM, SEGMENT, COMBINING = 8, 16, 32
 
 
 class Groups:
-    """The ranks of a program's communicators, by their numbers from 1 on; equal ones are one."""
+    """The ranks of a program's communicators, by their numbers from 1 on. Equal communicators share a number."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[int, ...], int] = {}
 
     def number(self, ranks: tuple[int, ...]) -> int:
-        """The number of the communicator of some ranks."""
+        """Returns the number of the communicator of some ranks."""
         return self._numbers.setdefault(ranks, len(self._numbers) + 1)
 
     def lists(self) -> list[list[int]]:
-        """The ranks of all, in the order of their numbers."""
+        """Returns the ranks of all communicators, in the order of their numbers."""
         return [list(ranks) for ranks in self._numbers]
 
 
 class Collectives:
-    """Collective operations. All members of a communicator begin the same ones in the same order.
+    """Collective operations. All members of a communicator must begin equal operations in one order.
 
-    They are messages between ranks, by the algorithm that MPI libraries choose for the size and the number of members,
-    or by one that is named. A size is that of the buffer of a member, or, of gather, scatter, allgather and alltoall,
-    of the part of one member for one. `per_byte` is the time that combining a byte takes, `segment` the most bytes of a
-    message, of the named algorithms that divide theirs: chain, binary, binomial and k-nomial of broadcast, reduce and
-    allreduce, and the ring of allreduce.
+    Operations are messages between ranks, by the algorithm that MPI libraries choose for the size and the number of
+    members, or by a named one. A size is of one member's buffer. For gather, scatter, allgather and alltoall, it is of
+    the part that one member has for another. `per_byte` is the time to combine a byte. `segment` is the greatest number
+    of bytes in a message of the named algorithms that use segments: chain, binary, binomial and k-nomial of broadcast,
+    reduce and allreduce, and the ring of allreduce.
     """
 
     def _collective(self, numbers: Numbers, members: int, *, start: bool) -> Any:
-        """Calls an operation; to be defined."""
+        """Calls an operation. Abstract."""
         raise NotImplementedError
 
     def _members(self) -> int:
-        """The number of members; to be defined."""
+        """The number of members. Abstract."""
         raise NotImplementedError
 
     def barrier(self, *, algorithm: str | None = None) -> None:
-        """Nobody goes on before all have come."""
+        """Waits until all members have called it."""
         self._call("barrier", 0, algorithm=(algorithm, None))
 
     def broadcast(
         self, size: Size | int, root: int = 0, *, algorithm: str | None = None, segment: Size | int | None = None
     ) -> None:
-        """The root's buffer goes to all."""
+        """Sends the root's buffer to all members."""
         self._call("broadcast", size, root, algorithm=(algorithm, segment))
 
     def reduce(
@@ -76,7 +76,7 @@ class Collectives:
         per_byte: Time | float = 0,
         segment: Size | int | None = None,
     ) -> None:
-        """The buffers of all are combined at the root."""
+        """Combines the buffers of all members at the root."""
         self._call("reduce", size, root, algorithm=(algorithm, segment), per_byte=per_byte)
 
     def allreduce(
@@ -87,35 +87,35 @@ class Collectives:
         per_byte: Time | float = 0,
         segment: Size | int | None = None,
     ) -> None:
-        """The buffers of all are combined, and all have the result."""
+        """Combines the buffers of all members, and gives all members the result."""
         self._call("allreduce", size, algorithm=(algorithm, segment), per_byte=per_byte)
 
     def scan(self, size: Size | int, *, algorithm: str | None = None, per_byte: Time | float = 0) -> None:
-        """The buffers of all up to each are combined, its own among them, and it has the result."""
+        """Combines for each member the buffers of all members up to and including it."""
         self._call("scan", size, algorithm=(algorithm, None), per_byte=per_byte)
 
     def exscan(self, size: Size | int, *, algorithm: str | None = None, per_byte: Time | float = 0) -> None:
-        """The same without its own."""
+        """Combines for each member the buffers of all members before it."""
         self._call("exscan", size, algorithm=(algorithm, None), per_byte=per_byte)
 
     def gather(self, size: Size | int, root: int = 0, *, algorithm: str | None = None) -> None:
-        """The root has one part of each."""
+        """Collects one part from each member at the root."""
         self._call("gather", size, root, algorithm=(algorithm, None))
 
     def scatter(self, size: Size | int, root: int = 0, *, algorithm: str | None = None) -> None:
-        """Each has one part of the root's."""
+        """Sends each member its part of the root's buffer."""
         self._call("scatter", size, root, algorithm=(algorithm, None))
 
     def allgather(self, size: Size | int, *, algorithm: str | None = None) -> None:
-        """All have one part of each."""
+        """Collects one part from each member at all members."""
         self._call("allgather", size, algorithm=(algorithm, None))
 
     def reduce_scatter(self, size: Size | int, *, algorithm: str | None = None, per_byte: Time | float = 0) -> None:
-        """The buffers of all are combined, and each has one part of the result."""
+        """Combines the buffers of all members, and gives each member one part of the result."""
         self._call("reduce-scatter", size, algorithm=(algorithm, None), per_byte=per_byte)
 
     def alltoall(self, size: Size | int, *, algorithm: str | None = None) -> None:
-        """Each has one part of each for it."""
+        """Sends a separate part from each member to each member."""
         self._call("alltoall", size, algorithm=(algorithm, None))
 
     def start(
@@ -128,10 +128,10 @@ class Collectives:
         per_byte: Time | float = 0,
         segment: Size | int | None = None,
     ) -> Any:
-        """Begins an operation by its name, such as `"allreduce"`, and goes on at once; gives a request.
+        """Begins an operation by its name, such as `"allreduce"`, and returns a request at once.
 
         Raises:
-            ExperimentError: There is no such operation or algorithm, or an argument is out of range.
+            ExperimentError: The operation or the algorithm does not exist, or an argument is out of range.
         """
         return self._call(operation, size, root, algorithm=(algorithm, segment), per_byte=per_byte, start=True)
 
@@ -145,7 +145,7 @@ class Collectives:
         per_byte: Time | float = 0,
         start: bool = False,
     ) -> Any:
-        """Calls an operation by an algorithm with segments, either of which may be left out."""
+        """Calls an operation by an algorithm with segments. Both are optional."""
         members = self._members()
         name, segment = algorithm
         numbers = packed(operation, name, whole_number("root", root, 0, members - 1))
@@ -161,16 +161,16 @@ class Collectives:
 
 @lru_cache(maxsize=1)
 def names() -> tuple[dict[str, list[str]], list[str]]:
-    """The operations in the order of their numbers, with the algorithms of each; and all algorithms in theirs."""
+    """Returns the operations with the algorithms of each, and all algorithms, both in the order of their numbers."""
     operations, algorithms = _core.collective_names()
     return dict(operations), algorithms
 
 
 def packed(operation: str, algorithm: str | None, root: int) -> tuple[int, int]:
-    """An operation and its algorithm as one number, and the root.
+    """Returns an operation and its algorithm as one number, and the root.
 
     Raises:
-        ExperimentError: There is no such operation, or no such algorithm of it.
+        ExperimentError: The operation does not exist, or has no such algorithm.
     """
     operations, algorithms = names()
     _check("operation", operation, list(operations))

@@ -1,4 +1,4 @@
-"""What the calls of a rank give: requests, and what is known of them only when the program has run so far."""
+"""Results of a rank's calls: requests and messages, whose values are known only once the program has run that far."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Caller(Protocol):
 
 
 class Any(Enum):
-    """What `ct.ANY` is."""
+    """The type of `ct.ANY`."""
 
     ANY = "any"
 
@@ -29,20 +29,20 @@ ANY: Final = Any.ANY
 
 
 class Unknown(BaseException):
-    """Something that is known only while the program runs has been asked for.
+    """Raised when a program uses a value that is known only while it runs.
 
-    It is no `Exception`, so that a function that catches those does not catch this.
+    It is no `Exception`, so that a function that catches exceptions does not catch it.
     """
 
 
 class Result:
-    """What a call will have found when the program has run so far."""
+    """The result of a call, known once the program has run that far."""
 
     __slots__ = ("_answer", "_members", "_rank")
 
     def __init__(self, rank: Caller, members: tuple[int, ...] | None = None) -> None:
         self._rank = rank
-        #: The ranks of the communicator of what is found; None of that of all ranks.
+        #: The ranks of the message's communicator. None for the communicator of all ranks.
         self._members = members
         #: The request, the message's source, tag and bytes, and the time in picoseconds.
         self._answer: tuple[int, int, int, int, int] | None = None
@@ -54,29 +54,29 @@ class Result:
 
 
 class Message(Result):
-    """The message that `recv`, or an `irecv` that is waited for, has met, or that `probe` has found."""
+    """The message that `recv` or a waited `irecv` has received, or that `probe` has found."""
 
     __slots__ = ()
 
     @property
     def source(self) -> int:
-        """The rank that has sent it; of a communicator's message, the member."""
+        """The rank that has sent the message, or the member for a communicator's message."""
         rank = self._held()[1]
         members = self._of()
         return rank if members is None or rank < 0 else members.index(rank)
 
     @property
     def tag(self) -> int:
-        """Its tag."""
+        """The message's tag."""
         return self._held()[2]
 
     @property
     def bytes(self) -> int:
-        """Its size in bytes."""
+        """The message's size in bytes."""
         return self._held()[3]
 
     def _of(self) -> tuple[int, ...] | None:
-        """The ranks of its communicator."""
+        """Returns the ranks of the message's communicator."""
         return self._members
 
     def __repr__(self) -> str:
@@ -86,7 +86,10 @@ class Message(Result):
 
 
 class Found(Message):
-    """A request that `waitany` or `test` has found to have ended; false if there is none. Of a receive, its message."""
+    """An ended request that `waitany` or `test` has found, with its message if it is a receive.
+
+    False if there is none.
+    """
 
     __slots__ = ()
 
@@ -111,7 +114,7 @@ class Found(Message):
 
 
 class Probed(Message):
-    """What `iprobe` has found: a message that has come and has not been received; false if there is none."""
+    """A message that `iprobe` has found: arrived and not received. False if there is none."""
 
     __slots__ = ()
 
@@ -123,7 +126,7 @@ class Probed(Message):
 
 
 class Moment(Result):
-    """A time that has been asked for."""
+    """A simulated time that a rank has read."""
 
     __slots__ = ()
 
@@ -134,15 +137,15 @@ class Moment(Result):
 
 
 class Request:
-    """A send, a receive, or a burst of them, that has been started."""
+    """A started send or receive, or a burst of them."""
 
     __slots__ = ("_members", "_rank", "number", "receives")
 
     def __init__(self, rank: Caller, number: int, *, receives: bool, members: tuple[int, ...] | None = None) -> None:
         self._rank, self._members = rank, members
-        #: Its number among the requests of the rank, from 0.
+        #: The request's number among the requests of the rank, from 0.
         self.number = number
-        #: Whether it receives.
+        #: Whether the request receives.
         self.receives = receives
 
     def __repr__(self) -> str:

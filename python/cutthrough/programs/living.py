@@ -1,4 +1,4 @@
-"""Programs that are called back, by the names under which experiments have them, as long as they exist."""
+"""Registry of programs that are called back, by the names under which experiments have them, as long as they exist."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["CalledBack", "add", "find"]
 
 
 class CalledBack(Protocol):
-    """What the simulator asks of a program that is called back."""
+    """Interface of a program that is called back, for the simulator."""
 
     ranks: int
 
     def begin(self, rank: int) -> Caller:
-        """A rank that begins."""
+        """Returns a rank that begins."""
 
     def take(self, recorded: _core.Program) -> None:
-        """Takes what its ranks have called in a run that has ended."""
+        """Stores the calls of its ranks in a run that has ended."""
 
 
 _programs: WeakValueDictionary[str, CalledBack] = WeakValueDictionary()
@@ -31,12 +31,12 @@ _numbers = count(1)
 
 
 def add(program: CalledBack, name: str) -> str:
-    """Keeps a program as long as it exists; returns its name, which no other one has had in this process."""
+    """Registers a program as long as it exists. Returns its name, which is unique in this process."""
     unique = f"{re.sub(r'[^A-Za-z0-9_]+', '-', name).strip('-') or 'program'}-{next(_numbers)}"
     _programs[unique] = program
     return unique
 
 
 def find(name: str) -> CalledBack | None:
-    """The program of a name, if it exists."""
+    """Returns the program of a name, if it exists."""
     return _programs.get(name)

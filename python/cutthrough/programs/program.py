@@ -1,4 +1,4 @@
-"""Programs that run, are mapped and drawn."""
+"""Programs with their runs, mappings and pictures."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ __all__ = ["Program"]
 
 @checked
 class Program(WrittenProgram):
-    """What the ranks of a parallel program do, written as a function of a rank.
+    """A parallel program, written as a function of a rank.
 
-    The function is called for each rank, with a `ct.Rank` whose methods are what a rank can do. It may be a generator:
+    The function is called for each rank, with a `ct.Rank` whose methods are the calls of a rank. It may be a generator:
     then `yield rank.recv()` gives the message that has been received.
 
-    A program that uses nothing of what it receives is recorded before it runs, and is then as fast as one that is built
-    in. If it does use it - where a message came from, which request has ended first, what time it is - its function is
-    called back while it runs, on one thread: the points of results have `program_called_back`. The function may be
-    called several times for a rank, and is to depend on the rank alone and on what that receives.
+    A program that uses nothing of its results is recorded before it runs, and is then as fast as a built-in one. If it
+    uses a message's source, the first request that has ended, or the time, its function is called back while it runs,
+    on one thread: the points of results have `program_called_back`. The function may be called several times for a
+    rank, and must depend only on the rank and on what it receives.
 
-    `from_arrays`, `from_goal` and `from_text` make programs without a function. A program stands where an experiment
-    has one: `ct.workload.Program(program=program)`.
+    `from_arrays`, `from_goal` and `from_text` make programs without a function. An experiment takes a program as
+    `ct.workload.Program(program=program)`.
 
     Args:
         ranks: The number of ranks.
         function: A function of a `ct.Rank`, or a generator.
-        called_back: Call the function back even if that is not needed.
+        called_back: Whether to call the function back even if that is not needed.
 
     Raises:
-        ExperimentError: A rank calls what cannot be, sends a message that nobody receives, or waits for itself.
+        ExperimentError: A rank makes an impossible call, sends a message that nobody receives, or waits for itself.
     """
 
     def run(
@@ -62,20 +62,21 @@ class Program(WrittenProgram):
         """Simulates the program.
 
         Args:
-            topology: The machine, such as `ct.Torus([4, 4])` or `"torus:4x4"`; without it a single switch with a port
-                for each rank.
-            link: Its links; without it 100 Gb/s and 20 ns.
-            placement: Where ranks are, such as what `map` has found; without it rank i is on node i.
+            topology: The machine, such as `ct.Torus([4, 4])` or `"torus:4x4"`. Default: a single switch with a port for
+                each rank.
+            link: The links. Default: 100 Gb/s and 20 ns.
+            placement: The placement of ranks, such as the result of `map`. Default: rank i is on node i.
             packet_size: The size of a packet, with its unit.
             sections: Other sections of an experiment, such as `nic=ct.nic.Ideal(send_overhead="500 ns")`, and the
                 arguments of `ct.run`.
 
         Returns:
-            One point, whose `time_ns` is the time of the program and `per_rank` when each rank has ended.
+            One point, whose `time_ns` is the time of the program and `per_rank` has the time at which each rank has
+                ended.
 
         Raises:
             ExperimentError: The experiment is wrong.
-            RunError: The program does not end; the message says which rank waits for what.
+            RunError: The program does not end; the message says for what each rank waits.
             Exception: Whatever the function raises where it is called back, with the rank.
         """
         if topology is None:
@@ -88,10 +89,10 @@ class Program(WrittenProgram):
         return api.run(topology=held, link=link or Links().table(None), workload=workload, **given, **sections)
 
     def graph(self) -> TaskGraph:
-        """The messages between different ranks as a task graph, which `ct.map_tasks` takes.
+        """Returns the messages between different ranks as a task graph, which `ct.map_tasks` takes.
 
         Raises:
-            ExperimentError: It is called back and has not run.
+            ExperimentError: The program is called back and has not run.
         """
         columns = self.messages()
         crosses = (columns["source"] != columns["target"]) & (columns["bytes"] > 0)
@@ -99,7 +100,7 @@ class Program(WrittenProgram):
         return TaskGraph.from_arcs(self.ranks, *arcs, name=self.name)
 
     def map(self, machine: Topology | str, strategy: str = "auto", **options: Any) -> MappingResult:
-        """Gives every rank a node of a machine, near those that it exchanges most with; see `ct.map_tasks`.
+        """Assigns every rank to a node of a machine, near the ranks with which it exchanges most; see `ct.map_tasks`.
 
         Raises:
             ExperimentError: The ranks do not fit, or an option is wrong.
@@ -107,10 +108,10 @@ class Program(WrittenProgram):
         return map_tasks(self.graph(), machine, strategy, **options)
 
     def plot(self, what: str = "bytes") -> Figure:
-        """The communication matrix as a picture: who sends whom how much (`bytes`), or how often (`messages`).
+        """Draws the communication matrix: bytes (`bytes`) or number of messages (`messages`) of each pair of ranks.
 
         Raises:
-            ExperimentError: There is nothing of that name.
+            ExperimentError: `what` is neither.
         """
         import cutthrough.plots.matrix as pictures
 
@@ -118,7 +119,7 @@ class Program(WrittenProgram):
 
 
 def placement_of(mapping: MappingResult) -> dict[str, Any]:
-    """The table of `[placement]` for a mapping. Its file is a temporary one, of which results keep copies.
+    """Returns the table of `[placement]` for a mapping. Its file is temporary, and results keep copies.
 
     Raises:
         OSError: The file cannot be written.

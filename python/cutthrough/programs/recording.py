@@ -1,4 +1,4 @@
-"""From the function of a program to its calls: recorded before it runs, or called back while it does."""
+"""Recording of a program's calls from its function: before it runs, or called back while it runs."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Caller", "name_of", "record"]
 
-#: How often a rank may yield on end without having called anything.
+#: Greatest number of consecutive `yield`s of a rank without a call.
 MOST_IDLE = 1 << 16
 
 
 def record(function: Callable[[Rank], object], ranks: int) -> tuple[bytes, bytes, list[list[int]]] | None:
-    """What every rank calls: how many calls each makes, and the calls, as bytes; and the ranks of communicators.
+    """Returns the number of calls of each rank and the calls, as bytes, and the ranks of communicators.
 
-    None if that depends on the run.
+    None if the calls depend on the run.
 
     Raises:
-        ExperimentError: A rank calls what it cannot call, or yields something else.
+        ExperimentError: A rank makes an impossible call, or yields something else than a call.
         Exception: Whatever the function raises, with the rank.
     """
     counts, rows = array("q"), array("q")
@@ -50,7 +50,7 @@ def record(function: Callable[[Rank], object], ranks: int) -> tuple[bytes, bytes
 
 
 class _Steps:
-    """A function of a rank that advances from one `yield` to the next."""
+    """A rank's function, which advances from one `yield` to the next."""
 
     def __init__(self, function: Callable[[Rank], object], rank: Rank) -> None:
         self._rank, self._function = rank, function
@@ -64,7 +64,7 @@ class _Steps:
         return self._generator is not None
 
     def advance(self) -> bool:
-        """Goes on to the next `yield`; false at the end of the function."""
+        """Advances to the next `yield`. Returns false at the end of the function."""
         try:
             if not self._begun:
                 self._begun = True
@@ -80,13 +80,13 @@ class _Steps:
         except StopIteration:
             return False
         except Exception as error:
-            # What has been refused names the rank already.
+            # An error of a refused call names the rank already.
             error.add_note(f"in rank {self._rank.number} of the program `{name_of(self._function)}`")
             raise
         return True
 
     def _checked(self, yielded: object) -> object:
-        """What the rank has yielded and is sent back: what it has called."""
+        """Returns the call that the rank has yielded, which it gets back."""
         if isinstance(yielded, Result | Request):
             if yielded._rank is self._rank:
                 return yielded
@@ -98,7 +98,7 @@ class _Steps:
         )
 
     def refused(self, message: str) -> Exception:
-        """What is wrong with the function."""
+        """Returns the error of a wrong function."""
         return refuse("program", f"`{name_of(self._function)}`: {message}")
 
 
@@ -109,11 +109,14 @@ class Caller:
         self._rank, self._groups = rank, groups
         self._steps = _Steps(function, rank)
         self._idle = 0
-        #: When it has gone on last, and calls since time has passed.
+        #: Time of the last advance in picoseconds, and the number of calls at that time.
         self._now, self._calls = -1, 0
 
     def resume(self, now: int, answers: list[tuple[int, int, int, int, int]]) -> bytes:
-        """Goes on at a time in picoseconds with what its calls have found; gives the next ones, as rows of numbers."""
+        """Advances at a time in picoseconds with the results of its calls.
+
+        Returns the next calls, as rows of numbers.
+        """
         rank = self._rank
         rank.settle(iter(answers))
         if now != self._now:
@@ -135,11 +138,11 @@ class Caller:
         return rows.tobytes()
 
     def group(self, number: int) -> list[int]:
-        """The ranks of a communicator."""
+        """Returns the ranks of a communicator."""
         return self._groups.lists()[number - 1]
 
     def _watch(self, numbers: int) -> None:
-        """Ends a rank that goes on without end."""
+        """Ends a rank that makes calls or yields without end."""
         self._idle = 0 if numbers else self._idle + 1
         self._calls += numbers // 6
         if self._idle > MOST_IDLE:
@@ -150,5 +153,5 @@ class Caller:
 
 
 def name_of(function: Any) -> str:
-    """What a function is called."""
+    """Returns the name of a function."""
     return str(getattr(function, "__qualname__", None) or type(function).__name__).rpartition("<locals>.")[2]

@@ -1,4 +1,4 @@
-"""Programs that are written: as calls, as a schedule in GOAL, or as a function that is called back."""
+"""Programs in written form: as calls, as a schedule in GOAL, or as a function that is called back."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 __all__ = ["WrittenProgram"]
 
-#: The most ranks.
+#: The greatest number of ranks.
 MOST_RANKS = 1 << 24
-#: The most ranks of a matrix that has an entry for each pair.
+#: The greatest number of ranks of a matrix with an entry for each pair.
 MOST_DENSE = 1 << 14
 
 
 @checked
 class WrittenProgram:
-    """What the ranks of a parallel program do; see `cutthrough.Program`, which it is without running."""
+    """A parallel program that can be read and written; `cutthrough.Program` can run it too."""
 
     def __init__(self, ranks: int, function: Callable[[Rank], object], *, called_back: bool = False) -> None:
         self.ranks = whole_number("ranks", ranks, 1, MOST_RANKS)
@@ -47,7 +47,7 @@ class WrittenProgram:
             raise refuse("function", f"{function!r} is not allowed; a function or generator of a rank is")
         self.name = name_of(function)
         self._function: Callable[[Rank], object] | None = function
-        #: How `[workload.program]` names it; None until that is asked for.
+        #: The table of `[workload.program]`. None until it is first needed.
         self._spec: dict[str, Any] | None = None
         self._core: _core.Program | None = None
         self._groups = Groups()
@@ -74,19 +74,19 @@ class WrittenProgram:
         phases: npt.ArrayLike | None = None,
         compute: Time | npt.ArrayLike | None = None,
     ) -> Self:
-        """A program from arrays with an entry for each message.
+        """Creates a program from arrays with an entry for each message.
 
-        In a phase a rank calculates, starts all its receives and sends of the phase, and waits for them; then comes its
-        next phase, whether or not others have ended theirs.
+        In a phase a rank computes, starts all its receives and sends of the phase, and waits for them. Then its next
+        phase begins, whether or not other ranks have ended theirs.
 
         Args:
             ranks: The number of ranks.
             sources: The rank that sends each message.
-            targets: The rank that receives it.
-            sizes: Its bytes.
-            phases: Its phase, from 0; without it all are in one.
-            compute: How long a rank calculates at the beginning of a phase: a time with its unit for all, or
-                nanoseconds, `[ranks]` or `[phases, ranks]`.
+            targets: The rank that receives each message.
+            sizes: The bytes of each message.
+            phases: The phase of each message, from 0. Default: all are in one.
+            compute: Computation of a rank at the begin of a phase: a time with its unit for all, or nanoseconds,
+                `[ranks]` or `[phases, ranks]`.
 
         Raises:
             ExperimentError: Arrays differ in length, or a number is out of range.
@@ -97,33 +97,34 @@ class WrittenProgram:
 
     @classmethod
     def from_goal(cls, source: str | Path) -> Self:
-        """A schedule in the GOAL format, from a file or, if it has several lines, from its text.
+        """Reads a schedule in the GOAL format from a file or, if `source` has several lines, from its text.
 
         Raises:
-            ExperimentError: It cannot be read, or run; the message has the line.
+            ExperimentError: The schedule cannot be read or run; the message has the line.
         """
         return cls._of(*_read(source, _core.Program.of_goal))
 
     @classmethod
     def from_text(cls, source: str | Path) -> Self:
-        """Calls of ranks as `to_text` writes them, from a file or, if it has several lines, from their text.
+        """Reads calls of ranks as `to_text` writes them, from a file or, if `source` has several lines, from its text.
 
         Raises:
-            ExperimentError: They cannot be read; the message has the line.
+            ExperimentError: The calls cannot be read; the message has the line.
         """
         return cls._of(*_read(source, _core.Program.of_text))
 
     @classmethod
     def from_trace(cls, path: str | Path, *, wildcards: bool = False, compute_scale: float = 1.0) -> Self:
-        """What the ranks of a real program have called, recorded by `cutthrough record`.
+        """Reads the calls of a real program's ranks, recorded by `cutthrough record`.
 
         Args:
-            path: The trace. It is read while the program runs, and has to stay there.
-            wildcards: Receive from any rank, or under any tag, where the program did, instead of what it has met.
-            compute_scale: What the times of calculations are multiplied by.
+            path: The trace. It is read while the program runs, and must stay there.
+            wildcards: Whether to receive from any rank, or with any tag, where the program did, instead of from the
+                matched rank.
+            compute_scale: Factor on the times of computation.
 
         Raises:
-            ExperimentError: It cannot be read; the message has the rank and the byte.
+            ExperimentError: The trace cannot be read; the message has the rank and the byte.
         """
         own = Path(path).absolute()
         program = cls._of(_core.Program.of_trace(str(own), wildcards, compute_scale), own.stem)
@@ -139,19 +140,19 @@ class WrittenProgram:
         ops_per_second: float | None = None,
         groups: Mapping[str, Sequence[int]] | None = None,
     ) -> Self:
-        """Execution traces in the Chakra format of MLCommons: a file `PREFIX.RANK.et` or `PREFIX.RANK.json` a rank.
+        """Reads execution traces in MLCommons' Chakra format: a file `PREFIX.RANK.et` or `PREFIX.RANK.json` a rank.
 
-        `contents` is what they have, `notes` what of it is carried out otherwise than it is written.
+        `contents` counts their content, and `notes` lists what is executed otherwise than written.
 
         Args:
             prefix: The prefix of the names of the files, or the file of any rank.
             compute_scale: Factor on durations.
-            ops_per_second: Operations that a rank does in a second, for nodes with `num_ops` and no duration.
-            groups: The ranks of process groups, by the names that nodes have in `pg_name`. Default: those of
+            ops_per_second: Operations of a rank in a second, for nodes with `num_ops` and no duration.
+            groups: The ranks of process groups, by their names in `pg_name` of nodes. Default: those of
                 `PREFIX.groups.json`, if it exists, and those that the traces describe.
 
         Raises:
-            ExperimentError: They cannot be read; the message has the file, and the byte or the node.
+            ExperimentError: The traces cannot be read; the message has the file, and the byte or the node.
         """
         own = {str(name): [int(rank) for rank in ranks] for name, ranks in (groups or {}).items()}
         if any(rank < 0 for ranks in own.values() for rank in ranks):
@@ -161,21 +162,21 @@ class WrittenProgram:
 
     @property
     def contents(self) -> dict[str, int] | None:
-        """Counts of what traces of Chakra have: nodes, dependencies, operations, bytes. None of another program."""
+        """Counts of the nodes, dependencies, operations and bytes in Chakra traces. None for other programs."""
         return None if self._core is None else self._core.contents()
 
     @property
     def notes(self) -> list[str]:
-        """What of the files is left out, or carried out otherwise than it is written, counted."""
+        """What is left out of the files, or executed otherwise than written, with counts."""
         return [] if self._core is None else self._core.notes()
 
     @property
     def recording(self) -> dict[str, Any] | None:
-        """Of a trace, what is known beside what its ranks call; None of another program.
+        """Properties of a recorded trace besides its calls. None for other programs.
 
         `operations`, `wall_ns` (from the begin of recording to its end), `cut_ranks` (ranks that have not come to their
-        end), `threaded_ranks` (ranks of which several threads have called) and `unsupported`, names of calls that were
-        not recorded, each with how many there were.
+        end), `threaded_ranks` (ranks in which several threads have made calls) and `unsupported` (names of calls that
+        were not recorded, each with its count).
         """
         return None if self._core is None else self._core.recording()
 
@@ -187,30 +188,30 @@ class WrittenProgram:
         return self
 
     def __deepcopy__(self, memo: object) -> Self:
-        # It does not change, and functions are not copied.
+        # A program does not change, and functions are not copied.
         return self
 
     @property
     def called_back(self) -> bool:
-        """Whether its function is called back while it runs, since what a rank does depends on what it has received."""
+        """Whether the function is called back while it runs, since a rank's calls depend on received messages."""
         return self._spec is not None and self._spec["kind"] == "called-back"
 
     def begin(self, rank: int) -> Caller:
-        """A rank that is called back, for the simulator."""
+        """Returns a rank that is called back, for the simulator."""
         if self._function is None:
             raise refuse("program", "it has no function")
         return Caller(self._function, Rank(rank, self.ranks, self._groups), self._groups)
 
     def take(self, recorded: _core.Program) -> None:
-        """Takes what its ranks have called in a run, from the simulator."""
+        """Stores the calls of its ranks in a run, from the simulator."""
         self._core = recorded
 
     @property
     def written(self) -> _core.Program:
-        """What its ranks call; of one that is called back, what they have called in the last run.
+        """The calls of its ranks. For a program that is called back, the calls of the last run.
 
         Raises:
-            ExperimentError: It has not run.
+            ExperimentError: The program has not run.
         """
         if self._core is None:
             message = f"`{self.name}` is called back: what it does is known when it has run (`run`, or `ct.run`)"
@@ -219,13 +220,14 @@ class WrittenProgram:
 
     @property
     def recorded(self) -> Self:
-        """What its ranks call, as a program of its own that a file can say.
+        """Returns the calls of its ranks as a separate program that a file can hold.
 
-        Of one that is called back this is what they have called in the last run that has ended: receives from any rank
-        are from the rank whose message they have met, and waiting for any request is for the one that was found.
+        For a program that is called back, these are the calls of the last run that has ended. Receives from any rank
+        become receives from the rank whose message was matched, and waits for any request become waits for the one that
+        was found.
 
         Raises:
-            ExperimentError: It has not run.
+            ExperimentError: The program has not run.
         """
         return type(self)._of(self.written, self.name) if self.called_back else self
 
@@ -233,10 +235,11 @@ class WrittenProgram:
     def spec(self) -> dict[str, Any]:
         """The table for `program` under `[workload]` of an experiment file.
 
-        Its file is in a folder of this user for temporary files; results and saved experiments have copies of it.
+        The program's file is in a folder of this user for temporary files. Results and saved experiments keep copies of
+        it.
 
         Raises:
-            ExperimentError: Somebody else has a folder of that name.
+            ExperimentError: Another user has a folder of that name.
         """
         if self._spec is None:
             text, kind = self._text
@@ -246,44 +249,44 @@ class WrittenProgram:
 
     @cached_property
     def _text(self) -> tuple[str, str]:
-        """Its text, and which kind of program that is."""
+        """Returns the program's text, and its kind of program."""
         try:
             return self.written.text(), "calls"
         except ExperimentError:
             return self.written.goal(), "goal"
 
     def to_goal(self, path: str | Path | None = None) -> str:
-        """The program as a schedule in GOAL; written to a file too if a path is given.
+        """Returns the program as a schedule in GOAL, and writes it to a file if a path is given.
 
         Raises:
-            ExperimentError: It waits for any of several requests, or tests, which GOAL cannot say.
+            ExperimentError: The program waits for any of several requests, or tests, which GOAL cannot express.
             OSError: The file cannot be written.
         """
         return _written(self.written.goal(), path)
 
     def to_text(self, path: str | Path | None = None) -> str:
-        """The calls of its ranks as text; written to a file too if a path is given.
+        """Returns the calls of its ranks as text, and writes them to a file if a path is given.
 
         Raises:
-            ExperimentError: It is not made of calls, but read from GOAL.
+            ExperimentError: The program was read from GOAL, and is not made of calls.
             OSError: The file cannot be written.
         """
         return _written(self.written.text(), path)
 
     def messages(self) -> dict[str, npt.NDArray[Any]]:
-        """What ranks send one another: columns `source`, `target`, `bytes` and `messages`, an entry for each pair."""
+        """Returns the messages of each pair of ranks: columns `source`, `target`, `bytes` and `messages`."""
         kinds = {"source": np.uint32, "target": np.uint32, "bytes": np.uint64, "messages": np.uint64}
         return {name: np.frombuffer(data, kinds[name]) for name, data in self.written.messages().items()}
 
     def matrix(self, what: str = "bytes") -> npt.NDArray[np.uint64]:
-        """The communication matrix: row i, column j is what rank i sends rank j.
+        """Returns the communication matrix: row i, column j is the bytes or messages from rank i to rank j.
 
         Args:
-            what: `bytes`, or `messages`, their number.
+            what: `bytes`, or `messages` for their number.
 
         Raises:
-            ExperimentError: There is nothing of that name, or there are more than 16,384 ranks; `messages()` has the
-                pairs that send.
+            ExperimentError: `what` is neither, or there are more than 16,384 ranks; `messages()` has the pairs that
+                send.
         """
         if what not in {"bytes", "messages"}:
             raise refuse("what", f"there is no `{what}`", allowed=["bytes", "messages"])
@@ -297,7 +300,7 @@ class WrittenProgram:
 
 
 def _read(source: str | Path, make: Callable[[str], _core.Program]) -> tuple[_core.Program, str]:
-    """A program from a file or a text, and its name."""
+    """Returns a program from a file or a text, and its name."""
     if isinstance(source, str) and "\n" in source:
         return make(source), "text"
     path = Path(source)

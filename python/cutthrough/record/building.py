@@ -1,4 +1,4 @@
-"""The recorder's library, compiled by the MPI compiler whose programs it is to record."""
+"""The recorder's library, compiled by the MPI compiler of the programs to record."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ __all__ = ["compiler", "library", "linked"]
 #: The source of the library.
 SOURCE = Path(__file__).parent / "source"
 OPTIONS = ("-O2", "-shared", "-fPIC", "-pthread")
-#: The most links from the name of a launcher to its file that are followed.
+#: Greatest number of links that are followed from the name of a launcher to its file.
 MAX_LINKS = 16
 
 
 def compiler(command: Sequence[str], given: str | None) -> Path:
-    """The MPI compiler for a command: the one that is given, the one beside what launches it, or the one in PATH.
+    """Returns the MPI compiler for a command: the given one, the one beside its launcher, or the one in PATH.
 
     Raises:
-        ExperimentError: There is none, or recording is not supported on this system.
+        ExperimentError: There is no compiler, or recording is not supported on this system.
     """
     if sys.platform != "linux":
         raise refuse("record", "programs are recorded on Linux only: the recorder is loaded by LD_PRELOAD")
@@ -54,13 +54,13 @@ def compiler(command: Sequence[str], given: str | None) -> Path:
 
 
 def library(mpicc: Path) -> Path:
-    """The recorder's library for an MPI, compiled if it has not been.
+    """Returns the recorder's library for an MPI, and compiles it if needed.
 
-    It is kept in `$XDG_CACHE_HOME/cutthrough` (without that, `~/.cache/cutthrough`).
+    The library is kept in `$XDG_CACHE_HOME/cutthrough`. Default: `~/.cache/cutthrough`.
 
     Raises:
-        ExperimentError: The compiler does not compile it.
-        OSError: It cannot be written.
+        ExperimentError: The compiler cannot compile it.
+        OSError: The library cannot be written.
     """
     sources = sorted(SOURCE.glob("*.[ch]"))
     shown = _run([str(mpicc), "-show"], mpicc)
@@ -76,7 +76,7 @@ def library(mpicc: Path) -> Path:
 
 
 def linked(path: Path) -> set[str]:
-    """The MPI libraries that a program or a library is linked with, as `ldd` names them; none of a script."""
+    """Returns the MPI libraries that a program or a library is linked with, as `ldd` names them. Empty for a script."""
     ldd = shutil.which("ldd")
     if ldd is None:
         return set()
@@ -85,9 +85,10 @@ def linked(path: Path) -> set[str]:
 
 
 def _beside(launcher: str | None) -> list[tuple[Path, str]]:
-    """Folders and names to look for the compiler of a launcher's MPI, best first.
+    """Returns folders and names to look for the compiler of a launcher's MPI, best first.
 
-    Debian names what several MPIs install by them (`mpirun.mpich`, `mpicc.mpich`), and links `mpirun` to one of them.
+    Debian adds the MPI's name to the commands of several MPIs (`mpirun.mpich`, `mpicc.mpich`), and links `mpirun` to
+    one of them.
     """
     if launcher is None:
         return []
@@ -100,10 +101,10 @@ def _beside(launcher: str | None) -> list[tuple[Path, str]]:
 
 
 def _run(command: list[str], mpicc: Path) -> str:
-    """What the compiler says.
+    """Returns the compiler's output.
 
     Raises:
-        ExperimentError: It ends with an error.
+        ExperimentError: The compiler ends with an error.
     """
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603

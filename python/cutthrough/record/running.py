@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 __all__ = ["join", "record", "warnings_of"]
 
-#: What names the folder in which ranks write.
+#: Environment variable with the folder in which ranks write.
 VARIABLE = "CUTTHROUGH_RECORD"
-#: The end of the name of the folder in which ranks write, beside the trace.
+#: Suffix of the folder in which ranks write, beside the trace.
 FOLDER = ".ranks"
 
 
 def record(command: Sequence[str], trace: Path, mpicc: str | None = None, *, quiet: bool = False) -> dict[str, Any]:
-    """Runs a command with the recorder loaded, and makes a trace of what its ranks have written.
+    """Runs a command with the recorder loaded, and joins the files of its ranks to a trace.
 
     Args:
         command: The command and its arguments, such as `["mpirun", "-n", "16", "./solver"]`.
         trace: The file to write.
-        mpicc: The compiler of the MPI that the program links; without it, the one beside the command, or in PATH.
-        quiet: Give what the command prints to standard error, so that standard output is free.
+        mpicc: The compiler of the MPI that the program links. Default: the one beside the command, or in PATH.
+        quiet: Whether to redirect the command's output to standard error, so that standard output is free.
 
     Returns:
-        What is in the trace, and `status`, with which the command has ended.
+        The properties of the trace, and `status`, the exit status of the command.
 
     Raises:
         ExperimentError: The recorder cannot be compiled, or no rank has written anything.
@@ -73,10 +73,10 @@ def record(command: Sequence[str], trace: Path, mpicc: str | None = None, *, qui
 
 
 def join(folder: Path, trace: Path) -> dict[str, Any]:
-    """Makes a trace of what ranks have written in a folder; returns what is in it.
+    """Joins the files that ranks have written in a folder to a trace. Returns its properties.
 
     Raises:
-        ExperimentError: A rank is missing, or what it has written is garbled.
+        ExperimentError: A rank is missing, or its file is garbled.
         OSError: The trace cannot be written.
     """
     with atomic.replacing(trace) as aside:
@@ -85,7 +85,7 @@ def join(folder: Path, trace: Path) -> dict[str, Any]:
 
 
 def warnings_of(known: dict[str, Any]) -> list[str]:
-    """What a trace does not show of the program."""
+    """Returns what a trace does not show of the program."""
     found = []
     if known["cut_ranks"]:
         found.append(
@@ -105,18 +105,18 @@ def warnings_of(known: dict[str, Any]) -> list[str]:
 
 
 def _run(command: Sequence[str], environment: dict[str, str], *, quiet: bool) -> int:
-    """Runs a command to its end, also if Ctrl-C ends it; returns its status."""
+    """Runs a command to its end, also if Ctrl-C ends it. Returns its status."""
     with subprocess.Popen(command, env=environment, stdout=sys.stderr if quiet else None) as process:  # noqa: S603
         while True:
             try:
                 return process.wait()
             except KeyboardInterrupt:
-                # The command has got the signal as well, and what has been recorded is kept.
+                # The command has got the signal as well, and the recorded calls are kept.
                 continue
 
 
 def _check_linked(command: Sequence[str], library: Path) -> None:
-    """Refuses programs that are linked with another MPI than the recorder: handles mean something else there.
+    """Refuses programs that are linked with another MPI than the recorder, whose handles have other meanings.
 
     Raises:
         ExperimentError: One of them is.

@@ -1,8 +1,8 @@
 """The experiments of published papers, and whether their claims hold here.
 
 A paper is a directory under `papers/`: a README (its claims, figures and tolerances), experiment files, DEVIATIONS.md,
-and `claims.py`, or a package `claims`, which says what to run (`plan`), what is claimed (`claims`), how each choice
-that the paper leaves open may be varied (`VARIANTS`) and what to draw (`figures`).
+and `claims.py` or a package `claims`. These define the runs (`plan`), the claims (`claims`), the variants of each
+choice that the paper leaves open (`VARIANTS`) and the figures (`figures`).
 """
 
 from cutthrough.reproduce.claims import Basis, Claim, Expect, Tally

@@ -1,4 +1,4 @@
-"""What a paper states, and what was found."""
+"""Claims of a paper, with the numbers found here."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Basis", "Claim", "Expect", "Tally"]
 
-#: The most words that a claim quotes of its sentence.
+#: Greatest number of words in a quote.
 QUOTED_WORDS = 15
 
 
 class Basis(StrEnum):
-    """What the number of a claim rests on."""
+    """The basis of a claim's number."""
 
     PREDICTED = "predicted"
     """A prediction: no constant was chosen by this number."""
@@ -39,7 +39,7 @@ class Expect:
     Attributes:
         low: The lower bound.
         high: The upper bound.
-        strict: Whether the bounds themselves are excluded: an order does not hold of equal numbers.
+        strict: Whether the bounds are excluded, since equal numbers have no order.
     """
 
     low: float = -math.inf
@@ -48,12 +48,14 @@ class Expect:
 
     @classmethod
     def within(cls, value: float, tolerance: float) -> Expect:
-        """An interval around a value."""
+        """Returns an interval around a value."""
         return cls(value - tolerance, value + tolerance)
 
     @classmethod
     def stated(cls, value: float, rounding: float, interval: float = 0.0) -> Expect:
-        """A number of the text: its rounding (half a unit of its last digit) and the run's 95 % interval together.
+        """Returns the interval around a number in the text.
+
+        Its half-width is the sum of the number's rounding (half a unit of its last digit) and the run's 95 % interval.
 
         >>> str(Expect.stated(0.93, 0.005, 0.002))
         '0.923 to 0.937'
@@ -62,16 +64,16 @@ class Expect:
 
     @classmethod
     def above(cls, limit: float, interval: float = 0.0) -> Expect:
-        """An order: above a limit by more than the run's 95 % interval, or by anything in an exact run."""
+        """Returns the interval above a limit by more than the run's 95 % interval. Exact runs have no interval."""
         return cls(low=limit + interval, strict=True)
 
     @classmethod
     def below(cls, limit: float, interval: float = 0.0) -> Expect:
-        """An order: below a limit by more than the run's 95 % interval, or by anything in an exact run."""
+        """Returns the interval below a limit by more than the run's 95 % interval. Exact runs have no interval."""
         return cls(high=limit - interval, strict=True)
 
     def holds(self, value: float) -> bool:
-        """Whether a value confirms the claim; not-a-number never does."""
+        """Returns whether a value confirms the claim. Not-a-number never does."""
         return self.low < value < self.high if self.strict else self.low <= value <= self.high
 
     def __str__(self) -> str:
@@ -88,19 +90,19 @@ class Claim:
     """One number or order that a paper states.
 
     Attributes:
-        id: A name that stays.
-        figure: Where it stands in the paper.
-        quote: A few words of the sentence that states it, as the paper has them.
-        text: What it says, in a sentence.
-        paper: The paper's number, or what its words amount to.
+        id: A permanent name.
+        figure: The claim's place in the paper.
+        quote: A few words of the sentence that states the claim, as in the paper.
+        text: The claim in a sentence.
+        paper: The paper's number, or the number that its words imply.
         here: The number found here.
         unit: The number's unit; `load` for shares of the injection bandwidth, `x` for ratios.
-        expect: What confirms the claim.
-        sensitivity: The number under each variant of what the paper leaves open, and by default (where the variants
-            are compared on less than the claim is judged by, it is not `here`).
+        expect: The interval that confirms the claim.
+        sensitivity: The number under each variant of the paper's open choices, and by default. The default differs from
+            `here` if variants are compared on less than the claim is judged by.
         basis: Whether the number is predicted, fitted, or follows from the set-up.
-        note: The constant or choice that was fitted or set; empty for a prediction.
-        interval: Half of the 95 % interval of `here`; 0 for exact runs.
+        note: The constant or choice that was fitted or set. Empty for a prediction.
+        interval: Half of the 95 % interval of `here`. 0 for exact runs.
     """
 
     id: str
@@ -117,7 +119,7 @@ class Claim:
     interval: float = 0.0
 
     def __post_init__(self) -> None:
-        """Checks that words are quoted, and few, and that what was fitted or set is named.
+        """Checks that there is a short quote, and that a fitted or set constant is named.
 
         Raises:
             ValueError: There is no quote, it is too long, or a note is missing or out of place.
@@ -136,19 +138,19 @@ class Claim:
 
     @property
     def counted(self) -> bool:
-        """Whether the claim can fail: checks of the set-up are not counted."""
+        """Whether the claim can fail. Checks of the set-up are not counted."""
         return self.basis != Basis.SET_UP
 
     @property
     def verdict(self) -> str:
-        """The word for `ok`, with the mark of what was fitted or set."""
+        """The word for `ok`, with a mark if a constant was fitted or set."""
         if self.basis == Basis.SET_UP:
             return "check passes" if self.ok else "check fails"
         mark = " (fitted)" if self.basis == Basis.FITTED else ""
         return f"{'holds' if self.ok else 'differs'}{mark}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The claim as `reproduce --json` prints it."""
+        """Returns the claim as `reproduce --json` prints it."""
         return {
             "id": self.id,
             "figure": self.figure,
@@ -174,7 +176,7 @@ class Tally:
     Attributes:
         counted: Claims that can fail.
         hold: Counted claims that hold here.
-        fitted: Counted claims that hold because a constant or a choice was selected so.
+        fitted: Counted claims that hold because a constant or a choice was selected for that.
         checks: Checks of the set-up.
         passed: Checks of the set-up that pass.
     """
@@ -196,7 +198,7 @@ class Tally:
         return cls(len(counted), len(hold), fitted, len(checks), sum(claim.ok for claim in checks))
 
     def __str__(self) -> str:
-        """The counts as a sentence."""
+        """Returns the counts as a sentence."""
         fitted = f", {self.fitted} of them fitted" if self.fitted else ""
         checks = f" {self.passed} of {self.checks} checks of the set-up pass." if self.checks else ""
         return f"{self.hold} of {self.counted} claims hold here{fitted}.{checks}"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Paper", "catalogue", "find"]
 
-#: `papers/` of the repository; the wheel carries it inside the package.
+#: `papers/` of the repository. The wheel has it inside the package.
 HOME = Path(__file__).parent.parent / "papers"
 
 
@@ -37,19 +37,19 @@ class Paper:
         return next(line.removeprefix("# ") for line in lines if line.startswith("# "))
 
     def experiment(self, name: str) -> Path:
-        """The path of one of its experiment files."""
+        """Returns the path of one of its experiment files."""
         return self.directory / "experiments" / f"{name}.toml"
 
     @property
     def claims(self) -> Path:
-        """Its `claims.py`, or that of the package that it is divided into."""
+        """The path of its `claims.py`, or of its package `claims`."""
         path = self.directory / "claims.py"
         return path if path.exists() else self.directory / "claims" / "__init__.py"
 
     def module(self) -> ModuleType:
-        """Its claims, executed."""
+        """Returns its claims module, executed."""
         path, name = self.claims, f"cutthrough_paper_{self.name.replace('-', '_')}"
-        # What has been imported of another paper of this name, as in tests, is none of this one's.
+        # Removes the modules of another paper of this name, which tests may have imported.
         for known in [known for known in sys.modules if known.partition(".")[0] == name]:
             del sys.modules[known]
         parts = [str(path.parent)] if path.stem == "__init__" else None
@@ -65,10 +65,10 @@ class Paper:
 
 
 def find(names: list[str]) -> list[Paper]:
-    """The papers of these names, or all.
+    """Returns the papers of these names, or all.
 
     Raises:
-        ExperimentError: There is no paper of a name.
+        ExperimentError: No paper has one of the names.
     """
     papers = (Paper(directory) for directory in sorted(HOME.glob("*")))
     held = {paper.name: paper for paper in papers if paper.claims.exists()}
@@ -79,5 +79,5 @@ def find(names: list[str]) -> list[Paper]:
 
 
 def catalogue() -> list[dict[str, str]]:
-    """Name and summary of every paper."""
+    """Returns name and summary of every paper."""
     return [{"name": paper.name, "summary": paper.title} for paper in find([])]

@@ -1,4 +1,4 @@
-"""How the claims of papers are written: from a sentence, and from measurements with their intervals."""
+"""Helpers for the claims of papers: from a sentence, and from measurements with their intervals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Measured = tuple[float, float]
 
 
 def claim(name: str, quote: str, text: str, paper: str, here: float, expect: Expect, **more: Any) -> Claim:
-    """A claim; its name is followed by the figure. `fitted` or `set_up` is its note, and chooses its basis."""
+    """Returns a claim. Its name ends with the figure. `fitted` or `set_up` is its note, and selects its basis."""
     identifier, _, figure = name.partition(" ")
     for key, basis in (("fitted", Basis.FITTED), ("set_up", Basis.SET_UP)):
         if note := more.pop(key, ""):
@@ -30,18 +30,18 @@ def claim(name: str, quote: str, text: str, paper: str, here: float, expect: Exp
 
 
 def average(values: Sequence[float]) -> Measured:
-    """The mean of values of equal distribution, at least two, with half of its 95 % interval by Student's t."""
+    """Returns the mean of at least two values of equal distribution, with half of its 95 % interval by Student's t."""
     from scipy.stats import t
 
     return mean(values), float(t.ppf(0.975, len(values) - 1)) * stdev(values) / len(values) ** 0.5
 
 
 def less(one: Measured, other: Measured) -> Measured:
-    """The difference of two independent measurements with their intervals."""
+    """Returns the difference of two independent measurements with its interval."""
     return one[0] - other[0], math.hypot(one[1], other[1])
 
 
 def over(one: Measured, other: Measured) -> Measured:
-    """The ratio of two independent measurements with their intervals."""
+    """Returns the ratio of two independent measurements with its interval."""
     ratio = one[0] / other[0]
     return ratio, abs(ratio) * math.hypot(one[1] / one[0], other[1] / other[0])

@@ -1,4 +1,4 @@
-"""Runs what a paper's claims need, each point once, and keeps every finished point for the next time."""
+"""Runs of the points that a paper's claims need, each once. Finished points are kept for the next time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "Planned", "Study", "reproduce"]
 
-#: The variant that the claims are judged by.
+#: The variant by which the claims are judged.
 DEFAULT = "default"
 
 
@@ -38,10 +38,10 @@ class Planned:
     """A run of an experiment file.
 
     Attributes:
-        file: Its name without `.toml`.
+        file: The file's name without `.toml`.
         set: The keys that are set for this run.
-        varies: Whether it is run again under every variant; or the variants under which it is.
-        analyze: Whether its exact channel loads are computed, instead of a simulation.
+        varies: Whether to run it again under every variant, or the variants under which to run it again.
+        analyze: Whether to compute its exact channel loads, instead of a simulation.
     """
 
     file: str
@@ -50,34 +50,34 @@ class Planned:
     analyze: bool = False
 
     def varies_under(self, variant: str) -> bool:
-        """Whether it is run again under a variant."""
+        """Returns whether it runs again under a variant."""
         return self.varies if isinstance(self.varies, bool) else variant in self.varies
 
     def under(self, variant: str, changes: Mapping[str, Any]) -> Planned:
-        """The run under a variant."""
+        """Returns the run under a variant."""
         return replace(self, set={**self.set, **changes}) if self.varies_under(variant) else self
 
 
 class Claims(Protocol):
-    """What a paper's `claims.py`, or its package `claims`, defines."""
+    """Interface of a paper's `claims.py`, or its package `claims`."""
 
     #: For each choice that the paper leaves open: the keys that change it, by name.
     VARIANTS: Mapping[str, Mapping[str, Any]]
 
     def plan(self, quick: bool) -> Mapping[str, Planned]:
-        """What the figures need, by name."""
+        """Returns the runs for the figures, by name."""
 
     def sensitivity_plan(self, quick: bool) -> Mapping[str, Planned]:
-        """What shows how the claims depend on the variants, by names of `plan`; run again under every variant.
+        """Returns the runs that show how the claims depend on the variants, by names of `plan`.
 
-        It may be less than `plan`: fewer points, smaller machines.
+        They run again under every variant, and may be fewer than `plan`: fewer points, smaller machines.
         """
 
     def claims(self, results: Mapping[str, Results]) -> Sequence[Claim]:
-        """The claims that can be judged by the results of either plan."""
+        """Returns the claims that can be judged by the results of either plan."""
 
     def figures(self, results: Mapping[str, Results]) -> Mapping[str, Figure]:
-        """The paper's figures by name, from the results of `plan`."""
+        """Returns the paper's figures by name, from the results of `plan`."""
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Study:
-    """How a paper is reproduced.
+    """Options of the reproduction of a paper.
 
     Attributes:
-        quick: Fewer points and less precision: minutes instead of longer.
-        directory: Where finished points are kept; None keeps none.
-        effort: How much of the machine to take.
+        quick: Whether to run fewer points with less precision: minutes instead of longer.
+        directory: Folder for finished points. None keeps none.
+        effort: How much of the machine to use.
         sensitivity: Whether the claims are also judged under every variant.
     """
 
@@ -127,7 +127,7 @@ def reproduce(paper: Paper, study: Study, watcher: Watcher | None = None) -> Out
 
 
 def _judge(module: Claims, results: Mapping[tuple[str, str], Results], variants: Sequence[str]) -> list[Claim]:
-    """The claims by the default, each with its number under every variant that it can be judged under."""
+    """Returns the claims by the default, each with its number under every variant that has its results."""
 
     def by(key: str) -> Sequence[Claim]:
         return module.claims({name: found for (of, name), found in results.items() if of == key})
@@ -152,7 +152,7 @@ class _Loaded:
         return cls(experiments.read_file(paper.experiment(planned.file), overrides), planned.analyze)
 
     def jobs(self, store: Path | None) -> list[_KeptJob]:
-        """Its points."""
+        """Returns its points."""
         kind = "analysis " if self.analyze else "run "
         names = [hashlib.sha256((kind + name).encode()).hexdigest()[:24] for name in identity.names(self.experiment)]
         return [
@@ -192,13 +192,13 @@ class _KeptJob(sweeps.Job):
         if self.analyze:
             ran = Ran(json.loads(self.experiment.analyze(self.index)[0]), self.index, self.keys)
         else:
-            # Without the loads of channels, of which many points would hold much.
+            # The loads of channels are dropped, since many points would hold much.
             ran = replace(super().run(threads, progress), utilization=np.empty(0))
         _keep(self.store, self.name, {key: value for key, value in ran.point.items() if key not in self.keys})
         return ran
 
     def cost(self) -> int:
-        """Long jobs start first, so that no core runs a long job alone at the end."""
+        """The cost of the point. Long jobs start first, so that no core runs a long job alone at the end."""
         return self.experiment.topology(self.index).nodes
 
 
@@ -210,7 +210,7 @@ def _keep(store: Path | None, name: str, measured: Mapping[str, Any]) -> None:
 
 
 def _recall(store: Path | None, name: str) -> dict[str, Any] | None:
-    """A kept point; None if there is none that can be read."""
+    """Returns a kept point. None if there is none that can be read."""
     if store is None:
         return None
     try:
