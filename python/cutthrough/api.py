@@ -143,7 +143,7 @@ class Analysis(dict[str, Any]):
         return Machine.of(experiment.topology(index)).loads({"load": self._loads})
 
     def class_loads(self) -> list[dict[str, Any]]:
-        """The `class`, `channels`, `max` and `mean` of each class.
+        """Returns the `class`, `channels`, `max` and `mean` of each class.
 
         The two directions of an edge list's class are separate.
         """

@@ -72,7 +72,7 @@ RUN_FREEDOM = 15.0
 
 
 def in_unit(metric: str, *values: float | None) -> tuple[str, list[str]]:
-    """The heading of a quantity, and its values as text in the unit that suits them."""
+    """Returns the heading of a quantity, and its values as text in the unit that suits them."""
     heading, form = METRICS[metric]
     unit = unit_of(metric, values, table=True)
     if unit is not None:
@@ -339,7 +339,7 @@ def _named(value: Any, key: str) -> Any:
 
 
 def _difference(metric: str, a: _Sample, b: _Sample, confidence: float) -> Difference:
-    """The difference of two values by Welch's test, with Satterthwaite's degrees of freedom."""
+    """Returns the difference of two values by Welch's test, with Satterthwaite's degrees of freedom."""
     if a.value is None or b.value is None:
         return Difference(metric, a.value, b.value)
     change = b.value - a.value

@@ -40,7 +40,7 @@ def without_lists(point: Mapping[str, Any]) -> Row:
 
 
 def message_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[Row]:
-    """A row for each size of messages of each point, and of each of its jobs."""
+    """Returns a row for each size of messages of each point, and of each of its jobs."""
     return [
         {**keys, **size}
         for keys, measured in parts_of(points, axes)
@@ -49,7 +49,7 @@ def message_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> li
 
 
 def series_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[Row]:
-    """A row for each interval of the time series of each point, and of each of its jobs."""
+    """Returns a row for each interval of the time series of each point, and of each of its jobs."""
     rows: list[Row] = []
     for keys, measured in parts_of(points, axes):
         series = _of(measured, "series")

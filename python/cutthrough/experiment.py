@@ -112,7 +112,7 @@ class Experiment(File):
         return experiments.to_toml(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """The experiment as nested mappings of Python's own types, without the keys that are None."""
+        """Returns the experiment as nested mappings of Python's own types, without the keys that are None."""
         return {key: value for key, value in super().to_dict().items() if value not in ({}, [])}
 
     def __str__(self) -> str:
@@ -234,7 +234,7 @@ def built(
 
 
 def _restored(kind: type[Experiment], table: Mapping[str, Any], name: str, base: str) -> Experiment:
-    """An experiment from another process, or a deep copy."""
+    """Returns an experiment from another process, or a deep copy."""
     experiment = kind(**table)
     experiment._name, experiment._base = name, Path(base)
     return experiment

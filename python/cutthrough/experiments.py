@@ -90,7 +90,7 @@ def from_text(text: str, name: str, base: str | Path, overrides: list[tuple[str,
 
 
 def _standard_input() -> str:
-    """All of standard input, as text.
+    """Returns all of standard input, as text.
 
     Raises:
         ExperimentError: The input is no text.
@@ -292,7 +292,7 @@ def to_toml(table: Mapping[str, Any] | Section) -> str:
 
 
 def to_value(value: Any) -> str:
-    """A value as TOML, on one line.
+    """Returns a value as TOML, on one line.
 
     Raises:
         ExperimentError: The value cannot be written in TOML.

@@ -207,18 +207,18 @@ class Machine(Topology):
         return self._core.is_contiguous
 
     def node_names(self) -> list[str]:
-        """The names of the allocated nodes: hosts where the machine's file has them, else numbers."""
+        """Returns the names of the allocated nodes: hosts where the machine's file has them, else numbers."""
         return self._core.names()
 
     def node_homes(self) -> list[tuple[str | None, int]]:
-        """The host of each allocated node (None if unknown), and the node's number among the nodes of its host.
+        """Returns the host of each allocated node (None if unknown), and the node's number among the nodes of its host.
 
         A node is an adapter of a host in a dump of InfiniBand, a core in hwloc's XML, and elsewhere a host.
         """
         return self._core.homes()
 
     def node_numbers(self) -> list[int]:
-        """The numbers of the allocated nodes in the topology."""
+        """Returns the numbers of the allocated nodes in the topology."""
         return self._core.nodes()
 
     @overload
@@ -296,15 +296,15 @@ class Machine(Topology):
     # Aliases: the names of the paper's interface.
 
     def getDimNX(self) -> int:  # noqa: N802
-        """The first extent."""
+        """Returns the first extent."""
         return self.dims[0]
 
     def getDimNY(self) -> int:  # noqa: N802
-        """The second extent; 1 if there is none."""
+        """Returns the second extent; 1 if there is none."""
         return self.dims[1] if len(self.dims) > 1 else 1
 
     def getDimNZ(self) -> int:  # noqa: N802
-        """The third extent; 1 if there is none."""
+        """Returns the third extent; 1 if there is none."""
         return self.dims[2] if len(self.dims) > 2 else 1
 
     def getDimNT(self) -> int:  # noqa: N802
@@ -312,15 +312,15 @@ class Machine(Topology):
         return self.cores_per_node
 
     def isTorusX(self) -> bool:  # noqa: N802
-        """Whether the first dimension wraps around."""
+        """Returns whether the first dimension wraps around."""
         return self.is_torus[0]
 
     def isTorusY(self) -> bool:  # noqa: N802
-        """Whether the second dimension wraps around."""
+        """Returns whether the second dimension wraps around."""
         return len(self.is_torus) > 1 and self.is_torus[1]
 
     def isTorusZ(self) -> bool:  # noqa: N802
-        """Whether the third dimension wraps around."""
+        """Returns whether the third dimension wraps around."""
         return len(self.is_torus) > 2 and self.is_torus[2]
 
     rankToCoordinates = rank_to_coordinates  # noqa: N815

@@ -281,13 +281,13 @@ class _Task:
     _outcome: Outcome | None = None
 
     def done(self) -> float:
-        """The finished fraction, 0 to 1."""
+        """Returns the finished fraction, 0 to 1."""
         if self.future.done():
             return 1.0
         return self.progress.fraction if self.progress else 0.0
 
     def phase(self) -> str:
-        """The current phase, in a word or two."""
+        """Returns the current phase, in a word or two."""
         return self.progress.phase if self.progress else "running"
 
     def settle(self) -> Outcome:

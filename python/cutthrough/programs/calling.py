@@ -244,7 +244,7 @@ class Rank(Messages, Collectives):
         return rows
 
     def calls(self) -> int:
-        """The number of calls that have not been taken."""
+        """Returns the number of calls that have not been taken."""
         return len(self._rows) // COLUMNS
 
     def settle(self, answers: Iterator[tuple[int, int, int, int, int]]) -> None:

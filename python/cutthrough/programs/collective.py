@@ -54,7 +54,7 @@ class Collectives:
         raise NotImplementedError
 
     def _members(self) -> int:
-        """The number of members. Abstract."""
+        """Returns the number of members. Abstract."""
         raise NotImplementedError
 
     def barrier(self, *, algorithm: str | None = None) -> None:

@@ -198,7 +198,7 @@ class _KeptJob(sweeps.Job):
         return ran
 
     def cost(self) -> int:
-        """The cost of the point. Long jobs start first, so that no core runs a long job alone at the end."""
+        """Returns the cost of the point. Long jobs start first, so that no core runs a long job alone at the end."""
         return self.experiment.topology(self.index).nodes
 
 
