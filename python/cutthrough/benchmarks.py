@@ -1,7 +1,7 @@
 """The tables of benchmarks, as rows and in the layout that the benchmarks print.
 
-IMB's layout is that of the Pallas benchmarks 2.2 and of IMB up to version 4: megabytes are of 2^20 bytes. The OSU
-benchmarks count 10^6.
+IMB's layout is that of the Pallas benchmarks 2.2 and of IMB up to version 4, whose megabyte is 2^20 bytes. The OSU
+benchmarks' megabyte is 10^6 bytes.
 """
 
 from __future__ import annotations

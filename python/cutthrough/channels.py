@@ -341,7 +341,7 @@ class Source(Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What was left out, and why."""
+        """Notes on what was left out, and why."""
 
     def rows(self) -> int:
         """Returns the number of rows of all tables together."""

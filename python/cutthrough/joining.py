@@ -37,7 +37,7 @@ INCIDENTAL = frozenset({"wall_s", "class_utilization", "hottest_channels"})
 
 
 class Part(Protocol):
-    """What is added up; `cutthrough.Results` is one."""
+    """Interface of results that are summed. `cutthrough.Results` implements it."""
 
     @property
     def points(self) -> Sequence[Point]:
@@ -116,7 +116,7 @@ class Joined:
 
     @property
     def notes(self) -> list[str]:
-        """What was left out, and why."""
+        """Notes on what was left out, and why."""
         return list(dict.fromkeys(note for source in self._sources() for note in source.notes))
 
     def rows(self) -> int:

@@ -263,7 +263,7 @@ def _readings(asked: str) -> list[str]:
     """Returns the possible readings of a path, with `NAME` for users' names (a class of links, a job, a swept key)."""
     first, *rest = asked.split(".")
     named = [".".join([first, "NAME", *rest[skip:]]) for skip in (1, len(rest)) if rest]
-    # The tables of a job are those of the whole file.
+    # The tables of a job have the keys of the whole file's tables.
     inside = [".".join(rest[skip:]) for skip in (0, 1) if first == "job" and len(rest) > skip + 1]
     return [asked, *named[: 2 if first == "sweep" else 1], *inside]
 

@@ -100,7 +100,7 @@ class Fit:
 
     @property
     def notes(self) -> list[str]:
-        """What the readers of the tables have left out or assumed, each note once."""
+        """Notes on what the readers of the tables have left out or assumed, each once."""
         return list(dict.fromkeys(note for fitted in self.tables for note in fitted.table.notes))
 
     def nic(self) -> dict[str, Any]:

@@ -97,8 +97,8 @@ def cutthrough(
 ) -> None:
     """A laboratory for HPC and AI interconnects.
 
-    One file describes a machine and the work that it is given; one command answers with accepted throughput and
-    latency as tables and plots.
+    One file describes a machine and its workload; one command answers with accepted throughput and latency as tables
+    and plots.
 
     First steps:
 

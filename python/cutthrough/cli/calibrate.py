@@ -61,9 +61,9 @@ def calibrate(
 ) -> None:
     """Fit a network interface to measured tables: a `[nic]` section to paste, and its error at every size.
 
-    Tables are what `osu_latency`, `osu_bw`, `osu_bibw`, `osu_mbw_mr` and IMB's PingPong, PingPing, Sendrecv and
-    Exchange print, and CSV. The simulator's own benchmarks are run with other values of the parts, until they give
-    what was measured.
+    Tables are the output of `osu_latency`, `osu_bw`, `osu_bibw`, `osu_mbw_mr` and IMB's PingPong, PingPing, Sendrecv
+    and Exchange, or CSV. The simulator's own benchmarks are run with other values of the parts until they reproduce the
+    measured values.
 
     Example: `cutthrough calibrate examples/osu_latency.txt --from infinipath`
     """

@@ -48,14 +48,14 @@ def compare_results(
     ] = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Compare two results: the differences of what was measured, with their significance.
+    """Compare two results: the differences of measured values, with their significance.
 
-    Points match if all keys that either has swept have the same value. `*` marks a difference that is significant
-    alone (Welch's test), `**` one that is among all of the table (Holm's correction), `=` equal values. Intervals come
-    from the runs or, better, from several seeds (`seeds = 10`). Of benchmarks that give a table the rows are compared
-    too, and the size is shown at which they differ most.
+    Points match if all keys that either result has swept have equal values. `*` marks a difference that is significant
+    alone (Welch's test), `**` one that is significant among all of the table (Holm's correction), `=` equal values.
+    Intervals come from the runs or, better, from several seeds (`seeds = 10`). For benchmarks that give a table, the
+    rows are compared too, and the size with the greatest difference is shown.
 
-    The exit status is 0 if the comparison is done, whatever it finds; see `--exit-code`.
+    The exit status is 0 if the comparison is done, whatever its outcome; see `--exit-code`.
 
     Example: `cutthrough compare results/tree results/tree+router.buffer=8_packets`
     """

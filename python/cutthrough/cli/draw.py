@@ -64,7 +64,7 @@ def draw(
     ] = Path("machine"),
     formats: FormatOption = [Format.PNG],  # noqa: B006  (typer copies it)
 ) -> None:
-    """Draw a machine: routers, nodes and wires, of a large one groups of routers and bundles of wires.
+    """Draw a machine: routers, nodes and wires, or groups of routers and bundles of wires if it is large.
 
     Trees are drawn by levels, tori and meshes as grids, dragonflies by groups on a circle. The channels of a folder of
     results are coloured by their utilization.

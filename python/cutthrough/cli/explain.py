@@ -114,8 +114,8 @@ def new(
 ) -> None:
     """Write an experiment file with comments to start from.
 
-    It has every key of its sections, those with defaults as comments. A file that exists is not overwritten. For
-    `file`, an edge list is written beside it.
+    It has every key of its sections. Keys with defaults are comments. An existing file is not overwritten. For `file`,
+    an edge list is written beside it.
 
     Examples:
     - `cutthrough new fat-tree`

@@ -209,12 +209,12 @@ def map_(
     """Map the tasks of an application, or the ranks of a program, on the nodes of a machine.
 
     Prints hop-bytes, the largest load of a channel and other measures, beside those of tasks in order, and warns if the
-    mapping is worse by either. With --evaluate the fastest is kept, be it the tasks in order. Line i (from 0) of the
-    file is the node of task i. Ctrl-C ends the search and keeps the best that it has found.
+    mapping is worse by either. With --evaluate the fastest is kept, even if it is tasks in order. Line i (from 0) of
+    the file is the node of task i. Ctrl-C ends the search and keeps the best mapping so far.
 
-    Of an experiment file with a program of ranks, the graph is what these send one another, and the nodes are those
-    that the experiment places them on; with --evaluate the program runs where the experiment and where each mapping
-    places it. `[placement]` with `strategy = "file"` and `path` takes the mapping.
+    An experiment file with a program of ranks gives the graph (the messages between ranks) and the nodes (its
+    placement). With --evaluate the program runs with the experiment's placement and with each mapping. `[placement]`
+    with `strategy = "file"` and `path` takes the mapping.
 
     Examples:
     - `cutthrough map --graph stencil:16x16x16 --machine torus:16x16x16 --shuffle 1`

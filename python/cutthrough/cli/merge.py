@@ -33,11 +33,11 @@ def merge(
     formats: FormatOption = [Format.PNG],  # noqa: B006  (typer copies it)
     json_output: JsonOption = False,
 ) -> None:
-    """Put together the finished points of several runs of one experiment, such as the shares of a sweep.
+    """Merge the finished points of several runs of one experiment, such as the shares of a sweep.
 
     Example: `cutthrough merge results/tree+points=* --out results/tree`
 
-    The results are those of one run of all points. Folders of other experiments, or of another version of Cutthrough,
+    The results equal those of one run of all points. Folders of other experiments, or of another version of Cutthrough,
     are refused. A run that was ended may be merged alone: then its finished points are the results.
     """
     folder_target(out_directory)

@@ -76,7 +76,7 @@ def program(
     """Show the messages between the ranks of a program, without simulation.
 
     With `--out`, the communication matrix is drawn as `matrix-bytes.png` (with `--plots all` the number of messages
-    too), and the task graph is written as `graph.csv`, which `cutthrough map --graph` takes.
+    too), and the task graph is written as `graph.csv` for `cutthrough map --graph`.
 
     `cutthrough map FILE --evaluate` goes from an experiment with a program to a mapping and its time.
 

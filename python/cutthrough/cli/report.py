@@ -31,10 +31,10 @@ def report(
         typer.Option("--out", "-o", metavar="FILE", help="Where the page goes.", show_default="DIR/report.html"),
     ] = None,
 ) -> None:
-    """Make one HTML file of results, to be opened in any browser, without a network.
+    """Make one HTML file of results for any browser, without a network.
 
-    It holds what was asked, a drawing of the machine, curves with confidence bands, tables that sort, heat maps of the
-    channels, warnings and, of several results, their differences. Needs bokeh (`pip install 'cutthrough[bokeh]'`).
+    It holds the experiment, a drawing of the machine, curves with confidence bands, tables that sort, heat maps of the
+    channels, warnings and, for several results, their differences. Needs bokeh (`pip install 'cutthrough[bokeh]'`).
 
     Examples:
     - `cutthrough report results/tree`

@@ -94,11 +94,10 @@ def run(
     - `cutthrough run examples/fat_tree.toml --set workload.load=0.5 --json > points.json`
     - `cutthrough run examples/fat_tree.toml --points 3/16` in one of 16 jobs, then `cutthrough merge`
 
-    A sweep in the file runs its points in parallel (`-j`). Each is kept in the folder as soon as it has finished; the
-    same command goes on where a run was ended, by Ctrl-C or otherwise. Results are
-    written as `points.parquet`, `points.csv`, `results.json`, `channels-NNN.parquet` (the load of every channel at a
-    point) and plots, with the resolved experiment beside them; with `--json` they are written only if `--out`
-    is given.
+    A sweep in the file runs its points in parallel (`-j`). Each point is kept in the folder as soon as it has finished,
+    and the command, given again, continues a run that was ended by Ctrl-C or otherwise. Results are written as
+    `points.parquet`, `points.csv`, `results.json`, `channels-NNN.parquet` (the load of every channel at a point) and
+    plots, with the resolved experiment beside them. With `--json` they are written only if `--out` is given.
     """
     overrides, options = parse_sets(set_), list(set_)
     sets = [*overrides]

@@ -167,7 +167,7 @@ class WrittenProgram:
 
     @property
     def notes(self) -> list[str]:
-        """What is left out of the files, or executed otherwise than written, with counts."""
+        """Notes on what is left out of the files, or executed otherwise than written, with counts."""
         return [] if self._core is None else self._core.notes()
 
     @property
