@@ -1,7 +1,8 @@
 //! Same seed, same bytes, whatever the threads; and golden results, so that a change of results is seen.
 
 use fabric::Grain;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use rayon::prelude::*;
@@ -204,6 +205,12 @@ impl Golden {
         Self { hops: mean_distance(&system), idle, name, system, found }
     }
 
+    /// The golden file of the case's topology, without its folder.
+    fn file(&self) -> String {
+        let (topology, _) = self.name.split_once(" | ").expect("a case's name begins with its topology");
+        topology.replace(' ', "-") + ".txt"
+    }
+
     /// The line of the golden file: what was found and, in brackets, what is expected.
     ///
     /// Below saturation the accepted load is the offered one; the mean number of routers is that of the pattern's pairs
@@ -258,11 +265,45 @@ const DIVISIONS: [(usize, Grain); 5] =
     [(2, Grain::Fine), (3, Grain::Fine), (7, Grain::Fine), (1, Grain::Exactly(5)), (2, Grain::Exactly(3))];
 
 const HEAD: &str = "\
-# One small case of every topology x router x routing, and of what is varied of routers and workloads.
+# Small cases of one topology: every router x routing, and what is varied of routers and workloads.
 # Beside each number, in brackets, what it should be near: the offered load, unless the network saturates; the routers
 # that the pattern's messages traverse on shortest paths (up-down: or more); the latency of the same paths when no other
-# packet is there. `CUTTHROUGH_BLESS=1 cargo test -p cutthrough-sim` writes this file anew.
+# packet is there. `CUTTHROUGH_BLESS=1 cargo test -p cutthrough-sim` writes the files that have changed.
 ";
+
+/// The folder of the golden files: one file a topology.
+fn golden_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/system/golden")
+}
+
+/// The text of every golden file, by its name: the cases of a topology in the order of `cases`.
+fn golden_texts() -> BTreeMap<String, String> {
+    let mut texts = BTreeMap::new();
+    for golden in &*GOLDEN {
+        *texts.entry(golden.file()).or_insert_with(|| HEAD.to_owned()) += &(golden.line() + "\n");
+    }
+    texts
+}
+
+/// The names of the files in a folder; none if there is no such folder.
+fn names_in(folder: &Path) -> BTreeSet<String> {
+    let files = std::fs::read_dir(folder).into_iter().flatten();
+    files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// Makes a folder hold these texts: writes the files that differ, and removes those of topologies that have no case.
+fn bless(folder: &Path, texts: &BTreeMap<String, String>) {
+    std::fs::create_dir_all(folder).unwrap();
+    for (name, text) in texts {
+        let path = folder.join(name);
+        if std::fs::read_to_string(&path).ok().as_ref() != Some(text) {
+            std::fs::write(&path, text).unwrap();
+        }
+    }
+    for name in names_in(folder).iter().filter(|&name| !texts.contains_key(name)) {
+        std::fs::remove_file(folder.join(name)).unwrap();
+    }
+}
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
@@ -281,18 +322,39 @@ fn every_division_of_every_case_gives_the_same_bytes() {
 }
 
 #[test]
-fn results_are_those_of_the_golden_file() {
-    // Would catch any unintended change of results.
-    let golden = HEAD.to_owned() + &GOLDEN.iter().map(Golden::line).collect::<Vec<_>>().join("\n") + "\n";
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/system/golden.txt");
+fn results_are_those_of_the_golden_files() {
+    // Would catch any unintended change of results, a case that is added or removed, and a file that no case writes.
+    let (folder, texts) = (golden_folder(), golden_texts());
     if std::env::var_os("CUTTHROUGH_BLESS").is_some() {
-        std::fs::write(&path, &golden).unwrap();
+        bless(&folder, &texts);
     }
-    let want = std::fs::read_to_string(&path).unwrap_or_default();
-    let changed: Vec<(&str, &str)> = golden.lines().zip(want.lines()).filter(|(got, want)| got != want).collect();
     let hint = "if that is meant, run with CUTTHROUGH_BLESS=1 and say why";
-    assert!(changed.is_empty(), "{} results have changed; {hint}. The first: {:#?}", changed.len(), changed[0]);
-    assert_eq!(golden.lines().count(), want.lines().count(), "cases were added or removed; {hint}");
+    assert_eq!(texts.keys().cloned().collect::<BTreeSet<_>>(), names_in(&folder), "golden files; {hint}");
+    for (name, golden) in &texts {
+        let want = std::fs::read_to_string(folder.join(name)).unwrap();
+        let changed: Vec<(&str, &str)> = golden.lines().zip(want.lines()).filter(|(got, want)| got != want).collect();
+        assert!(changed.is_empty(), "{name}: {} results differ; {hint}. The first: {:#?}", changed.len(), changed[0]);
+        assert_eq!(golden.lines().count(), want.lines().count(), "{name}: cases were added or removed; {hint}");
+    }
+}
+
+#[test]
+fn blessing_writes_only_the_golden_files_that_differ() {
+    // Would catch a blessing that touches files without changes, and one that leaves the file of a topology that is
+    // gone.
+    let folder = std::env::temp_dir().join(format!("cutthrough-bless-{}", std::process::id()));
+    let text = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    bless(&folder, &BTreeMap::from([text("mesh.txt", "1"), text("torus.txt", "2"), text("tree.txt", "3")]));
+    let written = |name: &str| std::fs::metadata(folder.join(name)).unwrap().modified().unwrap();
+    let long_ago = std::time::SystemTime::UNIX_EPOCH;
+    for name in names_in(&folder) {
+        std::fs::File::options().write(true).open(folder.join(name)).unwrap().set_modified(long_ago).unwrap();
+    }
+    bless(&folder, &BTreeMap::from([text("mesh.txt", "1"), text("torus.txt", "4")]));
+    let (mesh, torus, names) = (written("mesh.txt"), written("torus.txt"), names_in(&folder));
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!((mesh, torus > long_ago), (long_ago, true));
+    assert_eq!(names, BTreeSet::from(["mesh.txt".to_owned(), "torus.txt".to_owned()]));
 }
 
 #[test]
