@@ -3,6 +3,8 @@
 //! Time is counted in *ticks*: the greatest common divisor of all times of an experiment. Where everything keeps step,
 //! one slot of the wheel is one instant and nothing is ever sorted.
 
+#![forbid(unsafe_code)]
+
 mod bits;
 mod calendar;
 mod prefetch;

@@ -4,6 +4,8 @@
 //! for all of it, so following its head and its serialization time is exact to the flit. If channels differ in speed,
 //! its tail is followed too.
 
+#![forbid(unsafe_code)]
+
 mod architectures;
 pub mod catalogue;
 mod channel_use;

@@ -3,6 +3,8 @@
 //! The crate does not depend on routers or links: it returns packets when it is polled and is notified of arrivals. It
 //! requests both through a small interface (`HostContext`) that the owner of the network implements.
 
+#![forbid(unsafe_code)]
+
 mod burst;
 mod completing;
 mod connections;

@@ -3,6 +3,8 @@
 //! A `Machine` is a topology with an allocation of nodes; a `Problem` is a `TaskGraph` whose tasks need places on it; a
 //! strategy returns a `Mapping`, which `measure` judges by exact figures.
 
+#![forbid(unsafe_code)]
+
 mod error;
 mod hops;
 mod machine;

@@ -1,6 +1,8 @@
 //! The Python extension module `cutthrough._core`: converts arguments, calls the other crates, converts results. It
 //! contains no logic of the simulator.
 
+#![forbid(unsafe_code)]
+
 mod documents;
 mod errors;
 mod experiment;

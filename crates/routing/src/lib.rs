@@ -1,6 +1,8 @@
 //! Routing: algorithms, their rules for virtual channels, the proof of freedom from deadlock, and the exact load of
 //! every channel.
 
+#![forbid(unsafe_code)]
+
 pub mod algorithms;
 mod catalogue;
 mod deadlock;

@@ -3,6 +3,8 @@
 //! `Experiment` reads a file and yields its points. `System::build` turns a point into a topology, a routing, a pattern
 //! and a plan. `check` and `analyze` work without simulation. `run` and `saturation` simulate.
 
+#![forbid(unsafe_code)]
+
 mod activity;
 mod allocation;
 mod analysis;

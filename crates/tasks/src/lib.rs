@@ -3,6 +3,8 @@
 //! A graph is directed: an arc holds the messages from one task to another in one step of a phase. Undirected weights
 //! of a source (METIS) become equal bytes in both directions.
 
+#![forbid(unsafe_code)]
+
 pub mod generators;
 mod graph;
 mod limits;

@@ -3,6 +3,8 @@
 //! A topology is only a graph: it has no bandwidths, buffers or routes. Each family is one file under `families/` and
 //! one line in the catalogue.
 
+#![forbid(unsafe_code)]
+
 mod catalogue;
 mod divisor;
 pub mod families;

@@ -4,6 +4,8 @@
 //! injection process determines when a message is generated. Patterns know networks only by their shape, and injection
 //! processes know simulated time only as ticks.
 
+#![forbid(unsafe_code)]
+
 mod catalogue;
 mod injection;
 pub mod multicast;

@@ -7,6 +7,8 @@
 //! The crate also holds what all crates need and none owns: the interface of random streams, the search for cycles,
 //! operators on numbers, input files (`input`), omissions of their readers (`Notes`), and the texts of file errors.
 
+#![forbid(unsafe_code)]
+
 mod arithmetic;
 pub mod cycle;
 mod draw;

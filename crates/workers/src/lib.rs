@@ -5,6 +5,8 @@
 //! threads of one piece of work; the default is the number of processors. Results are in the order of the items,
 //! whatever the number of threads.
 
+#![forbid(unsafe_code)]
+
 use std::cell::Cell;
 use std::process;
 use std::sync::{Arc, Mutex};
