@@ -67,6 +67,7 @@ lint-python: all $(VENV)/.dev
 	set -e; for claims in papers/*/claims; do $(BIN)/mypy $$claims; done
 	$(BIN)/python tools/check_imports.py
 	$(BIN)/python tools/tidy.py
+	git ls-files -z | xargs -0 $(BIN)/codespell
 
 format: $(VENV)/.dev
 	cargo fmt --all

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 #: What is set, and what the message has to name.
 WRONG = {
-    "unknown key": ("workload.lod=0.5", "load"),
-    "unknown section": ("wrkload.load=0.5", "workload"),
+    "unknown key": ("workload.laod=0.5", "load"),
+    "unknown section": ("worklod.load=0.5", "workload"),
     "unknown kind": ("topology.kind=fattree", "fat-tree"),
-    "unknown pattern": ("workload.pattern=unifrom", "uniform"),
+    "unknown pattern": ("workload.pattern=uniforn", "uniform"),
     "type": ("workload.load=high", "workload.load"),
     "range": ("workload.load=1.5", "workload.load"),
     "negative": ("workload.load=-0.1", "workload.load"),

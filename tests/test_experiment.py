@@ -275,7 +275,7 @@ def test_words_and_aliases_become_sections() -> None:
     choice: Choice = ct.pattern.CHOICE
     assert choice.read("neighbour") == ct.pattern.Neighbor()
     assert choice.read({"kind": "shift", "offset": 2}) == ct.pattern.Shift(offset=2)
-    assert choice.read({"kind": "shfit"}) == Open({"kind": "shfit"})
+    assert choice.read({"kind": "swirl"}) == Open({"kind": "swirl"})
     assert choice.read(3) == 3
     assert repr(ct.pattern.Shift(offset=2)) == "Shift(offset=2)"
 

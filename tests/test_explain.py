@@ -135,7 +135,7 @@ def test_explain_has_meaning_default_range_and_example(cutthrough: Callable[...,
     ("wrong", "right"),
     [
         ("topolgy.dragonfly.h", "`topology.dragonfly.h`"),
-        ("presicion", "`measure.precision`"),
+        ("precisio", "`measure.precision`"),
         ("dragonfyl", "`topology.dragonfly`"),
         ("xyzzy", "allowed: experiment, topology"),
     ],

@@ -215,12 +215,12 @@ def test_errors_are_coloured_on_terminals_only(
     cutthrough: Callable[..., Any], small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches escapes in a file, a terminal without colours, and colours that change the text."""
-    plain = cutthrough("check", small, "--set", "workload.lod=1").err
+    plain = cutthrough("check", small, "--set", "workload.laod=1").err
     assert "\x1b" not in plain
     terminal = common.Stream(file=StringIO(), force_terminal=True, color_system="standard", width=200)
     monkeypatch.setattr(common, "err", terminal)
     with pytest.raises(ct.ExperimentError) as raised:
-        ct.load(small, set={"workload.lod": 1})
+        ct.load(small, set={"workload.laod": 1})
     common.complain_of(raised.value)
     shown = terminal.file.getvalue()  # type: ignore[attr-defined]
     assert "\x1b[" in shown

@@ -488,7 +488,7 @@ def test_cells_without_a_value_are_empty() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"y": "bufer"}, "no key 'bufer' is swept; vcs, kind, buffer, workload.load are"),
+        ({"y": "buffe"}, "no key 'buffe' is swept; vcs, kind, buffer, workload.load are"),
         ({"y": "buffer"}, "several points share a cell: vcs, kind are swept too"),
         ({"y": "buffer", "x": "buffer", "facets": "vcs"}, "have to differ"),
         ({"y": "buffer", "quantity": "colour", "x": "kind", "facets": "vcs"}, "several points share a cell"),

@@ -63,7 +63,7 @@ fn what_is_written_reads_back() {
 fn mistakes_are_named() {
     // Would catch a key that is silently ignored, and an error that does not name the allowed values.
     let cases = [
-        ("\"unifrom\"", "unknown variant `unifrom`, expected one of `uniform`"),
+        ("\"uniforn\"", "unknown variant `uniforn`, expected one of `uniform`"),
         ("{ kind = \"transpose\", offset = 1 }", "unknown field `offset`"),
         ("{ kind = \"uniform\", self = true }", "unknown field `self`, expected `include_self`"),
         ("{ offset = 1 }", "missing field `kind`"),

@@ -48,7 +48,7 @@ def memory_claims(results: Mapping[str, Results]) -> list[Claim]:
         (32, 4.0, "1 MB", 1e6, 5e5, quote_large, "four"),
     )
     made = [
-        claim("crosspoint-bytes (2)", "atleast 250 bytes of memory at each crosspoint",
+        claim("crosspoint-bytes (2)", "atleast 250 bytes of memory at each crosspoint",  # codespell:ignore atleast
                "10 Gb/s and cables of 20 m: bytes of memory that a crosspoint needs at least", "250",
                spans[0]["cable_round_trip_bytes"], Expect.stated(250, 0), unit="B", set_up="bandwidth and cable")
     ]  # fmt: skip

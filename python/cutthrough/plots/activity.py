@@ -265,7 +265,7 @@ def _path(axes: Axes, line: Mapping[str, Any], scale: float) -> None:
 def ordinal(number: int) -> str:
     """Returns an ordinal number, as in `2nd`."""
     last = 0 if 10 < number % 100 < 20 else number % 10
-    return str(number) + {1: "st", 2: "nd", 3: "rd"}.get(last, "th")
+    return str(number) + {1: "st", 2: "nd", 3: "rd"}.get(last, "th")  # codespell:ignore nd
 
 
 def slowest(results: PointTable, has: Callable[[Point], bool], most: int = MOST_POINTS) -> list[tuple[str, Point]]:

@@ -10,12 +10,12 @@ fn assert_text(text: &str, expected: &str) {
 #[test]
 fn an_unknown_key_shows_the_keys_and_the_nearest() {
     assert_text(
-        &changed("buffer", "bufer"),
+        &changed("buffer", "buffe"),
         r#"
-error: unknown key `bufer` in [router] of kind "output-queued"
+error: unknown key `buffe` in [router] of kind "output-queued"
   --> fat_tree.toml:14:1
    |
-14 | bufer = "4 packets"
+14 | buffe = "4 packets"
    | ^^^^^
    |
    = allowed: kind, buffer, vcs, delay, credits, credit_return, arbitration
@@ -83,7 +83,7 @@ fn a_negative_quantity_must_be_positive() {
 #[test]
 fn colours_are_only_where_they_are_asked_for() {
     // Would catch escapes in a file or a pipe, and a text that differs from that without colours.
-    let error = error_of(&changed("buffer", "bufer"));
+    let error = error_of(&changed("buffer", "buffe"));
     let (plain, coloured) = (error.render(false), error.render(true));
     assert!(!plain.contains('\u{1b}') && coloured.contains("\u{1b}[1"), "{coloured}");
     let mut parts = coloured.split('\u{1b}');

@@ -69,7 +69,7 @@ fn an_option_settles_what_the_file_sweeps() {
 fn a_wrong_value_is_shown_where_the_sweep_gives_it() {
     for (sweep, key, column) in [
         ("\"workload.load\" = [0.5, 1.5]", "workload.load", 25),
-        ("\"workload.lod\" = [0.5]", "workload.lod", 1),
+        ("\"workload.laod\" = [0.5]", "workload.laod", 1),
         ("workload.load = []", "sweep.workload.load", 17),
         ("workload.load = 0.5", "sweep.workload.load", 17),
         ("workload.load = { from = 0.1, to = 1.0 }", "sweep.workload.load.step", 17),
