@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -47,3 +48,63 @@ def test_pages_and_functions_are_checked(tidy: Any, tmp_path: Path) -> None:
     assert list(tidy.long("b.rs", {"b.rs: long": 74})) == []
     (tmp_path / "c.py").write_text("# TODO: later\n")
     assert list(tidy.unfinished("c.py")) == ["c.py:1: nothing is left `# TODO: later`"]
+
+
+def test_banned_phrases_are_errors_where_none_is_recorded(
+    tidy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a new banned phrase that `--record` admits, and a ban that holds for code or never holds everywhere."""
+    (tmp_path / "a.rs").write_text('/// A barrier for so many threads.\nlet s = "// those that";\n')
+    error = "a.rs:1: `so many` is banned: name the parameter, or say it with the subject first"
+    assert list(tidy.banned("a.rs", {})) == [error]
+    assert list(tidy.banned("a.rs", {"a.rs": 1})) == []
+    monkeypatch.setattr(tidy, "BANNED_EVERYWHERE", True)
+    assert list(tidy.banned("a.rs", {"a.rs": 1})) == [error]
+
+
+def test_functions_of_python_have_their_own_limit(tidy: Any, tmp_path: Path) -> None:
+    """Catches Python held to the limit of Rust, and an exception that does not count."""
+    (tmp_path / "a.py").write_text("def long():\n" + "    a()\n" * 60)
+    assert list(tidy.long("a.py", {})) == ["a.py:1: `long` has 61 lines; a function has at most 60"]
+    assert list(tidy.long("a.py", {"a.py: long": 61})) == []
+    assert list(tidy.too_long(["a.py"])) == [("a.py: long", 61)]
+
+
+def test_numbers_of_variants_are_those_of_the_catalogue(
+    tidy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches numbers with a capital, numbers above twelve, and a catalogue that has moved."""
+    monkeypatch.setattr(tidy, "CATALOGUES", (("c.rs", "Spec", "(?:router )?architectures"),))
+    variants = "".join(f"    Kind{number}(Keys),\n" for number in range(14))
+    (tmp_path / "c.rs").write_text(f"pub enum Spec {{\n{variants}}}\n")
+    page = ["Six architectures.", "Fourteen router architectures.", "14 architectures.", "13 router architectures."]
+    (tmp_path / "a.md").write_text("\n".join(page))
+    assert list(tidy.miscounted(["a.md"])) == [
+        "a.md:1: Six architectures, and Spec has 14",
+        "a.md:4: 13 router architectures, and Spec has 14",
+    ]
+    (tmp_path / "c.rs").write_text("pub enum Other {\n    Kind(Keys),\n}\n")
+    assert "no enum Spec in c.rs" in next(tidy.miscounted(["a.md"]))
+
+
+def test_every_crate_forbids_unsafe_code(tidy: Any, tmp_path: Path) -> None:
+    """Catches a new crate without the lints, and a ban that stands in a comment only."""
+    for name, root, manifest in (("good", "#![forbid(unsafe_code)]\n", "[lints]\nworkspace = true\n"), ("bad", "", "")):
+        (tmp_path / "crates" / name / "src").mkdir(parents=True)
+        (tmp_path / "crates" / name / "src" / "lib.rs").write_text(root or "// #![forbid(unsafe_code)]\n")
+        (tmp_path / "crates" / name / "Cargo.toml").write_text(manifest)
+    assert [line.split(":")[0] for line in tidy.unsafe_crates()] == ["crates/bad/src/lib.rs", "crates/bad/Cargo.toml"]
+
+
+def test_misspelt_words_are_found(tmp_path: Path) -> None:
+    """Catches a check of spelling that is switched off by its settings, and names that it takes for mistakes."""
+    codespell = Path(sys.executable).with_name("codespell")
+    if not codespell.exists():
+        pytest.skip("codespell is not installed")
+    page = tmp_path / "a.md"
+    wrong = "rec" + "ieve"  # in two parts, so that this file is right
+    page.write_text(f"NAMD on a folded Clos network.\nWhat we {wrong}.\n")
+    command = [str(codespell), "--toml", str(ROOT / "pyproject.toml"), str(page)]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert found.returncode != 0
+    assert [line.split(": ")[1] for line in found.stdout.splitlines()] == [f"{wrong} ==> receive"]

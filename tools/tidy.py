@@ -1,9 +1,10 @@
 """Checks the text and the shape of the project's files: `python tools/tidy.py` (part of `make lint`).
 
 Phrases that make readers read a sentence twice are counted by file in comments, docstrings and pages. `tools/tidy.json`
-records the numbers, which may only fall: `--record` writes what is left. Comments and prose have at most 120 columns,
-files 600 lines, functions 70 (longer ones are recorded, and may only get shorter); nothing is left TODO; links within
-the repository lead to files and headings; and pages state no number of variants that the catalogue contradicts.
+records the numbers, which may only fall: `--record` writes what is left. Some phrases are banned: the record admits
+none in a file that had none. Comments and prose have at most 120 columns, files 600 lines, functions 70 in Rust and 60
+in Python (longer ones are recorded, and may only get shorter); nothing is left TODO; links within the repository lead
+to files and headings; text states no number of variants that a catalogue contradicts; every crate forbids unsafe code.
 """
 
 from __future__ import annotations
@@ -40,14 +41,34 @@ PHRASES = (
     "in the place of",
     "/// (?:Of|And|With) ",
 )
+#: Phrases that are errors, as regular expressions.
+BANNED = ("so many", "those that", "of its own", "one after the other", "[Ww]hat it takes")
+#: Whether the ban holds in every file. Otherwise it spares the files that `tools/tidy.json` records with phrases.
+BANNED_EVERYWHERE = False
 COLUMNS = 120
 FILE_LINES = 600
-FUNCTION_LINES = 70
+FUNCTION_LINES = {".rs": 70, ".py": 60}
 
 #: Files that scripts write.
 GENERATED = ("python/cutthrough/sections/", "python/cutthrough/quantities.py", "docs/reference/generated/")
 #: Numbers in words, for counts of variants.
-NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+NUMBERS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+)
+#: Catalogues: the file, the enum, and how text names all of its variants, as a regular expression.
+CATALOGUES = (
+    ("crates/fabric/src/catalogue.rs", "RouterSpec", "(?:router )?architectures"),
+    ("crates/topology/src/catalogue.rs", "TopologySpec", "kinds of topolog(?:y|ies)"),
+    ("crates/routing/src/catalogue.rs", "RoutingSpec", "kinds of routings?|routing algorithms"),
+    ("crates/workload/src/catalogue.rs", "PatternSpec", "kinds of patterns?|traffic patterns"),
+    ("crates/workload/src/benchmarks/catalogue.rs", "BenchmarkSpec", "kinds of benchmarks?"),
+    ("crates/sim/src/experiment/nic.rs", "NicSpec", "kinds of (?:network )?interfaces?"),
+)
+#: The history states the numbers of its day.
+HISTORY = "CHANGELOG.md"
+#: What the root of every crate says.
+NO_UNSAFE = "#![forbid(unsafe_code)]"
 
 
 @dataclass(frozen=True)
@@ -65,17 +86,19 @@ def main() -> int:
     record = parser.parse_args().record
     files = tracked()
     counts = {name: count for name in files if (count := phrases_in(name))}
-    if record:
-        kept = counts | dict(too_long(files))
-        (ROOT / RECORD).write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     recorded: dict[str, int] = json.loads((ROOT / RECORD).read_text(encoding="utf-8"))
-    found = list(risen(counts, recorded))
+    found = [line for name in files for line in banned(name, recorded)]
+    if record:
+        recorded = counts | dict(too_long(files))
+        (ROOT / RECORD).write_text(json.dumps(recorded, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    found += risen(counts, recorded)
     for name in files:
         found += wide(name)
         found += long(name, recorded)
         found += unfinished(name)
         found += broken_links(name)
     found += miscounted(files)
+    found += unsafe_crates()
     for line in found:
         sys.stdout.write(f"{line}\n")
     return 1 if found else 0
@@ -143,6 +166,16 @@ def risen(counts: dict[str, int], recorded: dict[str, int]) -> Iterator[str]:
             yield f"{name}: {now} phrases, recorded are {before}: run `python tools/tidy.py --record`"
 
 
+def banned(name: str, recorded: dict[str, int]) -> Iterator[str]:
+    """The banned phrases of a file in which the ban holds."""
+    if recorded.get(name, 0) and not BANNED_EVERYWHERE:
+        return
+    phrases = re.compile("|".join(BANNED))
+    for line in prose(name):
+        for phrase in phrases.findall(line.text):
+            yield f"{name}:{line.number}: `{phrase}` is banned: name the parameter, or say it with the subject first"
+
+
 def wide(name: str) -> Iterator[str]:
     """Lines of text that are too wide; tables and links are not broken."""
     for line in prose(name):
@@ -160,10 +193,11 @@ def long(name: str, recorded: dict[str, int]) -> Iterator[str]:
     lines = read(name).splitlines()
     if len(lines) > FILE_LINES and not is_test(name):
         yield f"{name}: {len(lines)} lines; a file has at most {FILE_LINES}"
+    most = FUNCTION_LINES[Path(name).suffix]
     for start, end, function in functions(name, lines):
-        allowed = max(FUNCTION_LINES, recorded.get(f"{name}: {function}", 0))
+        allowed = max(most, recorded.get(f"{name}: {function}", 0))
         if end - start + 1 > allowed and not is_test(name):
-            yield f"{name}:{start}: `{function}` has {end - start + 1} lines; a function has at most {FUNCTION_LINES}"
+            yield f"{name}:{start}: `{function}` has {end - start + 1} lines; a function has at most {most}"
 
 
 def too_long(files: list[str]) -> Iterator[tuple[str, int]]:
@@ -172,7 +206,7 @@ def too_long(files: list[str]) -> Iterator[tuple[str, int]]:
         if name.endswith(".md") or is_test(name):
             continue
         for start, end, function in functions(name, read(name).splitlines()):
-            if end - start + 1 > FUNCTION_LINES:
+            if end - start + 1 > FUNCTION_LINES[Path(name).suffix]:
                 yield f"{name}: {function}", end - start + 1
 
 
@@ -227,16 +261,36 @@ def headings(page: Path) -> set[str]:
     return anchors | set(re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE))
 
 
+def variants(catalogue: str, enum: str) -> int:
+    """The number of variants of an enum; 0 if it has moved."""
+    body = re.search(rf"pub enum {enum} \{{(.*?)\n\}}", read(catalogue), re.DOTALL)
+    return len(re.findall(r"^    [A-Z]\w*", body.group(1), re.MULTILINE)) if body else 0
+
+
 def miscounted(files: list[str]) -> Iterator[str]:
-    """Numbers of router architectures that the catalogue contradicts."""
-    enum = re.search(r"pub enum RouterSpec \{(.*?)\n\}", read("crates/fabric/src/catalogue.rs"), re.DOTALL)
-    count = len(re.findall(r"^    \w+\(", enum.group(1), re.MULTILINE)) if enum else 0
-    said = re.compile(rf"\b({'|'.join(NUMBERS)}|\d+) (?:router architectures|architectures of routers)")
-    for name in files:
-        for line in prose(name):
-            for number in said.findall(line.text):
-                if number not in (str(count), NUMBERS[count]):
-                    yield f"{name}:{line.number}: {number} router architectures, and the catalogue has {count}"
+    """Numbers of variants that a catalogue contradicts."""
+    for catalogue, enum, words in CATALOGUES:
+        count = variants(catalogue, enum) if (ROOT / catalogue).is_file() else 0
+        if not count:
+            yield f"tools/tidy.py: there is no enum {enum} in {catalogue}: CATALOGUES has to follow it"
+            continue
+        said = re.compile(rf"\b({'|'.join(NUMBERS)}|\d+) ({words})\b", re.IGNORECASE)
+        right = (str(count), *NUMBERS[count : count + 1])
+        for name in files:
+            for line in () if name == HISTORY else prose(name):
+                for number, noun in said.findall(line.text):
+                    if number.lower() not in right:
+                        yield f"{name}:{line.number}: {number} {noun}, and {enum} has {count}"
+
+
+def unsafe_crates() -> Iterator[str]:
+    """Crates that do not forbid unsafe code, or do not take the lints of the workspace."""
+    for manifest in sorted((ROOT / "crates").glob("*/Cargo.toml")):
+        name = f"crates/{manifest.parent.name}"
+        if NO_UNSAFE not in read(f"{name}/src/lib.rs").splitlines():
+            yield f"{name}/src/lib.rs: the crate has to say `{NO_UNSAFE}`"
+        if "[lints]\nworkspace = true" not in manifest.read_text(encoding="utf-8"):
+            yield f"{name}/Cargo.toml: the crate has to take the lints of the workspace"
 
 
 if __name__ == "__main__":
