@@ -135,6 +135,20 @@ def test_figures_show_what_was_measured(results: ct.Results, jobs: ct.Results) -
         ct.Results([ct.Point({"offered_load": 0.1})]).plot("series")
 
 
+def test_saturated_points_are_marked_with_their_messages(tmp_path: Path) -> None:
+    """Catches a table or a figure whose slowdowns do not say that their point is saturated, or that lacks the point."""
+    traffic = {"kind": "traffic", "load": 0.1, "message_size": "10 KiB", "packet_size": "4 KiB"}
+    results = ct.run(**MACHINE, workload=traffic, measure=MEASURE, sweep={"workload.load": [0.1, 1.0]})
+    assert [point["saturated"] for point in results] == [False, True]
+    assert results.message_sizes().column("saturated").to_pylist() == [False, True]
+    results.save(tmp_path)
+    assert csv.read_csv(tmp_path / "messages.csv").column("saturated").to_pylist() == [False, True]
+    labels = [text.get_text() for text in results.plot("distribution").legends[0].get_texts()]
+    assert labels == ["load 0.1", "left out: load 1.0 (saturated)"]
+    sizes = [text.get_text() for text in results.plot("sizes").legends[0].get_texts()]
+    assert sizes == ["load 0.1", "load 1.0 (saturated)", "99th percentile"]
+
+
 def test_the_command_prints_and_refuses(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
     """Catches a series that is lost in JSON, and a period that is taken although it cannot be kept."""
     path = tmp_path / "small.toml"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from cutthrough.points import is_saturated
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -40,9 +42,12 @@ def without_lists(point: Mapping[str, Any]) -> Row:
 
 
 def message_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[Row]:
-    """Returns a row for each size of messages of each point, and of each of its jobs."""
+    """Returns a row for each size of messages of each point, and of each of its jobs.
+
+    `saturated` says that the row's times and slowdowns have no mean.
+    """
     return [
-        {**keys, **size}
+        {**keys, **size, "saturated": is_saturated(measured)}
         for keys, measured in parts_of(points, axes)
         for size in _of(measured, "messages").get("sizes", ())
     ]

@@ -30,6 +30,8 @@ __all__ = ["distribution", "message_sizes", "time_series"]
 
 #: Lines of a figure; of more points these are taken at equal distances.
 MOST_LINES = 12
+#: Points that a figure says it leaves out; further ones are counted.
+MOST_ABSENT = 6
 #: The marks of an axis of parts, from the median to the tail.
 PARTS = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999)
 #: A part of 1 stands this much beyond the last mark.
@@ -96,10 +98,22 @@ def distribution(results: PointTable) -> Figure:
     axes.set_xlabel("Part of the messages")
     _slowdown_axis(axes)
     handles, labels = axes.get_legend_handles_labels()
-    if len(labels) > 1:
-        below(figure, handles, labels)
+    absent = _left_out(results, lambda point: bool(_spread(point)))
+    below(figure, [*handles, *(Line2D([], [], linestyle="none") for _ in absent)], [*labels, *absent])
     axes.set_title(title_of(figure, results.title, "distribution of the slowdown"))
     return figure
+
+
+def _left_out(results: PointTable, has: Callable[[Point], bool]) -> list[str]:
+    """What a distribution does not show: points with messages that have not all arrived, and why."""
+    absent = [point for point in results if point.get("messages") and not has(point)]
+    named = list(zip(_names(results, absent), absent, strict=True))[:MOST_ABSENT]
+    lines = [
+        f"left out: {name or 'the point'} ({'saturated' if is_saturated(point) else 'messages have not all arrived'})"
+        for name, point in named
+    ]
+    more = len(absent) - len(named)
+    return [*lines, *([f"and {more:,} more left out"] if more else [])]
 
 
 @dataclass(frozen=True)
@@ -229,11 +243,16 @@ def _lines(
         raise ValueError(error)
     step = -(-len(held) // max(most, 1))
     held = held[::step]
-    brief = [brief_labels([point.get(axis) for point in held]) for axis in results.axes]
+    return list(zip(_names(results, held), held, strict=True))
+
+
+def _names(results: PointTable, points: Sequence[Point]) -> list[str]:
+    """The name of each of some points, by the keys of the sweep."""
+    brief = [brief_labels([point.get(axis) for point in points]) for axis in results.axes]
     names = (
-        [words[label_of(point.get(axis))] for axis, words in zip(results.axes, brief, strict=True)] for point in held
+        [words[label_of(point.get(axis))] for axis, words in zip(results.axes, brief, strict=True)] for point in points
     )
-    return [(name_of(results.axes, name), point) for name, point in zip(names, held, strict=True)]
+    return [name_of(results.axes, name) for name in names]
 
 
 def _marked(name: str, point: Point) -> str:
