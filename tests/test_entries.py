@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
+from cutthrough.points import MEANINGS
+from cutthrough.quantities import Quantities
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,8 +44,10 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "Measure": (),
     "Mesh": ([2, 2],),
     "Node": (),
+    "Point": (),
     "Program": (4, lambda rank: None),
     "Range": (),
+    "Rank": (0, 4),
     "Results": ([],),
     "RoutingTable": ([[0]],),
     "SingleSwitch": (4,),
@@ -57,8 +61,8 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "map_tasks": ("stencil:2x2", "torus:2x2"),
     "run": (SMALL,),
 }
-#: Made by others, and not called: points by runs, ranks by programs.
-NOT_CALLED = {"ANY", "Analysis", "MappingResult", "Point", "Rank", "__version__"}
+#: Made by others, and not called: analyses and mappings.
+NOT_CALLED = {"ANY", "Analysis", "MappingResult", "__version__"}
 
 
 def ours(error: BaseException) -> bool:
@@ -83,8 +87,10 @@ def with_wrong(call: Callable[..., Any], right: tuple[Any, ...]) -> Iterator[tup
             by_place = parameter.kind in {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD} and place <= len(
                 right
             )
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                by_place = True
             args = (*right[:place], value, *right[place + 1 :]) if by_place else right
-            words = {} if by_place or parameter.kind is parameter.VAR_POSITIONAL else {parameter.name: value}
+            words = {} if by_place else {parameter.name: value}
             yield f"{parameter.name}={value!r:.40}", lambda args=args, words=words: call(*args, **words)  # type: ignore[misc]
 
 
@@ -120,14 +126,23 @@ def test_wrong_arguments_are_errors_of_ours(name: str, tmp_path: Path, monkeypat
 #: What makes an object of each class with methods.
 OBJECTS: dict[str, Callable[[], Any]] = {
     "Analysis": lambda: ct.analyze(SMALL)[0],
+    "Communicator": lambda: ct.Rank(0, 4).split([0] * 4),
     "Experiment": lambda: ct.load(SMALL),
     "Machine": lambda: ct.Machine("torus:2x2"),
     "MappingResult": lambda: ct.map_tasks("stencil:2x2", "torus:2x2"),
+    "Point": lambda: ct.run(SMALL)[0],
     "Program": lambda: ct.Program(4, lambda rank: None),
+    "Rank": lambda: ct.Rank(0, 4),
+    "Request": lambda: ct.Rank(0, 4).isend(1, 8),
     "Results": lambda: ct.run(SMALL),
+    "RoutingTable": lambda: ct.RoutingTable([[0]]),
     "TaskGraph": lambda: ct.TaskGraph("stencil:2x2"),
     "Topology": lambda: ct.Topology("torus:2x2"),
 }
+
+
+#: Methods that the recording of a program calls, and no user.
+INTERNAL = {"settle", "take"}
 
 
 @pytest.mark.parametrize("name", OBJECTS)
@@ -139,12 +154,75 @@ def test_wrong_arguments_of_methods_are_errors_of_ours(
     made = OBJECTS[name]()
     found: list[str] = []
     for method in dir(made):
-        if method.startswith("_") or method == "take" or hasattr(dict, method):
+        if method.startswith("_") or method in INTERNAL or hasattr(dict, method):
             continue
         call = getattr(made, method)
         if callable(call):
             found += faults(f"{name}.{method}", call, ())
     assert found == []
+
+
+#: Modules whose classes are the kinds of a section.
+SECTIONS = sorted(name for name in ct.__all__ if inspect.ismodule(getattr(ct, name)))
+
+
+@pytest.mark.parametrize("module", SECTIONS)
+def test_wrong_values_of_sections_are_errors_of_ours(module: str) -> None:
+    """Catches a value of a section that is neither refused where it is given nor where the experiment is loaded."""
+    held = vars(getattr(ct, module))
+    kinds = [held[name] for name in held["__all__"] if isinstance(held[name], type)]
+    assert kinds
+    found: list[str] = []
+    for kind in kinds:
+
+        def load(*args: Any, kind: Any = kind, **words: Any) -> Any:
+            return ct.load({**SMALL, SECTION_OF.get(module, module): kind(*args, **words)})
+
+        load.__signature__ = inspect.signature(kind)  # type: ignore[attr-defined]
+        found += faults(f"{module}.{kind.__name__}", load, ())
+    assert found == []
+
+
+#: Sections within another: where their kinds stand makes no difference to whose the error is.
+SECTION_OF = {"benchmark": "workload", "pacer": "workload", "pattern": "workload", "program": "workload"}
+
+
+#: Quantities of a point, in their order.
+MEASURED = dict.fromkeys(
+    (
+        *("offered_load", "accepted_load", "accepted_load_ci", "latency_mean_ns", "latency_ci_ns", "latency_p50_ns"),
+        *("latency_p99_ns", "hops_mean", "saturated"),
+    ),
+    1.0,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("latency", "latency_mean_ns"),
+        ("mean_latency", "latency_mean_ns"),
+        ("latencies", "latency_mean_ns"),
+        ("p99", "latency_p99_ns"),
+        ("throughput", "accepted_load"),
+        ("delay", "latency_mean_ns"),
+        ("hops", "hops_mean"),
+        ("Saturated", "saturated"),
+    ],
+)
+def test_points_name_the_quantity_that_is_meant(name: str, meant: str) -> None:
+    """Catches hints by spelling alone: `latency` is no confidence interval, `throughput` is spelled like nothing."""
+    point = ct.Point(MEASURED)
+    with pytest.raises(KeyError, match=f"did you mean `{meant}`"):
+        point[name]
+    with pytest.raises(AttributeError, match=f"did you mean `{meant}`"):
+        getattr(point, name)
+
+
+def test_every_quantity_that_is_meant_is_one() -> None:
+    """Catches a hint at a quantity that was renamed."""
+    known = {name for name, held in vars(Quantities).items() if isinstance(held, property)}
+    assert set(MEANINGS.values()) <= known
 
 
 def test_errors_have_the_argument_as_key() -> None:
@@ -154,6 +232,9 @@ def test_errors_have_the_argument_as_key() -> None:
         (lambda: ct.Results.read(3), "directory"),  # type: ignore[arg-type]
         (lambda: ct.run(SMALL, executor=3), "executor"),  # type: ignore[arg-type]
         (lambda: ct.load(3), "source"),  # type: ignore[arg-type]
+        (lambda: ct.Machine("torus:2x2").coordinates_to_rank("x"), "coordinates"),  # type: ignore[arg-type]
+        (lambda: ct.Machine("torus:2x2").coordinates_to_rank(0, 0, 1 << 70), "coordinates"),
+        (lambda: ct.Point(3), "quantities"),  # type: ignore[arg-type]
         (lambda: ct.map_tasks("stencil:2x2", "torus:2x2", strategy=None), "strategy"),  # type: ignore[arg-type]
     ]
     for call, key in calls:
@@ -162,7 +243,7 @@ def test_errors_have_the_argument_as_key() -> None:
         assert raised.value.key == key
     with pytest.raises(ct.ExperimentError, match="no results in nowhere: `cutthrough run FILE --out nowhere`"):
         ct.Results.read("nowhere")
-    with pytest.raises(KeyError, match="did you mean `latency_"):
+    with pytest.raises(KeyError, match="did you mean `latency_mean_ns`"):
         ct.run(SMALL)[0]["latency"]
 
 

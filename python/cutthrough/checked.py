@@ -21,6 +21,8 @@ Check = Callable[[Any], bool]
 
 #: What stands for a wrong argument in a message, at most so long.
 LONGEST = 60
+#: The place of an argument that is given by its keyword alone.
+NOWHERE = 1 << 30
 #: The deepest level of an argument that is searched for text.
 DEEPEST = 8
 
@@ -96,8 +98,12 @@ def checked(entry: Entry) -> Entry:
 def _checked_function(function: Any) -> Any:
     signature = inspect.signature(function)
     parameters = signature.parameters.values()
+    rest = next((place for place, own in enumerate(parameters) if own.kind is own.VAR_POSITIONAL), None)
     named = [(place, own) for place, own in enumerate(parameters) if own.kind in NAMED]
-    found = [(place, own.name, *_check_of(own.annotation)) for place, own in named]
+    found = [
+        (NOWHERE if own.kind is own.KEYWORD_ONLY else place, own.name, *_check_of(own.annotation))
+        for place, own in named
+    ]
     # Without an annotation that is known there is nothing to check, nor is there text to read.
     places = [(place, name, check, words) for place, name, check, words in found if check is not None]
     if not places and all(name == "self" for name in signature.parameters):
@@ -107,21 +113,23 @@ def _checked_function(function: Any) -> Any:
     def with_checks(*args: Any, **words: Any) -> Any:
         for place, name, check, kinds in places:
             if place < len(args):
-                value = args[place]
+                # What stands last may take the rest of the arguments.
+                given_values = args[place:] if place == rest else args[place : place + 1]
             elif name in words:
-                value = words[name]
+                given_values = (words[name],)
             else:
                 continue
-            if not check(value):
-                shown = repr(value)
-                shown = shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
-                raise refuse_argument(name, f"{shown} is not allowed; it is {kinds}")
+            for value in given_values:
+                if not check(value):
+                    shown = repr(value)
+                    shown = shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
+                    raise refuse_argument(name, f"{shown} is not allowed; it is {kinds}")
         try:
             return function(*args, **words)
         except UnicodeEncodeError:
             given = dict(signature.bind(*args, **words).arguments)
             for own in parameters:
-                # What has no parameter of its own is called by its keyword.
+                # A value without a parameter is called by its keyword.
                 if own.kind is own.VAR_KEYWORD:
                     given |= given.pop(own.name, {})
             wrong = next((found for name, own in given.items() for found in _not_utf8(own, name, DEEPEST)), None)
@@ -163,8 +171,13 @@ def _not_utf8(value: Any, key: str, depth: int) -> Iterator[tuple[str, str]]:
         yield from _not_utf8(own, name, depth - 1)
 
 
-#: Parameters that are checked; variadic ones are not.
-NAMED = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
+#: Parameters that are checked, all but the one that takes any keyword.
+NAMED = {
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    inspect.Parameter.VAR_POSITIONAL,
+    inspect.Parameter.KEYWORD_ONLY,
+}
 
 
 def _check_of(annotation: object) -> tuple[Check | None, str]:

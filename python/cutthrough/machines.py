@@ -25,6 +25,8 @@ __all__ = ["Machine", "shorthand"]
 
 #: The greatest number of cores on a node.
 MOST_CORES = 65_536
+#: The greatest coordinate that any machine can have.
+MOST_COORDINATE = (1 << 32) - 1
 #: The options of a machine that has all nodes of its topology, with one core each.
 DEFAULTS = (None, "TXYZ", None, None)
 
@@ -264,10 +266,20 @@ class Machine(Topology):
         return (*coordinates, core)
 
     def coordinates_to_rank(self, *coordinates: int) -> int:
-        """Returns the rank at the coordinates of a node and a core. In the paper: coordinatesToRank."""
+        """Returns the rank at the coordinates of a node and a core. In the paper: coordinatesToRank.
+
+        Raises:
+            IndexError: No rank has these coordinates.
+        """
         if not coordinates:
             raise refuse("coordinates", "they are those of a node, and a core")
-        return self._core.coordinates_to_rank(list(coordinates[:-1]), coordinates[-1])
+        *node, core_ = (whole_number("coordinates", value, 0, MOST_COORDINATE) for value in coordinates)
+        try:
+            return self._core.coordinates_to_rank(node, core_)
+        except IndexError:
+            most = ", ".join(str(size - 1) for size in (*self.dims, self.cores_per_node))
+            message = f"no rank is at ({', '.join(map(str, coordinates))}); the greatest coordinates are ({most})"
+            raise IndexError(message) from None
 
     def hops_between_ranks(self, rank: int, other: int) -> int:
         """Returns the hops (channels crossed) between two ranks, 0 within a node. In the paper: getHopsBetweenRanks.

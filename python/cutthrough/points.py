@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import cutthrough.notebooks as notebooks
+from cutthrough.checked import checked
 from cutthrough.quantities import Quantities
 
 if TYPE_CHECKING:
@@ -32,13 +34,20 @@ __all__ = [
 MANY_PHASES = 8
 
 
+@checked
 class Point(Quantities):
     """One point of a run: its sweep keys, its seed, and its measured quantities.
 
     Measured quantities are attributes, with units in their names (`point.latency_mean_ns`). A quantity that the
     workload does not have is None. A point is a mapping as well, which has the keys of the sweep too:
     `point["workload.load"]`.
+
+    Args:
+        quantities: The keys and values, as JSON has them.
     """
+
+    def __init__(self, quantities: Mapping[str, Any] | None = None) -> None:
+        super().__init__(quantities or {})
 
     @property
     def seed(self) -> int | None:
@@ -98,11 +107,42 @@ class Point(Quantities):
         return notebooks.facts(self)
 
 
+#: What people call a quantity, by the words of another name.
+MEANINGS = {
+    "throughput": "accepted_load",
+    "goodput": "accepted_load",
+    "delay": "latency_mean_ns",
+    "rtt": "latency_mean_ns",
+    "makespan": "time_ns",
+    "runtime": "time_ns",
+    "duration": "time_ns",
+    "completion": "time_ns",
+    "median": "latency_p50_ns",
+    "tail": "latency_p99_ns",
+    "utilisation": "class_utilization",
+    "hops": "hops_mean",
+}
+
+
 def _near(name: str, names: Iterable[str]) -> str:
-    """Returns a hint at the nearest name: a similar one, or one that begins with `name`."""
+    """Returns a hint at the name that is nearest: by its words, by what they mean, or by its spelling.
+
+    Of several, a mean comes first.
+    """
     names = list(names)
-    near = [*difflib.get_close_matches(name, names, 1), *(other for other in names if other.startswith(name))]
+    words = set(_words(name))
+    having = [other for other in names if words and words <= set(_words(other))]
+    having = having or difflib.get_close_matches(name, names)
+    meant = [MEANINGS[word] for word in _words(name) if MEANINGS.get(word) in names]
+    having.sort(key=lambda other: "mean" not in _words(other))
+    beginning = [other for other in names if other.startswith(name)]
+    near = [*meant, *having, *beginning]
     return f"; did you mean `{near[0]}`?" if near and name else ""
+
+
+def _words(name: str) -> list[str]:
+    """The words of a name in small letters."""
+    return re.findall("[a-z0-9]+", name.casefold())
 
 
 def is_saturated(point: Mapping[str, Any]) -> bool:

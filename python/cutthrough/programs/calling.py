@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from array import array
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from cutthrough.arrays import whole_number, whole_numbers
-from cutthrough.faults import refuse
+from cutthrough.faults import refuse, refuse_argument
 from cutthrough.programs.amounts import picoseconds_of, size_of
 from cutthrough.programs.collective import COMBINING, Collectives, Groups, Numbers
 from cutthrough.programs.found import ANY, Any, Found, Message, Moment, Probed, Request, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy.typing as npt
 
@@ -160,12 +161,18 @@ class Rank(Messages, Collectives):
         return message
 
     def waitall(self, requests: Iterable[Request] | None = None) -> None:
-        """Waits until the given requests have ended. Default: all requests."""
+        """Waits until the given requests have ended. Default: all requests.
+
+        Raises:
+            ExperimentError: `requests` is not a list of requests of this rank.
+        """
         if requests is None:
             self._add(WAITALL)
-        else:
-            for request in requests:
-                self.wait(request)
+            return
+        if not isinstance(requests, Iterable):
+            raise refuse_argument("requests", f"{requests!r:.60} is not allowed; it is a sequence of requests")
+        for request in requests:
+            self.wait(request)
 
     def waitany(self) -> Found:
         """Waits until one of the requests without a wait has ended, and returns the first that has."""
