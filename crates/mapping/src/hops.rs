@@ -24,7 +24,8 @@ pub trait Metric: Sync {
     /// between groups that are flattened butterflies.
     fn hops(&self, from: u32, to: u32) -> u32;
 
-    /// Whether two places have equal hops to all others. Tasks on separate nodes can then change places at no cost.
+    /// Returns whether two places have equal hops to all others. Tasks on separate nodes can then change places at no
+    /// cost.
     fn alike(&self, _one: u32, _other: u32) -> bool {
         false
     }

@@ -216,7 +216,7 @@ fn counted(
     all
 }
 
-/// Returns a schedule in which every rank sends a message to each of the next `reach` ranks, and receives as many.
+/// Returns a schedule in which every rank sends a message to each of the next `reach` ranks, and receives `reach`.
 fn ring(ranks: u32, reach: u32, bytes: u64) -> ScheduleBuilder {
     let mut builder = ScheduleBuilder::new(ranks);
     for rank in 0..ranks {

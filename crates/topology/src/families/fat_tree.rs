@@ -197,8 +197,8 @@ impl Topology for FatTree {
         "fat-tree"
     }
 
-    /// Sorts by index: switches of equal index are adjacent at any level; they share all digits but the one that a wire
-    /// changes.
+    /// Sorts by index: switches of equal index are adjacent at any level; they share all digits but those that
+    /// wires change.
     fn locality(&self, router: RouterId) -> u64 {
         let levels = u64::from(self.levels());
         let (level, a_level) = (u64::from(self.level(router)), u64::from(self.routers()) / levels);
@@ -254,8 +254,8 @@ impl Topology for FatTree {
         }
     }
 
-    /// A step between levels l and l + 1 may change digit l of the switch's number and no other. A path is thus a walk
-    /// over levels, from one end's to the other's, that covers every digit in which the two differ.
+    /// Returns the length of a walk over levels, from one end's to the other's, that covers every digit in which the
+    /// two differ. A step between levels l and l + 1 may change digit l of the switch's number and no other.
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
         let (one, other) = (u32::from(self.level(from)), u32::from(self.level(to)));
         let (low, high) = (one.min(other), one.max(other));
