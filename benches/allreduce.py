@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 ELEMENT = 8
 SIZES = (8, 512, 32 << 10, 256 << 10, 1 << 20, 16 << 20)
-#: The algorithms, and how they are named and drawn.
+#: The algorithms, with their colour, marker and line in the drawing.
 ALGORITHMS = {"in-switch": "C0o-", "recursive-doubling": "C1s--", "rabenseifner": "C2^--", "ring": "C3v--"}
-#: From this size on vectors are not sent whole from rank to rank.
+#: Vectors of at least this size in bytes are not sent whole between ranks.
 LARGEST_WHOLE = 1 << 20
 BYTES_PER_NS = 50.0
 DRAGONFLY = {"topology": {"kind": "dragonfly", "h": 4}, "link.global.delay": "300 ns"}
@@ -31,7 +31,7 @@ DRAGONFLY = {"topology": {"kind": "dragonfly", "h": 4}, "link.global.delay": "30
 
 @dataclass(frozen=True)
 class Machine:
-    """A network, and the keys that make it of the files' one; whether it is run beside traffic too.
+    """A network: the keys that differ from the files' network, and whether it is run beside traffic too.
 
     A ring of 4096 nodes takes so long that traffic beside it would have 10^9 packet-hops.
     """
@@ -51,14 +51,14 @@ MACHINES = (
 
 
 def sizes_of(algorithm: str, nodes: int) -> list[int]:
-    """The sizes of an algorithm: a ring and Rabenseifner's scatter vectors of an element a rank and more."""
+    """Returns the sizes of an algorithm. A ring and Rabenseifner's need an element a rank or more."""
     if algorithm in {"ring", "rabenseifner"}:
         return [size for size in SIZES if size >= ELEMENT * nodes]
     return [size for size in SIZES if algorithm == "in-switch" or size <= LARGEST_WHOLE]
 
 
 def bound_ns(algorithm: str, nodes: int, size: int) -> float:
-    """What the bytes take that a node has to send and to receive at least, at the bandwidth of its link."""
+    """Returns the least time to send and receive a node's bytes at its link's bandwidth, in nanoseconds."""
     shares = {
         "in-switch": 1.0,
         "recursive-doubling": float((nodes - 1).bit_length()),
@@ -69,7 +69,10 @@ def bound_ns(algorithm: str, nodes: int, size: int) -> float:
 
 
 def measure(machine: Machine, shared: bool, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """The times of all algorithms and sizes on a machine, each kept in the directory as soon as it is known."""
+    """Yields the times of all algorithms and sizes on a machine.
+
+    Each is kept in the directory as soon as it is known.
+    """
     file, job = ("allreduce_shared.toml", "job.allreduce.") if shared else ("allreduce.toml", "")
     for algorithm in ALGORITHMS:
         sizes = [size for size in sizes_of(algorithm, machine.nodes) if size <= options.largest]
@@ -87,7 +90,7 @@ def measure(machine: Machine, shared: bool, options: argparse.Namespace) -> Iter
 
 
 def draw(rows: Sequence[Mapping[str, Any]], shared: bool) -> Figure:
-    """Time over size, a panel a machine; thin lines are the least that the bytes of a link take."""
+    """Draws time over size, a panel a machine. Thin lines are the lower bound by a link's bandwidth."""
     rows = [row for row in rows if row["shared"] == shared]
     machines = [machine for machine in MACHINES if any(row["machine"] == machine.name for row in rows)]
     figure = Figure(figsize=(4.4 * len(machines), 4.2), layout="constrained")
@@ -111,7 +114,7 @@ def draw(rows: Sequence[Mapping[str, Any]], shared: bool) -> Figure:
 
 
 def tables(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Microseconds by machine, algorithm and size."""
+    """Returns microseconds by machine, algorithm and size, as tables."""
     head = ["machine", "algorithm", *(f"{size:,} B" for size in SIZES)]
     lines: dict[tuple[str, str], dict[int, str]] = {}
     for row in rows:
@@ -121,7 +124,7 @@ def tables(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("results/allreduce"), help="a directory; it is resumed")
     parser.add_argument("--machines", nargs="*", metavar="NODES", type=int, help="only those of so many nodes")
@@ -131,7 +134,7 @@ def parse() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Runs what is missing, prints a table, and writes it as JSON with two pictures."""
+    """Runs the missing points, prints a table, and writes it as JSON with two pictures."""
     options = parse()
     options.out.mkdir(parents=True, exist_ok=True)
     chosen = [machine for machine in MACHINES if not options.machines or machine.nodes in options.machines]

@@ -26,17 +26,17 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Trial:
-    """A point of a case with something changed in both simulators.
+    """A point of a case with one thing changed in both simulators.
 
     Attributes:
-        name: Of the rows in the file of results.
-        what: What is changed, for the table.
+        name: The trial's name in the rows of the results file.
+        what: The change, for the table.
         case: The name of the case.
-        load: Offered.
+        load: The offered load.
         peer: Settings of CAMINOS.
         ours: Settings of Cutthrough.
-        seeds: How many runs the mean is of, with the seeds from 1.
-        cycles: Warm-up and measured; those of the case if not given.
+        seeds: Number of runs, with the seeds from 1, over which the mean is taken.
+        cycles: Warm-up and measured cycles. Default: the case's.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Trial:
     cycles: tuple[int, int] | None = None
 
     def work(self, seed: int) -> Work:
-        """What both simulators run."""
+        """Returns the work of both simulators."""
         case = next(case for case in CASES if case.name == self.case)
         settings = {"router.speedup": str(SPEEDUPS[0]), "seed": str(seed)} | self.ours
         work = case.at(self.load, **settings)
@@ -58,13 +58,16 @@ class Trial:
 
 
 def fifos(case: str, load: float, depth: int) -> Trial:
-    """FIFOs of another depth."""
+    """Returns a trial with FIFOs of another depth."""
     peer, ours = {"buffer_size": str(depth)}, {"router.buffer": f"{depth} packets"}
     return Trial(f"{case} {load:g} fifo {depth}", f"FIFOs of {depth} packets", case, load, peer, ours)
 
 
 def single(case: str, load: float) -> Trial:
-    """One virtual channel, with which both crossbars move at most a packet a cycle from an input and to an output."""
+    """Returns a trial with one virtual channel.
+
+    Both crossbars then move at most a packet a cycle from an input and to an output.
+    """
     ours = {"router.vcs": "1", "router.speedup": "1"}
     what = "1 virtual channel, speed-up 1"
     return Trial(f"{case} {load:g} single", what, case, load, {"virtual_channels": "1"}, ours)
@@ -84,7 +87,7 @@ TRIALS = (
 
 @dataclass(frozen=True)
 class Row:
-    """What one run found: latency in cycles to the arrival of the head, queues of sources included."""
+    """The result of one run: latency in cycles to the arrival of the head, queues of sources included."""
 
     trial: str
     simulator: str
@@ -94,20 +97,20 @@ class Row:
 
 
 def run_peer(peer: Caminos, trial: Trial, seed: int) -> Row:
-    """A run of CAMINOS."""
+    """Runs CAMINOS."""
     result, done = peer.result(trial.work(seed))
     say(f"{trial.name} seed {seed}: {PEER} {done.seconds:.0f} s")
     return Row(trial.name, PEER, seed, result["accepted_load"], result["average_message_delay"])
 
 
 def run_ours(ours: Cutthrough, trial: Trial, seed: int) -> Row:
-    """A run of Cutthrough."""
+    """Runs Cutthrough."""
     _, point = ours.run(trial.work(seed))
     return Row(trial.name, OURS, seed, point["accepted_load"], point["latency_mean_ns"] - TAIL_CYCLES)
 
 
 def read(path: Path) -> dict[tuple[str, str, int], Row]:
-    """The rows of an earlier run."""
+    """Reads the rows of an earlier run."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = [
             Row(each["trial"], each["simulator"], int(each["seed"]), float(each["accepted"]), float(each["latency"]))
@@ -117,7 +120,7 @@ def read(path: Path) -> dict[tuple[str, str, int], Row]:
 
 
 def gather(args: argparse.Namespace) -> list[Row]:
-    """The rows of all trials: those that are known, and the others run."""
+    """Returns the rows of all trials. Runs those that are not known."""
     known = read(args.reuse) if args.reuse else {}
     peer, ours = Caminos(args.caminos, 1.0), Cutthrough(args.cutthrough, 1.0)
     with ThreadPoolExecutor(args.jobs) as pool:
@@ -130,14 +133,14 @@ def gather(args: argparse.Namespace) -> list[Row]:
 
 
 def mean(values: list[float]) -> str:
-    """A mean, with its confidence interval if there are several values."""
+    """Returns a mean, with its confidence interval if there are several values."""
     half = half_width(values, CONFIDENCE)
     middle = statistics.fmean(values)
     return f"{middle:.2f}" if half is None else f"{middle:.3f} ± {half:.3f}"
 
 
 def summary(rows: list[Row]) -> str:
-    """A line for each trial."""
+    """Returns a line for each trial."""
     head = ["network", "changed", "offered", f"accepted: {PEER}", OURS, f"latency: {PEER}", OURS, "difference"]
     lines = []
     for trial in TRIALS:
@@ -157,12 +160,12 @@ def summary(rows: list[Row]) -> str:
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
+    """Parses the command line."""
     return studied(command_line(__doc__))
 
 
 def main() -> int:
-    """Runs and writes; the exit status."""
+    """Runs and writes. Returns the exit status."""
     try:
         rows = gather(parse())
     except Failed as failed:

@@ -30,7 +30,7 @@ DATA_CENTRE = {
 }
 LOAD_01 = {"workload.load": "0.1"}
 DRAGONFLY_FLITS = {"workload.packet_size": "1024 B", "router.buffer": "16 packets", "router.output_buffer": "4 packets"}
-# CAMINOS draws any router as the waypoint, of whatever group.
+# CAMINOS draws any router as the waypoint, of any group.
 VALIANT = {
     "routing.kind": "valiant-node",
     "routing.exclude_source_group": "false",
@@ -40,7 +40,7 @@ VALIANT = {
     "router.buffer": "64 packets",
     "router.vcs": "6",
 }
-# As many virtual channels as CAMINOS: with one for global channels, 64 packets would not cover their round trip.
+# As many virtual channels as CAMINOS has: with one for global channels, 64 packets would not cover their round trip.
 H8 = {"topology.h": "8", "router.buffer": "64 packets", "router.vcs": "4"}
 FLITS_16 = {"workload.packet_size": "1024 B", "router.buffer": "4 packets"}
 
@@ -83,18 +83,18 @@ THREADS = (
 
 
 def tree(k: int, cycles: int) -> Work:
-    """A k-ary 3-tree of about the same work a node, whatever its size."""
+    """Returns a k-ary 3-tree with about equal work a node, whatever its size."""
     settings = {"topology.k": str(k), "topology.n": "3", "router.vcs": "1", "router.buffer": "4 packets"}
     return Work(f"{k}-ary 3-tree", "fat_tree.toml", (200, cycles), settings)
 
 
 def torus(dims: list[int], cycles: int) -> Work:
-    """A torus; paths grow with its size."""
+    """Returns a torus, whose paths grow with its size."""
     settings = {"topology.dims": str(dims), "workload.load": "0.1"}
     return Work("x".join(map(str, dims)) + " torus", "torus.toml", (200, cycles), settings)
 
 
-SIZES = ((2, 60_000), (4, 4_000), (6, 800), (8, 300))  # h of a dragonfly, and cycles of about the same work
+SIZES = ((2, 60_000), (4, 4_000), (6, 800), (8, 300))  # h of a dragonfly, and cycles for about equal work
 GROWTH = (
     tuple(Work(f"dragonfly h={h}", "dragonfly.toml", (200, cycles), {"topology.h": str(h)}) for h, cycles in SIZES),
     (tree(4, 100_000), tree(8, 10_000), tree(16, 1_500), tree(25, 600)),
@@ -103,7 +103,7 @@ GROWTH = (
 
 
 def typical(runs: list[Measured]) -> dict[str, float]:
-    """The medians of some runs, and the slowest and fastest rate."""
+    """Returns the medians of some runs, and the slowest and fastest rate."""
     rates = [run.rate for run in runs]
     return {
         "rate": statistics.median(rates),
@@ -116,7 +116,7 @@ def typical(runs: list[Measured]) -> dict[str, float]:
 
 
 def compare_speed(work: Work, ours: Cutthrough, peer: Caminos | None, repeat: int) -> dict[str, Any]:
-    """One work in turns: Cutthrough, CAMINOS, Cutthrough, CAMINOS..."""
+    """Runs one work in turns: Cutthrough, CAMINOS, Cutthrough, CAMINOS..."""
     mine: list[Measured] = []
     theirs: list[Measured] = []
     with pinned(1):
@@ -134,7 +134,7 @@ def compare_speed(work: Work, ours: Cutthrough, peer: Caminos | None, repeat: in
 
 
 def compare_threads(work: Work, ours: Cutthrough, repeat: int) -> dict[str, Any]:
-    """One thread and two in turns, both free to use two cores."""
+    """Runs one thread and two in turns, both with two cores available."""
     runs: dict[int, list[Measured]] = {1: [], 2: []}
     results = set()
     with pinned(2):
@@ -156,7 +156,7 @@ def compare_threads(work: Work, ours: Cutthrough, repeat: int) -> dict[str, Any]
 
 
 def measure_growth(family: tuple[Work, ...], ours: Cutthrough, repeat: int) -> list[dict[str, Any]]:
-    """Host time by size of network; the sizes in turns."""
+    """Measures host time by size of network, with the sizes in turns."""
     rows: dict[str, list[dict[str, float]]] = {work.name: [] for work in family}
     with pinned(1):
         known = {work.name: ours.check(work) for work in family}
@@ -181,12 +181,12 @@ def measure_growth(family: tuple[Work, ...], ours: Cutthrough, repeat: int) -> l
 
 
 def mega(value: float, digits: int) -> str:
-    """A number in millions."""
+    """Returns a number in millions."""
     return f"{value / 1e6:.{digits}f}"
 
 
 def speed_table(rows: list[dict[str, Any]], base: int) -> str:
-    """M flit-hops a second of both."""
+    """Returns the table of M flit-hops a second of both simulators."""
     lines = []
     for row in rows:
         ours, peer = row["cutthrough"], row["caminos"]
@@ -202,7 +202,7 @@ def speed_table(rows: list[dict[str, Any]], base: int) -> str:
 
 
 def threads_table(rows: list[dict[str, Any]]) -> str:
-    """One thread against two."""
+    """Returns the table of one thread against two."""
     head = ["work", "1 thread, M packet-hops/s", "2 threads", "speed-up", "same results", "target"]
     lines = []
     for row in rows:
@@ -213,7 +213,7 @@ def threads_table(rows: list[dict[str, Any]]) -> str:
 
 
 def growth_table(rows: list[dict[str, Any]], base: int) -> str:
-    """Host time by size."""
+    """Returns the table of host time by size."""
     head = [
         "work",
         "nodes",
@@ -236,7 +236,7 @@ def growth_table(rows: list[dict[str, Any]], base: int) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """What the numbers were measured on."""
+    """Returns the machine on which the numbers were measured."""
     processor = platform.processor()
     if Path("/proc/cpuinfo").exists():
         found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
@@ -246,7 +246,7 @@ def machine() -> dict[str, Any]:
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
+    """Parses the command line."""
     parser = command_line(__doc__)
     parser.add_argument("--repeat", type=int, metavar="N", help="runs of each, in turns (3; 1 with --quick)")
     parser.add_argument("--quick", action="store_true", help="a quarter of the simulated time, once")
@@ -262,7 +262,7 @@ def parse() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Measures and prints; the exit status."""
+    """Measures and prints. Returns the exit status."""
     args = parse()
     scale = 0.25 if args.quick else 1.0
     ours = Cutthrough(args.cutthrough, scale)

@@ -1,7 +1,7 @@
-"""How good mappings are and how long they take: `python benches/mapping.py [--graphs DIR] [--large]`.
+"""Quality and time of mappings: `python benches/mapping.py [--graphs DIR] [--large]`.
 
-Prints a table of hops per byte and seconds. Stencils are shuffled; graphs of files are skipped where they are not. With
-`--large` a graph of a million tasks is mapped too (a minute or two, and half a gigabyte).
+Prints a table of hops per byte and seconds. Stencils are shuffled. Graphs of files are skipped if the files are
+missing. With `--large` a graph of a million tasks is mapped too (a minute or two, and half a gigabyte).
 """
 
 from __future__ import annotations

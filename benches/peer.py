@@ -1,4 +1,4 @@
-"""The same work for two simulators, Cutthrough and CAMINOS: how each is set up, run and read."""
+"""One work for two simulators, Cutthrough and CAMINOS: setup, run and readings of each."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ Settings = dict[str, str]
 
 @dataclass(frozen=True)
 class Work:
-    """An experiment, and the same work for CAMINOS if it can do it."""
+    """An experiment, and its equivalent for CAMINOS if CAMINOS can run it."""
 
     name: str
     file: str
-    cycles: tuple[int, int]  # of 1 ns: warm-up, measured
+    cycles: tuple[int, int]  # cycles of 1 ns: warm-up, measured
     settings: Settings = field(default_factory=dict)
     peer: str | None = None
     target: str = ""
-    flits: int = 1  # in a packet; what is counted are flit-hops
+    flits: int = 1  # flits in a packet; rates count flit-hops
     peer_settings: Settings = field(default_factory=dict)  # keys of CAMINOS's configuration that are replaced or added
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one run did, and what it took."""
+    """The results and the cost of one run."""
 
     flit_hops: float
-    seconds: float  # of the simulation, or, of CAMINOS, of the command
+    seconds: float  # of the simulation, or for CAMINOS of the command
     processor_seconds: float  # of the command
     peak_bytes: int
     accepted_load: float
@@ -79,7 +79,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Executed:
-    """What a command printed, and what it took."""
+    """The output and the cost of a command."""
 
     text: str
     seconds: float
@@ -88,17 +88,17 @@ class Executed:
 
 
 class Failed(Exception):
-    """A command that did not do its work."""
+    """A command that failed."""
 
 
 @contextmanager
 def pinned(cores: int) -> Iterator[None]:
-    """Keeps this process, and so those that it starts, on so many cores, where the system can."""
+    """Keeps this process and its future children on `cores` cores, where the system supports that."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
     before = os.sched_getaffinity(0)
-    # From the last: the first core is often the one that serves interrupts.
+    # From the last core on: the first one often serves interrupts.
     os.sched_setaffinity(0, sorted(before)[-cores:])
     try:
         yield
@@ -129,7 +129,7 @@ class Cutthrough:
         self.command, self.scale = command, scale
 
     def command_for(self, what: str, work: Work) -> list[str]:
-        """The command line of `run` or `check` for a work."""
+        """Returns the command line of `run` or `check` for a work."""
         warm_up, measured = (round(cycles * self.scale) for cycles in work.cycles)
         times = {"warm_up": warm_up, "min_time": measured, "max_time": warm_up + measured}
         settings = work.settings | {f"measure.{key}": f"{value} ns" for key, value in times.items()}
@@ -137,7 +137,7 @@ class Cutthrough:
         return [self.command, what, str(HERE / work.file), "--json", *options]
 
     def run(self, work: Work, threads: int = 1) -> tuple[Measured, dict[str, Any]]:
-        """Runs a work's only point; also returns the point as printed."""
+        """Runs a work's only point. Also returns the point as printed."""
         command = [*self.command_for("run", work), "--jobs", "1", "--threads", str(threads)]
         done = execute(command, HERE)
         point = json.loads(done.text)["points"][0]
@@ -146,12 +146,12 @@ class Cutthrough:
         return Measured(flit_hops, point["wall_s"], *own), point
 
     def check(self, work: Work) -> dict[str, Any]:
-        """What is known of a work before it runs."""
+        """Returns the output of `check` for a work."""
         checked: dict[str, Any] = json.loads(execute(self.command_for("check", work), HERE).text)
         return checked
 
     def base(self) -> int:
-        """Peak memory in bytes of the command without a simulation: Python and its libraries."""
+        """Returns the peak memory in bytes of the command without a simulation: Python and its libraries."""
         return execute([self.command, "check", str(HERE / "mesh.toml"), "--json"], HERE).peak_bytes
 
 
@@ -162,7 +162,7 @@ class Caminos:
         self.command, self.scale = command, scale
 
     def configuration(self, work: Work) -> str:
-        """The work's configuration, with its cycles, packets and load."""
+        """Returns the work's configuration, with its cycles, packets and load."""
         text = (HERE / str(work.peer)).read_text()
         cycles = dict(zip(("warmup", "measured"), (round(c * self.scale) for c in work.cycles), strict=True))
         for key, value in ({key: str(count) for key, count in cycles.items()} | work.peer_settings).items():
@@ -175,12 +175,12 @@ class Caminos:
         return text
 
     def result(self, work: Work) -> tuple[dict[str, float], Executed]:
-        """What it prints of the measured cycles, by its own names, and what it took."""
+        """Returns its output for the measured cycles, by its own names, and its cost."""
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory, "work.cfg")
             path.write_text(self.configuration(work))
             done = execute([self.command, str(path)], Path(directory))
-        # The block's values stand alone on the line after their key.
+        # The block's values are alone on the line after their key.
         found = re.findall(r"^\s*(\w+):\n\s*([\d.]+),", done.text, flags=re.MULTILINE)
         return {key: float(value) for key, value in found}, done
 
@@ -189,19 +189,19 @@ class Caminos:
         result, done = self.result(work)
         text = self.configuration(work)
         accepted = result["accepted_load"]
-        hops = result["average_packet_hops"] + 1  # it counts links between routers
+        hops = result["average_packet_hops"] + 1  # CAMINOS counts links between routers
         servers = re.search(r"servers: *(\d+)", text)
         if servers is None:
             raise Failed(f"{work.peer} does not say how many servers there are")
         cycles = sum(round(c * self.scale) for c in work.cycles)
         flits = accepted * int(servers[1]) * cycles
-        # Its own figure: what wait4 says of a small process is what this script took before it became CAMINOS.
+        # CAMINOS's own figure: wait4 gives a small process the memory of this script before it became CAMINOS.
         peak = int(result["linux_high_water_mark"]) * 1024
         return Measured(flits * hops, done.seconds, done.processor_seconds, peak, accepted, hops)
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table, its columns aligned."""
+    """Returns a Markdown table with aligned columns."""
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
     lines = [head, ["-" * width for width in widths], *rows]
     return "\n".join("| " + " | ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)) + " |" for line in lines)
@@ -213,7 +213,7 @@ def say(text: str) -> None:
 
 
 def command_line(description: str | None) -> argparse.ArgumentParser:
-    """A command line that says where the two commands are."""
+    """Returns a command line with options for the paths of the two commands."""
     parser = argparse.ArgumentParser(description=description)
     beside = Path(sys.executable).with_name("cutthrough")
     default = str(beside) if beside.exists() else shutil.which("cutthrough")
@@ -223,7 +223,7 @@ def command_line(description: str | None) -> argparse.ArgumentParser:
 
 
 def studied(parser: argparse.ArgumentParser) -> argparse.Namespace:
-    """The command line of a study that simulates with both commands, or takes up the rows of an earlier run."""
+    """Parses the command line of a study that simulates with both commands, or reads the rows of an earlier run."""
     parser.add_argument("--reuse", metavar="CSV", type=Path, help="do not simulate again the rows of an earlier run")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="simulations at once (1)")
     args = parser.parse_args()
@@ -233,7 +233,7 @@ def studied(parser: argparse.ArgumentParser) -> argparse.Namespace:
 
 
 def save_csv(rows: Iterable[Any], path: Path) -> None:
-    """Writes objects with the same attributes as CSV, numbers with six digits."""
+    """Writes objects with equal attributes as CSV, numbers with six digits."""
     tables = [vars(row) for row in rows]
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(tables[0]), lineterminator="\n")

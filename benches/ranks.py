@@ -11,14 +11,14 @@ from peer import HERE, Caminos, Cutthrough, Failed, Work, execute, pinned, say, 
 
 __all__ = ["RANKS", "RankWork", "compare_ranks", "ranks_table"]
 
-# What is counted as one C: CAMINOS's rate on this, in processor time. After the first hundreds of cycles, in which the
-# network fills, the rate does not depend on how many there are.
+# One C: CAMINOS's rate on this work, in processor time. After the first hundreds of cycles, in which the network fills,
+# the rate does not depend on the number of cycles.
 CLOCK = Work("clock", "dragonfly.toml", (500, 1_500), {}, "dragonfly_h4.cfg")
 
 
 @dataclass(frozen=True)
 class RankWork:
-    """A collective operation of ranks, and when it ends if LogGOPSim says so."""
+    """A collective operation of ranks, with the time at which it ends according to LogGOPSim, if that is known."""
 
     name: str
     ranks: int
@@ -32,7 +32,7 @@ class RankWork:
 
 
 def alltoall(algorithm: str, ranks: int, target: str, **rest: Any) -> RankWork:
-    """Messages of 1 KiB from all to all."""
+    """Returns an alltoall with messages of 1 KiB."""
     return RankWork(
         f"{algorithm} alltoall, {ranks} ranks", ranks, "alltoall", algorithm, "1 KiB", target=target, **rest
     )
@@ -54,9 +54,9 @@ RANKS = (
 
 
 def run(work: RankWork, command: str) -> dict[str, float]:
-    """Runs a work; messages a second of the whole command and of the simulation alone, and the peak memory.
+    """Runs a work. Returns messages a second of the whole command and of the simulation alone, and the peak memory.
 
-    On one thread seconds are of processor time, so that what else the machine does does not count.
+    On one thread seconds are of processor time, so that other load on the machine does not count.
     """
     program = (
         f'{{ kind = "collective", operation = "{work.operation}", algorithm = "{work.algorithm}", '
@@ -84,7 +84,7 @@ def run(work: RankWork, command: str) -> dict[str, float]:
 
 
 def compare_ranks(ours: Cutthrough, clock: Caminos | None, repeat: int) -> list[dict[str, Any]]:
-    """All works, each in turns with the clock."""
+    """Runs all works, each in turns with the clock."""
     rows = []
     for work in RANKS:
         turns = []
@@ -106,13 +106,13 @@ def compare_ranks(ours: Cutthrough, clock: Caminos | None, repeat: int) -> list[
 
 
 def speed_up(row: dict[str, Any], rows: list[dict[str, Any]]) -> str:
-    """Of a row of several threads, the simulation's rate over that of the same work on one."""
+    """Returns the rate of a row of several threads over that of its work on one thread. Empty for one thread."""
     one = [each for each in rows if each["work"] == row["work"] and each["threads"] == 1]
     return f"{row['wall_rate'] / one[0]['wall_rate']:.2f}x" if row["threads"] > 1 and one else ""
 
 
 def ranks_table(rows: list[dict[str, Any]], base: int) -> str:
-    """M messages a second, also as multiples of the clock."""
+    """Returns the table of M messages a second, also as multiples of the clock."""
     lines = []
     for row in rows:
         clocks = [f"{own:.1f} C" if own else "-" for own in (row["clocks"]["whole"], row["clocks"]["rate"])]

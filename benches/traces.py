@@ -1,9 +1,9 @@
-"""How fast traces are joined, read and replayed: `python benches/traces.py [--operations N] [--ranks N]`.
+"""Speed of joining, reading and replaying traces: `python benches/traces.py [--operations N] [--ranks N]`.
 
-Writes the files of ranks as the recorder does, of a halo exchange in two dimensions: a rank calculates, starts four
+Writes the files of ranks as the recorder does, for a halo exchange in two dimensions: a rank computes, starts four
 receives and four sends, and waits for them. Joins them, and replays the trace on a flat network and on a torus with
-packets. An operation is a send, a receive or a calculation; waiting is not counted. Rates are a second of processor
-time, of the whole command.
+packets. An operation is a send, a receive or a computation; waiting is not counted. Rates are per second of processor
+time of the whole command.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from peer import execute, pinned
 HEAD = b"CTRANK\0\x01"
 SEND, RECV, WAIT, COMMUNICATOR, END = 1, 2, 3, 8, 9
 CALC, SEVERAL = 16, 32
-#: Operations of a step: four sends, four receives, and a calculation.
+#: Operations of a step: four sends, four receives, and a computation.
 STEP = 9
 
 EXPERIMENT = """
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def rank_file(rank: int, side: int, steps: int) -> bytes:
-    """The file of a rank of a grid, as the recorder writes it."""
+    """Returns the file of a rank of a grid, as the recorder writes it."""
     x, y = rank % side, rank // side
     near = [
         (x + 1) % side + side * y,
@@ -85,7 +85,7 @@ def rank_file(rank: int, side: int, steps: int) -> bytes:
 
 
 def numbers(*values: int) -> bytes:
-    """Numbers as a trace has them."""
+    """Returns numbers as a trace has them."""
     found = bytearray()
     for value in values:
         rest = value

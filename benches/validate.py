@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 UP_TO_1 = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0)
 UP_TO_HALF = (0.1, 0.2, 0.3, 0.4, 0.5)
 DOCS = HERE.parent / "docs"
-#: Speed-ups of Cutthrough's crossbar; the first is the one that differences are given for.
+#: Speed-ups of Cutthrough's crossbar. Differences are given for the first.
 SPEEDUPS = (2, 1, 4)
 PEER = "CAMINOS"
-#: A point that accepts less of the offered load than this part is saturated: its latency grows for as long as it runs.
+#: A point is saturated if it accepts less than this share of the offered load: its latency then grows with its run.
 SATURATED = 0.99
 #: The latency of Cutthrough lasts until the last bit has arrived, that of CAMINOS until the last phit begins to arrive.
 TAIL_CYCLES = 1.0
@@ -41,9 +41,9 @@ VALIANT = {
     "router.vcs": "6",
 }
 SHIFT = {"workload.pattern": "{ kind = 'shift', groups = 1 }"}
-# Queues of sources are unlimited in Cutthrough; CAMINOS drops messages beyond 20 if it is not asked otherwise.
+# Queues of sources are unlimited in Cutthrough. CAMINOS drops messages beyond 20 by default.
 PEER_QUEUE = {"server_queue_size": "1000000"}
-# By hops alone two global channels are as short as one and a local one: minimal paths have one global channel.
+# By hops alone two global channels are as short as one global and one local. Minimal paths have one global channel.
 DIRECT = "WeighedShortest { class_weight: [1, 100, 1] }"
 PEER_VALIANT = {"routing": f"Valiant {{ first: {DIRECT}, second: {DIRECT} }}", "virtual_channels": "6"}
 PEER_SHIFT = {
@@ -62,12 +62,12 @@ class Case:
     loads: tuple[float, ...]
 
     def at(self, load: float, **settings: str) -> Work:
-        """The work at a load."""
+        """Returns the work at a load."""
         return replace(self.work, settings=self.work.settings | {"workload.load": f"{load:g}"} | settings)
 
 
 def dragonfly(name: str, title: str, ours: Settings, peer: Settings, loads: tuple[float, ...]) -> Case:
-    """A case on the dragonfly of 72 nodes."""
+    """Returns a case on the dragonfly of 72 nodes."""
     settings = {"topology.h": "2", **ROUTER, "router.buffer": "256 packets", "router.vcs": "4"} | ours
     peer = PEER_QUEUE | {"routing": DIRECT} | peer
     work = Work(name, "dragonfly.toml", (2_000, 6_000), settings, "dragonfly_h2.cfg", peer_settings=peer)
@@ -75,7 +75,7 @@ def dragonfly(name: str, title: str, ours: Settings, peer: Settings, loads: tupl
 
 
 MESH = Work("mesh", "mesh.toml", (10_000, 40_000), ROUTER, "mesh.cfg", peer_settings=PEER_QUEUE)
-# Its policy Shortest knows the credits of the next router alone; Cutthrough also counts what waits at the port.
+# Its policy Shortest reads the credits of the next router alone. Cutthrough also counts the queue at the port.
 PEER_ADAPTIVE = (
     "[ EnforceFlowControl, OccupancyFunction { label_coefficient: 1, occupancy_coefficient: 1, product_coefficient: 0, "
     "constant_coefficient: 0, use_internal_space: true, use_neighbour_space: true }, LowestLabel, Random ]"
@@ -84,7 +84,7 @@ PEER_RANDOM = "[ EnforceFlowControl, Random ]"
 
 
 def tree(name: str, title: str, routing: str, policies: str) -> Case:
-    """A case on the tree of 64 nodes."""
+    """Returns a case on the tree of 64 nodes."""
     settings = {"topology.n": "3", "routing.kind": routing, **ROUTER}
     peer = PEER_QUEUE | {"virtual_channel_policies": policies}
     work = Work(name, "fat_tree.toml", (5_000, 15_000), settings, "fat_tree_4x3.cfg", peer_settings=peer)
@@ -127,15 +127,15 @@ CASES = (
 
 @dataclass(frozen=True)
 class Point:
-    """What one simulator found at one load.
+    """The result of one simulator at one load.
 
     Attributes:
         case: The name of the case.
         simulator: `CAMINOS`, or `speed-up N` for Cutthrough.
-        offered: Load.
-        accepted: Load, the mean over nodes.
+        offered: Offered load.
+        accepted: Accepted load, the mean over nodes.
         latency: Mean in cycles, queues of sources included, to the arrival of the head.
-        latency_ci: Half-width of its 95 % confidence interval, in cycles; 0 where it is not known.
+        latency_ci: Half-width of its 95 % confidence interval, in cycles. 0 where it is not known.
         hops: Mean number of routers of a path.
     """
 
@@ -149,12 +149,12 @@ class Point:
 
     @property
     def saturated(self) -> bool:
-        """Whether not all is accepted that is offered."""
+        """Whether the accepted load is below the offered load."""
         return self.accepted < SATURATED * self.offered
 
 
 def simulate_peer(peer: Caminos, case: Case, load: float) -> Point:
-    """A point of CAMINOS."""
+    """Simulates a point with CAMINOS."""
     result, done = peer.result(case.at(load))
     say(f"{case.name} {load:g}: {PEER} {done.seconds:.0f} s")
     found = (result["accepted_load"], result["average_message_delay"], 0.0, result["average_packet_hops"] + 1)
@@ -162,7 +162,7 @@ def simulate_peer(peer: Caminos, case: Case, load: float) -> Point:
 
 
 def simulate(ours: Cutthrough, case: Case, load: float, speedup: int) -> Point:
-    """A point of Cutthrough."""
+    """Simulates a point with Cutthrough."""
     _, point = ours.run(case.at(load, **{"router.speedup": str(speedup)}))
     latency = point["latency_mean_ns"] - TAIL_CYCLES
     found = (point["accepted_load"], latency, point["latency_ci_ns"] or 0.0, point["hops_mean"])
@@ -170,7 +170,7 @@ def simulate(ours: Cutthrough, case: Case, load: float, speedup: int) -> Point:
 
 
 def read(path: Path) -> list[Point]:
-    """The points of an earlier run."""
+    """Reads the points of an earlier run."""
     with path.open(encoding="utf-8", newline="") as file:
         return [
             Point(row.pop("case"), row.pop("simulator"), **{key: float(value) for key, value in row.items()})
@@ -186,7 +186,7 @@ class Found:
     points: Sequence[Point] = field(repr=False)
 
     def of(self, simulator: str) -> list[Point]:
-        """The points of one simulator, by load."""
+        """Returns the points of one simulator, by load."""
         chosen = [point for point in self.points if (point.case, point.simulator) == (self.case.name, simulator)]
         return sorted(chosen, key=lambda point: point.offered)
 
@@ -197,7 +197,7 @@ class Found:
 
 
 def compare_table(found: Found) -> str:
-    """Both simulators at every load."""
+    """Returns the table of both simulators at every load."""
     head = ["offered", "accepted: CAMINOS", "Cutthrough", "difference", "latency: CAMINOS", "Cutthrough", "difference"]
     lines = []
     for peer, ours in zip(found.of(PEER), found.main, strict=True):
@@ -213,7 +213,7 @@ def compare_table(found: Found) -> str:
 
 
 def saturation_table(every: Sequence[Found]) -> str:
-    """The largest accepted load of each case, by speed-up."""
+    """Returns the table of the largest accepted load of each case, by speed-up."""
     order = sorted(SPEEDUPS)
     head = ["network and traffic", PEER, *(f"Cutthrough, speed-up {speedup}" for speedup in order)]
     lines = []
@@ -228,7 +228,7 @@ def saturation_table(every: Sequence[Found]) -> str:
 
 
 def draw(found: Found) -> Figure:
-    """Latency and accepted load by offered load."""
+    """Draws latency and accepted load by offered load."""
     with style.context(STYLE):
         figure = Figure(figsize=(8.4, 3.4))
         latency, accepted = figure.subplots(1, 2)
@@ -262,7 +262,7 @@ def draw(found: Found) -> Figure:
 
 
 def _lines(latency: Axes, accepted: Axes, points: Sequence[Point], label: str, how: dict[str, object]) -> None:
-    """One simulator's points, latencies only below saturation."""
+    """Draws one simulator's points, with latencies only below saturation."""
     below = [point for point in points if not point.saturated]
     latency.plot([p.offered for p in below], [p.latency for p in below], label=label, **how)
     accepted.plot([p.offered for p in points], [p.accepted for p in points], label=label, **how)
@@ -281,7 +281,7 @@ def publish(points: Sequence[Point]) -> None:
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
+    """Parses the command line."""
     parser = command_line(__doc__)
     parser.add_argument("--only", metavar="CASE", nargs="+", choices=[case.name for case in CASES], help="some cases")
     parser.add_argument("--quick", action="store_true", help="a quarter of the simulated time")
@@ -289,7 +289,7 @@ def parse() -> argparse.Namespace:
 
 
 def gather(args: argparse.Namespace) -> list[Point]:
-    """Runs every case with both simulators, but for the points that are known."""
+    """Runs every case with both simulators, except for points that are known."""
     scale = 0.25 if args.quick else 1.0
     known = {(each.case, each.simulator, each.offered): each for each in (read(args.reuse) if args.reuse else ())}
     cases = [case for case in CASES if not args.only or case.name in args.only]
@@ -309,7 +309,7 @@ def gather(args: argparse.Namespace) -> list[Point]:
 
 
 def main() -> int:
-    """Runs and writes; the exit status."""
+    """Runs and writes. Returns the exit status."""
     try:
         publish(gather(parse()))
     except Failed as failed:

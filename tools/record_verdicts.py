@@ -18,7 +18,7 @@ KEPT = Path(__file__).resolve().parent.parent / "results" / "reproduce"
 
 
 def record(claims: list[Claim]) -> str:
-    """The claims with their basis and their verdict, as CSV."""
+    """Returns the claims with their basis and their verdict, as CSV."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["claim", "basis", "holds"])

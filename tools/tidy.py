@@ -80,7 +80,7 @@ class Line:
 
 
 def main() -> int:
-    """Checks all tracked files; 1 if something is to be mended."""
+    """Checks all tracked files. Returns 1 if something is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--record", action="store_true", help="write the numbers of phrases to tools/tidy.json")
     record = parser.parse_args().record
@@ -105,7 +105,7 @@ def main() -> int:
 
 
 def tracked() -> list[str]:
-    """The names of the files that people write: Rust, Python and pages."""
+    """Returns the names of the files that people write: Rust, Python and pages."""
     command = ["git", "ls-files"]
     names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")  # noqa: S603
     written = [name for name in names if name.endswith((".rs", ".py", ".md")) and not name.startswith(GENERATED)]
@@ -113,12 +113,12 @@ def tracked() -> list[str]:
 
 
 def read(name: str) -> str:
-    """The text of a file."""
+    """Returns the text of a file."""
     return (ROOT / name).read_text(encoding="utf-8")
 
 
 def prose(name: str) -> Iterator[Line]:
-    """The lines of a file that are text for readers: comments and docstrings, or a page without its code blocks."""
+    """Yields the lines of a file that readers read: comments and docstrings, or a page without its code blocks."""
     text = read(name)
     if name.endswith(".rs"):
         for number, line in enumerate(text.splitlines(), 1):
@@ -135,7 +135,7 @@ def prose(name: str) -> Iterator[Line]:
 
 
 def python_prose(text: str) -> Iterator[Line]:
-    """The comments and docstrings of a Python file."""
+    """Yields the comments and docstrings of a Python file."""
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith("#"):
             yield Line(number, line.lstrip())
@@ -148,13 +148,13 @@ def python_prose(text: str) -> Iterator[Line]:
 
 
 def phrases_in(name: str) -> int:
-    """How often the phrases stand in a file's text."""
+    """Returns the number of counted phrases in a file's text."""
     found = re.compile("|".join(PHRASES))
     return sum(len(found.findall(line.text)) for line in prose(name))
 
 
 def risen(counts: dict[str, int], recorded: dict[str, int]) -> Iterator[str]:
-    """The files with more phrases than recorded, or fewer: the record is kept as low as it can be."""
+    """Yields files with more phrases than recorded, or with fewer, which must be recorded."""
     for name in sorted(set(counts) | {name for name in recorded if ": " not in name}):
         now, before = counts.get(name, 0), recorded.get(name, 0)
         if now > before:
@@ -177,7 +177,7 @@ def banned(name: str, recorded: dict[str, int]) -> Iterator[str]:
 
 
 def wide(name: str) -> Iterator[str]:
-    """Lines of text that are too wide; tables and links are not broken."""
+    """Yields lines of text that are too wide. Tables and links are exempt."""
     for line in prose(name):
         whole = read(name).splitlines()[line.number - 1] if name.endswith(".md") else ""
         text = whole or line.text
@@ -187,7 +187,7 @@ def wide(name: str) -> Iterator[str]:
 
 
 def long(name: str, recorded: dict[str, int]) -> Iterator[str]:
-    """Files and functions that are too long."""
+    """Yields files and functions that are too long."""
     if name.endswith(".md"):
         return
     lines = read(name).splitlines()
@@ -201,7 +201,7 @@ def long(name: str, recorded: dict[str, int]) -> Iterator[str]:
 
 
 def too_long(files: list[str]) -> Iterator[tuple[str, int]]:
-    """The functions that are too long today, and their lines."""
+    """Yields the functions that are too long today, and their lines."""
     for name in files:
         if name.endswith(".md") or is_test(name):
             continue
@@ -211,12 +211,12 @@ def too_long(files: list[str]) -> Iterator[tuple[str, int]]:
 
 
 def is_test(name: str) -> bool:
-    """Whether a file is one of tests or benchmarks."""
+    """Returns whether a file is one of tests or benchmarks."""
     return bool(re.search(r"(^|/)(tests?|benches|testkit)/", name)) or name.endswith("tests.rs")
 
 
 def functions(name: str, lines: list[str]) -> Iterator[tuple[int, int, str]]:
-    """The first and last line and the name of each function."""
+    """Yields the first and last line and the name of each function."""
     if name.endswith(".py"):
         for node in ast.walk(ast.parse("\n".join(lines))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -231,14 +231,14 @@ def functions(name: str, lines: list[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def unfinished(name: str) -> Iterator[str]:
-    """What is left for later without an issue."""
+    """Yields comments that leave work for later without an issue."""
     for line in prose(name):
         if re.search(r"\b(TODO|FIXME|XXX)\b", line.text):
             yield f"{name}:{line.number}: nothing is left `{line.text.strip()[:40]}`"
 
 
 def broken_links(name: str) -> Iterator[str]:
-    """Links of a page to files or headings that are not there."""
+    """Yields links of a page to files or headings that do not exist."""
     if not name.endswith(".md"):
         return
     for line in prose(name):
@@ -254,7 +254,7 @@ def broken_links(name: str) -> Iterator[str]:
 
 
 def headings(page: Path) -> set[str]:
-    """The anchors of a page's headings, and those that it names itself."""
+    """Returns the anchors of a page's headings, and the anchors that it names itself."""
     text = page.read_text(encoding="utf-8")
     titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     anchors = {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}

@@ -1,9 +1,9 @@
-"""Where the tests' processor time goes: by test program of Rust, by file and by test of Python.
+"""Lists the processor time of tests: by test program of Rust, by file and by test of Python.
 
     make test-times                           # both halves, as `make test` runs them
     python tools/time_tests.py tests/test_run.py -k plots     # what pytest takes: its half only, of these tests
 
-Processor time, of a test's threads and of the processes that it has waited for, hardly depends on what else runs on the
+Processor time, of a test's threads and of the processes that it has waited for, hardly depends on other load of the
 machine, and so can be compared. Compiling the tests does not count.
 """
 
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
-#: Tests of Python that are listed by themselves.
+#: Number of Python tests that are listed individually.
 LISTED = 30
 
 
 def processor_time(who: int) -> float:
-    """Seconds that this process, or those that it has waited for, have computed."""
+    """Returns the processor seconds of this process, or of the children that it has waited for."""
     used = resource.getrusage(who)
     return used.ru_utime + used.ru_stime
 
 
 def own_and_children() -> float:
-    """Seconds of this process with those that it has waited for."""
+    """Returns the processor seconds of this process and of the children that it has waited for."""
     return processor_time(resource.RUSAGE_SELF) + processor_time(resource.RUSAGE_CHILDREN)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the tests and prints the times; 1 if a test has failed."""
+    """Runs the tests and prints the times. Returns 1 if a test has failed."""
     rust = [] if arguments else list(run_programs())
     failed = any(not passed for *_, passed in rust)
     print_table("Test programs of Rust", [(seconds, name) for name, seconds, _ in rust])
@@ -52,21 +52,21 @@ def main(arguments: Sequence[str]) -> int:
 
 
 class Times:
-    """Notes what each test has taken, its fixtures included."""
+    """A pytest plugin that notes the time of each test, its fixtures included."""
 
     def __init__(self) -> None:
         self.tests: list[tuple[float, str]] = []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Around a test."""
+        """Measures a test."""
         before = own_and_children()
         result = yield
         self.tests.append((own_and_children() - before, item.nodeid))
         return result
 
     def by_file(self) -> list[tuple[float, str]]:
-        """The sums of the files."""
+        """Returns the sums of the files."""
         files: dict[str, float] = defaultdict(float)
         for seconds, name in self.tests:
             files[name.partition("::")[0]] += seconds
@@ -74,10 +74,10 @@ class Times:
 
 
 def run_programs() -> Iterator[tuple[str, float, bool]]:
-    """Builds the test programs and runs one after the other: its name, its seconds, and whether it passed."""
+    """Builds the test programs and runs them in turn. Yields name, seconds, and whether it passed."""
     build = ["cargo", "test", "--workspace", "--locked", "--no-run", "--message-format=json"]
     built = subprocess.run(build, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
-    if built.returncode != 0:  # cargo has written why
+    if built.returncode != 0:  # cargo has written the cause
         sys.exit(built.returncode)
     for line in built.stdout.splitlines():
         message = json.loads(line)

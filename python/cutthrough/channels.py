@@ -164,7 +164,7 @@ class ChannelLoads:
 
     @cached_property
     def classes(self) -> npt.NDArray[np.int32]:
-        """Returns the class of every channel, as an index into `about["classes"]`."""
+        """The class of every channel, as an index into `about["classes"]`."""
         named = self.table.column("class").to_numpy()
         places = {name: place for place, name in enumerate(self.about["classes"])}
         return np.array([places[name] for name in named], np.int32)
@@ -202,7 +202,7 @@ class ChannelLoads:
 
     @cached_property
     def _ways(self) -> npt.NDArray[np.int64]:
-        """Returns for each channel between routers 1 if it leads away from nodes, -1 if towards them, else 0."""
+        """The direction of each channel between routers: 1 if it leads away from nodes, -1 if towards them, else 0."""
         source, target = self.values("source_router"), self.values("target_router")
         between = (source >= 0) & (target >= 0)
         routers = int(max(source.max(), target.max())) + 1

@@ -228,7 +228,7 @@ class PointTable(Protocol):
         """Returns the number of points."""
 
     def __iter__(self) -> Iterator[Point]:
-        """Returns the points in the order of the sweep."""
+        """Yields the points in the order of the sweep."""
 
     def by_job(self) -> PointTable:
         """Returns the results with a point for each job of each point, or the results themselves without jobs."""

@@ -146,7 +146,7 @@ def _mean_of(name: str, values: Sequence[Any], confidence: float) -> Any:
 
 
 def _nothing(_: Sequence[Any]) -> None:
-    """Returns None: a timeline has no mean."""
+    """Gives None: a timeline has no mean."""
 
 
 def _mean(values: Sequence[Any]) -> Any:

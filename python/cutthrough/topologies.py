@@ -172,7 +172,7 @@ class Topology:
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
-        """Returns the names of a router's coordinates."""
+        """The names of a router's coordinates."""
         return tuple(self._shape.coordinate_names())
 
     def coordinate_array(self) -> npt.NDArray[np.int32]:

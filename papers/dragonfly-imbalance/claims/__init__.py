@@ -20,6 +20,6 @@ __all__ = ["VARIANTS", "claims", "figures", "plan", "sensitivity_plan"]
 
 
 def claims(results: Mapping[str, Results]) -> list[Claim]:
-    """Every number and order that the text states of dragonflies, of the model and of figure 3."""
+    """Returns every number and order that the text states of dragonflies, of the model and of figure 3."""
     found = Found(results)
     return [*model_claims(found), *throughput_claims(found)]

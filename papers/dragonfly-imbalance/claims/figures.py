@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
-    """Figures 3a to 3f, and figure 2 as a heat map."""
+    """Draws figures 3a to 3f, and figure 2 as a heat map."""
     from cutthrough.plots import STYLE
     from matplotlib import style
 
@@ -32,7 +32,7 @@ def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
 
 
 def _bottleneck() -> Figure:
-    """Bit complement under valiant-group below saturation: the local channels that carry too much."""
+    """Draws bit complement under valiant-group below saturation, with its overloaded local channels."""
     import cutthrough
 
     file = Path(__file__).parents[1] / "experiments" / "traffic.toml"
@@ -69,7 +69,7 @@ def _draw(found: Found, pattern: str, series: Sequence[str]) -> Figure:
 
 
 def _series(axes: Axes, found: Found, pattern: str, series: str, number: int) -> None:
-    """Measured with its range over seeds, and the exact model dashed in the same colour."""
+    """Draws measured values with their range over seeds, and the exact model dashed in their colour."""
     sizes = found.sizes(pattern, series, lambda _: True)
     nodes = [size.nodes for size in sizes]
     measured = [found.values(pattern, series, size.name) for size in sizes]

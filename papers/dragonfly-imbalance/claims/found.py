@@ -1,4 +1,4 @@
-"""What was found, by pattern, series and size."""
+"""Results by pattern, series and size."""
 
 from __future__ import annotations
 
@@ -15,32 +15,35 @@ if TYPE_CHECKING:
     from cutthrough.reproduce import Measured
     from cutthrough.results import Results
 
-#: Half of a 95 % interval over half of a 99 % interval, which the points have.
+#: Ratio of half a 95 % interval to half a 99 % interval, which the points have.
 NARROWER = 1.960 / 2.576
 
 
 @dataclass(frozen=True)
 class Found:
-    """What was found, by pattern, series and size."""
+    """Results by pattern, series and size."""
 
     results: Mapping[str, Results]
 
     def has(self, *name: str) -> bool:
-        """Whether there is such a run."""
+        """Returns whether a run exists."""
         return "/".join(name) in self.results
 
     def value(self, *name: str, quantity: str = "accepted_load") -> float:
-        """A quantity of a run, as a mean over seeds."""
+        """Returns a quantity of a run, as a mean over seeds."""
         values = self.values(*name, quantity=quantity)
         return sum(values) / len(values)
 
     def values(self, *name: str, quantity: str = "accepted_load") -> list[float]:
-        """A quantity of a run, for each seed."""
+        """Returns a quantity of a run, for each seed."""
         results = self.results["/".join(name)]
         return [float(point[quantity]) for point in results.replicas or results]
 
     def accepted(self, pattern: str, series: str, size: Size) -> Measured:
-        """Accepted load with half of its 95 % interval: over seeds, or of the only run. An exchange has none."""
+        """Returns accepted load with half of its 95 % interval: over seeds, or of the only run.
+
+        An exchange has none.
+        """
         values = self.values(pattern, series, size.name)
         if len(values) > 1:
             return average(values)
@@ -48,9 +51,9 @@ class Found:
         return values[0], NARROWER * float(point.get("accepted_load_ci") or 0.0)
 
     def exact(self, pattern: str, series: str, size: Size) -> float:
-        """The exact bound on the throughput."""
+        """Returns the exact bound on the throughput."""
         return self.value("exact", pattern, series, size.name, quantity="throughput_bound")
 
     def sizes(self, pattern: str, series: str, keep: Callable[[Size], bool] = lambda size: size.balanced) -> list[Size]:
-        """The balanced sizes that were run, or others, the smallest first."""
+        """Returns the sizes that were run and satisfy `keep`, the smallest first. Default: balanced sizes."""
         return [size for size in SIZES if self.has(pattern, series, size.name) and keep(size)]

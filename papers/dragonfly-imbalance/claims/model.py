@@ -1,4 +1,4 @@
-"""Sections II and III: virtual channels, sizes, and what the exact model says of uniform and adversarial traffic."""
+"""Sections II and III: virtual channels, sizes, and the exact model of uniform and adversarial traffic."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ CHANNELS = {
     "valiant-group": (3, "which we will call *ValiantRestricted*, requiring at least 3"),
     "valiant-node": (4, "general Valiant routing can require up to 4"),
 }
-#: What "close to ideal" is taken for.
+#: The number for "close to ideal".
 CLOSE = 0.9
 
 
 def model_claims(found: Found) -> Iterable[Claim]:
-    """What sections II and III state."""
+    """Yields the claims of sections II and III."""
     yield from _dragonflies()
     yield from _uniform(found)
     yield from _locality(found)
@@ -43,7 +43,7 @@ def model_claims(found: Found) -> Iterable[Claim]:
 
 
 def _locality(found: Found) -> Iterable[Claim]:
-    """Neighbours of the exchange that are few groups apart, where its grid is in ascending order."""
+    """Yields the claim on neighbours of the exchange that are few groups apart if its grid is in ascending order."""
     ratios = [
         found.exact("ascending", "valiant-group", size) / found.exact(NEIGHBOUR, "valiant-group", size)
         for size in SIZES
@@ -56,7 +56,7 @@ def _locality(found: Found) -> Iterable[Claim]:
 
 
 def _dragonflies() -> Iterable[Claim]:
-    """Virtual channels that routings have and need, and the least and the largest machine."""
+    """Yields the claims on virtual channels that routings have and need, and on the least and the largest machine."""
     file = Path(__file__).parents[1] / "experiments" / "traffic.toml"
     for routing, (paper, quote) in CHANNELS.items():
         keys = {"routing": {"kind": routing}, "topology.h": 2}

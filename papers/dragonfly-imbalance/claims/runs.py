@@ -1,4 +1,4 @@
-"""What is run: dragonflies of 42 to 16,512 nodes, by pattern and routing."""
+"""The runs: dragonflies of 42 to 16,512 nodes, by pattern and routing."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from cutthrough.reproduce import Planned
 
 #: Pattern, and the letters of its two figures.
 PATTERNS = {"bit-complement": ("a", "b"), "shift": ("c", "d"), "nearest-neighbour": ("e", "f")}
-#: Those that are generated continuously, and that are adversarial at every size.
+#: Patterns that are generated continuously, and patterns that are adversarial at every size.
 CONTINUOUS = ("bit-complement", "shift")
 NEIGHBOUR, UNIFORM = "nearest-neighbour", "uniform"
 SERIES = ("minimal", "valiant-group", "valiant-node", "random-groups")
-#: What an ideally balanced indirect routing reaches: two global hops a packet.
+#: Throughput of an ideally balanced indirect routing: two global hops a packet.
 MAXIMUM = 0.5
 
 
 @dataclass(frozen=True)
 class Size:
-    """A dragonfly of full scale; balanced if p and a are not given."""
+    """A dragonfly of full scale. Balanced if `p` and `a` are not given."""
 
     h: int
     p: int
@@ -28,7 +28,7 @@ class Size:
 
     @property
     def name(self) -> str:
-        """As the paper writes it."""
+        """The name in the paper's notation."""
         return f"({self.p},{self.a},{self.h})"
 
     @property
@@ -57,7 +57,7 @@ class Size:
         return 1 / (2 * self.p), 1 / self.p
 
     def one_link(self, pattern: str) -> float:
-        """The throughput that one link between any two groups allows, where all nodes of a group send to one other.
+        """Returns the throughput bound by one link between two groups, where all nodes of a group send to one other.
 
         The middle group of bit complement sends to itself: all p nodes of a switch over one local link.
         """
@@ -68,7 +68,7 @@ class Size:
 
     @property
     def descending(self) -> list[int]:
-        """The grid of the exchange: three factors as near to a cube as there are, with the largest first."""
+        """The grid of the exchange: the three factors nearest to a cube, with the largest first."""
         grids = (
             (x, y, self.nodes // (x * y))
             for x in range(1, round(self.nodes ** (1 / 3)) + 2)
@@ -85,36 +85,37 @@ class Size:
 
 
 def balanced(h: int) -> Size:
-    """A balanced dragonfly."""
+    """Returns a balanced dragonfly."""
     return Size(h, h, 2 * h)
 
 
 SIZES = [Size(2, 2, 3), *(balanced(h) for h in range(2, 9))]
 QUICK_SIZES = SIZES[:4]
-#: The size at which what the paper leaves open is varied.
+#: The size at which the paper's open choices are varied.
 VARIED = balanced(3)
-#: Equations 1 and 4 are held to from here on.
+#: Equations 1 and 4 are tested from this h on.
 FROM_H = 3
 #: "Networks with more than 512 switches".
 LARGE = 512
-#: Up to this number of nodes an exchange has its full volume, and there are more seeds of a random placement.
+#: Greatest number of nodes with the full volume of an exchange and more seeds of a random placement.
 MEDIUM_NODES = 1056
-#: Beyond it there are fewer seeds and no search; a point ends soon, since its mean is over many nodes.
+#: Number of nodes above which there are fewer seeds and no search. A point ends soon, since its mean is over many
+#: nodes.
 LARGE_NODES = 5000
 SEEDS, SEEDS_QUICK, SEEDS_LARGE = 5, 3, 2
-#: The interval of loads at which a search ends, as a share of the estimate.
+#: Width of the load interval at which the search stops, as a share of the estimate.
 RESOLUTION = 0.02
-#: The end of the transient, by routing: how long it takes the routers to fill up to the sources. In microseconds.
+#: End of the transient by routing, in microseconds: the time until the routers are filled up to the sources.
 WARM_UP = {"minimal": 50, "valiant-group": 200, "valiant-node": 60, "random-groups": 150}
 WARM_UP_LARGE = {**WARM_UP, "valiant-group": 350}
 WARM_UP_QUICK = {**WARM_UP, "valiant-group": 120, "random-groups": 120}
-#: The longest interval that is measured, and that of large machines.
+#: The longest measured interval in microseconds, and that of large machines.
 LONGEST, LONGEST_LARGE = 600, 30
 
 QUICK = {"measure.precision": 0.03}
 QUICK_LONGEST = 150
 
-#: What the paper leaves open, each choice changed alone. The defaults stand in DEVIATIONS.md.
+#: Variants of the paper's open choices, each changed alone. The defaults are in DEVIATIONS.md.
 VARIANTS: dict[str, dict[str, Any]] = {
     "delays / 4": {"link.delay": "5 ns", "link.global.delay": "25 ns"},
     "delays x 4": {"link.delay": "80 ns", "link.global.delay": "400 ns"},
@@ -127,12 +128,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "shift by 9": {"workload.pattern": {"kind": "shift", "groups": 9}},
     "grid 3x6x19": {"workload.dims": [3, 6, 19]},
 }
-#: The variants that are about one pattern only.
+#: The variants of one pattern only.
 OF_PATTERN = {"shift by 9": "shift", "grid 3x6x19": NEIGHBOUR}
 
 
 def plan(quick: bool) -> dict[str, Planned]:
-    """Every point of figure 3, the exact model beside it, and the searched saturation under valiant-group."""
+    """Returns every point of figure 3, the exact model beside it, and the searched saturation under valiant-group."""
     planned = {}
     for size in QUICK_SIZES if quick else SIZES:
         for pattern in PATTERNS:
@@ -158,7 +159,7 @@ def plan(quick: bool) -> dict[str, Planned]:
 
 
 def sensitivity_plan(quick: bool) -> dict[str, Planned]:
-    """Both Valiant routings at one size."""
+    """Returns both Valiant routings at one size."""
     return {
         f"{kind}{pattern}/{series}/{VARIED.name}": _run(pattern, series, VARIED, quick, analyze=bool(kind), varies=True)
         for pattern in PATTERNS

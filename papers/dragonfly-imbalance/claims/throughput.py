@@ -1,4 +1,4 @@
-"""Section IV: throughputs of figure 3, and what section III predicts of them."""
+"""Section IV: throughputs of figure 3, and their predictions in section III."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from .runs import Size
 
 GROUP, NODE, RANDOM = "valiant-group", "valiant-node", "random-groups"
-#: Rough words of the text, as the README states them: closely, "roughly 10%", "roughly 65% to 85%".
+#: Rough words of the text as numbers, as in the README: closely, "roughly 10%", "roughly 65% to 85%".
 CLOSELY, ROUGHLY, OPTIMUM = 0.2, 0.02, 0.01
 #: Half a unit of the last digit of percentages.
 HUNDREDTH = 0.005
 #: The share of the offered load above which a node counts as not saturated.
 ACCEPTED = 0.97
-#: Choices that the text leaves open and that were made so that numbers come out: of all patterns, and of the exchange.
+#: Choices that the text leaves open and that were made so that numbers agree: for all patterns, and for the exchange.
 OPEN = "router.speedup, router.arbitration"
 GRID = "grid in descending order"
 LAST = "an exchange lasts until its last arrival"
 
 
 def throughput_claims(found: Found) -> Iterable[Claim]:
-    """What section IV states of figure 3."""
+    """Yields the claims of section IV on figure 3."""
     for judge in (_minimal, _predicted, _trend, _exact, _valiant_node, _large, _random, _even_larger):
         yield from judge(found)
 
@@ -46,12 +46,12 @@ def _chosen(pattern: str) -> str:
 
 
 def _ratios(found: Found, pattern: str, series: str, sizes: Iterable[Size], by: Mapping[Size, float]) -> list[Measured]:
-    """Throughputs over something else, size by size."""
+    """Returns throughputs over the values of `by`, size by size."""
     return [over(found.accepted(pattern, series, size), (by[size], 0.0)) for size in sizes]
 
 
 def _minimal(found: Found) -> Iterable[Claim]:
-    """Shortest paths carry less than indirect ones, and as much as the one link between two groups lets through."""
+    """Yields claims on shortest paths, which carry less than indirect ones: as much as one link between two groups."""
     for pattern in PATTERNS:
         sizes = [size for size in found.sizes(pattern, "minimal") if size.h >= FROM_H]
         if not sizes:
@@ -83,7 +83,7 @@ def _farthest(ratio: Measured) -> float:
 
 
 def _predicted(found: Found) -> Iterable[Claim]:
-    """Equations 1 and 4, and the fourth root."""
+    """Yields the claims on equations 1 and 4, and on the fourth root."""
     for pattern in PATTERNS:
         sizes = [size for size in found.sizes(pattern, GROUP) if size.h >= FROM_H]
         if not sizes:
@@ -124,7 +124,7 @@ def _predicted(found: Found) -> Iterable[Claim]:
 
 
 def _slope(points: list[tuple[int, Measured]]) -> Measured:
-    """The exponent with which throughput depends on the number of nodes."""
+    """Returns the exponent with which throughput depends on the number of nodes."""
     across = [math.log(nodes) for nodes, _ in points]
     middle = sum(across) / len(across)
     weights = [(x - middle) / sum((x - middle) ** 2 for x in across) for x in across]
@@ -133,7 +133,7 @@ def _slope(points: list[tuple[int, Measured]]) -> Measured:
 
 
 def _trend(found: Found) -> Iterable[Claim]:
-    """Throughput falls from size to size."""
+    """Yields the claims that throughput falls from size to size."""
     for pattern in PATTERNS:
         loads = [found.accepted(pattern, GROUP, size) for size in found.sizes(pattern, GROUP)]
         steps = [over(after, before) for before, after in pairwise(loads)]
@@ -145,7 +145,7 @@ def _trend(found: Found) -> Iterable[Claim]:
 
 
 def _exact(found: Found) -> Iterable[Claim]:
-    """The exact model against the load that is accepted past saturation, and the least load that is not."""
+    """Yields claims on the exact model against the accepted load past saturation, and the least load that saturates."""
     quote = "consequently the throughput T can be computed exactly"
     for pattern in PATTERNS:
         sizes = [size for size in found.sizes(pattern, GROUP) if size.h >= FROM_H]
@@ -215,12 +215,12 @@ def _valiant_node(found: Found) -> Iterable[Claim]:
 
 
 def _mean(held: list[Measured]) -> Measured:
-    """The mean of independent measurements."""
+    """Returns the mean of independent measurements."""
     return sum(value for value, _ in held) / len(held), math.hypot(*(ci for _, ci in held)) / len(held)
 
 
 def _large(found: Found) -> Iterable[Claim]:
-    """Above 512 switches: measured, or (with `--quick`, which has no such machine) by the exact model."""
+    """Yields claims above 512 switches: measured, or (with `--quick`, which has no such machine) by the exact model."""
     for pattern in PATTERNS:
         limit = 0.2 if pattern == NEIGHBOUR else 0.15
         measured = found.sizes(pattern, GROUP, lambda size: size.switches > LARGE)
@@ -272,18 +272,18 @@ def _random(found: Found) -> Iterable[Claim]:
 
 
 def _larger(sizes: list[Size]) -> list[Size]:
-    """The sizes at which random groups are said to gain: above 512 switches, or the largest that was run."""
+    """Returns the sizes at which random groups are said to gain: above 512 switches, or the largest that was run."""
     return [size for size in sizes if size.switches > LARGE] or sizes[-1:]
 
 
 def _gains(found: Found, pattern: str, size: Size) -> list[float]:
-    """What random groups gain, for each seed."""
+    """Returns the gain of random groups, for each seed."""
     before = found.value(pattern, GROUP, size.name)
     return [after - before for after in found.values(pattern, RANDOM, size.name)]
 
 
 def _even_larger(found: Found) -> Iterable[Claim]:
-    """Section V: general Valiant routing gains more than random groups do."""
+    """Yields the claim of section V that general Valiant routing gains more than random groups do."""
     for pattern in PATTERNS:
         sizes = [size for size in found.sizes(pattern, NODE) if found.has(pattern, RANDOM, size.name)]
         if sizes:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cutthrough.results import Results
     from matplotlib.figure import Figure
 
-#: What the paper leaves open, each choice changed alone. The defaults stand in DEVIATIONS.md.
+#: Variants of the paper's open choices, each changed alone. The defaults are in DEVIATIONS.md.
 VARIANTS = {
     "row-counter": {"router.credits": "row-counter"},
     "per-crosspoint": {"router.credits": "per-crosspoint"},
@@ -37,11 +37,11 @@ VARIANTS = {
     "overheads as latency": {"nic.occupies": False},
     **COMBINING,
 }
-#: The choices that concern combine units or the interfaces of section 4 alone, and those of multicasts.
+#: Variants that concern combine units or the interfaces of section 4 alone, and variants of multicasts.
 OF_UNITS = {"no header cycles", "4 header cycles", "2 words a cycle", "up by a fixed port"}
 OF_INTERFACES = {"overheads as latency"}
 OF_MULTICASTS = {"fixed fanout", "binomial fanout", "Bernoulli multicasts", "senders too"}
-#: The choices that section 3 has, and those that the sections on multicasts have on trees and on single switches.
+#: Variants of section 3, and variants of the sections on multicasts on trees and on single switches.
 POINT_TO_POINT = frozenset(VARIANTS) - OF_MULTICASTS - OF_UNITS - OF_INTERFACES
 ON_SWITCHES = frozenset(VARIANTS) - {"per-crosspoint", "random up", "d-mod-k up", "Poisson"} - OF_UNITS - OF_INTERFACES
 ON_TREES = ON_SWITCHES | {"random up", "d-mod-k up"}
@@ -49,12 +49,12 @@ OF_MOLECULES = (ON_TREES - OF_MULTICASTS) | OF_INTERFACES
 
 
 def plan(quick: bool) -> dict[str, Planned]:
-    """The curves of the figures, and full load."""
+    """Returns the curves of the figures, and full load."""
     return _plan(quick, whole=True)
 
 
 def sensitivity_plan(quick: bool) -> dict[str, Planned]:
-    """The points that the claims need."""
+    """Returns the points that the claims need."""
     return _plan(quick, whole=False)
 
 
@@ -74,14 +74,14 @@ def _plan(quick: bool, *, whole: bool) -> dict[str, Planned]:
 
 
 def claims(results: Mapping[str, Results]) -> list[Claim]:
-    """Every number and order that sections 1 to 5 state."""
+    """Returns every number and order that sections 1 to 5 state."""
     judges = (unicast_claims, multicast_claims, rival_claims, reduction_claims, daemon_claims, spanning_claims,
               molecule_claims, buffer_claims, memory_claims)  # fmt: skip
     return [claim for judge in judges for claim in judge(results)]
 
 
 def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
-    """Figures 5 to 18 of the paper, what rivals of 13 and 14 carry, what input buffers and a daemon do."""
+    """Draws figures 5 to 18 of the paper, the rivals of 13 and 14, and the effects of input buffers and a daemon."""
     from cutthrough.plots import STYLE
     from matplotlib import style
 

@@ -1,4 +1,4 @@
-"""What buffers take: crosspoints that cover the cable (section 2), and input buffers before small ones (section 5)."""
+"""Sizes of buffers: crosspoints that cover the cable (section 2), and input buffers before small ones (section 5)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cutthrough.results import Results
     from matplotlib.figure import Figure
 
-#: The share of the bandwidth that buffers are compared at.
+#: The share of the bandwidth at which buffers are compared.
 CARRIED = 0.95
 #: Bytes of a packet in MB, and ports of the switch.
 PACKET_MB = 4096e-6
@@ -24,7 +24,7 @@ PORTS = 16
 
 
 def buffers_plan(quick: bool) -> dict[str, Planned]:
-    """Section 5: crosspoints that cover the round trip, and input buffers before small ones."""
+    """Returns the runs of section 5: crosspoints that cover the round trip, and input buffers before small ones."""
     some = {"measure.max_time": "300 us", "measure.precision": 0.05} if quick else {}
     names = {"crosspoints": "crosspoints-only", "input buffers": "input-crosspoint"}
     plans = {name: Planned(file, some, varies=False) for name, file in names.items()}
@@ -32,7 +32,7 @@ def buffers_plan(quick: bool) -> dict[str, Planned]:
 
 
 def memory_claims(results: Mapping[str, Results]) -> list[Claim]:
-    """Section 2: bytes of a crosspoint and of a switch, by ports and by round trips of a cable of 20 m."""
+    """Returns the claims of section 2: bytes of a crosspoint and of a switch, by ports and cable round trips (20 m)."""
     points = list(results["memory"])
     spans = [span for point in points for span in point["buffers"]]
     held = {
@@ -60,7 +60,7 @@ def memory_claims(results: Mapping[str, Results]) -> list[Claim]:
 
 
 def _space(point: Point) -> float:
-    """MB of buffers of a switch of 16 ports and packets of 4 KiB."""
+    """Returns MB of buffers of a switch of 16 ports and packets of 4 KiB."""
     crosspoint = point.get("router.crosspoint_buffer")
     packets = [int(depth.split()[0]) for depth in (point["router.buffer"], crosspoint or "0 packets")]
     inputs, crosspoints = (packets[0], packets[1]) if crosspoint else (0, packets[0])
@@ -68,7 +68,7 @@ def _space(point: Point) -> float:
 
 
 def _buffers(results: Mapping[str, Results]) -> dict[str, list[tuple[float, Measured]]]:
-    """Memory in MB and accepted load, by architecture."""
+    """Returns memory in MB and accepted load, by architecture."""
     lines = {"crosspoints only": [(_space(point), accepted(point)) for point in results["crosspoints"]]}
     for point in results["input buffers"]:
         kind = "FIFO" if point["router.queueing"] == "fifo" else "queues"
@@ -78,7 +78,7 @@ def _buffers(results: Mapping[str, Results]) -> dict[str, list[tuple[float, Meas
 
 
 def buffer_claims(results: Mapping[str, Results]) -> list[Claim]:
-    """What section 5 expects of input buffers, and what a FIFO costs."""
+    """Returns the claims of section 5 on input buffers, and the cost of a FIFO."""
     lines = _buffers(results)
     least = {
         name: min(mb for mb, (load, _) in line if load >= CARRIED)
@@ -111,7 +111,7 @@ def buffer_claims(results: Mapping[str, Results]) -> list[Claim]:
 
 
 def draw_buffers(results: Mapping[str, Results]) -> Figure:
-    """Throughput over buffer space."""
+    """Draws throughput over buffer space."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.4))

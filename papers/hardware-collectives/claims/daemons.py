@@ -1,4 +1,4 @@
-"""Section 1: what a daemon on one host does to a broadcast that processors, interfaces or switches forward."""
+"""Section 1: effect of a daemon on one host on a broadcast that processors, interfaces or switches forward."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from cutthrough.results import Results
     from matplotlib.figure import Figure
 
-#: The host that has the daemon: of a binomial tree from node 0, the one that forwards to half of all nodes.
+#: The host that has the daemon: in a binomial tree from node 0, the one that forwards to half of all nodes.
 HOST = 128
 #: A daemon that has the processor as the broadcast begins, for a tenth of a millisecond.
 DAEMON = {"node.noise": {"period": "1 ms", "duration": "100 us", "phase": "aligned", "nodes": str(HOST)}}
 #: Phases of a binomial tree of 256 nodes, and the overheads of a message at both ends (table 1).
 PHASES, OVERHEADS_NS = 8, 2600
-#: Who forwards, as claims call it.
+#: The forwarders, as claims name them.
 CARRIERS = {"software": "processors", "nic": "network interfaces", "hardware": "switches"}
 
 
 def daemons_plan() -> dict[str, Planned]:
-    """One broadcast by each, without and with the daemon; one run is exact."""
+    """Returns one broadcast by each forwarder, without and with the daemon. One run is exact."""
     changes: dict[str, dict[str, object]] = {"quiet hosts": {}, "a daemon": dict(DAEMON)}
     return {f"broadcast, {name}": Planned("daemon", own, varies=False) for name, own in changes.items()}
 
 
 def _last(results: Mapping[str, Results], name: str) -> dict[str, float]:
-    """By who forwards, when the last of the other hosts has the message, in nanoseconds."""
+    """Returns by forwarder the time at which the last of the other hosts has the message, in nanoseconds."""
     found = {}
     for point in results[f"broadcast, {name}"]:
         ends = enumerate(point.per_rank or [])
@@ -39,7 +39,7 @@ def _last(results: Mapping[str, Results], name: str) -> dict[str, float]:
 
 
 def daemon_claims(results: Mapping[str, Results]) -> list[Claim]:
-    """Which broadcasts a daemon on one host delays at the others, and what dominates those of quiet hosts."""
+    """Returns claims on the broadcasts that a daemon on one host delays at the others, and on those of quiet hosts."""
     quiet, daemon = _last(results, "quiet hosts"), _last(results, "a daemon")
     delay = {carrier: daemon[carrier] / quiet[carrier] for carrier in CARRIERS}
     text = "a daemon on one host: when the last other host has a broadcast that {} forward, against none"
@@ -61,7 +61,7 @@ def daemon_claims(results: Mapping[str, Results]) -> list[Claim]:
 
 
 def draw_daemons(results: Mapping[str, Results]) -> Figure:
-    """How many hosts have the broadcast over time, by who forwards it, without and with the daemon."""
+    """Draws the number of hosts that have the broadcast over time, by forwarder, without and with the daemon."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")

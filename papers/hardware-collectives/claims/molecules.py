@@ -18,12 +18,12 @@ NETWORKS = {8: (17, {"topology.k": 4, "topology.n": 4}), 32: (18, {})}
 
 
 def molecules_plan(varies: frozenset[str]) -> dict[str, Planned]:
-    """All multicasts at once, on either network; a run of a draw is exact."""
+    """Returns all multicasts at once, on either network. A run of a draw is exact."""
     return {f"md {ports} ports": Planned("md", dict(keys), varies) for ports, (_, keys) in NETWORKS.items()}
 
 
 def _times(results: Mapping[str, Results], ports: int) -> dict[str, list[float]]:
-    """By who copies, the time until the last copy has arrived, for each draw, in nanoseconds."""
+    """Returns by copier the time until the last copy has arrived, for each draw, in nanoseconds."""
     times: dict[str, list[float]] = {"hardware": [], "software": []}
     for point in results[f"md {ports} ports"]:
         times[point["workload.collectives"]].append(float(point["time_ns"]))
@@ -31,7 +31,7 @@ def _times(results: Mapping[str, Results], ports: int) -> dict[str, list[float]]
 
 
 def molecule_claims(results: Mapping[str, Results]) -> list[Claim]:
-    """What section 4 states of both networks."""
+    """Returns the claims of section 4 on both networks."""
     saved = {}
     for ports in NETWORKS:
         times = _times(results, ports)
@@ -67,7 +67,7 @@ def molecule_claims(results: Mapping[str, Results]) -> list[Claim]:
 
 
 def draw_molecules(results: Mapping[str, Results]) -> dict[str, Figure]:
-    """Figures 17 and 18: the time of the last copy by who copies, draw by draw."""
+    """Draws figures 17 and 18: the time of the last copy by copier, draw by draw."""
     from matplotlib.figure import Figure
 
     drawn = {}

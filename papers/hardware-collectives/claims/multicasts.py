@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from cutthrough.reproduce import Claim
     from cutthrough.results import Results
 
-#: The load under which latency is said to be stable, with half a unit of its last digit.
+#: The load below which latency is said to be stable, with half a unit of its last digit.
 STABLE, ROUNDING = 0.125, 0.0005
 
 
 def multicasts_plan(quick: bool, switches: frozenset[str], trees: frozenset[str]) -> dict[str, Planned]:
-    """Figures 13 to 15, and what saturates."""
+    """Returns the runs of figures 13 to 15, and saturated runs."""
     precision = {"measure.precision": 0.05}
     some = {"measure.max_time": "1 ms", **precision} if quick else {}
     short = {"measure.max_time": "400 us", **precision} if quick else {}
@@ -43,7 +43,7 @@ def multicasts_plan(quick: bool, switches: frozenset[str], trees: frozenset[str]
 
 
 def multicast_claims(results: Mapping[str, Results]) -> list[Claim]:
-    """What section 3.1 states of its own switch."""
+    """Returns the claims of section 3.1 on its own switch."""
     eight, two, tree = (accepted(results[f"{name} saturated"][0]) for name in ("switch", "two senders", "tree"))
     alone = "the sender is not among its destinations (`workload.include_self`)"
     made = [

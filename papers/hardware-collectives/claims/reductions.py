@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cutthrough.results import Results
     from matplotlib.figure import Figure
 
-#: What section 2 leaves open of combine units, each choice changed alone.
+#: Variants of the open choices of section 2 on combine units, each changed alone.
 COMBINING = {
     "no header cycles": {"in_switch.combine.header_cycles": 0},
     "4 header cycles": {"in_switch.combine.header_cycles": 4},
@@ -23,7 +23,7 @@ COMBINING = {
     "return at tail": {"router.credit_return": "tail"},
     "round-robin": {"router.arbitration": "round-robin"},
 }
-#: The networks, and what differs from the experiment file.
+#: The networks, and their differences from the experiment file.
 NETWORKS = {
     "8 ports": {"topology.k": 4, "topology.n": 4, "title": "Reduction on 256 nodes, 8-port switches, 1 combine unit"},
     "32 ports": {},
@@ -37,14 +37,14 @@ PACKET = 256
 
 
 def reductions_plan() -> dict[str, Planned]:
-    """A reduction by size, on each network; one run a point is exact."""
+    """Returns a reduction by size, on each network. One run a point is exact."""
     return {
         f"reduction, {name}": Planned("reduction", changes, frozenset(COMBINING)) for name, changes in NETWORKS.items()
     }
 
 
 def _times(results: Mapping[str, Results], network: str) -> dict[int, float]:
-    """By size in bytes, the time of a reduction in nanoseconds."""
+    """Returns the time of a reduction in nanoseconds, by size in bytes."""
     return {_bytes(point["workload.program.size"]): point["time_ns"] for point in results[f"reduction, {network}"]}
 
 
@@ -54,7 +54,7 @@ def _bytes(size: str) -> int:
 
 
 def _crossing(slow: Mapping[int, float], fast: Mapping[int, float]) -> int:
-    """The largest size up to which the second of two networks is not slower than the first; 0 if there is none."""
+    """Returns the largest size up to which the second network is not slower than the first. 0 if there is none."""
     largest = 0
     for size in sorted(slow):
         if fast[size] > slow[size]:
@@ -64,16 +64,17 @@ def _crossing(slow: Mapping[int, float], fast: Mapping[int, float]) -> int:
 
 
 def _effective_units(one: Mapping[int, float], several: Mapping[int, float]) -> int:
-    """The units of a switch of 32 ports that combine anything, by the cost of a word with several units and with one.
+    """Returns the number of combine units that a switch of 32 ports effectively uses.
 
-    One unit combines the packets of 16 ports. With L leaves at work, a leaf combines 16 / L of them, the root L parts.
+    It follows from the cost of a word with several units and with one. One unit combines the packets of 16 ports. With
+    L leaves at work, a leaf combines 16 / L of them, the root L parts.
     """
     share = (several[16] - several[8]) / (one[16] - one[8])
     return 1 + min((1, 2, 4), key=lambda leaves: abs((16 / leaves + leaves) / 16 - share))
 
 
 def reduction_claims(results: Mapping[str, Results]) -> list[Claim]:
-    """What section 3.2 states."""
+    """Returns the claims of section 3.2."""
     narrow, wide, mended = (_times(results, network) for network in NETWORKS)
     lost = {name: times[PACKET] - times[8] for name, times in (("one", wide), ("narrow", narrow), ("five", mended))}
     return [
@@ -97,7 +98,7 @@ def reduction_claims(results: Mapping[str, Results]) -> list[Claim]:
 
 
 def draw_reductions(results: Mapping[str, Results]) -> Figure:
-    """Figure 16: the time of a reduction by the size of its message."""
+    """Draws figure 16: the time of a reduction by the size of its message."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.4))

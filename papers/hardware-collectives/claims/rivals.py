@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 #: The switches of figures 13 and 14.
 SWITCHES: dict[str, dict[str, int]] = {"8x8": {}, "2x8": {"workload.senders": 2}}
-#: What the paper cites of rivals there, the run of the output-queued switch, and the figure.
+#: The saturation that the paper cites for rivals, the run of the output-queued switch, and the figure.
 CITED = {"8x8": (0.22, "switch saturated", "13"), "2x8": (0.65, "two senders saturated", "14")}
-#: What the paper says of the cited switches.
+#: The paper's words on the cited switches.
 QUOTES = {"8x8": "for an 8X8 switch it is 0.22", "2x8": "for a 2X8 switch is 0.65"}
 #: The load when all outputs (8x8), or the six that receive from both senders (2x8), are busy.
 BOUNDS = {"8x8": 0.25, "2x8": 0.875}
-#: The rival that would take a queue for each of 2^K - 1 sets of outputs.
+#: The rival that would need a queue for each of 2^K - 1 sets of outputs.
 IDEAL = "VOQ, queue-per-set"
-#: What is open of the rivals too.
+#: Variants that apply to the rivals too.
 LAWS = frozenset({"fixed fanout", "binomial fanout"})
 
 
 def rivals_plan(quick: bool) -> dict[str, Planned]:
-    """Switches with queues at the inputs under the multicasts of figures 13 and 14, saturated."""
+    """Returns switches with queues at the inputs under the multicasts of figures 13 and 14, saturated."""
     some = {"measure.max_time": "1 ms", "measure.precision": 0.05} if quick else {}
     whole = {"router.multicast.fanout": "no-splitting", "sweep.router.multicast.policy": ["arbitration", "wba"]}
     consecutive = {
@@ -50,7 +50,7 @@ def rivals_plan(quick: bool) -> dict[str, Planned]:
 
 
 def _saturation(results: Mapping[str, Results], switch: str) -> dict[str, tuple[float, float]]:
-    """What each rival carries, by a name of it, with its interval."""
+    """Returns the saturation throughput of each rival, by name, with its interval."""
     found = {f"FIFO, {p['router.multicast.policy']}": accepted(p) for p in results[f"{switch} FIFO"]}
     whole = results[f"{switch} FIFO, whole"]
     found |= {f"FIFO, no splitting, {p['router.multicast.policy']}": accepted(p) for p in whole}
@@ -58,7 +58,7 @@ def _saturation(results: Mapping[str, Results], switch: str) -> dict[str, tuple[
 
 
 def rival_claims(results: Mapping[str, Results]) -> list[Claim]:
-    """What the rivals carry on the same switch."""
+    """Returns the claims on rivals on one switch."""
     made = []
     for switch, (cited, own, figure) in CITED.items():
         found = _saturation(results, switch)
@@ -113,7 +113,7 @@ def rival_claims(results: Mapping[str, Results]) -> list[Claim]:
 
 
 def draw_rivals(results: Mapping[str, Results]) -> Figure:
-    """What saturated switches carry, by rival, beside output queues and what the paper cites."""
+    """Draws the saturation throughput by rival, beside output queues and the paper's citations."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.4, 4.6))

@@ -1,4 +1,4 @@
-"""Section 2.1 and 2.2: spanning trees of groups, and collective operations that are made of multicasts and combines."""
+"""Section 2.1 and 2.2: spanning trees of groups, and collective operations by multicasts and combines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NARROW = {"topology.k": 4, "topology.n": 4}
 
 
 def spanning_plan() -> dict[str, Planned]:
-    """Broadcasts by root and by machine, operations by who carries them out, and trees by how they are made."""
+    """Returns broadcasts by root and by machine, operations by their backend, and trees by their construction."""
     one = {"sweep.workload.collectives": ["hardware"]}
     both = {"sweep.workload.collectives": ["hardware", "software"]}
     broadcast = {
@@ -52,7 +52,7 @@ def spanning_plan() -> dict[str, Planned]:
 
 
 def spanning_claims(results: Mapping[str, Results]) -> list[Claim]:
-    """What sections 1, 2.1 and 2.2 state of trees and operations."""
+    """Returns the claims of sections 1, 2.1 and 2.2 on trees and operations."""
     return [*_broadcasts(results), *_operations(results), *_trees(results)]
 
 

@@ -1,4 +1,4 @@
-"""What several parts of the paper need to judge their claims."""
+"""Shared helpers for the claims of several parts of the paper."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ HUNDREDTH, TENTH = 0.005, 0.05
 
 
 def accepted(point: Mapping[str, Any]) -> Measured:
-    """Accepted load, and half of its 95 % interval."""
+    """Returns accepted load, and half of its 95 % interval."""
     return float(point["accepted_load"]), float(point.get("accepted_load_ci") or 0.0)

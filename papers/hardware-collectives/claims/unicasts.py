@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cutthrough.results import Results
 
 COMPLEMENT, UNIFORM = "bit-complement", "uniform"
-#: Permutations whose packets meet, and with uniform traffic all patterns whose packets do.
+#: Permutations whose packets contend, and with uniform traffic all patterns whose packets do.
 MEETING = ("transpose", "bit-reversal")
 CONTENDING = (UNIFORM, *MEETING)
 #: Experiment file, and the figures of its throughput and its response time.
@@ -27,22 +27,22 @@ FIGURES = {
     "ports32-buffer2": (9, 10),
     "ports32-buffer4": (11, 12),
 }
-#: The rivals have no crosspoints whose credits could be read in several ways.
+#: Rivals. They have no crosspoints, whose credits could be read in several ways.
 RIVALS = {"rival": "ports8-input-queued", "rival 4 VCs": "ports8-input-queued-vcs"}
 #: Four channels of 20 ns, three switches of 90 ns, and 256 B at 10 Gb/s.
 ZERO_LOAD_NS = 4 * 20 + 3 * 90 + 204.8
-#: A response time has blown up if it is more than this many times that of an idle network.
+#: Ratio of a response time to that of an idle network above which it has blown up.
 BLOWN_UP = 10.0
 #: "Close to full throughput".
 CLOSE = 0.9
 #: Sources that always have a packet: the full load of the text.
 FULL = {"workload.injection": "backlogged", "workload.load": 1.0}
-#: The last load of figure 12 before full load, and the one up to which nothing is said to blow up.
+#: The last load of figure 12 before full load, and the load up to which nothing is said to blow up.
 BEYOND, BEFORE = 0.95, 0.9
 
 
 def unicasts_plan(quick: dict[str, object], varies: frozenset[str], *, whole: bool) -> dict[str, Planned]:
-    """The curves of the figures (those of figure 12 that claims need, if not `whole`), and full load."""
+    """Returns the curves of the figures (those of figure 12 that claims need, if not `whole`), and full load."""
     if whole:
         loads = {"sweep.workload.load": [0.05, 0.4, 0.7, BEFORE, BEYOND, 1.0], **quick} if quick else {}
         plans = {name: Planned(name, loads, varies) for name in FIGURES}
@@ -55,19 +55,19 @@ def unicasts_plan(quick: dict[str, object], varies: frozenset[str], *, whole: bo
 
 
 def unicast_claims(results: Mapping[str, Results]) -> list[Claim]:
-    """What section 3 states of the four patterns."""
+    """Returns the claims of section 3 on the four patterns."""
     full = {name: _full(found) for name, found in results.items() if name.endswith(" full")}
     return [*_levels(), *_best(full["ports32-buffer4 full"]), *_orders(full), *_rivals(full),
             *_response_times(results["ports32-buffer4"])]  # fmt: skip
 
 
 def _full(found: Results) -> dict[str, tuple[float, float]]:
-    """By pattern, the accepted load with its interval."""
+    """Returns the accepted load with its interval, by pattern."""
     return {point["workload.pattern"]: accepted(point) for point in found}
 
 
 def _levels() -> list[Claim]:
-    """The shape of the network of 32-port switches."""
+    """Returns the claims on the shape of the network of 32-port switches."""
     tree = FatTree(16, 2)
     return [
         claim(
@@ -112,12 +112,12 @@ def _best(best: Mapping[str, tuple[float, float]]) -> list[Claim]:
 def _least(
     better: Mapping[str, tuple[float, float]], worse: Mapping[str, tuple[float, float]], patterns: tuple[str, ...]
 ) -> tuple[float, float]:
-    """The difference at the pattern where it is least, with its interval."""
+    """Returns the least difference over the patterns, with its interval."""
     return min(less(better[pattern], worse[pattern]) for pattern in patterns)
 
 
 def _orders(full: Mapping[str, Mapping[str, tuple[float, float]]]) -> list[Claim]:
-    """Which network is better, at every pattern that contends."""
+    """Returns the claims on which network is better, for every pattern that contends."""
     quote_best, quote_levels = (
         "Performance is best with 32 ports and 4 packets",
         "fewer levels which minimizes contention",
@@ -155,7 +155,7 @@ def _orders(full: Mapping[str, Mapping[str, tuple[float, float]]]) -> list[Claim
 
 
 def _rivals(full: Mapping[str, Mapping[str, tuple[float, float]]]) -> list[Claim]:
-    """Output queues of 8 ports against input queues, at every permutation."""
+    """Returns claims on output queues of 8 ports against input queues, for every permutation."""
     quote, own = "perform better for all permutations", full["ports8-buffer4 full"]
     pairs = (
         ("rival", "a FIFO an input", "rival", MEETING),
@@ -178,7 +178,7 @@ def _rivals(full: Mapping[str, Mapping[str, tuple[float, float]]]) -> list[Claim
 
 
 def _response_times(found: Results) -> list[Claim]:
-    """Figure 12: what blows up, and beyond which load."""
+    """Returns the claims of figure 12: patterns that blow up, and the load beyond which they do."""
     quotes = (
         "good for Complement and Uniform",
         "only blow up for Transpose and Reversal for load factors greater than 0.9",
@@ -222,5 +222,5 @@ def _response_times(found: Results) -> list[Claim]:
 
 
 def _over_idle(point: Point) -> tuple[float, float]:
-    """Response time over that of an idle network, with its interval."""
+    """Returns response time over that of an idle network, with its interval."""
     return point["latency_mean_ns"] / ZERO_LOAD_NS, float(point.get("latency_ci_ns") or 0.0) / ZERO_LOAD_NS

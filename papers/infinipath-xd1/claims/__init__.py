@@ -21,18 +21,18 @@ __all__ = ["VARIANTS", "claims", "figures", "plan", "sensitivity_plan"]
 
 
 def plan(quick: bool) -> dict[str, Planned]:
-    """What all figures need."""
+    """Returns the runs of all figures."""
     return {**benchmark_plan(quick), **molecular_plan(NODES_QUICK if quick else NODES)}
 
 
 def sensitivity_plan(quick: bool) -> dict[str, Planned]:
-    """The same between two nodes; of 32 nodes what `--quick` has, and LAMMPS on one node and on eight."""
+    """Returns all runs of two nodes, the `--quick` runs of 32 nodes, and LAMMPS on one node and on eight."""
     del quick
     held = {name: planned for name, planned in benchmark_plan(True).items() if not name.startswith("connections")}
     return {**held, **molecular_plan(NODES_VARIED)}
 
 
 def claims(results: Mapping[str, Results]) -> list[Claim]:
-    """Every number and order that the text states of figures 1 to 11 and of sections 2.3 and 2.5."""
+    """Returns every number and order that the text states of figures 1 to 11 and of sections 2.3 and 2.5."""
     found = Found(results)
     return [*pair_claims(found), *machine_claims(found), *molecular_claims(results)]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cutthrough.results import Results
     from matplotlib.figure import Figure
 
-#: Figures of two nodes: the run, what of it, and the title.
+#: Figures of two nodes: the run, its quantity, and the title.
 PAIRS = {
     "1": ("ping-pong", "time", "Ping-pong latency"),
     "2": ("ping-pong", "bandwidth", "Ping-pong bandwidth"),
@@ -22,12 +22,12 @@ PAIRS = {
     "9": ("streaming", "rate", "Message rate"),
     "10": ("comb", "left", "Availability of the processor, messages of 100 kB"),
 }
-#: Sizes up to which figure 1 goes.
+#: Greatest size in figure 1, in bytes.
 SHORT = 1024
 
 
 def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
-    """All figures, a line for each network."""
+    """Draws all figures, a line for each network."""
     from cutthrough.plots import STYLE
     from matplotlib import style
 

@@ -1,4 +1,4 @@
-"""Figures 4 to 7 and 10, and sections 2.3 and 2.5: what follows from the interfaces."""
+"""Figures 4 to 7 and 10, and sections 2.3 and 2.5: consequences of the interfaces."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from .found import Found
 
-#: Where the curves of collective operations begin to grow, and by what "noticeably" is taken for.
+#: Size in bytes where the curves of collective operations begin to grow, and the factor for "noticeably".
 SMALL = 1024
 NOTICEABLE = 1.05
 
 
 def machine_claims(found: Found) -> Iterable[Claim]:
-    """What the text says of 32 nodes, of processors and of memory."""
+    """Yields the claims on 32 nodes, processors and memory."""
     yield from _exchange(found)
     yield from _collectives(found)
     yield from _processors(found)
@@ -54,7 +54,7 @@ def _collectives(found: Found) -> Iterable[Claim]:
     largest = _largest(found)
 
     def steepest(name: str, network: str | None = None) -> float:
-        """The exponent of a network, or of the steepest one, over the largest of the others."""
+        """Returns the exponent of a network, or of the steepest one, over the largest of the others."""
         slopes = {other: found.slope(name, other, SMALL, largest) for other in NETWORKS}
         network = network or max(slopes, key=lambda other: slopes[other])
         return slopes[network] / max(slope for other, slope in slopes.items() if other != network)

@@ -1,4 +1,4 @@
-"""Figure 11: how well LAMMPS scales on three of the networks."""
+"""Figure 11: scaling of LAMMPS on three of the networks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: The networks of figure 11: XD1 is not among them.
 PLATFORMS = (INFINIPATH, ELAN, IB)
-#: Of each, the hosts: clocks over those of the Opterons, and half of the bandwidth of memory (table 1).
+#: Hosts of each network: clocks over those of the Opterons, and half of the bandwidth of memory (table 1).
 HOSTS: dict[str, dict[str, Any]] = {
     INFINIPATH: {},
     ELAN: {"node.memory.bandwidth": "2.66 GB/s"},
@@ -32,20 +32,20 @@ PROCESSES = (1, 2)
 NODES = (1, 2, 4, 8, 16, 32, 64, 128)
 NODES_QUICK = (1, 2, 4, 8, 16)
 NODES_VARIED = (1, 8)
-#: From how many nodes on InfiniPath is said to fall behind.
+#: Number of nodes from which InfiniPath is said to fall behind.
 BEHIND_FROM = 8
-#: The runs in which it is: the others are "the runs" of the paper's next sentence.
+#: The runs in which InfiniPath falls behind. The others are "the runs" of the paper's next sentence.
 BEHIND = ("fortran-2001", 1)
 
 
 @dataclass(frozen=True)
 class Run:
-    """LAMMPS on numbers of nodes.
+    """A series of LAMMPS runs over numbers of nodes.
 
     Attributes:
-        version: Which of the codes.
-        deck: What is simulated.
-        processes: Ranks of a node.
+        version: The version of the code.
+        deck: The simulated system.
+        processes: Ranks on a node.
         network: The platform.
     """
 
@@ -55,11 +55,11 @@ class Run:
     network: str
 
     def name(self, nodes: int) -> str:
-        """The name of a run of so many nodes."""
+        """Returns the name of a run on `nodes` nodes."""
         return f"lammps/{self.version}/{self.deck}/{self.processes}/{self.network}/{nodes}"
 
     def on(self, nodes: int) -> Planned:
-        """A run of so many nodes."""
+        """Returns a run on `nodes` nodes."""
         keys: dict[str, Any] = {
             "nic.kind": self.network,
             **MACHINES[self.network],
@@ -73,7 +73,7 @@ class Run:
         return Planned("lammps", keys, VARIED[self.network] | OF_COMPUTATION[self.deck] | of_hosts)
 
     def efficiencies(self, results: Mapping[str, Results]) -> dict[int, float]:
-        """By number of nodes, the time on one node over that on so many."""
+        """Returns the time on one node over the time on more, by number of nodes."""
         times = {
             nodes: results[self.name(nodes)].points[0]["time_ns"] for nodes in NODES if self.name(nodes) in results
         }
@@ -81,7 +81,7 @@ class Run:
 
 
 def molecular_plan(nodes: Iterable[int]) -> dict[str, Planned]:
-    """Figure 11 on numbers of nodes."""
+    """Returns the runs of figure 11 on numbers of nodes."""
     return {
         run.name(count): run.on(count)
         for version in VERSIONS
@@ -103,24 +103,24 @@ class Panel:
 
     @property
     def is_behind(self) -> bool:
-        """Whether it is the one in which InfiniPath is said to fall behind."""
+        """Whether InfiniPath is said to fall behind in this panel."""
         return (self.version, self.processes) == BEHIND
 
     def ratios(self, network: str) -> dict[int, float]:
-        """By number of nodes, the efficiency of a platform over the least of the others'."""
+        """Returns the efficiency of a platform over the least of the others', by number of nodes."""
         others = [held for other, held in self.of.items() if other != network]
         return {
             nodes: own / min(held[nodes] for held in others) for nodes, own in self.of[network].items() if nodes > 1
         }
 
     def spread(self) -> float:
-        """The least efficiency over the greatest, at the worst number of nodes."""
+        """Returns the least efficiency over the greatest, at the worst number of nodes."""
         held = list(self.of.values())
         return min(min(one[nodes] for one in held) / max(one[nodes] for one in held) for nodes in held[0])
 
 
 def panels(results: Mapping[str, Results]) -> list[Panel]:
-    """What was found, if there is any."""
+    """Returns the panels that have results."""
     found = []
     for version in VERSIONS:
         for deck in DECKS:
@@ -133,7 +133,7 @@ def panels(results: Mapping[str, Results]) -> list[Panel]:
 
 
 def molecular_claims(results: Mapping[str, Results]) -> Iterable[Claim]:
-    """What the text says of figure 11, of each deck."""
+    """Yields the claims on figure 11, for each deck."""
     for deck, title in DECKS.items():
         held = [panel for panel in panels(results) if panel.deck == deck]
         if not held:
@@ -182,7 +182,7 @@ def molecular_claims(results: Mapping[str, Results]) -> Iterable[Claim]:
 
 
 def molecular_figure(results: Mapping[str, Results]) -> Figure:
-    """Figure 11: a panel for each version and number of ranks a node, a line for each platform and deck."""
+    """Draws figure 11: a panel for each version and number of ranks a node, a line for each platform and deck."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 7.6), layout="constrained")
@@ -196,7 +196,7 @@ def molecular_figure(results: Mapping[str, Results]) -> Figure:
                 style, marker = ("-", "o") if panel.deck == "lj" else ("--", "s")
                 label = f"{NAMES[network]}, {DECKS[panel.deck]}"
                 values = [100 * own for own in of.values()]
-                # Open markers beside the dashes, which markers cover where points are close.
+                # Open markers as well as dashes, since markers cover dashes where points are close.
                 fill = "white" if panel.deck != "lj" else None
                 axes.plot(list(of), values, style, color=f"C{place}", marker=marker, markerfacecolor=fill, label=label)
         axes.set_xscale("log", base=2)
@@ -204,7 +204,7 @@ def molecular_figure(results: Mapping[str, Results]) -> Figure:
         axes.set_xlabel("nodes")
         axes.set_ylabel("efficiency (%)")
     if figure.axes:
-        # Below the panels, which curves fill. Handles as long as three dashes: what distinguishes the decks.
+        # Below the panels, which curves fill. Handles are as long as three dashes, which distinguish the decks.
         lines, labels = figure.axes[0].get_legend_handles_labels()
         figure.legend(lines, labels, loc="outside lower center", ncols=len(DECKS), fontsize="small", handlelength=4.0)
     return figure

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from .found import Found
 
-#: Rough words of the text, as the README states them: identical, slight, significantly, an order of magnitude, clear.
+#: Rough words of the text as numbers, as in the README: identical, slight, significantly, an order of magnitude, clear.
 IDENTICAL, SLIGHT, SIGNIFICANT, ORDER, CLEAR = (
     Expect(high=1.1),
     Expect(0.9, 0.999),
@@ -23,14 +23,14 @@ IDENTICAL, SLIGHT, SIGNIFICANT, ORDER, CLEAR = (
     Expect(7, 25),
     0.05,
 )
-#: What the constants of the interfaces were fitted to.
+#: The constants of the interfaces that were fitted.
 LATENCY = "overheads, times a packet"
 DIP = "eager limit, time of a registration"
 RATE = "gaps, overheads, credits"
 
 
 def pair_claims(found: Found) -> Iterable[Claim]:
-    """What the text says of two nodes."""
+    """Yields the claims on two nodes."""
     yield from _latency(found)
     yield from _bandwidth(found)
     yield from _hitches(found)
@@ -39,7 +39,7 @@ def pair_claims(found: Found) -> Iterable[Claim]:
 
 
 def _best_other(values: dict[str, float], network: str) -> float:
-    """The greatest of the other networks."""
+    """Returns the greatest value of the other networks."""
     return max(value for other, value in values.items() if other != network)
 
 

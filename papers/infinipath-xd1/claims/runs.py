@@ -1,4 +1,4 @@
-"""What is run: the four networks, the benchmarks and their sizes."""
+"""The runs: the four networks, the benchmarks and their sizes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from cutthrough.reproduce import Planned
 
 INFINIPATH, XD1, ELAN, IB = "infinipath", "rapidarray", "elan4", "infiniband"
-#: The networks with interfaces of their own.
+#: Networks with custom interfaces.
 CUSTOM = (INFINIPATH, XD1, ELAN)
 NETWORKS = (*CUSTOM, IB)
 NAMES = {INFINIPATH: "InfiniPath", XD1: "XD1", ELAN: "Elan-4", IB: "InfiniBand"}
-#: Of each network, what is not the interface: table 1's links, and the two rails of the XD1.
+#: Properties of each network besides the interface: table 1's links, and the two rails of the XD1.
 MACHINES: dict[str, dict[str, Any]] = {
     INFINIPATH: {},
     XD1: {"topology.planes": 2},
@@ -20,27 +20,27 @@ MACHINES: dict[str, dict[str, Any]] = {
     IB: {},
 }
 
-#: Of each network, what differs among 32 nodes: the XD1's chassis of six nodes.
+#: Differences of each network among 32 nodes: the XD1's chassis of six nodes.
 CLUSTERS: dict[str, dict[str, Any]] = {XD1: {"topology": {"kind": "file", "path": "xd1.edges", "planes": 2}}}
-#: Time to combine a byte: two are read and one is written, at table 1's 6.4 GB/s (Elan-4: 5.33 GB/s).
+#: Time to combine a byte: two bytes are read and one is written, at table 1's 6.4 GB/s (Elan-4: 5.33 GB/s).
 REDUCTION = {INFINIPATH: "469 ps", XD1: "469 ps", ELAN: "563 ps", IB: "469 ps"}
 #: Elan-4's library is MPICH 1.2.4 (table 1), which has one algorithm for each operation. The others are newer.
 SOFTWARE = {ELAN: {"bcast": "binomial", "allreduce": "binomial", "alltoall": "linear"}}
 
-#: The largest message between two nodes, and among 32; the latter are fewer bytes with `--quick`.
+#: The largest message between two nodes, and among 32, in bytes. The latter is smaller with `--quick`.
 LARGEST, LARGEST_QUICK = 1 << 22, 1 << 22
 LARGEST_32, LARGEST_32_QUICK = 1 << 18, 1 << 16
 #: The benchmarks of 32 nodes and their figures.
 CLUSTER = {"imb-exchange": "4", "bcast": "5", "allreduce": "6", "alltoall": "7"}
-#: Time between polls, figure 10; and the computation of a row.
+#: Times between polls, figure 10, and the computation of a row.
 INTERVALS = ["1 us", "3 us", "10 us", "30 us", "100 us", "300 us", "1 ms", "3 ms"]
 WORK, WORK_QUICK = "100 ms", "30 ms"
-#: Messages of COMB under way in each direction: assumed.
+#: Messages of COMB under way in each direction. Assumed.
 QUEUE = 4
-#: What is computed beside a message, in nanoseconds: as the files of the experiments say.
+#: Computation beside a message, in nanoseconds, as in the experiments' files.
 COMPUTED = {"long": 10e6, "short": 1e6}
 
-#: What is assumed, each choice changed alone.
+#: Variants of the assumptions, each changed alone.
 VARIANTS: dict[str, dict[str, Any]] = {
     "path 420 ns": {"router.delay": "380 ns"},
     "packets of 1 KiB": {"workload.packet_size": "1 KiB"},
@@ -57,10 +57,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
 OF_ALL = frozenset({"path 420 ns", "packets of 1 KiB"})
 OF_ELAN = OF_ALL | {"rendezvous by write"}
 OF_REGISTERED = OF_ALL | {"registered once"}
-#: The variants that suit each network: an interface that matches registers nothing.
+#: The variants that suit each network. An interface with hardware matching registers nothing.
 VARIED = {INFINIPATH: OF_REGISTERED, XD1: OF_REGISTERED, ELAN: OF_ELAN, IB: OF_ALL}
 
-#: The variants of what LAMMPS computes, by deck, and by platform.
+#: The variants of the computation of LAMMPS, by deck, and by platform.
 OF_COMPUTATION = {
     "lj": frozenset({"LJ twice as long", "LJ half as long"}),
     "stouch": frozenset({"Stouch twice as long", "Stouch half as long"}),
@@ -77,7 +77,7 @@ class Run:
     sizes: tuple[int, ...] = ()
 
     def on(self, network: str) -> Planned:
-        """On one of them."""
+        """Returns the run on one network."""
         keys: dict[str, Any] = {"nic.kind": network, **MACHINES[network]}
         benchmark, varied = dict(self.benchmark), VARIED[network]
         if self.file == "cluster" and network in CLUSTERS:
@@ -93,12 +93,12 @@ class Run:
 
 
 def powers(largest: int, first: int = 1) -> tuple[int, ...]:
-    """Powers of two."""
+    """Returns powers of two."""
     return tuple(1 << power for power in range(first.bit_length() - 1, largest.bit_length()))
 
 
 def runs(quick: bool) -> dict[str, Run]:
-    """The benchmarks by name."""
+    """Returns the benchmarks by name."""
     largest = LARGEST_QUICK if quick else LARGEST
     found = {
         "ping-pong": Run("pair", {"kind": "ping-pong", "repetitions": 2}, (0, *powers(largest))),
@@ -115,7 +115,7 @@ def runs(quick: bool) -> dict[str, Run]:
 
 
 def benchmark_plan(quick: bool) -> dict[str, Planned]:
-    """Figures 1 to 10, and what sections 2.3 and 2.5 say."""
+    """Returns the runs of figures 1 to 10, and of sections 2.3 and 2.5."""
     planned = {f"{name}/{network}": run.on(network) for name, run in runs(quick).items() for network in NETWORKS}
     for network in NETWORKS:
         for length in COMPUTED:

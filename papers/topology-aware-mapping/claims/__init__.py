@@ -21,6 +21,6 @@ __all__ = ["VARIANTS", "claims", "figures", "plan", "sensitivity_plan"]
 
 
 def claims(results: Mapping[str, Results]) -> list[Claim]:
-    """Every number and order that sections 1 and 3 state."""
+    """Returns every number and order that sections 1 and 3 state."""
     found = Found(results)
     return [*latency_claims(found), *application_claims(found), *namd_claims(found)]

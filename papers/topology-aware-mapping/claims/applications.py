@@ -1,4 +1,4 @@
-"""Tables 1 and 2: steps of OpenAtom, mapped, with barriers and driven by messages."""
+"""Tables 1 and 2: steps of OpenAtom, mapped, with barriers and message-driven."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from .found import Found
 
-#: Half a unit of savings in the text, which writes 10 for 10.9, 40 for 41.2 and 50 for 49.7 %: it rounds to tens.
+#: Half a unit of savings in the text, which rounds to tens: it writes 10 for 10.9, 40 for 41.2 and 50 for 49.7 %.
 TENS = 0.05
 #: Half a unit of the last digit of a saving by a table of times of three digits.
 TABLE = 0.005
-#: What the text says of the saving on the most cores.
+#: Statements of the text on the saving on the most cores.
 GAINS = {
     (BGP, "WATER_32M"): (0.40, TENS, "until there is 40% improvement for WATER"),
     (BGP, "WATER_256M"): (0.50, TENS, "4096 and 50% for WATER"),
@@ -38,18 +38,18 @@ GAINS = {
     (XT3, "WATER_256M"): (0.383, TABLE, "Performance of OPENATOM on XT3"),
     (XT3, "GST_BIG"): (0.203, TABLE, "Performance of OPENATOM on XT3"),
 }
-#: "Substantially".
+#: The number for "substantially".
 SUBSTANTIAL = 0.05
 
 
 def application_claims(found: Found) -> Iterable[Claim]:
-    """What tables 1 and 2 show."""
+    """Yields the claims of tables 1 and 2."""
     for judge in (_gains, _comparable, _driven_gains):
         yield from judge(found)
 
 
 def _gains(found: Found) -> Iterable[Claim]:
-    """What the topology-aware mapping of OpenAtom saves."""
+    """Yields the claims on savings by the topology-aware mapping of OpenAtom."""
     for machine, name in SYSTEMS:
         nodes = found.openatom_nodes(machine, name)
         if len(nodes) < 2:
@@ -78,7 +78,7 @@ def _gains(found: Found) -> Iterable[Claim]:
 
 
 def _comparable(found: Found) -> Iterable[Claim]:
-    """Savings on as many cores of both machines."""
+    """Yields the claim on savings at equal numbers of cores of both machines."""
     for name in {system for machine, system in SYSTEMS if machine == BGP}:
         cores = {
             machine: {nodes * CORES[machine] for nodes in found.openatom_nodes(machine, name)} for machine in (BGP, XT3)
@@ -94,7 +94,7 @@ def _comparable(found: Found) -> Iterable[Claim]:
 
 
 def _driven_gains(found: Found) -> Iterable[Claim]:
-    """Objects that are driven by messages, on the most nodes."""
+    """Yields the claims on message-driven objects, on the most nodes."""
     small = found.driven_gain(f"openatom/{XT3}/{SMALL_DRIVEN}/{SMALL_NODES}", DEFAULT, TOPOLOGY)
     if small is not None:
         yield claim("openatom-driven 2", "restrict different communication patterns to specific prisms",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def figures(results: Mapping[str, Results]) -> dict[str, Figure]:
-    """Figures 1 to 3, 6 and 7, tables 1 to 4 as plots, and fitted costs."""
+    """Draws figures 1 to 3, 6 and 7, tables 1 to 4 as plots, and fitted costs."""
     from cutthrough.plots import STYLE
     from matplotlib import style
 
@@ -89,7 +89,7 @@ def _draw_contention(found: Found) -> Figure:
 
 
 def _bars(axes: Axes, groups: Sequence[int], series: Mapping[str, Sequence[float]], scale: float) -> None:
-    """Groups of bars, by cores."""
+    """Draws groups of bars, by cores."""
     width = 0.8 / len(series)
     for number, (label, values) in enumerate(series.items()):
         places = [place + (number - (len(series) - 1) / 2) * width for place in range(len(groups))]
@@ -130,7 +130,7 @@ def _draw_steps(found: Found, machine: str) -> Figure:
 
 
 def _cores(machine: str) -> int:
-    """Cores of a node that NAMD used: the paper's XT3 ran one core a node."""
+    """Returns the cores of a node that NAMD used: the paper's XT3 ran one core a node."""
     return CORES[BGP] if machine == BGP else 1
 
 
@@ -150,7 +150,7 @@ def _draw_gains(found: Found, machine: str) -> Figure:
 
 
 def _draw_costs(found: Found) -> Figure:
-    """What a message (over the mean number of links) and a byte cost alone, between near and between random pairs."""
+    """Draws the cost of a message (over the mean number of links) and of a byte: alone, near pairs, random pairs."""
     figure, panels = _panels(2, 6.0)
     for axes, machine in zip(panels, (BGP, XT3), strict=True):
         runs = {"alone": ("wocon", machine, "8x8x8"), "near pairs": ("wicon", machine, "8x8x8", NEAR),
@@ -170,6 +170,6 @@ def _draw_costs(found: Found) -> Figure:
 
 
 def _cost(results: Results, machine: str) -> MessageCost:
-    """Of messages that go by one protocol: on Blue Gene/P those that ask first."""
+    """Returns the cost of messages of one protocol: on Blue Gene/P rendezvous."""
     low = EAGER_LIMIT if machine == BGP and sum(size["message_size_B"] > EAGER_LIMIT for size in results) > 1 else 0
     return fit_message_cost(results, low=low)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .found import Found
 
-#: What the text says of the spread at a size: its number, and half of a unit of its last digit, or a unit of `~6%`.
+#: The text's spread at a size: its number, and half of a unit of its last digit, or a unit of `~6%`.
 SPREADS = (
     (4, "4 B", 0.30, 0.005, "30% for 4 byte messages"),
     (8192, "8 KiB", 0.10, 0.005, "remains significant at 10% for 8 KB messages"),
@@ -29,7 +29,7 @@ NEARLY_TWO = Expect(1.5, 2.0)
 
 
 def latency_claims(found: Found) -> Iterable[Claim]:
-    """The numbers of section 1, and what figures 1 to 3 show."""
+    """Yields the claims on the numbers of section 1, and on figures 1 to 3."""
     yield from _geometry()
     yield from _spread(found)
     yield from _contention(found)
@@ -37,7 +37,7 @@ def latency_claims(found: Found) -> Iterable[Claim]:
 
 
 def _geometry() -> Iterable[Claim]:
-    """Section 1: equation 1, and messages that share links on 8x8x8 nodes of four processors."""
+    """Yields the claims of section 1: equation 1, and messages that share links on 8x8x8 nodes of four processors."""
     distance, length = equation_1(flit=32, bytes_per_s=400_000_000, links=8, length=1024)
     yield claim("equation-1 1", "it is one-fourth of the second term",
                 "32-byte flits, 8 links, 1024 bytes: distance over length", "1/4", distance / length,
@@ -61,7 +61,7 @@ def _geometry() -> Iterable[Claim]:
 
 
 def _spread(found: Found) -> Iterable[Claim]:
-    """Figure 1: how far the slowest message is above the fastest."""
+    """Yields the claims of figure 1 on the ratio of the slowest message to the fastest."""
     for size, text, paper, rounding, quote in SPREADS:
         if point := found.at_size(size, "wocon", BGP, "8x8x16"):
             yield claim(f"spread-{size} 1", quote,
@@ -78,7 +78,7 @@ def _spread(found: Found) -> Iterable[Claim]:
 
 
 def _diameter(found: Found) -> Iterable[Claim]:
-    """Figure 3: random pairs on the torus of larger diameter."""
+    """Yields the claim of figure 3 on random pairs on the torus of larger diameter."""
     for machine in (BGP, XT3):
         pairs = _pairs(found, [("wicon", machine, torus, RANDOM) for torus in TORI])
         grown = [large["message_time_mean_ns"] / small["message_time_mean_ns"] for _, small, large in pairs]
@@ -89,14 +89,14 @@ def _diameter(found: Found) -> Iterable[Claim]:
 
 
 def _pairs(found: Found, runs: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, Point, Point]]:
-    """Message size by size, the points of two runs."""
+    """Yields the points of two runs, message size by message size."""
     if all(found.has(*run) for run in runs):
         for first, second in zip(*(found.of(*run) for run in runs), strict=True):
             yield first["message_size_B"], first, second
 
 
 def _contention(found: Found) -> Iterable[Claim]:
-    """Figure 3: random pairs against near neighbours."""
+    """Yields the claims of figure 3 on random pairs against near neighbours."""
     for machine in (BGP, XT3):
         for torus in TORI:
             runs: list[tuple[str, ...]] = [("wicon", machine, torus, pairs) for pairs in (NEAR, RANDOM)]

@@ -26,14 +26,14 @@ TABLES: dict[str, dict[str, tuple[float, ...]]] = {
     },
     XT3: {OBLIVIOUS: (17.43, 8.83, 5.14, 3.08), PATCHES: (17.50, 8.88, 5.34, 3.15), AWARE: (17.47, 8.78, 5.10, 3.01)},
 }
-#: "Similar", "slight" and "not huge", in shares.
+#: The numbers for "similar", "slight" and "not huge", as shares.
 SIMILAR, SLIGHT = 0.05, 0.05
-#: What was chosen among what Blue Gene/P can, and what was calibrated.
+#: The choice among Blue Gene/P's routings, and the calibrated key.
 ROUTING = "routing.kind"
 
 
 def namd_claims(found: Found) -> Iterable[Claim]:
-    """What figures 6 and 7 and tables 3 and 4 show."""
+    """Yields the claims of figures 6 and 7 and tables 3 and 4."""
     for machine in (BGP, XT3):
         if len(found.namd_nodes(machine)) > 1:
             yield from _hop_bytes(found, machine)
@@ -44,7 +44,7 @@ def namd_claims(found: Found) -> Iterable[Claim]:
 
 
 def _hop_bytes(found: Found, machine: str) -> Iterable[Claim]:
-    """Figures 6 and 7."""
+    """Yields the claims of figures 6 and 7."""
     figure, nodes, label = 6 if machine == BGP else 7, found.namd_nodes(machine), f"NAMD on {NAMES[machine]}"
     totals = {scheme: [found.namd(machine, size, scheme) for size in nodes] for scheme in SCHEMES}
     steps = [after / before for held in totals.values() for before, after in pairwise(held)]
@@ -66,7 +66,7 @@ def _hop_bytes(found: Found, machine: str) -> Iterable[Claim]:
 
 
 def _balance(found: Found, machine: str) -> Iterable[Claim]:
-    """Section 3.3.2: proxies, and loads of the fullest processor over the mean."""
+    """Yields the claims of section 3.3.2 on proxies, and on loads of the fullest processor over the mean."""
     quote, label = "reduction in the number of proxies and in the *max-to-average* ratio", f"NAMD on {NAMES[machine]}"
     for name, quantity in (("proxies", "proxies"), ("max-to-average", "imbalance")):
         ratios = [
@@ -84,12 +84,12 @@ def _balance(found: Found, machine: str) -> Iterable[Claim]:
 
 
 def _time(found: Found, machine: str, nodes: int, scheme: str) -> float:
-    """A step in milliseconds."""
+    """Returns a step in milliseconds."""
     return found.namd(machine, nodes, scheme, "time_ns") * 1e-6
 
 
 def _steps(found: Found, machine: str) -> Iterable[Claim]:
-    """Tables 3 and 4: the steps themselves, and which scheme is faster where the table has both."""
+    """Yields the claims of tables 3 and 4: the steps, and which scheme is faster where the table has both."""
     table, nodes, label = 3 if machine == BGP else 4, found.namd_nodes(machine), f"NAMD on {NAMES[machine]}"
     quote = (
         "Performance of NAMD (ms/step) on IBM Blue Gene/P"
@@ -129,7 +129,7 @@ def _steps(found: Found, machine: str) -> Iterable[Claim]:
 
 
 def _blue_gene(found: Found) -> Iterable[Claim]:
-    """Table 3 on the most cores."""
+    """Yields the claims of table 3 on the most cores."""
     if found.has("namd", BGP, 4096, AWARE):
         yield claim("namd-gain 3", "improvement of 10% at 16,384 cores",
                     "NAMD on 16,384 cores of Blue Gene/P: time saved over placing patches alone", "10%",
@@ -156,7 +156,7 @@ def _blue_gene(found: Found) -> Iterable[Claim]:
 
 
 def _xt3(found: Found) -> Iterable[Claim]:
-    """Figure 7 and table 4."""
+    """Yields the claims of figure 7 and table 4."""
     if found.has("namd", XT3, 512, AWARE) and found.has("namd", BGP, 512, AWARE):
         yield claim("hop-bytes-similar 7", "we see a similar reduction in hop-bytes",
                     "NAMD: the saving on 512 nodes of XT3 less that on 512 nodes of Blue Gene/P", "similar",

@@ -1,4 +1,4 @@
-"""What is run: the machines, the applications and their sizes."""
+"""The runs: the machines, the applications and their sizes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ NAMES = {BGP: "Blue Gene/P", XT3: "XT3"}
 TORI = {"8x8x8": [8, 8, 8], "8x8x16": [8, 8, 16]}
 NEAR, RANDOM = "near-neighbour", "random"
 
-#: Sizes of messages, in bytes.
+#: Message sizes in bytes.
 SIZES = [4, 16, 64, 256, 1024, 2048, 4096, 8192, 16384, 32768, 65536]
 SIZES_QUICK = [4, 64, 1024, 8192, 16384]
-#: Under contention; the largest take long.
+#: Message sizes under contention, in bytes. The largest take long.
 SIZES_FULL = [4, 16, 64, 256, 1024, 4096, 16384, 32768]
 #: Messages of a pair under contention, k.
 MESSAGES, MESSAGES_QUICK = 5, 3
-#: Cores of a node: one rank on each under contention.
+#: Cores of a node, with one rank on each under contention.
 CORES = {BGP: 4, XT3: 2}
-#: Sizes above which Blue Gene/P asks the receiver first.
+#: Eager limit of Blue Gene/P, in bytes: larger messages use rendezvous.
 EAGER_LIMIT = 1200
 
 #: Partitions by nodes: meshes below a midplane of Blue Gene/P, and on the XT3, whose parts of 11x12x16 do not wrap.
@@ -34,7 +34,7 @@ MIDPLANE = 512
 #: The schemes of figures 6 and 7.
 OBLIVIOUS, PATCHES, AWARE = "namd-oblivious", "namd-patches", "namd-topology"
 SCHEMES = {OBLIVIOUS: "Topology Oblivious", PATCHES: "TopoPlace Patches", AWARE: "TopoAware LDBs"}
-#: Nodes that NAMD ran on, tables 3 and 4.
+#: Nodes on which NAMD ran, tables 3 and 4.
 NAMD_NODES = {BGP: [128, 256, 512, 1024, 2048, 4096], XT3: [128, 256, 512, 1024]}
 
 #: OpenAtom's mappings, tables 1 and 2.
@@ -48,8 +48,8 @@ class System:
     """A column of tables 1 and 2.
 
     Attributes:
-        graph: Its task graph; the numbers are assumed.
-        nodes: What it ran on.
+        graph: Its task graph. The numbers are assumed.
+        nodes: The numbers of nodes on which it ran.
         time_per_load: Calibrated: the gain at the fewest nodes is the paper's.
         paper: The paper's gains, by nodes.
         quick: Whether it is small enough for `--quick`.
@@ -77,17 +77,17 @@ STEPS = 2
 #: The rate that makes NAMD's topology-aware message-driven step on the fewest cores as long as the paper's.
 NAMD_DRIVEN = {"workload.time_per_load": "23.2 us"}
 DRIVEN: dict[str, Any] = {"workload.execution": "message-driven", "workload.iterations": STEPS}
-#: The systems of OpenAtom of which steps with barriers exaggerate the saving.
+#: The systems of OpenAtom whose saving steps with barriers exaggerate.
 DRIVEN_SYSTEMS = ((BGP, "WATER_256M"), (XT3, "GST_BIG"))
-#: Few objects on few nodes, message-driven: seconds, so that `--quick` has them too.
+#: Few objects on few nodes, message-driven. Takes seconds, so that `--quick` has them too.
 SMALL_DRIVEN, SMALL_NODES = "GST_BIG-small", 128
 SMALL = System(
     f"openatom:gst-big,states=128,planes=8,real_planes=12,block=16,pair_load=20,{BYTES}", (SMALL_NODES,), "108 us", ()
 )
-#: Machine sizes at which what is assumed of applications is varied.
+#: Machine sizes at which the assumptions on applications are varied.
 VARIED_NODES = (128, 512, 1024)
 
-#: What is assumed, each choice changed alone.
+#: Variants of the assumptions, each changed alone.
 VARIANTS: dict[str, dict[str, Any]] = {
     "hop 100 ns": {"link.delay": "50 ns", "router.delay": "50 ns"},
     "always eager": {"nic.eager_limit": "1 GiB"},
@@ -102,7 +102,7 @@ OF_APPLICATIONS = frozenset({"64 packets", "output-queued", "no computation", "d
 
 
 def plan(quick: bool) -> dict[str, Planned]:
-    """Figures 1 to 3, 6 and 7, and tables 1 to 4."""
+    """Returns the runs of figures 1 to 3, 6 and 7, and of tables 1 to 4."""
     planned = {}
     for machine in (BGP, XT3):
         for torus in TORI:
@@ -123,7 +123,7 @@ def plan(quick: bool) -> dict[str, Planned]:
 
 
 def _driven_plan() -> dict[str, Planned]:
-    """What steps with barriers exaggerate, with objects that are driven by messages, on the most nodes."""
+    """Returns message-driven runs of the steps that barriers exaggerate, on the most nodes."""
     planned = {}
     for scheme in (PATCHES, AWARE):
         nodes = NAMD_NODES[BGP][-1]
@@ -135,7 +135,7 @@ def _driven_plan() -> dict[str, Planned]:
 
 
 def _driven_openatom(machine: str, name: str, system: System) -> dict[str, Planned]:
-    """A system on the most nodes, by both mappings. Whoever answers waits for what it answers."""
+    """Returns a system on the most nodes, by both mappings. An object answers only after it has the message."""
     ordered, nodes = replace(system, graph=f"{system.graph},one_way=true"), system.nodes[-1]
     return {
         f"driven/openatom/{machine}/{name}/{nodes}/{mapping}": _driven(_openatom(machine, ordered, nodes, mapping))
@@ -144,7 +144,7 @@ def _driven_openatom(machine: str, name: str, system: System) -> dict[str, Plann
 
 
 def sensitivity_plan(quick: bool) -> dict[str, Planned]:
-    """Fewer sizes of messages, and smaller machines."""
+    """Returns fewer message sizes, and smaller machines."""
     del quick
     planned = {}
     for torus in TORI:

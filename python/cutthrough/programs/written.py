@@ -220,7 +220,7 @@ class WrittenProgram:
 
     @property
     def recorded(self) -> Self:
-        """Returns the calls of its ranks as a separate program that a file can hold.
+        """The calls of its ranks as a separate program that a file can hold.
 
         For a program that is called back, these are the calls of the last run that has ended. Receives from any rank
         become receives from the rank whose message was matched, and waits for any request become waits for the one that
@@ -249,7 +249,7 @@ class WrittenProgram:
 
     @cached_property
     def _text(self) -> tuple[str, str]:
-        """Returns the program's text, and its kind of program."""
+        """The program's text, and its kind of program."""
         try:
             return self.written.text(), "calls"
         except ExperimentError:
