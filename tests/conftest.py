@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 
-# The same examples on every machine, as the Makefile does it for Rust; HYPOTHESIS_PROFILE=default draws others.
+# Every machine tests equal examples, as for Rust (Makefile). HYPOTHESIS_PROFILE=default draws others.
 hypothesis.settings.register_profile("same", derandomize=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
@@ -77,7 +77,7 @@ class Ran:
 
 @pytest.fixture
 def cutthrough(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
-    """Runs a command line as the user would, and returns its status and what it printed."""
+    """Runs a command line as the user would, and returns its status and its output."""
 
     def run(*arguments: Any) -> Ran:
         monkeypatch.setattr(sys, "argv", ["cutthrough", *map(str, arguments)])
@@ -110,7 +110,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def short(path: Path) -> dict[str, Any]:
-    """What to set where it matters whether an experiment runs, not what it finds. Workloads that end may do so."""
+    """Returns settings that shorten an experiment whose results do not matter. Workloads that end may still end."""
     held = tomllib.loads(path.read_text(encoding="utf-8"))
     keys: dict[str, Any] = {"measure.precision": 0.3, "measure.resolution": 0.2}
     if all(part["workload"]["kind"] == "traffic" for part in held.get("job", [held])):
@@ -124,7 +124,7 @@ _FINISHED: dict[str, Outcome] = {}
 
 @contextmanager
 def simulated_once() -> Iterator[None]:
-    """Simulates a point once for all that asks for this: examples and pages of documentation run the same ones."""
+    """Simulates each point once in all: examples and pages of documentation share points."""
     run = Job.run
     known: dict[int, tuple[_core.Experiment, list[str]]] = {}
 

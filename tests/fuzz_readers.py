@@ -157,7 +157,7 @@ def _blank(content: bytes, draw: random.Random) -> bytes:
 
 
 def _cases(seed: int, first: int, count: int) -> Any:
-    """Mutated samples by their number: the same whatever the number of workers."""
+    """Mutated samples by their number, which do not depend on the number of workers."""
     from tests.readers import SAMPLES
 
     for number in range(first, first + count):

@@ -53,7 +53,7 @@ class Sample:
         return b"".join(_bytes(part) for part in self.parts)
 
     def write(self, folder: Path, content: bytes | None = None) -> Path:
-        """Writes the file, and those that are beside it; returns its path."""
+        """Writes the file and the files beside it. Returns its path."""
         for name, held in self.beside.items():
             (folder / name).write_bytes(held if isinstance(held, bytes) else held.encode())
         path = folder / self.name
@@ -115,7 +115,7 @@ def time(path: Path) -> Any:
 
 
 def program(read: Callable[[str], ct.Program]) -> Callable[[Path], Any]:
-    """Reads a program: its calls, what it has, and notes."""
+    """Reads a program: its calls, its contents, and notes."""
 
     def found(path: Path) -> Any:
         own = read(str(path))

@@ -221,7 +221,7 @@ def test_comparisons_have_the_parts(results: ct.Results) -> None:
 
 
 def test_a_page_has_the_time_of_ranks(results: ct.Results) -> None:
-    """Catches a page without it, and pictures that are not in the page."""
+    """Catches a page without the time of ranks, and pictures that are not in the page."""
     pytest.importorskip("bokeh")
     from cutthrough.page.activity import activity_of
 
@@ -245,7 +245,7 @@ def test_seeds_have_a_mean_breakdown_and_no_common_timeline() -> None:
 
 
 def test_the_example_waits_less_when_it_is_mapped(tmp_path: Path) -> None:
-    """Catches a mapping that does not reach the run, and a path that does not show what it changes."""
+    """Catches a mapping that does not reach the run, and a path that does not show the mapping's effect."""
     example = ROOT / "examples" / "critical_path.toml"
     before = ct.run(example)[0]
     mapping = ct.map_tasks("stencil:8x9,bytes=32768", "dragonfly:p=2,a=4,h=2", budget=0.05)

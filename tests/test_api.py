@@ -105,7 +105,7 @@ def test_wrong_experiments_raise_value_errors() -> None:
         (ct.Torus([8, 8, 8]), 512, 512, 12),
         (ct.Mesh([4, 3], nodes_per_router=2), 24, 12, 5),
         (ct.Topology("torus:8x8x8"), 512, 512, 12),
-        # Planes have routers of their own, and the same nodes.
+        # Planes have separate routers, and share nodes.
         (ct.SingleSwitch(8, planes=3), 8, 3, 0),
         (ct.FatTree(k=4, n=4, planes=2), 256, 512, 6),
         (ct.Torus([8, 8, 8], planes=2), 512, 1024, 12),
@@ -161,5 +161,5 @@ def test_no_such_router_or_node() -> None:
 
 @pytest.mark.parametrize("module", [api, topologies, reproduce.claims, sweeps])
 def test_examples_in_docstrings(module: Any) -> None:
-    """Catches a docstring that no longer does what it shows."""
+    """Catches a docstring whose example no longer works as shown."""
     assert doctest.testmod(module).failed == 0

@@ -55,7 +55,7 @@ def test_osu_tables_are_as_the_osu_benchmarks_print_them() -> None:
     pairs = run({"kind": "osu-mbw-mr", "sizes": ["1000 B"], "window": 10}).benchmark_text().splitlines()
     assert pairs[1] == "# [ pairs: 2 ]"
     assert pairs[2].split() == ["#", "Size", "MB/s", "Messages/s"]
-    # Ten messages of a microsecond one after the other, an answer of 4 bytes, and the way of both.
+    # Ten messages of a microsecond in sequence, an answer of 4 bytes, and the way of both.
     time = 10_000 + 4 + 2 * 1000
     assert [float(value) for value in pairs[3].split()] == pytest.approx([1000, 2e7 / time, 2e10 / time], abs=0.01)
 

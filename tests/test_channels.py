@@ -62,7 +62,7 @@ def test_every_channel_stands_once_with_its_ends(shape: str) -> None:
     for row in rows:
         found = tuple(row[f"source_{name}"] for name in topology.coordinate_names)
         assert found == topology.coordinates(row["source_router"])
-    # A wire is a channel in each direction, between the same ports.
+    # A wire is a channel in each direction between two ports.
     ends = {(row["source_router"], row["source_port"], row["target_router"], row["target_port"]) for row in rows}
     assert {(*end[2:], *end[:2]) for end in ends} == ends
 

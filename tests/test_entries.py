@@ -149,7 +149,7 @@ INTERNAL = {"settle", "take"}
 def test_wrong_arguments_of_methods_are_errors_of_ours(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same of the methods of objects."""
+    """Catches errors of other kinds than ours from wrong arguments of methods."""
     monkeypatch.chdir(tmp_path)
     made = OBJECTS[name]()
     found: list[str] = []

@@ -1,4 +1,4 @@
-"""Every example runs, and every block of the documentation does what it shows."""
+"""Tests that every example runs, and that every block of the documentation works as shown."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def sections_of(kind: type[Section], module: str) -> tuple[str, list[str]]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_what_is_loaded_is_what_is_written(path: Path, tmp_path: Path) -> None:
-    """Expected: the same points from the file, from the objects, and from a file that the objects write elsewhere."""
+    """Expected: equal points from the file, from the objects, and from a file that the objects write elsewhere."""
     loaded = ct.load(path)
     plain = ct.Experiment(**loaded.to_dict())
     names = [
@@ -313,7 +313,7 @@ def test_types_are_known_to_mypy(tmp_path: Path) -> None:
 
 
 def test_examples_in_the_docstring() -> None:
-    """Catches a docstring that no longer does what it shows."""
+    """Catches a docstring whose example no longer works as shown."""
     assert doctest.testmod(experiment).failed == 0
 
 
@@ -325,7 +325,7 @@ def test_the_compiled_experiment_is_accepted(small: Path) -> None:
 
 
 def test_what_a_misfit_routing_is_answered_with_takes_the_same_paths(tmp_path: Path) -> None:
-    """Catches a hint that is not true: a tree built in and the same wires in a file, with the routing that is named."""
+    """Catches a wrong hint: a built-in tree, and a file with its wires and the routing that the hint names."""
     lines = [f"link {leaf} {4 + spine}" for leaf in range(4) for spine in range(4)] + [
         f"node {leaf} x4" for leaf in range(4)
     ]

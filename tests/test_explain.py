@@ -28,7 +28,7 @@ def test_every_key_is_explained(cutthrough: Callable[..., Any]) -> None:
     """Catches a key without a meaning, a type or an example, and an example that is not TOML."""
     for section in reference.sections():
         for key in section.keys:
-            if key.value == "list of table":  # [[job]] is a section of its own
+            if key.value == "list of table":  # [[job]] is a separate section
                 continue
             (topic,) = reference.explain(f"{section.name}.{key.name}" if section.path else key.name)
             assert topic.key == key.name
@@ -227,7 +227,7 @@ def test_new_files_mean_what_they_say(cutthrough: Callable[..., Any], tmp_path: 
     text = path.read_text()
     assert max(map(len, text.splitlines())) <= 120
     assert cutthrough("check", path).status == 0
-    # Every default, written out: the same experiment.
+    # An experiment with every default written out is equal.
     plain = ct.load(path).built()
     known = tomllib.loads(plain.resolved_point(0, complete=False))
     for table in ("router", "nic", "placement", "measure"):

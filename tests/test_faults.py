@@ -76,7 +76,7 @@ def finished(out: Path) -> dict[str, dict[str, Any]]:
 
 
 def wait_for(out: Path, count: int, running: subprocess.Popen[str]) -> None:
-    """Waits until so many points are on disk."""
+    """Waits until `count` points are on disk."""
     deadline = time.monotonic() + PATIENCE_S
     while len(finished(out)) < count and running.poll() is None:
         assert time.monotonic() < deadline, "no points"
@@ -84,7 +84,7 @@ def wait_for(out: Path, count: int, running: subprocess.Popen[str]) -> None:
 
 
 def resume(sweep: Path, out: Path, before: dict[str, Any], whole: dict[str, Any], plots: str = "none") -> None:
-    """Runs the same command again: it has to go on from what was there, and to end with the undisturbed results."""
+    """Runs the command again: it must continue from the points on disk, and end with the undisturbed results."""
     ran = subprocess.run(arguments(sweep, out, plots), check=True, capture_output=True, text=True, timeout=PATIENCE_S)
     if before:
         assert f"already finished: {len(before)} of {POINTS} points" in ran.stderr
@@ -118,7 +118,7 @@ def test_kill_loses_nothing(sweep: Path, whole: dict[str, Any], tmp_path: Path, 
 @pytest.mark.long
 @pytest.mark.parametrize("place", range(20))
 def test_kill_loses_nothing_at_twenty_moments(sweep: Path, whole: dict[str, Any], tmp_path: Path, place: int) -> None:
-    """The same, at other moments each time: `CUTTHROUGH_TEST_SEED` repeats them."""
+    """Catches lost or half-written points at new random moments. `CUTTHROUGH_TEST_SEED` repeats them."""
     seed = f"{os.environ.get('CUTTHROUGH_TEST_SEED', time.time_ns())}-{place}"
     print(f"CUTTHROUGH_TEST_SEED={seed.removesuffix(f'-{place}')}")  # noqa: T201  (shown if the test fails)
     kill_and_resume(sweep, tmp_path / "out", random.Random(seed), whole)  # noqa: S311  (moments, no secrets)
@@ -234,7 +234,7 @@ def test_a_folder_without_permission_is_refused_first(
 def test_a_folder_that_cannot_be_made_is_refused_first(
     cutthrough: Callable[..., Any], sweep: Path, tmp_path: Path
 ) -> None:
-    """Catches the same where a file stands in the way, of the folder or of its points."""
+    """Catches points that run although a file has the path of the folder, or of its points."""
     out = tmp_path / "out"
     out.mkdir()
     (out / "points").write_text("")
@@ -260,7 +260,7 @@ def test_what_cannot_be_written_is_one_line(
         ran = cutthrough(*command)
         assert ran.status == 1, command
         assert ran.err.splitlines()[-1].startswith("error: cannot write"), command
-    # A file is not given a folder of its own.
+    # No folder is created for a file.
     ran = cutthrough("report", "whole", "--out", "file/out/report.html")
     assert (ran.status, ran.err) == (
         2,
@@ -292,7 +292,7 @@ def written(sweep: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.long
 @pytest.mark.parametrize("command", WRITERS)
 def test_kill_leaves_no_half_of_a_file(written: Path, command: str) -> None:
-    """Catches files that are written in place, and leftovers that the same command cannot go on from."""
+    """Catches files that are written in place, and leftovers from which a repeated command cannot continue."""
     out, run = written / "out", [*COMMAND, *WRITERS[command]]
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()

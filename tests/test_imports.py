@@ -164,7 +164,7 @@ def test_the_command_prints_the_path_and_fails(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_rust_files_that_only_tests_declare_do_not_count(tmp_path: Path) -> None:
-    """Catches an arrow from a test in a file of its own."""
+    """Catches an arrow from a test in a separate file."""
     files = {
         "lib.rs": LIB,
         "a.rs": 'pub struct A;\n#[cfg(test)]\n#[path = "a_tests.rs"]\nmod tests;\n',

@@ -67,7 +67,7 @@ LONG: dict[str, Any] = {
 @pytest.mark.alone
 @pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_set_up() -> None:
-    """Catches a signal that is answered when the proof is done, with an error of its own: the ring can deadlock."""
+    """Catches a signal that is handled only after the proof, with the proof's error: the ring can deadlock."""
     experiment = ct.load(**LONG)
     press = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     press.start()
@@ -102,7 +102,7 @@ def test_ctrl_c_ends_a_wait_for_a_pipe(what: str, small: Path) -> None:
     checks: dict[str, list[str | Path]] = {"experiment": ["check", pipe], "graph": mapping}
     words = checks.get(what, ["check", small])
     command = [sys.executable, "-m", "cutthrough.cli", *map(str, words)]
-    # A test in the background has the signal ignored, and so would what it starts.
+    # A test in the background ignores the signal, and so would its child processes.
     reset = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, preexec_fn=reset) as started:  # noqa: PLW1509
         time.sleep(2.0)

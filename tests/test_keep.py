@@ -168,7 +168,7 @@ def test_shares(wanted: str, points: list[int]) -> None:
 
 
 def test_shares_are_every_point_once() -> None:
-    """Catches the same for any number of shares."""
+    """Catches points that no share has, or that several have, for any number of shares."""
     for total in (1, 7, 16):
         for shares in range(1, 20):
             found = [point for number in range(1, shares + 1) for point in points_of(f"{number}/{shares}", total)]

@@ -45,7 +45,7 @@ def test_arrays_of_hops_are_those_of_pairs(machine: ct.Machine) -> None:
 
 @pytest.mark.parametrize("machine", MACHINES[:-1], ids=repr)
 def test_both_ways_to_count_hops_agree(machine: ct.Machine) -> None:
-    """Expected: the table that mapping uses, and the routing itself, count the same. One meaning of hops."""
+    """Expected: the table that mapping uses, and the routing itself, give equal counts. One meaning of hops."""
     mapped = ct.Machine(machine, cores=1)
     nodes = np.arange(min(machine.nodes, 60))
     assert (mapped.hops(nodes[:, None], nodes) == ct.Topology(machine.spec).hops(nodes[:, None], nodes)).all()
@@ -74,7 +74,7 @@ def test_graphs_have_nodes_coordinates_and_bandwidths() -> None:
     assert graph.nodes["r2"] == {"kind": "router", "id": 2, torus.coordinate_names[0]: 2}
     assert graph.edges["n0", "r0", 0] == {"class": "injection", "bandwidth_bit_per_s": 40e9}
     assert graph.edges["r0", "n1", 0] == {"class": "ejection", "bandwidth_bit_per_s": 10e9}
-    # The same on each of two planes, with every node on both.
+    # Two planes have twice the routers and channels, with every node on both.
     both = ct.Torus([3], nodes_per_router=2, planes=2).to_networkx(link)
     assert (both.number_of_nodes(), both.number_of_edges()) == (2 * 3 + 6, 2 * (6 + 12))
     assert set(both["n3"]) == {"r1", "r4"}
@@ -184,5 +184,5 @@ def test_numbers_out_of_range_are_refused(wrong: int | list[int]) -> None:
 
 @pytest.mark.parametrize("module", [topologies, families])
 def test_examples_in_docstrings(module: object) -> None:
-    """Catches a docstring that no longer does what it shows."""
+    """Catches a docstring whose example no longer works as shown."""
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]

@@ -234,7 +234,7 @@ def test_a_dump_of_charm_is_known_by_its_begin(cutthrough: Callable[..., Any], t
 
 
 def test_exports_read_back() -> None:
-    """Each format, read again as its consumer's documentation describes it, gives the same nodes."""
+    """Expected: each format, read as its consumer's documentation describes, gives the nodes of the mapping."""
     machine = ct.Machine("torus:2x3", cores=2)
     mapping = ct.evaluate_places(ct.TaskGraph("stencil:4x3"), machine, [5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0])
     expected = mapping.places.tolist()
@@ -267,7 +267,7 @@ def test_a_format_that_cannot_say_it_refuses() -> None:
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="a rankfile of two cores needs two")
 def test_open_mpi_takes_its_rankfile(tmp_path: Path) -> None:
-    """Expected: each of two ranks runs on a core of its own. Catches a format that Open MPI does not take."""
+    """Expected: two ranks run on different cores. Catches a format that Open MPI does not accept."""
     mapping = ct.map_tasks("stencil:2", ct.Machine("single-switch:1", cores=2), "identity")
     ranks = mapping.save(tmp_path / "ranks", "openmpi-rankfile", ["localhost"])
     program = tmp_path / "bound.py"

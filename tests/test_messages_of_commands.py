@@ -205,7 +205,7 @@ def test_a_picture_is_whole_or_absent(cutthrough: Callable[..., Any], tmp_path: 
 
 
 def test_options_make_names_that_read(tmp_path: Path) -> None:
-    """Catches a folder named by brackets, and options that differ in a folder of the same name."""
+    """Catches a folder named by brackets, and different options that share a folder."""
     file = tmp_path / "x.toml"
     assert folder_of(file, ["sweep={}"]).name == "x+sweep=none"
     assert folder_of(file, ["a=[1]"]) != folder_of(file, ["a=[2]"])

@@ -1,4 +1,4 @@
-"""The HTML report: what it holds, that it needs no network, and how it behaves in a browser."""
+"""The HTML report: its content, its independence of networks, and its behaviour in a browser."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def browser() -> Iterator[Any]:
         path = path or driver.chromium.executable_path
         if not Path(path).exists():
             pytest.skip("no Chromium is installed (Debian: `apt install chromium`, or `playwright install chromium`)")
-        # Chromium refuses to have a sandbox of its own for root, as in containers.
+        # Chromium refuses a sandbox for root, as in containers.
         options = ["--no-sandbox"] if os.geteuid() == 0 else []
         opened = driver.chromium.launch(executable_path=path, args=options)
         try:

@@ -386,7 +386,7 @@ def test_numbers_in_legends_say_what_they_are_of(value: str, name: str) -> None:
 
 
 def test_labels_leave_out_what_all_have_in_common() -> None:
-    """Catches long labels that differ in their last word, and labels that are the same for different values."""
+    """Catches long labels that differ in their last word, and equal labels for different values."""
     routers = [{"kind": "input-queued", "buffer": size, "vcs": 2} for size in ("1 KiB", "2 KiB")]
     assert list(brief_labels(routers).values()) == ["buffer 1 KiB", "buffer 2 KiB"]
     assert list(brief_labels(["networks/taper/a.edges", "networks/taper/b.edges"]).values()) == ["a.edges", "b.edges"]

@@ -253,7 +253,7 @@ def test_a_probe_that_waits_for_ever_is_named() -> None:
 
 
 def test_segments_make_a_pipeline() -> None:
-    """Catches segments that are sent as one message, or one after the other: a chain of eight takes less with them."""
+    """Catches segments that are sent as one message, or unpipelined: a chain of eight takes less time with them."""
     ring = ct.Torus([8])
     whole = ct.Program(8, lambda rank: rank.broadcast("1 MiB", algorithm="chain"))
     divided = ct.Program(8, lambda rank: rank.broadcast("1 MiB", algorithm="chain", segment="64 KiB"))
@@ -324,7 +324,7 @@ def test_collective_operations_are_the_same_whatever_way_they_run() -> None:
     assert time_of(called_back, topology=TORUS) == expected
     assert time_of(called_back.recorded, topology=TORUS) == expected
     assert time_of(ct.Program.from_text(recorded.to_text()), topology=TORUS) == expected
-    # A schedule has no calls that block: what waits is the same, and messages are.
+    # A schedule has no blocking calls, but equal waits and messages.
     schedule = ct.Program.from_goal(recorded.to_goal())
     assert np.array_equal(schedule.matrix(), recorded.matrix())
     assert time_of(schedule, topology=TORUS) == expected
@@ -702,7 +702,7 @@ def test_messages_of_communicators_meet_only_one_another() -> None:
 
     def odd_and_even(rank: ct.Rank) -> Ranks:
         own = rank.split(lambda number: number % 2)
-        # The message of all ranks comes first and has the same tag; the communicator's does not meet its receive.
+        # The message of all ranks comes first with an equal tag, and does not match the communicator's receive.
         if rank.number < 2:
             rank.isend(rank.number + 2, 100, tag=7)
             own.isend(1, 2000, tag=7)

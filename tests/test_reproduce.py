@@ -83,7 +83,7 @@ def test_claims_can_be_a_package(paper: Paper) -> None:
     (paper.directory / "claims.py").unlink()
     (paper.directory / "claims").mkdir()
     lines = CLAIMS.replace("low=0.99", "low=LEAST")
-    # Of different lengths: Python would keep what it has compiled of a file of the same size and second.
+    # The files differ in length: Python would reuse the bytecode of a file with equal size and second.
     for least in ("0.99", "0.1"):
         (paper.directory / "claims" / "__init__.py").write_text(f"from .limits import LEAST\n{lines}")
         (paper.directory / "claims" / "limits.py").write_text(f"LEAST = {least}\n")
@@ -208,7 +208,7 @@ def test_orders_exceed_their_intervals() -> None:
 
 
 def words(text: str) -> str:
-    """A text without marks of layout, by which the same sentence differs between a quote and a converted page."""
+    """Returns a text without marks of layout, which differ between a quote and a converted page."""
     return re.sub(r"[^a-z0-9.%/=<>+]+", " ", text.lower())
 
 

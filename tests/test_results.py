@@ -34,7 +34,7 @@ def kinds() -> list[ct.Results]:
 
 
 def test_what_is_measured_are_attributes(kinds: list[ct.Results]) -> None:
-    """Expected: every quantity of every kind of workload is an attribute of the same value, of jobs and phases too."""
+    """Expected: every quantity of every kind of workload is an attribute of equal value, for jobs and phases too."""
     for results in kinds:
         for point in results:
             assert isinstance(point, ct.Point)
@@ -73,7 +73,7 @@ def test_documented_quantities_have_units_or_are_plain() -> None:
 
 @pytest.fixture(scope="module")
 def pair() -> tuple[ct.Results, ct.Results]:
-    """The same loads with two routings."""
+    """Results at two loads, with two routings."""
     path = ROOT / "examples" / "fat_tree.toml"
     loads = {"sweep": {"workload.load": [0.1, 0.2]}, **QUICK}
     return ct.run(path, set=loads), ct.run(path, set={**loads, "routing.kind": "d-mod-k"})

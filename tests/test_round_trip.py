@@ -72,7 +72,7 @@ RUNS: dict[str, Callable[[], ct.Results]] = {
 
 @pytest.mark.parametrize("name", RUNS)
 def test_what_is_read_is_what_was_saved(name: str, tmp_path: Path) -> None:
-    """Expected: equal in every field, every table with its types and metadata, and every channel; saved again, the same
+    """Expected: equal in every field, every table with its types and metadata, and every channel; saved again, equal
     bytes. Catches quantities that are only on disk, values that change their type, and missing ones that become 0."""
     results = RUNS[name]()
     read = ct.Results.read(results.save(tmp_path / "a"))
@@ -113,7 +113,7 @@ def without_wall(points: list[ct.Point]) -> list[dict[str, Any]]:
 
 
 def same(ours: ct.Results, theirs: ct.Results) -> None:
-    """All that two results measured is the same; loads of channels, which are means of means, to rounding."""
+    """Checks that two results have equal values. Loads of channels, which are means of means, are equal to rounding."""
     assert without_wall(ours.points) == without_wall(theirs.points)
     assert without_wall(ours.replicas) == without_wall(theirs.replicas)
     assert ours.complete is theirs.complete

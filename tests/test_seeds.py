@@ -101,7 +101,7 @@ def test_every_output_has_the_means(seeded: Path, tmp_path: Path, cutthrough: Ca
     assert (tmp_path / "again" / "results.json").read_bytes() == (tmp_path / "out" / "results.json").read_bytes()
     answer = json.loads(cutthrough("run", seeded, "--json").out)
     assert [len(answer[name]) for name in ("points", "replicas")] == [2, 6]
-    # What is resolved runs again and gives the same.
+    # The resolved experiment runs again with equal results.
     again = ct.run(tmp_path / "out" / "experiment.toml")
     assert [point["latency_mean_ns"] for point in again] == [point["latency_mean_ns"] for point in read]
 

@@ -33,7 +33,7 @@ def test_idle():
 """
 
 
-#: Runs them and prints what was noted, in a process of its own: threads that earlier tests left would be counted too.
+#: Runs the tests and prints their times, in a new process: threads of earlier tests would be counted too.
 PROGRAM = """
 import json, sys
 import pytest

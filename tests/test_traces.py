@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 #: Ten steps of LAMMPS on 8 ranks.
 LAMMPS = ROOT / "examples" / "lj.trace"
 
-#: Halo exchange on a ring, with each kind of call that is recorded in a form of its own.
+#: Halo exchange on a ring, with each kind of call that has a separate record.
 HALO = r"""
 #include <mpi.h>
 #include <stdlib.h>
@@ -159,8 +159,8 @@ int main(int argc, char **argv)
 
 
 def tools_of(name: str) -> tuple[str | None, str | None]:
-    """The launcher and the compiler of an MPI: the one that is installed beside this Python (`own`) or the first in
-    PATH, or one of those that Debian installs side by side."""
+    """Returns the launcher and the compiler of an MPI: the one that is installed beside this Python (`own`) or the
+    first in PATH, or one of the MPIs that Debian installs side by side."""
     if name != "own":
         return shutil.which(f"mpirun.{name}"), shutil.which(f"mpicc.{name}")
     beside = str(Path(sys.executable).parent)
@@ -195,7 +195,7 @@ def _as_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def record(trace: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
-    """Records a command in a process of its own, whose standard output is a file as the program's has to be."""
+    """Records a command in a new process, whose standard output is a file as the program's must be."""
     words = [sys.executable, "-m", "cutthrough.cli", "record", "--json", "--out", str(trace), "--", *command]
     return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, env=dict(os.environ))
 
@@ -334,14 +334,14 @@ def test_a_trace_is_converted(tmp_path: Path, cutthrough: Callable[..., Any]) ->
     link = {"bandwidth": "8 Gb/s", "delay": "50 ns"}
     time = program.run("torus:4x2", link=link)[0]["time_ns"]
     assert Program.from_text(targets[0]).run("torus:4x2", link=link)[0]["time_ns"] == time
-    # Receives are posted where calls wait for them, so that the times of a schedule are near, not the same.
+    # Receives are posted where calls wait for them, so that the times of a schedule are near, not equal.
     assert Program.from_goal(targets[1]).run("torus:4x2", link=link)[0]["time_ns"] == pytest.approx(time, rel=0.05)
     graph = ct.TaskGraph(targets[2])
     assert graph.tasks == 8
 
 
 def test_switches_carry_out_the_operations_of_a_trace(tmp_path: Path) -> None:
-    """Catches a trace that does something else in the switches than the same calls do, also where ranks share nodes,
+    """Catches a trace that does something else in the switches than equal calls do, also where ranks share nodes,
     and one of which not all members call an operation that would wait for ever."""
     path = tmp_path / "lj.calls"
     path.write_text(Program.from_trace(LAMMPS, compute_scale=0).to_text(), encoding="utf-8")
