@@ -84,7 +84,7 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
             (`topology={"kind": "fat-tree", "k": 4, "n": 4}`).
 
     Returns:
-        The points with what was measured.
+        The points with their measured quantities.
 
     Raises:
         ExperimentError: The experiment is wrong; the message shows where and what is allowed.
