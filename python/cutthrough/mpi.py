@@ -8,7 +8,7 @@ the topology of the machine:
 
     grid = cart_create(MPI.COMM_WORLD, [8, 8, 8], periods=True, machine="topology.conf")
 
-needs mpi4py (`pip install cutthrough[mpi]`).
+Requires mpi4py (`pip install cutthrough[mpi]`).
 """
 
 from __future__ import annotations
