@@ -8,7 +8,7 @@ SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Carg
 # Properties are tested on the same random inputs on every machine; another seed draws others.
 export PROPTEST_RNG_SEED ?= 2026
 
-.PHONY: all demo test test-programs test-times test-long lint lint-rust lint-python format api docs wheel lock clean
+.PHONY: all demo test test-programs test-times test-long test-interleavings lint lint-rust lint-python format api docs wheel lock clean
 all: $(VENV)/.built
 
 $(BIN)/python:
@@ -47,12 +47,18 @@ test-times: all $(VENV)/.dev
 
 # The Rust tests on fresh random inputs, with those that take long, of Rust and of Python (runs that are killed at twenty
 # moments): thousands of random networks against the oracle, golden cases in every division over threads and partitions, the
-# whole product of kinds, more random mappings. Prints the seed; `make test-long CUTTHROUGH_TEST_SEED=...` repeats it.
+# whole product of kinds, more random mappings, threads in every order. Prints the seed;
+# `make test-long CUTTHROUGH_TEST_SEED=...` repeats it.
 test-long: all $(VENV)/.dev
 	set -e; seed=$${CUTTHROUGH_TEST_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
 	echo "CUTTHROUGH_TEST_SEED=$$seed"; \
 	CUTTHROUGH_TEST_SEED=$$seed PROPTEST_RNG_SEED=$$seed cargo test --workspace --locked -- --include-ignored; \
 	CUTTHROUGH_TEST_SEED=$$seed $(BIN)/python -m pytest -m long
+	$(MAKE) test-interleavings
+
+# The threads of one run in every order in which they may interleave (loom): the barrier and the pool of the engine.
+test-interleavings:
+	RUSTFLAGS='--cfg loom' cargo test -p cutthrough-engine --lib --locked --target-dir target/loom loom_
 
 lint: lint-rust lint-python
 

@@ -10,6 +10,7 @@ mod calendar;
 mod prefetch;
 pub mod statistics;
 mod stream;
+mod sync;
 mod wheel;
 mod windows;
 

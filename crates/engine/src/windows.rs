@@ -3,11 +3,14 @@
 //! Partitions communicate only through channels, and no channel between two of them is faster than the window is long:
 //! an event sent in one window is received in a later one. All partitions run one window, meet at a barrier, and go on.
 
-use std::hint;
+#[cfg(all(test, loom))]
+mod modelled;
+
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use crate::sync::{Arc, AtomicBool, AtomicU32, AtomicUsize, Condvar, Mutex, MutexGuard, hint, thread};
 
 /// Barrier of threads that polls before it sleeps. It polls because a window lasts a few microseconds and a sleep costs
 /// more; it sleeps because, with more threads than free cores, the thread that all wait for needs the core.
@@ -31,16 +34,16 @@ pub struct SpinBarrier {
 }
 
 /// Maximum number of polls of a waiting thread if every thread can have a core: some 200 microseconds.
-const MOST_POLLS: u32 = 20_000;
+const MOST_POLLS: u32 = if cfg!(all(test, loom)) { 1 } else { 20_000 };
 /// Minimum number of polls of a waiting thread; also the maximum if there are more threads than cores.
-const LEAST_POLLS: u32 = 50;
+const LEAST_POLLS: u32 = if cfg!(all(test, loom)) { 1 } else { 50 };
 /// Interval, in rounds, at which a thread polls for the maximum, to find out whether polling pays again.
 const PROBE_ROUNDS: usize = 64;
 
 impl SpinBarrier {
     /// Creates a barrier for `members` threads.
     pub fn new(members: usize) -> Self {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let most = if members > cores { LEAST_POLLS } else { MOST_POLLS };
         Self {
             members,
@@ -136,7 +139,7 @@ struct Guard<'a>(&'a SpinBarrier);
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        if thread::panicking() {
+        if std::thread::panicking() {
             self.0.break_up();
         }
     }
@@ -249,7 +252,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -181,8 +181,8 @@ pub fn multicast(
     found
 }
 
-/// Returns the channel dependencies of packets of all trees, multicast by multicast: those that split at every switch
-/// and, in trees without a fixed sender, those that split at the root.
+/// Returns the channel dependencies of packets of all trees, multicast by multicast: of packets that split at every
+/// switch and, in trees without a fixed sender, of packets that split at the root.
 pub fn naive_tree_dependencies(topology: &dyn Topology, trees: &Trees) -> Dependencies {
     let mut waits_for = Dependencies::new();
     for tree in 0..trees.len() {
