@@ -61,8 +61,8 @@ CATALOGUES = (
     ("crates/fabric/src/catalogue.rs", "RouterSpec", "(?:router )?architectures"),
     ("crates/topology/src/catalogue.rs", "TopologySpec", "kinds of topolog(?:y|ies)"),
     ("crates/routing/src/catalogue.rs", "RoutingSpec", "kinds of routings?|routing algorithms"),
-    ("crates/workload/src/catalogue.rs", "PatternSpec", "kinds of patterns?|traffic patterns"),
-    ("crates/workload/src/benchmarks/catalogue.rs", "BenchmarkSpec", "kinds of benchmarks?"),
+    ("crates/traffic/src/catalogue.rs", "PatternSpec", "kinds of patterns?|traffic patterns"),
+    ("crates/apps/src/benchmarks/catalogue.rs", "BenchmarkSpec", "kinds of benchmarks?"),
     ("crates/sim/src/experiment/nic.rs", "NicSpec", "kinds of (?:network )?interfaces?"),
 )
 #: The history states the numbers of its day.
