@@ -172,18 +172,37 @@ def test_words_of_the_field_are_one_each() -> None:
     assert len(names) == len(set(names))
     tried = (
         "ECN ECMP DCQCN PFC RoCEv2 SHARP NVLink NVSwitch rail spray HyperX Megafly SlimFly topology.xgft dragonfly+ "
-        "Jellyfish QoS priority link-failure packet_loss flowlets NCCL"
+        "Jellyfish QoS priority link-failure packet_loss flowlets NCCL tapered flap MoE VOQ virtual-lanes IB "
+        "double-tree scale-up pause UGAL Valiant DOR LFT OpenSM injection_rate num_vcs vc_buf_size MTU anynet cmesh "
+        "QP straggler"
     )
     for word in tried.split():
         assert words.find(word), word
     assert (ROOT / words.PAGE).is_file()
 
 
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ("Fat_Tree", "topology.fat-tree"),
+        ("topology.fat tree", "topology.fat-tree"),
+        ("ugal_l", "routing.ugal-l"),
+        ("UGAL-L", "routing.ugal-l"),
+        ("MEASURE.Warm-Up", "measure.warm_up"),
+        ("InfiniBand", "nic.infiniband"),
+    ],
+)
+def test_names_are_found_in_any_spelling(cutthrough: Callable[..., Any], asked: str, name: str) -> None:
+    """Catches a kind or a key that is unknown in capitals, or with `_` for `-`, or with a blank in separate words."""
+    assert [topic.name for topic in reference.explain(asked)] == [name]
+    assert cutthrough("explain", *asked.split()).out == cutthrough("explain", name).out
+
+
 def test_unknown_kinds_name_the_way_round_them(cutthrough: Callable[..., Any]) -> None:
     """Catches suggestions of keys that have nothing to do with what was asked for."""
     for asked, way in (
         ("topology.foldedcube", 'kind = "file"'),
-        ("routing.omniwar", 'kind = "table"'),
+        ("routing.o1turn", 'kind = "table"'),
         ("workload.pattern.zipf", 'kind = "matrix"'),
         ("workload.program.otf2", "cutthrough record"),
         ("topology.tours", "did you mean `topology.torus`"),

@@ -237,7 +237,21 @@ def explain(name: str) -> list[Topic]:
 
 
 def _asked(name: str) -> str:
-    return name.strip().strip("[]").replace('"', "")
+    """A name as the file has it: any case, and `_`, `-` and blanks alike, where nothing is written so."""
+    asked = name.strip().strip("[]").replace('"', "")
+    return asked if asked in _endings().values() else _endings().get(_plain(asked), asked)
+
+
+def _plain(path: str) -> str:
+    return ".".join(map(words.plain, path.split(".")))
+
+
+@cache
+def _endings() -> dict[str, str]:
+    """The ends of all paths as the file has them, by their spelling without case and hyphens."""
+    parts = (path.split(".") for path in topics())
+    ends = [".".join(part[start:]) for part in parts for start in range(len(part))]
+    return {_plain(end): end for end in ends}
 
 
 def _found(asked: str) -> list[Topic]:

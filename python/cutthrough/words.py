@@ -44,7 +44,7 @@ WORDS = (
         "`[in_switch]`. One plane only.",
     ),
     Word(
-        ("NVLink", "NVSwitch", "NVLink domain", "scale-up network", "xGMI", "Infinity Fabric", "UALink"),
+        ("NVLink", "NVSwitch", "NVLink domain", "scale-up", "scale-up network", "xGMI", "Infinity Fabric", "UALink"),
         ("node.memory", "placement.contiguous.processes_per_node"),
         "Links between the GPUs of a server: `[node.memory]` is one bandwidth that the ranks of a node share. A "
         "network whose routers are GPUs and switches is a topology of kind `file`.",
@@ -85,7 +85,7 @@ WORDS = (
         "collectives` has them. NCCL's double binary trees and its rings over GPUs are not among them.",
     ),
     Word(
-        ("data parallel", "tensor parallel", "pipeline parallel", "expert parallel", "FSDP", "ZeRO", "LLM"),
+        ("data parallel", "tensor parallel", "pipeline parallel", "expert parallel", "MoE", "FSDP", "ZeRO", "LLM"),
         ("workload.program.training",),
         "A training step with tensor, pipeline, expert and data parallelism. Sharded optimizers are recorded or "
         "Chakra programs.",
@@ -106,10 +106,124 @@ WORDS = (
         "Credits for each virtual channel; `[router] buffer` is the room that they stand for.",
     ),
     Word(
-        ("oversubscription", "taper", "tapering", "oversubscribed"),
+        ("oversubscription", "taper", "tapering", "tapered", "oversubscribed", "blocking factor"),
         ("topology.file", "link.NAME"),
         "A topology of kind `file` with fewer wires up than down, or slower ones: a class of wires has its own "
         "bandwidth.",
+    ),
+    Word(
+        ("VOQ", "iSLIP", "crossbar scheduler", "sw_allocator", "vc_allocator"),
+        ("router.virtual-output-queued", "router.arbitration"),
+        "`virtual-output-queued` routers have a queue for each output at each input and match them by iSLIP "
+        "(`iterations`); other kinds choose by `arbitration`.",
+    ),
+    Word(
+        ("virtual lane", "virtual lanes", "VL", "VLs", "virtual channel", "virtual channels", "num_vcs", "SL2VL"),
+        ("router.vcs",),
+        "Virtual channels of each input, which routings use against deadlock. No class of traffic has a channel that "
+        "others may not take.",
+    ),
+    Word(
+        ("IB", "HDR", "XDR", "Quantum", "ConnectX", "HCA"),
+        ("nic.infiniband", "nic.ndr", "topology.file"),
+        "Interfaces of InfiniBand are kinds of `[nic]`. A dump of ibnetdiscover is a machine for `cutthrough map` and "
+        "a topology of kind `file`.",
+    ),
+    Word(
+        ("UGAL", "Valiant", "non-minimal routing", "VLB"),
+        ("routing.ugal-l", "routing.ugal-g", "routing.par", "routing.valiant-group", "routing.valiant-node"),
+        "Dragonflies only.",
+    ),
+    Word(
+        ("DOR", "XY routing", "dim_order", "e-cube"),
+        ("routing.dimension-order",),
+        "Dimension order on tori and meshes.",
+    ),
+    Word(
+        ("LFT", "forwarding table", "linear forwarding table", "static routing"),
+        ("routing.table",),
+        "A file with the ports of each destination at each router.",
+    ),
+    Word(
+        ("ftree", "d-mod-k routing"),
+        ("routing.d-mod-k",),
+        "Destination-based routing of fat-trees. A real subnet's own tables are routing of kind `table`.",
+    ),
+    Word(
+        ("updn", "minhop", "OpenSM", "subnet manager", "LASH", "DFSSSP", "Nue", "LMC"),
+        ("routing.up-down", "routing.shortest-path", "routing.table"),
+        "`up-down` is updn and `shortest-path` is minhop. Tables of other engines are read by kind `table`, which "
+        "has one port for each destination.",
+    ),
+    Word(
+        ("injection_rate", "offered load"),
+        ("workload.load", "workload.injection"),
+        "Load as a share of a node's bandwidth, and how sources space their messages.",
+    ),
+    Word(
+        ("vc_buf_size", "buf_size", "buffer depth", "input_buf_size"),
+        ("router.buffer",),
+        "Room of a virtual channel, in packets or bytes.",
+    ),
+    Word(
+        ("MTU", "flit_size", "xbar_flit_size"),
+        ("workload.packet_size",),
+        "The largest packet; messages are cut into packets.",
+    ),
+    Word(
+        ("warmup_periods", "sample_period", "max_samples"),
+        ("measure.warm_up", "measure.precision", "measure.max_time"),
+        "The warm-up is detected, or has a time; a run ends at its precision or after `max_time`.",
+    ),
+    Word(
+        ("anynet", "network_file", "custom topology"),
+        ("topology.file",),
+        "A topology of kind `file`: an edge list `link A B`, `node A`.",
+    ),
+    Word(
+        ("cmesh", "concentrated mesh", "concentration"),
+        ("topology.mesh.nodes_per_router",),
+        "Several nodes at each router.",
+    ),
+    Word(
+        ("dynamic threshold", "DT", "DT alpha", "shared memory switch"),
+        ("router.shared-buffer",),
+        "One memory for all outputs of a router, with thresholds of Choudhury and Hahne (`alpha`).",
+    ),
+    Word(
+        ("straggler", "OS noise", "jitter", "slow node"),
+        ("node.noise", "node.speeds"),
+        "Interruptions of processors, and relative speeds of processors.",
+    ),
+    Word(
+        ("QP", "queue pair", "queue pairs", "SRQ"),
+        ("nic.connections",),
+        "Connections of ranks: their set-up, their memory, and how many the interface caches.",
+    ),
+    Word(
+        ("memory registration", "pinning", "rcache", "MR cache"),
+        ("nic.registration",),
+        "Time to register memory with the interface, and time of each page.",
+    ),
+    Word(
+        ("NCCL_ALGO", "all-reduce algorithm", "OMPI_MCA_coll_tuned", "tuning file"),
+        ("workload.program.collective.algorithm", "workload.program.collective.selection"),
+        "`algorithm` names one; `selection` is a file of rules for `auto`.",
+    ),
+    Word(
+        ("Ember", "motif", "Firefly", "halo exchange", "sweep3d"),
+        ("workload.program.halo-3d", "workload.program.sweep", "workload.exchange"),
+        "Motifs of SST/macro and Ember are kinds of `[workload.program]`.",
+    ),
+    Word(
+        ("ASTRA-sim", "execution trace", "PyTorch trace", "Kineto"),
+        ("workload.program.chakra",),
+        "Chakra traces, in protobuf or JSON; PyTorch's host traces too.",
+    ),
+    Word(
+        ("credit loop", "deadlock", "VC dependency"),
+        ("measure.unproven",),
+        "`check` and `run` prove that packets cannot deadlock; `unproven` starts a run without the proof.",
     ),
     Word(
         ("congestion control", "DCQCN", "HPCC", "TIMELY", "Swift", "DCTCP", "TCP", "CNP", "rate limiting"),
@@ -122,7 +236,7 @@ WORDS = (
         'Switches mark no packets. `pacer = { kind = "window" }` limits the bytes of a flow in the network.',
     ),
     Word(
-        ("PFC", "priority flow control", "pause frame", "pause frames", "headroom", "watchdog"),
+        ("PFC", "priority flow control", "pause", "pause frame", "pause frames", "headroom", "watchdog"),
         (),
         "Switches grant credits instead of sending pause frames; no packet is lost in either. `router.buffer` and "
         "the kind `shared-buffer` are the room of switches.",
@@ -162,7 +276,18 @@ WORDS = (
         "Links and routers lose no packet, and nothing is sent again.",
     ),
     Word(
-        ("failure", "failures", "fault", "faults", "link failure", "link flap", "outage", "degraded link"),
+        (
+            "failure",
+            "failures",
+            "fault",
+            "faults",
+            "link failure",
+            "link flap",
+            "flap",
+            "flapping",
+            "outage",
+            "degraded link",
+        ),
         (),
         "Every wire and router works for all of a run. A network without some wires, or with slower ones, is an "
         'edge list (`kind = "file"`).',
@@ -200,6 +325,36 @@ WORDS = (
         ("OCS", "optical circuit switch", "circuit switching", "reconfigurable network", "TopoOpt"),
         (),
         "Wires do not change during a run. Several networks in turn are points of a sweep.",
+    ),
+    Word(
+        ("double-tree", "double binary tree", "PAT", "NCCL_PROTO", "LL128", "PXN", "CollNet"),
+        (),
+        "NCCL's trees, protocols and channels are not among the algorithms of collectives; those of MPI libraries are.",
+    ),
+    Word(
+        ("VLAN", "VXLAN", "SR-IOV", "partition key", "PKey", "tenant"),
+        (),
+        "All nodes share one network without virtual ones. `[[job]]` gives jobs their nodes.",
+    ),
+    Word(
+        ("ETS", "DWRR", "QoS weights", "bandwidth reservation"),
+        (),
+        "No job or packet has a weight. Jobs share links by arbitration alone.",
+    ),
+    Word(
+        ("ROMM", "Chaos", "FTDOR", "OmniWAR", "DAL"),
+        (),
+        'Not among the routings; kind = "table" has any fixed path.',
+    ),
+    Word(
+        ("reordering", "in-order delivery", "out-of-order", "DDP"),
+        (),
+        "Packets of a message arrive in any order at no cost; a message is delivered whole.",
+    ),
+    Word(
+        ("storage", "Lustre", "I/O", "NVMe-oF", "GPFS"),
+        (),
+        "Neither disks nor file systems; their traffic is a job with a workload of its own.",
     ),
     Word(
         ("wormhole", "flit", "flits"),

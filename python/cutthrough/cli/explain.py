@@ -36,11 +36,12 @@ def register(app: typer.Typer) -> None:
 
 
 def explain(
-    name: Annotated[
-        str,
+    names: Annotated[
+        list[str],
         typer.Argument(
             metavar="NAME",
-            help="A section, a kind or a key: `topology`, `topology.dragonfly.h`, or the end of one: `precision`.",
+            help="A section, a kind or a key: `topology`, `topology.dragonfly.h`, or the end of one: `precision`. Case "
+            "does not matter, and `_`, `-` and blanks are alike.",
             autocompletion=complete.topics,
         ),
     ],
@@ -53,6 +54,7 @@ def explain(
 
     Example: `cutthrough explain topology.dragonfly.h`
     """
+    name = " ".join(names)
     word = words.find(name) if not reference.has(name) else None
     found = [] if word else reference.explain(name)
     if json_output:
