@@ -85,11 +85,17 @@ impl Timed {
     /// Creates the benchmark of the ranks in `group`, in a program of `ranks` ranks.
     pub fn new(exercise: impl Exercise + 'static, (ranks, group): (u32, Group), repetition: Repetition) -> Self {
         let mut timed = Self { exercise: Arc::new(exercise), ranks, group, repetition, operations: 0 };
-        let mut operations = 0_u64;
-        timed.each_message(&mut |messages| operations = operations.saturating_add(2 * messages.count));
+        let operations = (0..ranks).map(|rank| timed.sent_by(rank).saturating_mul(2)).fold(0, u64::saturating_add);
         let calls = u64::from(ranks) * timed.repetition.sizes.len() as u64 * u64::from(timed.repetition.iterations());
         timed.operations = if timed.groups().is_empty() { operations } else { operations.saturating_add(calls) };
         timed
+    }
+
+    /// Returns the number of messages that a rank sends.
+    fn sent_by(&self, rank: u32) -> u64 {
+        let mut sent = 0_u64;
+        self.sizes_of(rank, &mut |_, count| sent = sent.saturating_add(count));
+        sent
     }
 
     /// Returns the barrier by which the members synchronize.
@@ -139,7 +145,9 @@ impl Programs for Timed {
     fn messages_of(&self, from: u32, visit: &mut dyn FnMut(Messages)) {
         let Some(members) = self.members(from) else { return };
         let meetings = u64::from(self.meetings()) * self.repetition.sizes.len() as u64;
-        self.meeting().each_message(&members, &mut |to, bytes| visit(Messages { from, to, bytes, count: meetings }));
+        self.meeting().each_message(&members, &mut |to, bytes, count| {
+            visit(Messages { from, to, bytes, count: count * meetings });
+        });
         let own = self.exercise.communicator(from, self.ranks);
         for &bytes in &self.repetition.sizes {
             for (iteration, times) in self.different(bytes) {
@@ -148,8 +156,25 @@ impl Programs for Timed {
                     visit(Messages { from, to, bytes, count: count * u64::from(times) });
                 };
                 match self.exercise.operation(at) {
-                    Some(call) => call.each_message(&own, &mut |to, bytes| of(to, bytes, 1)),
+                    Some(call) => call.each_message(&own, &mut of),
                     None => self.exercise.messages(at, &mut of),
+                }
+            }
+        }
+    }
+
+    fn sizes_of(&self, rank: u32, visit: &mut dyn FnMut(u64, u64)) {
+        let Some(members) = self.members(rank) else { return };
+        let meetings = u64::from(self.meetings()) * self.repetition.sizes.len() as u64;
+        visit(0, meetings * self.meeting().messages(&members));
+        let own = self.exercise.communicator(rank, self.ranks);
+        for &bytes in &self.repetition.sizes {
+            for (iteration, times) in self.different(bytes) {
+                let at = self.at(rank, bytes, iteration);
+                let times = u64::from(times);
+                match self.exercise.operation(at) {
+                    Some(call) => call.each_size(&own, &mut |bytes, count| visit(bytes, count * times)),
+                    None => self.exercise.messages(at, &mut |_, bytes, count| visit(bytes, count * times)),
                 }
             }
         }

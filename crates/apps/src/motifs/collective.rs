@@ -240,9 +240,14 @@ impl Programs for CollectiveProgram {
     }
 
     fn messages_of(&self, from: u32, visit: &mut dyn FnMut(Messages)) {
-        self.call.each_message(&self.groups.communicator(from), &mut |to, bytes| {
-            visit(Messages { from, to, bytes, count: u64::from(self.iterations) });
+        self.call.each_message(&self.groups.communicator(from), &mut |to, bytes, count| {
+            visit(Messages { from, to, bytes, count: count * u64::from(self.iterations) });
         });
+    }
+
+    fn sizes_of(&self, rank: u32, visit: &mut dyn FnMut(u64, u64)) {
+        let iterations = u64::from(self.iterations);
+        self.call.each_size(&self.groups.communicator(rank), &mut |bytes, count| visit(bytes, count * iterations));
     }
 
     fn measures(&self, fastest: &Fastest) -> Vec<Measure> {

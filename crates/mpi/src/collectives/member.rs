@@ -205,4 +205,40 @@ pub trait Phase: std::fmt::Debug + Sync {
     fn rounds(&self, at: &Member) -> u32;
     /// Passes the messages that the member `at` posts in `round` to `post`. A round may have none.
     fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move));
+    /// Returns the messages that the member `at` sends in all rounds, if they circulate in a ring and can be counted by
+    /// size.
+    fn circulated(&self, _at: &Member) -> Option<Circulated> {
+        None
+    }
+}
+
+/// Messages that a member of a ring sends to the next member: every part of the buffer but one, each in `segments`
+/// messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Circulated {
+    /// Receiver.
+    pub peer: u32,
+    /// Size of a message and number of messages, in elements, for each of the at most two sizes.
+    pub sizes: [(u64, u64); 2],
+}
+
+impl Circulated {
+    /// Counts the messages of every part but `except`, which are sent in `segments` segments. `None` if parts do not
+    /// belong to one member each, or if segments differ in size.
+    pub fn new(at: &Member, except: u32, segments: u32) -> Option<Self> {
+        let (parts, peer) = (u64::from(at.size), at.ahead(1));
+        if at.shares != Shares::Each {
+            return None;
+        }
+        if segments > 1 {
+            let messages = parts * u64::from(segments);
+            let size = at.elements.is_multiple_of(messages).then(|| at.elements / messages)?;
+            return Some(Self { peer, sizes: [(size, messages - u64::from(segments)), (0, 0)] });
+        }
+        // Parts are as even as whole elements allow: some have one element more.
+        let (small, larger) = (at.elements / parts, at.elements % parts);
+        let is_larger = u64::from(at.part(except).elements(at.elements) > small);
+        let sizes = [(small, parts - larger - (1 - is_larger)), (small + 1, larger - is_larger)];
+        Some(Self { peer, sizes })
+    }
 }

@@ -1,6 +1,6 @@
 //! Ring algorithms: every member sends only to the next member, one part at a time.
 
-use super::member::{Member, Move, Phase, Way};
+use super::member::{Circulated, Member, Move, Phase, Way};
 
 /// Reduce-scatter: every part travels once around the ring, is combined on its way, and ends at its member. If parts
 /// have segments, the first segments of all parts travel first, then the next ones.
@@ -21,6 +21,10 @@ impl Phase for ReduceScatter {
         post(Move::one(Way::Combine, at.back(1), behind(round + 2)));
         post(Move::one(Way::Send, at.ahead(1), behind(round + 1)));
     }
+
+    fn circulated(&self, at: &Member) -> Option<Circulated> {
+        Circulated::new(at, at.own, at.segments)
+    }
 }
 
 /// Allgather: every part travels once around the ring, from its member on.
@@ -35,5 +39,9 @@ impl Phase for Allgather {
     fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
         post(Move::one(Way::Store, at.back(1), at.part(at.back(round + 1))));
         post(Move::one(Way::Send, at.ahead(1), at.part(at.back(round))));
+    }
+
+    fn circulated(&self, at: &Member) -> Option<Circulated> {
+        Circulated::new(at, at.ahead(1), 1)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::call::{Collective, Stage};
 use super::group_call::GroupCall;
-use super::member::{Move, Way};
+use super::member::{Circulated, Move, Way};
 use super::table::{Algorithm, phases, pipelines};
 use crate::communicator::Communicator;
 
@@ -42,14 +42,39 @@ impl Collective {
         }
     }
 
-    /// Visits the messages that the own member sends in an operation that has been checked: the destination rank and
-    /// the size in bytes.
-    pub fn each_message(&self, communicator: &Communicator, visit: &mut dyn FnMut(u32, u64)) {
+    /// Visits the messages that the own member sends in an operation that has been checked: the destination rank, the
+    /// size in bytes, and the number of messages. Messages that circulate in a ring are one visit for each size.
+    pub fn each_message(&self, communicator: &Communicator, visit: &mut dyn FnMut(u32, u64, u64)) {
         let element = u64::from(self.element);
-        self.each_move(communicator, &mut |stage, own| {
-            for number in 0..own.count {
-                let (peer, data) = own.message(number, stage.at.size);
-                visit(stage.group.rank(peer), data.elements(stage.at.elements) * element);
+        self.each_sent(communicator, &mut |stage, sent| match sent {
+            Sent::Move(own) => {
+                for number in 0..own.count {
+                    let (peer, data) = own.message(number, stage.at.size);
+                    visit(stage.group.rank(peer), data.elements(stage.at.elements) * element, 1);
+                }
+            }
+            Sent::Circulated(own) => {
+                for (elements, count) in own.sizes.into_iter().filter(|own| own.1 > 0) {
+                    visit(stage.group.rank(own.peer), elements * element, count);
+                }
+            }
+        });
+    }
+
+    /// Visits the sizes of the messages that the own member sends in an operation that has been checked, in bytes, each
+    /// with a number of messages. Messages of one round are one visit if they are equal.
+    pub fn each_size(&self, communicator: &Communicator, visit: &mut dyn FnMut(u64, u64)) {
+        let element = u64::from(self.element);
+        self.each_sent(communicator, &mut |stage, sent| match sent {
+            Sent::Move(own) if own.data.is_even(stage.at.elements) => {
+                visit(own.data.elements(stage.at.elements) * element, u64::from(own.count));
+            }
+            Sent::Move(own) => (0..own.count).for_each(|number| {
+                visit(own.message(number, stage.at.size).1.elements(stage.at.elements) * element, 1);
+            }),
+            Sent::Circulated(own) => {
+                let sizes = own.sizes.into_iter().filter(|own| own.1 > 0);
+                sizes.for_each(|(elements, count)| visit(elements * element, count));
             }
         });
     }
@@ -57,23 +82,41 @@ impl Collective {
     /// Returns the number of messages that the own member sends in an operation that has been checked.
     pub fn messages(&self, communicator: &Communicator) -> u64 {
         let mut count = 0;
-        self.each_move(communicator, &mut |_, own| count += u64::from(own.count));
+        self.each_sent(communicator, &mut |_, sent| {
+            count += match sent {
+                Sent::Move(own) => u64::from(own.count),
+                Sent::Circulated(own) => own.sizes.iter().map(|own| own.1).sum(),
+            };
+        });
         count
     }
 
-    /// Visits the moves by which the own member sends.
-    fn each_move(&self, communicator: &Communicator, visit: &mut dyn FnMut(&Stage, &Move)) {
+    /// Visits the messages that the own member sends.
+    fn each_sent(&self, communicator: &Communicator, visit: &mut dyn FnMut(&Stage, Sent)) {
         let call = self.within(communicator);
         for stage in (0..stages(&call)).filter_map(|number| stage(&call, communicator, number)) {
             for phase in stage.phases {
+                if let Some(own) = phase.circulated(&stage.at) {
+                    visit(&stage, Sent::Circulated(own));
+                    continue;
+                }
                 for round in 0..phase.rounds(&stage.at) {
                     phase.round(&stage.at, round, &mut |own| {
                         if own.way == Way::Send {
-                            visit(&stage, &own);
+                            visit(&stage, Sent::Move(own));
                         }
                     });
                 }
             }
         }
     }
+}
+
+/// Messages that a member sends.
+#[derive(Clone, Copy, Debug)]
+enum Sent {
+    /// Messages of one round.
+    Move(Move),
+    /// Messages of all rounds of a phase.
+    Circulated(Circulated),
 }

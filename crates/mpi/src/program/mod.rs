@@ -293,6 +293,11 @@ pub trait Programs: Debug + Send + Sync {
     fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
         (0..self.ranks()).for_each(|rank| self.messages_of(rank, visit));
     }
+    /// Visits the sizes of the messages that a rank sends, in bytes, each with a number of messages. A size may be
+    /// visited more than once. Programs that know sizes without their destinations need fewer visits than messages.
+    fn sizes_of(&self, rank: u32, visit: &mut dyn FnMut(u64, u64)) {
+        self.messages_of(rank, &mut |messages| visit(messages.bytes, messages.count));
+    }
     /// Returns what the program's intervals measure. Bounds hold on any machine that is no faster than `_fastest`.
     /// Empty if the measures are defined elsewhere.
     fn measures(&self, _fastest: &Fastest) -> Vec<Measure> {

@@ -57,7 +57,7 @@ fn each_member_posts_one_action_and_no_message() {
         let posted = GroupCall { operation, bytes: 40, element: 1, root: 0, context: Context::WORLD.collective() };
         for rank in 0..5 {
             let world = Communicator::world(rank, 5);
-            own.each_message(&world, &mut |_, _| panic!("a message"));
+            own.each_message(&world, &mut |_, _, _| panic!("a message"));
             assert_eq!(own.in_switch(&world), Some(GroupCall { root, ..posted }), "{operation:?}");
         }
         assert_eq!(own.in_switch(&on_nodes(&[7; 5])[1]), None, "all on one node");

@@ -202,11 +202,60 @@ fn hierarchical_operations_cross_the_network_once_a_node() {
     }
 }
 
+#[test]
+fn messages_that_are_counted_by_size_are_those_that_are_sent() {
+    // Would catch a ring whose larger parts are counted once too often or too rarely (buffers that are not multiples of
+    // the ranks, fewer elements than ranks), segments that are forgotten, and another algorithm's messages that change.
+    for ranks in 1..=17 {
+        for operation in Operation::ALL {
+            for algorithm in algorithms(operation).filter(|&algorithm| !is_by_nodes(algorithm)) {
+                for (bytes, segment) in [(0, 0), (3, 0), (37, 0), (51, 0), (60 * u64::from(ranks), 10)] {
+                    let segment = if is_segmented(operation, algorithm) { segment } else { 0 };
+                    let call = Collective { segment, ..Collective::new(operation, algorithm, bytes) };
+                    let communicators = worlds(ranks);
+                    if call.check(&communicators[0]).is_err() {
+                        continue;
+                    }
+                    let of = carry_out(&call, communicators.clone());
+                    for (rank, communicator) in communicators.iter().enumerate() {
+                        let (mut messages, mut sum) = (0, 0);
+                        call.each_message(communicator, &mut |_, bytes, count| {
+                            messages += count;
+                            sum += bytes * count;
+                        });
+                        assert_eq!((messages, sum), (of.messages[rank], of.bytes[rank]), "{call:?} of {ranks}: {rank}");
+                        assert_eq!(call.messages(communicator), messages, "{call:?} of {ranks}: {rank}");
+                        let (mut messages, mut sum) = (0, 0);
+                        call.each_size(communicator, &mut |bytes, count| {
+                            messages += count;
+                            sum += bytes * count;
+                        });
+                        assert_eq!((messages, sum), (of.messages[rank], of.bytes[rank]), "{call:?} of {ranks}: {rank}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn messages_in_rings_are_few_visits() {
+    // Would catch estimates that are quadratic in ranks: a visit of every message that circulates.
+    for (operation, bytes) in
+        [(Operation::Allreduce, 1 << 20), (Operation::Allreduce, 1_000_003), (Operation::Allgather, 64)]
+    {
+        let call = Collective::new(operation, Algorithm::Ring, bytes);
+        let mut visits = 0;
+        call.each_message(&Communicator::world(5, 65_536), &mut |_, _, _| visits += 1);
+        assert!((1..=4).contains(&visits), "{operation:?}: {visits}");
+    }
+}
+
 /// Returns the number of messages between nodes, of all members.
 fn crossing(call: &Collective, communicators: &[Communicator], node_of: &[u32]) -> u64 {
     let mut crossing = 0;
     for (from, communicator) in communicators.iter().enumerate() {
-        let mut visit = |to: u32, _| crossing += u64::from(node_of[from] != node_of[to as usize]);
+        let mut visit = |to: u32, _, count| crossing += count * u64::from(node_of[from] != node_of[to as usize]);
         call.each_message(communicator, &mut visit);
     }
     crossing
@@ -281,7 +330,7 @@ fn segments_and_scans_are_those_of_theory() {
             let of = carry_out(&call, worlds(ranks));
             assert_eq!(of.messages.iter().sum::<u64>(), 15 * others as u64);
             assert_eq!(of.bytes.iter().sum::<u64>(), 400 * others as u64);
-            call.each_message(&worlds(ranks)[usize::from(operation == O::Reduce)], &mut |_, bytes| {
+            call.each_message(&worlds(ranks)[usize::from(operation == O::Reduce)], &mut |_, bytes, _| {
                 assert!(bytes <= 28)
             });
             let inner = of.rounds.iter().filter(|&&rounds| rounds == 16).count();

@@ -43,7 +43,9 @@ impl Totals {
     pub fn collectives(&self, known: impl Fn(u32) -> Option<Communicator>, from: u32, visit: &mut dyn FnMut(Messages)) {
         for &(call, count) in self.shapes.values() {
             let Some(own) = known(call.communicator) else { continue };
-            call.within(&own).each_message(&own, &mut |to, bytes| visit(Messages { from, to, bytes, count }));
+            call.within(&own).each_message(&own, &mut |to, bytes, times| {
+                visit(Messages { from, to, bytes, count: count * times });
+            });
         }
     }
 }

@@ -285,7 +285,9 @@ impl planned::Plan for Plan {
                         visit(Messages { from: rank, to, bytes, count });
                     }
                     Task::Call(Step::Collective(call)) => {
-                        call.each_message(&own, &mut |to, bytes| visit(Messages { from: rank, to, bytes, count }));
+                        call.each_message(&own, &mut |to, bytes, times| {
+                            visit(Messages { from: rank, to, bytes, count: count * times });
+                        });
                     }
                     _ => {}
                 }

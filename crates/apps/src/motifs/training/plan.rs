@@ -302,8 +302,8 @@ impl planned::Plan for Plan {
         let steps = u64::from(self.steps);
         for (call, often) in self.calls() {
             let communicator = self.groups(call.communicator).communicator(rank);
-            call.each_message(&communicator, &mut |to, bytes| {
-                visit(Messages { from: rank, to, bytes, count: often * steps });
+            call.each_message(&communicator, &mut |to, bytes, count| {
+                visit(Messages { from: rank, to, bytes, count: count * often * steps });
             });
         }
         let (stage, count) = (self.stage(rank), u64::from(self.micro_batches) * steps);

@@ -193,8 +193,8 @@ impl Programs for TimedGroups {
     fn messages_of(&self, from: u32, visit: &mut dyn FnMut(Messages)) {
         for &number in &self.set.of_rank[from as usize] {
             let Some(communicator) = self.set.communicator(number, from) else { continue };
-            self.set.call_of(number).each_message(&communicator, &mut |to, bytes| {
-                visit(Messages { from, to, bytes, count: 1 });
+            self.set.call_of(number).each_message(&communicator, &mut |to, bytes, count| {
+                visit(Messages { from, to, bytes, count });
             });
         }
     }
