@@ -59,7 +59,9 @@ def checks_table(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> Fi
 def cost_line(points: Sequence[Mapping[str, Any]]) -> str:
     """Returns the cost of running all points, in a sentence."""
     least, most = (sum(point[key] for point in points) for key in ("seconds", "seconds_most"))
-    hops, messages = (sum(point[key] for point in points) for key in ("packet_hops", "messages"))
+    hops, messages = (
+        sum(point[key] + point[f"{key}_alone"] for point in points) for key in ("packet_hops", "messages")
+    )
     memory = max(point["memory_bytes"] for point in points) / 1e6
     closed = f"up to {most:,.1f} s if none converges, " if most > least else ""
     bound = any(point["is_lower_bound"] for point in points)

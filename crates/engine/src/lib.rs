@@ -17,6 +17,6 @@ mod windows;
 pub use bits::Bits;
 pub use calendar::Calendar;
 pub use prefetch::read_through;
-pub use stream::{Owner, Stream};
+pub use stream::{Owner, Stream, split_mix};
 pub use wheel::{Event, Instant, Wheel};
 pub use windows::{Pool, SpinBarrier};

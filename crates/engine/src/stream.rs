@@ -69,7 +69,7 @@ impl Draw for Stream {
 
 /// Returns `input` through the finaliser of SplitMix64 (Steele, Lea and Flood 2014): every input bit changes every
 /// output bit.
-fn split_mix(input: u64) -> u64 {
+pub const fn split_mix(input: u64) -> u64 {
     let mut z = input.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -271,6 +271,11 @@ pub struct Check {
     /// Estimated number of messages in a run that converges as early as it can: messages of ranks, flows of volumes,
     /// and messages that traffic generates.
     pub messages: f64,
+    /// Estimated packet-hops of the runs of jobs alone (`measure.compare_alone`). Not contained in `packet_hops`, which
+    /// counts what the results count; contained in `seconds`.
+    pub packet_hops_alone: f64,
+    /// Estimated number of messages in the runs of jobs alone. Not contained in `messages`; contained in `seconds`.
+    pub messages_alone: f64,
     /// Estimated processor time of a run that converges as early as it can, in seconds on one core of the performance
     /// page's machine.
     pub seconds: f64,
@@ -377,6 +382,8 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
         memory_bytes: memory::of_network(&system.network, &system.spec.router) + effort::pacer_bytes(system),
         packet_hops: effort.packet_hops,
         messages: effort.messages,
+        packet_hops_alone: effort.packet_hops_alone,
+        messages_alone: effort.messages_alone,
         seconds: effort.least_s,
         seconds_most: effort.most_s,
         is_lower_bound: effort.is_bound,

@@ -4,12 +4,13 @@
 //! Open traffic below saturation warms up for 64 batches and is precise after 64 more. Past saturation latencies grow,
 //! so that the warm-up takes all of its 400 batches, and routers send as much as the fullest channel carries
 //! (`open_rates`; large networks are assumed to be unsaturated). Just below saturation a run may take up to 4096
-//! batches, which is the upper estimate. Closed workloads send a known number of packets. A core processes 7 to 26 M
-//! packet-hops a second (docs/concepts/performance.md), 10 M where nothing else is known.
+//! batches, which is the upper estimate. Closed workloads send a known number of packets. A core processes 2 to 13 M
+//! packet-hops a second (docs/concepts/performance.md), 6 M where nothing else is known.
 
 use host::GroupPackets;
 use units::NodeId;
 
+use crate::detours::{self, Followed};
 use crate::experiment::Search;
 use crate::job::Job;
 use crate::network::Network;
@@ -22,7 +23,7 @@ use crate::traffic::PacedTraffic;
 use crate::workloads::{Extent, SATURATED_BELOW};
 
 /// Approximate speed of one core, in packet-hops per second.
-pub(crate) const HOPS_PER_SECOND: f64 = 1e7;
+pub(crate) const HOPS_PER_SECOND: f64 = 6e6;
 
 /// Approximate speed of one core, in messages of ranks per second. Covers sending, matching and receiving, without the
 /// hops of packets.
@@ -34,10 +35,14 @@ const FLAT_MESSAGES_PER_SECOND: f64 = 4e6;
 /// Estimated cost of a run on one core.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Effort {
-    /// Transmissions by routers (packet-hops).
+    /// Transmissions by routers (packet-hops) in the run of all jobs together, which results count too.
     pub packet_hops: f64,
-    /// Messages of ranks, flows of volumes, or messages that open traffic generates.
+    /// Messages of ranks, flows of volumes, or messages that open traffic generates, in the run of all jobs together.
     pub messages: f64,
+    /// Packet-hops in the runs of jobs alone.
+    pub packet_hops_alone: f64,
+    /// Messages in the runs of jobs alone.
+    pub messages_alone: f64,
     /// Processor time in seconds if the run converges as early as it can.
     pub least_s: f64,
     /// Processor time in seconds if the run never converges and ends by its limits.
@@ -97,20 +102,23 @@ struct JobWork {
 pub(crate) fn of(system: &System) -> Effort {
     let rates = open_rates::of(system).unwrap_or_else(|| vec![None; system.jobs.len()]);
     let jobs: Vec<JobWork> = system.jobs.iter().zip(rates).map(|(job, rates)| of_job(system, job, rates)).collect();
-    let total = |time: &dyn Fn(&Extent) -> u64| {
-        let all: Vec<usize> = (0..jobs.len()).collect();
-        let together = of_run(system, &jobs, &all, time).times(runs(system));
-        let alone = all.iter().filter(|&&job| compares(system) && !system.jobs[job].background);
-        alone.fold(together, |sum, &job| sum.plus(of_run(system, &jobs, &[job], time)))
+    let all: Vec<usize> = (0..jobs.len()).collect();
+    let together = |time: &dyn Fn(&Extent) -> u64| of_run(system, &jobs, &all, time).times(runs(system));
+    let alone = |time: &dyn Fn(&Extent) -> u64| {
+        let compared = all.iter().filter(|&&job| compares(system) && !system.jobs[job].background);
+        compared.map(|&job| of_run(system, &jobs, &[job], time)).fold(Work::default(), Work::plus)
     };
-    let (least, most) = (total(&|extent| extent.usual_time()), total(&|extent| extent.longest_time()));
+    let (usual, longest) = (|extent: &Extent| extent.usual_time(), |extent: &Extent| extent.longest_time());
+    let (least, least_alone) = (together(&usual), alone(&usual));
     let ends = |(job, own): (&JobWork, &Job)| !own.background && matches!(job.extent, Extent::Packets(_));
     let lasts = jobs.iter().any(|job| matches!(job.extent, Extent::Time { .. }));
     Effort {
         packet_hops: least.packet_hops,
         messages: least.messages,
-        least_s: least.seconds(system),
-        most_s: most.seconds(system),
+        packet_hops_alone: least_alone.packet_hops,
+        messages_alone: least_alone.messages,
+        least_s: least.plus(least_alone).seconds(system),
+        most_s: together(&longest).plus(alone(&longest)).seconds(system),
         is_cut: is_cut(system, &jobs),
         is_bound: lasts && jobs.iter().zip(&system.jobs).any(ends),
     }
@@ -177,8 +185,9 @@ fn of_job(system: &System, job: &Job, rates: Option<OpenRates>) -> JobWork {
     };
     let acks = if job.pacer.ack_size().is_some() { 2.0 } else { 1.0 };
     let (work, bound) = match (&extent, job.workload.programs()) {
-        (Extent::Packets(_), Some(programs)) => {
-            let found = rank_messages::of(system, job, &**programs, &|bytes| job.workload.packets_of(bytes));
+        (Extent::Packets(packets), Some(programs)) => {
+            let found =
+                rank_messages::of(system, job, &**programs, (&|bytes| job.workload.packets_of(bytes), *packets));
             let slot = system.network.slot(job.workload.packets()) as f64;
             let work = Work { packet_hops: found.packet_hops, messages: found.messages, of_ranks: found.messages };
             (work, (found.fullest * slot) as u64)
@@ -202,7 +211,7 @@ fn least_time(system: &System, job: &Job, extent: &Extent) -> u64 {
 /// Returns the work of volumes that are given beforehand, and the time in ticks in which all senders together can
 /// inject them.
 fn of_volumes(system: &System, job: &Job, packets: u64) -> (Work, u64) {
-    let (_, routers) = path_sample::packets_and_routers(system, job);
+    let routers = routers_of_volumes(system, job);
     let flows =
         |phase: usize| job.workload.flows(phase).into_iter().flatten().map(|flow| flow.nodes().len()).sum::<usize>();
     let messages = (0..job.workload.phases()).map(flows).sum::<usize>() as f64;
@@ -210,6 +219,16 @@ fn of_volumes(system: &System, job: &Job, packets: u64) -> (Work, u64) {
     let hops = packets as f64 * routers;
     let work = Work { packet_hops: hops, messages, of_ranks: if system.network.is_flat() { messages } else { 0.0 } };
     (work, slots.saturating_mul(system.network.slot(job.workload.packets())))
+}
+
+/// Returns the mean number of routers on the paths of volumes that are given beforehand.
+fn routers_of_volumes(system: &System, job: &Job) -> f64 {
+    if !system.network.routing.adaptive() || system.network.is_flat() {
+        return path_sample::packets_and_routers(system, job).1;
+    }
+    let pairs = path_sample::pairs(system, job);
+    let spread = senders(&system.network, job) as f64;
+    detours::mean_routers(system, job.seed, &Followed { pairs: &pairs, each: 1, spread })
 }
 
 /// Returns the work of open traffic in a tick.

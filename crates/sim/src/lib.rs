@@ -11,6 +11,7 @@ mod analysis;
 mod clock;
 mod completed;
 mod credit_bound;
+mod detours;
 mod effort;
 mod error;
 mod experiment;

@@ -4,7 +4,7 @@
 use engine::{Owner, Stream};
 use routing::{Choice, Hop, Routing};
 use topology::{Endpoint, Topology};
-use units::{Draw, NodeId, VcClass};
+use units::{ChannelId, Draw, NodeId, VcClass};
 
 use crate::job::Job;
 use crate::system::System;
@@ -49,6 +49,21 @@ pub(crate) fn packets_and_routers(system: &System, job: &Job) -> (f64, f64) {
     (total * job.workload.destinations(), if weights > 0.0 { sum / weights } else { 0.0 })
 }
 
+/// Returns pairs of nodes between which a job sends, drawn from its pattern, and the weight of each pair.
+pub(crate) fn pairs(system: &System, job: &Job) -> Vec<((NodeId, NodeId), f64)> {
+    let weight = |node: NodeId| job.workload.weight(node);
+    let nodes = (0..system.network.topology.nodes()).map(NodeId);
+    let senders: Vec<NodeId> = nodes.filter(|&node| weight(node) > 0.0).collect();
+    let step = senders.len().div_ceil(PACKETS as usize).max(1);
+    let each = (PACKETS / (senders.len() as u32).max(1)).max(1);
+    let of = |&src: &NodeId| {
+        let mut stream = Stream::new(job.seed, Owner::Node(src.0));
+        let draw = move |_| ((src, job.workload.pattern().destination(src, &mut stream)), weight(src));
+        (0..each).map(draw)
+    };
+    senders.iter().step_by(step).flat_map(of).collect()
+}
+
 /// Returns the number of routers on a packet's path from a node to a destination of the pattern. If routers choose by
 /// congestion, all candidates are equally likely. Of two paths the first is taken, as in a network without load.
 fn routers_of_a_packet(system: &System, job: &Job, src: NodeId, draw: &mut dyn Draw) -> u32 {
@@ -57,26 +72,48 @@ fn routers_of_a_packet(system: &System, job: &Job, src: NodeId, draw: &mut dyn D
 }
 
 /// Returns the number of routers on a packet's path from one node to another.
-pub(crate) fn routers_between(system: &System, (src, dst): (NodeId, NodeId), draw: &mut dyn Draw) -> u32 {
+pub(crate) fn routers_between(system: &System, pair: (NodeId, NodeId), draw: &mut dyn Draw) -> u32 {
+    follow(system, (pair, Way::Direct), draw, &mut |_| ()).0
+}
+
+/// Path that a packet takes where its routing weighs two (`Choice::Ugal`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// First path.
+    Direct,
+    /// Second path.
+    Detour,
+}
+
+/// Follows a packet from one node to another and visits the channels between routers that it takes. Returns the number
+/// of routers on its path, and whether its routing has weighed two paths.
+pub(crate) fn follow(
+    system: &System,
+    ((src, dst), way): ((NodeId, NodeId), Way),
+    draw: &mut dyn Draw,
+    visit: &mut dyn FnMut(ChannelId),
+) -> (u32, bool) {
     let (topology, routing): (&dyn Topology, &dyn Routing) = (&*system.network.topology, &*system.network.routing);
     let (mut at, in_port) = topology.attachment(src);
     let mut hop = Hop { dst, state: routing.start(src, dst, draw), in_port, vc_class: VcClass(0) };
-    let mut routers = 1;
+    let (mut routers, mut weighs) = (1, false);
     loop {
         let before = hop;
         let mut route = routing.route(at, &mut hop);
         if route.choice == Choice::Ugal {
-            hop = Hop { state: routing.candidates(at, &before)[0].state, ..before };
+            weighs = true;
+            hop = Hop { state: routing.candidates(at, &before)[way as usize].state, ..before };
             route = routing.route(at, &mut hop);
         }
         let port = route.port(draw.below(u32::from(route.count)) as u16, routing.port_lists());
         match topology.endpoint(at, port) {
             Endpoint::Router(next, in_port) if routers < routing.max_routers() => {
+                visit(system.network.plan.channels().output(at, port));
                 hop = Hop { in_port, vc_class: route.vc_class, ..hop };
                 at = next;
                 routers += 1;
             }
-            _ => return routers,
+            _ => return (routers, weighs),
         }
     }
 }

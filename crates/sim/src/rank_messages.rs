@@ -1,15 +1,17 @@
 //! Estimates of ranks' messages before a run: number of messages, packets that cross the network, and routers on their
 //! paths.
 //!
-//! One pass over the messages counts them exactly. Paths come from a systematic sample of the packets, every n-th one,
-//! so that the sample represents ranks by the number of their packets.
+//! One pass over the messages counts them exactly. Programs with more than 4 M kinds of messages (`VISITS`) are counted
+//! by a sample of at least 256 ranks, evenly spread and in the proportion of their packets: exact if all ranks send
+//! alike, and mostly within 3 %. Paths come from a stratified sample of the packets, a random one of every n, so that
+//! the sample represents ranks by the number of their packets and no period of a program meets the sample's.
 
-use engine::{Owner, Stream};
+use engine::split_mix;
 use mpi::program::{Messages, Programs};
 use units::{NodeId, TaskId};
 
+use crate::detours::{Followed, mean_routers};
 use crate::job::Job;
-use crate::path_sample::routers_between;
 use crate::system::System;
 
 /// Number of entries at which every second packet of the sample is dropped.
@@ -29,53 +31,127 @@ pub(crate) struct RankMessages {
     pub fullest: f64,
 }
 
-/// Counts the messages of a program. A message of `bytes` bytes takes `packets(bytes)` packets on the network.
-pub(crate) fn of(system: &System, job: &Job, programs: &dyn Programs, packets: &dyn Fn(u64) -> u64) -> RankMessages {
-    let placement = job.workload.placement();
-    let packet = f64::from(job.workload.packets().packet);
-    let (mut messages, mut sample) = (0.0, Sample::default());
-    let mut bytes = vec![[0.0; 2]; placement.nodes() as usize];
-    programs.each_message(&mut |own: Messages| {
-        messages += own.count as f64;
-        let [from, to] = [own.from, own.to].map(|rank| placement.node(TaskId(rank)));
-        if from != to {
-            sample.add((from, to), packets(own.bytes).saturating_mul(own.count));
-            let all = own.bytes.max(1) as f64 * own.count as f64;
-            bytes[from.index()][0] += all;
-            bytes[to.index()][1] += all;
-        }
-    });
-    let limits_receivers = !system.network.is_flat();
-    let of_node = |[sent, received]: &[f64; 2]| if limits_receivers { sent.max(*received) } else { *sent };
+/// Number of visits of messages after which a program is counted by a sample of its ranks.
+const VISITS: u64 = 1 << 22;
+
+/// Smallest number of ranks in such a sample.
+const RANKS: u32 = 256;
+
+/// Counts the messages of a program. A message of `bytes` bytes takes `packets(bytes)` packets on the network, and all
+/// messages together take `all` packets, including those within a node.
+pub(crate) fn of(
+    system: &System,
+    job: &Job,
+    programs: &dyn Programs,
+    (packets, all): (&dyn Fn(u64) -> u64, u64),
+) -> RankMessages {
+    let counted = Counted::of(job, programs, packets);
+    // Ranks that are not in the sample send in the proportion of their packets.
+    let factor = if counted.is_whole || counted.packets <= 0.0 { 1.0 } else { all as f64 / counted.packets };
+    let planes = f64::from(system.network.planes());
+    let fullest = counted.fullest(!system.network.is_flat()) / f64::from(job.workload.packets().packet) / planes;
+    let routers = if system.network.is_flat() { 0.0 } else { counted.sample.routers(system, job, fullest) };
     RankMessages {
-        messages,
-        packet_hops: if limits_receivers { sample.total as f64 * sample.routers(system, job) } else { 0.0 },
-        fullest: bytes.iter().map(of_node).fold(0.0, f64::max) / packet / f64::from(system.network.planes()),
+        messages: factor * counted.messages,
+        packet_hops: factor * counted.sample.total as f64 * routers,
+        fullest: factor * fullest,
     }
 }
 
-/// Systematic sample of packets.
+/// Messages of the counted ranks of a program.
+#[derive(Debug)]
+struct Counted {
+    /// Whether all ranks are counted.
+    is_whole: bool,
+    messages: f64,
+    /// Packets, including those within a node.
+    packets: f64,
+    sample: Sample,
+    /// Bytes that each node sends to other nodes and receives from them.
+    bytes: Vec<[f64; 2]>,
+}
+
+impl Counted {
+    fn of(job: &Job, programs: &dyn Programs, packets: &dyn Fn(u64) -> u64) -> Self {
+        let placement = job.workload.placement();
+        let bytes = vec![[0.0; 2]; placement.nodes() as usize];
+        let mut counted = Self { is_whole: true, messages: 0.0, packets: 0.0, sample: Sample::new(job.seed), bytes };
+        let (mut visits, mut ranks) = (0, 0);
+        for rank in spread_out(programs.ranks()) {
+            if visits >= VISITS && ranks >= RANKS {
+                counted.is_whole = false;
+                break;
+            }
+            ranks += 1;
+            programs.messages_of(rank, &mut |own: Messages| {
+                visits += 1;
+                counted.messages += own.count as f64;
+                let all = packets(own.bytes).saturating_mul(own.count);
+                counted.packets += all as f64;
+                let [from, to] = [own.from, own.to].map(|rank| placement.node(TaskId(rank)));
+                if from != to {
+                    counted.sample.add((from, to), all);
+                    let bytes = own.bytes.max(1) as f64 * own.count as f64;
+                    counted.bytes[from.index()][0] += bytes;
+                    counted.bytes[to.index()][1] += bytes;
+                }
+            });
+        }
+        counted
+    }
+
+    /// Returns the bytes of the busiest node. Lower bound if ranks are sampled: the mean of all nodes, since the sample
+    /// may have too many ranks of a node.
+    fn fullest(&self, limits_receivers: bool) -> f64 {
+        let of_node = |[sent, received]: &[f64; 2]| if limits_receivers { sent.max(*received) } else { *sent };
+        match self.is_whole {
+            true => self.bytes.iter().map(of_node).fold(0.0, f64::max),
+            false => self.bytes.iter().map(|own| own[0]).sum::<f64>() / self.bytes.len().max(1) as f64,
+        }
+    }
+}
+
+/// Iterates over all ranks such that the first n are spread evenly over them, for any n: in steps of about the golden
+/// ratio of their number.
+fn spread_out(ranks: u32) -> impl Iterator<Item = u32> {
+    let ranks = u64::from(ranks);
+    let shares_factor = |step: u64| {
+        let (mut a, mut b) = (step, ranks);
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a > 1
+    };
+    let mut step = (ranks as f64 * 0.618).round().max(1.0) as u64;
+    while shares_factor(step) {
+        step += 1;
+    }
+    (0..ranks).map(move |number| (number * step % ranks) as u32)
+}
+
+/// Stratified sample of packets.
 #[derive(Debug)]
 struct Sample {
     /// Number of all packets.
     total: u64,
-    /// Sampling step n: every n-th packet is in the sample.
+    /// Size n of a stratum: of every n consecutive packets one is in the sample.
     step: u64,
-    /// Runs of sampled packets: pair of nodes, number of the first packet in steps, and number of packets.
+    seed: u64,
+    /// Stratum that was asked for last, and the number of its sampled packet.
+    last: (u64, u64),
+    /// Runs of sampled packets: pair of nodes, first stratum, and number of packets.
     entries: Vec<((NodeId, NodeId), u64, u64)>,
 }
 
-impl Default for Sample {
-    fn default() -> Self {
-        Self { total: 0, step: 1, entries: Vec::new() }
-    }
-}
-
 impl Sample {
+    fn new(seed: u64) -> Self {
+        Self { total: 0, step: 1, seed, last: (0, 0), entries: Vec::new() }
+    }
+
     /// Adds packets between a pair of nodes.
     fn add(&mut self, pair: (NodeId, NodeId), packets: u64) {
         let end = self.total.saturating_add(packets);
-        let (first, behind) = (self.total.div_ceil(self.step), end.div_ceil(self.step));
+        let (first, behind) = (self.stratum_from(self.total), self.stratum_from(end));
         self.total = end;
         if behind > first {
             self.entries.push((pair, first, behind - first));
@@ -85,27 +161,47 @@ impl Sample {
         }
     }
 
-    /// Drops every second packet of the sample.
+    /// Returns the first stratum whose sampled packet is number `packet` or a later one.
+    fn stratum_from(&mut self, packet: u64) -> u64 {
+        let stratum = packet / self.step;
+        if self.last.0 != stratum || self.step == 1 {
+            let mut number = stratum;
+            let mut step = self.step;
+            while step > 1 {
+                number = self.half(number, step);
+                step /= 2;
+            }
+            self.last = (stratum, number);
+        }
+        stratum + u64::from(self.last.1 < packet)
+    }
+
+    /// Returns the half of a stratum of `step` packets that its sampled packet is in, as a number of a stratum of half
+    /// the size.
+    fn half(&self, stratum: u64, step: u64) -> u64 {
+        2 * stratum + (split_mix(stratum ^ split_mix(self.seed ^ step)) >> 63)
+    }
+
+    /// Joins strata in pairs and drops a random one of each two sampled packets.
     fn halve(&mut self) {
         self.step = self.step.saturating_mul(2);
-        self.entries.retain_mut(|(_, first, count)| {
-            let (begin, end) = (first.div_ceil(2), (*first + *count).div_ceil(2));
+        self.last = (u64::MAX, 0);
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.retain_mut(|(_, first, count)| {
+            let from = |old: u64| old / 2 + u64::from(self.half(old / 2, self.step) < old);
+            let (begin, end) = (from(*first), from(*first + *count));
             (*first, *count) = (begin, end - begin);
             *count > 0
         });
+        self.entries = entries;
     }
 
-    /// Returns the mean number of routers on a packet's path.
-    fn routers(&self, system: &System, job: &Job) -> f64 {
-        let mut stream = Stream::new(job.seed, Owner::Node(0));
-        let each = PATHS.div_ceil(self.entries.len().max(1) as u64);
-        let (mut sum, mut weights) = (0.0, 0.0);
-        for &(pair, _, count) in &self.entries {
-            let routers: u32 = (0..each).map(|_| routers_between(system, pair, &mut stream)).sum();
-            sum += count as f64 * f64::from(routers) / each as f64;
-            weights += count as f64;
-        }
-        if weights > 0.0 { sum / weights } else { 0.0 }
+    /// Returns the mean number of routers on a packet's path. `fullest`: number of packets of the busiest node.
+    fn routers(&self, system: &System, job: &Job, fullest: f64) -> f64 {
+        let pairs: Vec<((NodeId, NodeId), f64)> = self.entries.iter().map(|own| (own.0, own.2 as f64)).collect();
+        let each = PATHS.div_ceil(pairs.len().max(1) as u64);
+        let spread = if fullest > 0.0 { self.total as f64 / fullest } else { 0.0 };
+        mean_routers(system, job.seed, &Followed { pairs: &pairs, each, spread })
     }
 }
 
@@ -117,7 +213,7 @@ mod tests {
     fn a_sample_has_its_share_of_every_pair() {
         // Would catch packets that are dropped or counted twice as the sample is thinned out, and a pair of many
         // packets that counts once.
-        let mut sample = Sample::default();
+        let mut sample = Sample::new(1);
         let mut want = [0_u64; 2];
         for number in 0..3 * ENTRIES as u64 {
             let (pair, packets) = if number % 3 == 0 { (1, 7) } else { (0, 1) };
@@ -130,6 +226,30 @@ mod tests {
         for (node, want) in (0..).zip(want) {
             let found = (of(node) * sample.step) as f64;
             assert!((found / want as f64 - 1.0).abs() < 0.01, "{found} of {want}");
+        }
+    }
+
+    #[test]
+    fn a_sample_has_its_share_of_pairs_that_recur_with_a_period() {
+        // Would catch a step that meets the period of a program: of four neighbours in turn, always one and the same.
+        let mut sample = Sample::new(1);
+        (0..40 * ENTRIES as u64).for_each(|number| sample.add((NodeId(number as u32 % 4), NodeId(9)), 1));
+        for node in (0..4).map(NodeId) {
+            let found: u64 = sample.entries.iter().filter(|own| own.0.0 == node).map(|own| own.2).sum();
+            let all: u64 = sample.entries.iter().map(|own| own.2).sum();
+            assert!((found as f64 / all as f64 - 0.25).abs() < 0.02, "{found} of {all}");
+        }
+    }
+
+    #[test]
+    fn ranks_are_visited_once_each_and_early_ones_are_spread() {
+        // Would catch a step that has a factor in common with the number of ranks, and a sample of one corner.
+        for ranks in (1..=130).chain([4096, 65_536]) {
+            let mut all: Vec<u32> = spread_out(ranks).collect();
+            let early = all.iter().take(16).filter(|&&rank| rank < ranks / 2).count();
+            assert!(ranks < 32 || (5..=11).contains(&early), "{ranks}: {early}");
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..ranks), "{ranks}");
         }
     }
 }

@@ -296,3 +296,59 @@ fn the_work_of_what_is_cut_off_is_an_upper_bound() {
         assert!(checked.packet_hops >= 0.99 * found, "{limit}: {} and {found}", checked.packet_hops);
     }
 }
+
+#[test]
+fn the_work_of_closed_workloads_with_detours_is_known() {
+    // Would catch packets that are assumed to take shortest paths (0.7 of what a run takes), or detours always (1.6).
+    let workloads = [
+        r#"kind = "exchange", volume = "64 KiB""#,
+        r#"kind = "exchange", volume = "256 KiB", phases = [2]"#,
+        r#"kind = "program", program = { kind = "collective", operation = "alltoall", size = "4 KiB" }"#,
+        r#"kind = "program", program = { kind = "collective", operation = "allreduce", size = "64 KiB" }"#,
+    ];
+    let cases: Vec<(&str, &str)> =
+        ["ugal-l", "ugal-g", "par"].into_iter().flat_map(|kind| workloads.map(|own| (kind, own))).collect();
+    cases.par_iter().for_each(|(routing, workload)| {
+        let text = format!(
+            "topology = {{ kind = \"dragonfly\", h = 2 }}\nlink = {{ bandwidth = \"100 Gb/s\", delay = \"20 ns\" }}\n\
+             routing = {{ kind = \"{routing}\" }}\nworkload = {{ {workload} }}"
+        );
+        let estimate = sim::check(&build(&text).unwrap()).unwrap().packet_hops;
+        let ratio = estimate / crate::common::result(&text).packet_hops as f64;
+        assert!((1.0 / 1.2..1.2).contains(&ratio), "{text}: {ratio}");
+    });
+}
+
+#[test]
+fn the_work_of_programs_whose_messages_have_a_period_is_known() {
+    // Would catch a sample of packets that takes the same one of a rank's two neighbours each time.
+    let text = "topology = { kind = \"fat-tree\", k = 32, n = 2 }\nlink = { bandwidth = \"100 Gb/s\", delay = \"20 ns\" }\n\
+                workload = { kind = \"program\", program = { kind = \"sweep\", sweeps = 2 } }";
+    let ratio = sim::check(&build(text).unwrap()).unwrap().packet_hops / result(text).packet_hops as f64;
+    assert!((1.0 / 1.05..1.05).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn the_work_of_runs_alone_is_counted_apart() {
+    // Would catch packet-hops that contain the runs of jobs alone, which those of the results do not, and seconds
+    // without them.
+    let job = |name: &str, nodes: &str| {
+        format!(
+            "[[job]]\nname = \"{name}\"\nnodes = \"{nodes}\"\nworkload = {{ kind = \"exchange\", volume = \"64 KiB\" }}\n"
+        )
+    };
+    let of = |alone: bool| {
+        let text = format!(
+            "topology = {TORUS}\nlink = {{ bandwidth = \"10 Gb/s\", delay = \"20 ns\" }}\n\
+             measure = {{ compare_alone = {alone} }}\n{}{}",
+            job("a", "0-31"),
+            job("b", "32-63")
+        );
+        (sim::check(&build(&text).unwrap()).unwrap(), result(&text).packet_hops as f64)
+    };
+    let ((once, _), (twice, found)) = (of(false), of(true));
+    assert!((twice.packet_hops / found - 1.0).abs() < 0.03, "{} and {found}", twice.packet_hops);
+    assert_eq!((once.packet_hops_alone, once.messages_alone), (0.0, 0.0));
+    assert!((twice.packet_hops_alone / found - 1.0).abs() < 0.03, "{} and {found}", twice.packet_hops_alone);
+    assert!((twice.seconds / once.seconds - 2.0).abs() < 0.05, "{} and {}", twice.seconds, once.seconds);
+}
