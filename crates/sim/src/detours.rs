@@ -4,8 +4,8 @@
 //! Model: packets load the direct paths. A direct path whose fullest channel needs no more time than the busiest node
 //! needs to inject is left by a constant share of its packets (`SHARE`): bursts of messages fill queues at any mean
 //! load. A path whose channel needs r times as long is left by at least the packets that it cannot carry in that time.
-//! Against runs on dragonflies of 72 to 1,056 nodes the packet-hops are 0.86 to 1.15 times those of a run, and up to 1.31
-//! times for messages of one packet, which meet no queues, and for UGAL-L on large networks.
+//! On dragonflies of 72 to 1,056 nodes, estimated packet-hops are 0.86 to 1.2 times those of a run. They are up to
+//! 1.31 times too high for messages of one packet, which meet no queues, and for UGAL-L on 342 nodes and more.
 
 use engine::{Owner, Stream};
 use units::NodeId;
@@ -25,7 +25,7 @@ pub(crate) struct Followed<'a> {
     pub pairs: &'a [((NodeId, NodeId), f64)],
     /// Number of paths of each pair, since routings may be random.
     pub each: u64,
-    /// Number of all packets, relative to those that the busiest node sends or receives.
+    /// Number of all packets, relative to the number that the busiest node sends or receives.
     pub spread: f64,
 }
 

@@ -3,8 +3,9 @@
 //!
 //! One pass over the messages counts them exactly. Programs with more than 4 M kinds of messages (`VISITS`) are counted
 //! by a sample of at least 256 ranks, evenly spread and in the proportion of their packets: exact if all ranks send
-//! alike, and mostly within 3 %. Paths come from a stratified sample of the packets, a random one of every n, so that
-//! the sample represents ranks by the number of their packets and no period of a program meets the sample's.
+//! alike, an estimate without a bound on its error otherwise. Paths come from a stratified sample of the packets, a
+//! random one of every n, so that the sample represents ranks by the number of their packets and no period of a program
+//! meets the sample's.
 
 use engine::split_mix;
 use mpi::program::{Messages, Programs};

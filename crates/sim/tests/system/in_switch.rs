@@ -397,7 +397,7 @@ fn what_operations_cost_is_known_before_the_run() {
             let program =
                 format!(r#"operation = "{operation}", algorithm = "in-switch", size = "20 KiB", iterations = 2"#);
             let text = network(topology, OUTPUT_QUEUED, &program, "");
-            let estimate = sim::check(&build(&text).unwrap()).unwrap().seconds * 1e7;
+            let estimate = sim::check(&build(&text).unwrap()).unwrap().packet_hops;
             let found = result(&text).packet_hops as f64;
             assert!((estimate / found - 1.0).abs() < 1e-9, "{text}: {estimate}, and {found} measured");
         }
