@@ -44,10 +44,11 @@ class Point(Quantities):
 
     Args:
         quantities: The keys and values, as JSON has them.
+        **more: Further keys that are identifiers.
     """
 
-    def __init__(self, quantities: Mapping[str, Any] | None = None) -> None:
-        super().__init__(quantities or {})
+    def __init__(self, quantities: Mapping[str, Any] | None = None, **more: Any) -> None:
+        super().__init__(quantities or {}, **more)
 
     @property
     def seed(self) -> int | None:

@@ -1,9 +1,9 @@
 //! Planes: disjoint copies of one network, with every node on each of them.
 //!
-//! A node has one injection and one ejection channel (a *rail*) for each plane. Router r of plane p has the number p R
-//! + r, where R is the number of routers of a plane; ports and classes of channels are those of the copied network. A
-//! packet stays in the plane that it enters. Distances, diameter and shape are those of one plane; between routers of
-//! two planes there is no path. The bisection cuts all planes.
+//! A node has one injection and one ejection channel (a *rail*) for each plane. Router r of plane p has the number
+//! `p * R + r`, where R is the number of routers of a plane; ports and classes of channels are those of the copied
+//! network. A packet stays in the plane that it enters. Distances, diameter and shape are those of one plane; between
+//! routers of two planes there is no path. The bisection cuts all planes.
 
 use std::any::Any;
 use std::sync::Arc;
