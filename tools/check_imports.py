@@ -1,4 +1,4 @@
-"""Checks that modules have no import cycles, and follow the order that ARCHITECTURE.md draws.
+"""Checks that modules import one another in no cycle, and in the order that tools/module-order.md draws.
 
     python tools/check_imports.py                       # everything
     python tools/check_imports.py cutthrough mapping    # the Python package and one crate
@@ -12,13 +12,13 @@ the `__init__` of each package around the imported module, and is an arrow to th
 
 Rust: `use` declarations and paths in expressions and types count, outside `#[cfg(test)]` and files that only tests
 declare. A name is followed through re-exports to the module that defines it. Neither `mod x;` nor `pub use x::Item` is
-an arrow; a use of the re-exported name in the file is one. A private child module that adds an inherent `impl` to a
-type of its parent is one node with the parent: a type whose methods are spread over several files.
+an arrow by itself; if the file uses the re-exported name, that is. A private child module that adds an inherent `impl`
+to a type of its parent is one node with the parent: a type whose methods are spread over several files.
 
-Order: a paragraph "Within `CRATE`, each may use those before it: ..." of ARCHITECTURE.md lists the modules of a crate.
-A module belongs to the entry that is the longest prefix of its path, so that `run::outcome` may come before `run`.
-Every module must belong to an entry, every entry must be a module, and no arrow may lead to a later entry. The crate's
-root, which re-exports, belongs to none.
+Order: a paragraph "Within `CRATE`, each may use those before it: ..." of tools/module-order.md lists the modules of
+a crate. A module belongs to the entry that is the longest prefix of its path, so that `run::outcome` may stand before
+`run`. Every module has to belong to an entry, every entry to be a module, and no arrow may lead to a later entry. The
+crate's root, which re-exports, belongs to none.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "python/cutthrough"
 PYTHON = "cutthrough"
 #: Draws the order of modules within some crates.
-DRAWN = "ARCHITECTURE.md"
+DRAWN = "tools/module-order.md"
 
 Graph = dict[str, dict[str, int]]
-"""The modules that each module names, with the line of the first mention."""
+"""Of each module, the modules that it names, and the line of the first mention."""
 
 
 # --- cycles ----------------------------------------------------------------------------------------------------------
 
 
 def cycles(graph: Graph) -> list[list[str]]:
-    """Returns a shortest cycle of each set of mutually reachable modules, without repeating its first module."""
+    """A shortest cycle of each set of modules that all reach one another; its first module is not repeated."""
     found: list[list[str]] = []
     covered: set[str] = set()
     for module in sorted(graph):
@@ -60,7 +60,7 @@ def cycles(graph: Graph) -> list[list[str]]:
 
 
 def _reachable(graph: Graph, start: str) -> set[str]:
-    """Returns the modules to which a path of at least one arrow leads."""
+    """The modules that a path of at least one arrow leads to."""
     seen: set[str] = set()
     stack = [start]
     while stack:
@@ -71,7 +71,7 @@ def _reachable(graph: Graph, start: str) -> set[str]:
 
 
 def _shortest_cycle(graph: Graph, start: str) -> list[str]:
-    """Returns a shortest cycle through `start`, by breadth-first search. Empty if there is none."""
+    """A shortest cycle through `start`, by breadth-first search; empty if there is none."""
     came_from: dict[str, str] = {}
     queue = deque([start])
     while queue:
@@ -92,7 +92,7 @@ def _shortest_cycle(graph: Graph, start: str) -> list[str]:
 
 
 def python_graph(package: Path) -> Graph:
-    """Returns the imports between the modules of a package, given its directory."""
+    """The imports between the modules of a package, given its directory."""
     # A directory that is linked into the package is data.
     paths = [path for path in sorted(package.rglob("*.py")) if package.resolve() in path.resolve().parents]
     files = {_python_name(package, path): path for path in paths}
@@ -117,13 +117,13 @@ def _python_name(package: Path, path: Path) -> str:
 
 
 def _type_only(tree: ast.Module) -> set[ast.AST]:
-    """Returns everything under `if TYPE_CHECKING:`, which is not executed."""
+    """Everything under `if TYPE_CHECKING:`, which is not executed."""
     blocks = (node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
     return {inner for block in blocks for statement in block.body for inner in ast.walk(statement)}
 
 
 def _named(node: ast.Import | ast.ImportFrom, module: str, is_package: bool, modules: set[str]) -> set[str]:
-    """Returns the modules of the package that an import names."""
+    """The modules of the package that an import names."""
     if isinstance(node, ast.Import):
         return {alias.name for alias in node.names} & modules
     base = node.module or ""
@@ -136,7 +136,7 @@ def _named(node: ast.Import | ast.ImportFrom, module: str, is_package: bool, mod
 
 
 def _executed(targets: set[str], module: str) -> set[str]:
-    """Returns the packages around imported modules to which the importer does not belong."""
+    """The packages around imported modules that the importer is not part of."""
     parts = [target.split(".") for target in targets]
     packages = {".".join(each[:length]) for each in parts for length in range(1, len(each))}
     return {package for package in packages if not f"{module}.".startswith(f"{package}.")}
@@ -161,11 +161,11 @@ _INHERENT_IMPL = re.compile(r"^impl(?:\s*<[^{]*?>)?\s+(?:\w+::)*(\w+)(?![^{]*\bf
 
 @dataclass
 class _File:
-    """The parts of a module's source that the graph needs."""
+    """What the graph needs of a module's source."""
 
     defines: set[str] = field(default_factory=set)
     uses: dict[str, tuple[Module, int, bool]] = field(default_factory=dict)
-    """The path, the line, and whether it is re-exported, for each name that a `use` brings in."""
+    """Of each name that a `use` brings in, the path that it stands for, the line, and whether it is re-exported."""
     globs: list[tuple[Module, int]] = field(default_factory=list)
     paths: list[tuple[Module, int]] = field(default_factory=list)
     """Paths in expressions and types, and their lines."""
@@ -179,7 +179,7 @@ class _File:
 
 
 def rust_graph(source: Path) -> Graph:
-    """Returns the dependencies between the modules of a crate, given its `src` directory."""
+    """The dependencies between the modules of a crate, whose `src` directory is given."""
     files: dict[Module, _File] = {}
     for path in sorted(source.rglob("*.rs")):
         parts = path.relative_to(source).with_suffix("").parts
@@ -199,7 +199,7 @@ def rust_graph(source: Path) -> Graph:
 
 
 def _declared(files: dict[Module, _File], module: Module) -> bool:
-    """Returns whether the crate has the module without its tests: whether `mod` declares it and all around it."""
+    """Whether the crate has the module without its tests: whether `mod` declares it and all around it."""
     around = module[:-1]
     return not module or (around in files and module[-1] in files[around].children and _declared(files, around))
 
@@ -214,7 +214,7 @@ def _written(module: Module) -> str:
 
 
 def _node(files: dict[Module, _File], module: Module) -> Module:
-    """Returns the node of `module`: its parent's, if it only continues the parent's types."""
+    """The module that stands for `module`: its parent, where it only continues the parent's types."""
     while module:
         parent = module[:-1]
         above = files.get(parent, _File())
@@ -225,7 +225,7 @@ def _node(files: dict[Module, _File], module: Module) -> Module:
 
 
 def _resolve(files: dict[Module, _File], start: Module, path: Module, depth: int = 0) -> Module | None:
-    """Returns the module that defines a path's name, seen from `start`. None outside the crate."""
+    """The module that defines what a path names, seen from `start`; None for what is outside the crate."""
     head, rest = path[0], path[1:]
     if head == "crate":
         here: Module = ()
@@ -248,7 +248,7 @@ def _resolve(files: dict[Module, _File], start: Module, path: Module, depth: int
 
 
 def _defining(files: dict[Module, _File], module: Module, rest: Module, depth: int) -> Module | None:
-    """Returns the module that defines the first name of `rest`, which is found in `module` and is no child of it."""
+    """The module that defines the first name of `rest`, which is found in `module` and is no child of it."""
     file = files[module]
     if rest[0] in file.defines or depth > len(files):
         return module
@@ -262,7 +262,7 @@ def _defining(files: dict[Module, _File], module: Module, rest: Module, depth: i
 
 
 def _parse(text: str, module: Module) -> _File:
-    """Reads a module's source without its comments, literals and tests. Inline modules count as part of it."""
+    """Reads a module's source without its comments, literals and tests; inline modules count as part of it."""
     code = _SKIPPED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     tokens = [(match[0], match.start()) for match in _TOKEN.finditer(code)]
     code, tokens = _without_tests(code, tokens)
@@ -314,7 +314,7 @@ def _without_tests(code: str, tokens: list[tuple[str, int]]) -> tuple[str, list[
 
 
 def _end_of_item(words: list[str], index: int) -> int:
-    """Returns the last token of the item that starts at `index`: its `;`, or the brace that closes it."""
+    """The last token of the item that starts at `index`: its `;`, or the brace that closes it."""
     depth = 0
     while index < len(words):
         depth += (words[index] in "{[(") - (words[index] in "}])")
@@ -325,7 +325,7 @@ def _end_of_item(words: list[str], index: int) -> int:
 
 
 def _path_at(words: list[str], index: int) -> Module:
-    """Returns the path `a::b::c` that starts at a token. Empty for macros' `$crate`, and after `::` or `.`."""
+    """The path `a::b::c` that starts at a token; macros' `$crate` and what follows `::` or `.` start none."""
     if index > 0 and words[index - 1] in {"::", ".", "$"}:
         return ()
     path = [words[index]]
@@ -346,7 +346,7 @@ def _add_use(file: _File, words: list[str], line: int, public: bool) -> None:
 
 
 def _leaves(words: list[str], prefix: tuple[str, ...] = ()) -> list[Module]:
-    """Returns the paths of a `use` tree, each followed by its name in the file (or `*`)."""
+    """The paths of a `use` tree, each followed by the name that it is known by (or `*`)."""
     leaves: list[Module] = []
     for part in _split(words):
         head = list(prefix)
@@ -381,7 +381,7 @@ def _split(words: list[str]) -> list[list[str]]:
 
 
 def orders(text: str) -> dict[str, list[str]]:
-    """Returns the modules in the drawn order of each crate. Text in parentheses is remarks."""
+    """Of each crate whose order a text draws, the modules that it lists; what stands in parentheses is remarks."""
     found: dict[str, list[str]] = {}
     for match in re.finditer(
         r"^Within `(\w+)`, each may use those before it: (.*?)\n\n", f"{text}\n\n", re.DOTALL | re.MULTILINE
@@ -394,29 +394,25 @@ def orders(text: str) -> dict[str, list[str]]:
 
 
 def out_of_order(name: str, order: list[str], graph: Graph) -> list[str]:
-    """Returns a line for each unmatched entry or module, entry listed twice, and arrow to a later entry."""
+    """A line for each entry or module without its counterpart, entry listed twice, and arrow to a later entry."""
     entries = {module: _entry(order, module) for module in graph}
     inside = {
         "::".join(module.split("::")[1:length]) for module in graph for length in range(2, module.count("::") + 2)
     }
     place = {entry: index for index, entry in enumerate(order)}
-    lines = [f"ARCHITECTURE.md lists `{entry}`, which is no module" for entry in place if entry not in inside]
-    lines += [f"ARCHITECTURE.md lists `{entry}` twice" for entry in place if order.count(entry) > 1]
-    lines += [
-        f"ARCHITECTURE.md does not list {module}" for module in graph if module != "crate" and not entries[module]
-    ]
+    lines = [f"{DRAWN} lists `{entry}`, which is no module" for entry in place if entry not in inside]
+    lines += [f"{DRAWN} lists `{entry}` twice" for entry in place if order.count(entry) > 1]
+    lines += [f"{DRAWN} does not list {module}" for module in graph if module != "crate" and not entries[module]]
     for module, targets in graph.items():
         for target, line in targets.items():
             user, used = entries[module], entries[target]
             if user and used and place[user] < place[used]:
-                lines.append(
-                    f"{module} (line {line}) uses {target}, but ARCHITECTURE.md lists `{user}` before `{used}`"
-                )
+                lines.append(f"{module} (line {line}) uses {target}, but {DRAWN} lists `{user}` before `{used}`")
     return [f"{name}: {line}" for line in lines]
 
 
 def _entry(order: list[str], module: str) -> str:
-    """Returns the entry that is the longest prefix of a module's path. Empty if there is none."""
+    """The entry that is the longest prefix of a module's path; empty if none is."""
     return max((entry for entry in order if f"{module}::".startswith(f"crate::{entry}::")), key=len, default="")
 
 
@@ -424,7 +420,7 @@ def _entry(order: list[str], module: str) -> str:
 
 
 def report(name: str, graph: Graph) -> list[str]:
-    """Returns a line for each cycle: the modules along it, each with the line on which it names the next."""
+    """A line for each cycle: the modules along it, each with the line on which it names the next."""
     lines = []
     for cycle in cycles(graph):
         following = [*cycle[1:], cycle[0]]
@@ -434,7 +430,7 @@ def report(name: str, graph: Graph) -> list[str]:
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """Checks the modules named on the command line. Returns the exit status, 1 if something is wrong."""
+    """Checks what is named on the command line; returns the exit status, 1 if something is wrong."""
     crates = {path.parent.parent.name: path.parent for path in sorted(root.glob("crates/*/src/lib.rs"))}
     names = [PYTHON, *crates]
     parser = argparse.ArgumentParser(
