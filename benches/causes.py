@@ -120,7 +120,7 @@ def read(path: Path) -> dict[tuple[str, str, int], Row]:
 
 
 def gather(args: argparse.Namespace) -> list[Row]:
-    """Returns the rows of all trials. Runs those that are not known."""
+    """Returns the rows of all trials. Runs the trials whose rows are not known."""
     known = read(args.reuse) if args.reuse else {}
     peer, ours = Caminos(args.caminos, 1.0), Cutthrough(args.cutthrough, 1.0)
     with ThreadPoolExecutor(args.jobs) as pool:

@@ -113,7 +113,6 @@ MEANINGS = {
     "throughput": "accepted_load",
     "goodput": "accepted_load",
     "delay": "latency_mean_ns",
-    "rtt": "latency_mean_ns",
     "makespan": "time_ns",
     "runtime": "time_ns",
     "duration": "time_ns",

@@ -254,8 +254,8 @@ pub fn naive_dependencies(topology: &dyn Topology, routing: &dyn Routing) -> Dep
     waits_for
 }
 
-/// Returns whether dependencies have a cycle: whether entries are left after repeatedly removing those that wait for no
-/// remaining entry.
+/// Returns whether dependencies have a cycle: whether entries remain if each entry that waits for no remaining entry is
+/// removed, repeatedly.
 pub fn has_cycle(mut waits_for: Dependencies) -> bool {
     loop {
         let before = waits_for.len();

@@ -73,7 +73,7 @@ fn gradients_come_behind_or_beside_what_is_calculated() {
     assert_eq!(named(&behind, "step").0, 6 * LAYER + ring(4));
     assert_eq!(named(&behind, "compute"), (6 * LAYER, 6 * LAYER, Some(6 * LAYER)));
     assert_eq!(named(&behind, "gradient-allreduce"), (ring(4), ring(4), Some(MESSAGE)));
-    // With a bucket a layer, the first bucket is complete before the last layer.
+    // If each layer has one bucket, the first bucket is complete before the last layer.
     let beside = TrainingSpec { overlap: true, bucket_size: Bytes(1), ..model() };
     assert_eq!(named(&run(beside.clone(), 2), "step").0, 6 * LAYER + ring(2));
     let apart = TrainingSpec { overlap: false, ..beside };
