@@ -221,7 +221,7 @@ def test_graphs_come_from_arrays() -> None:
 
 def test_a_dump_of_charm_is_known_by_its_begin(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
     """Catches a dump that needs another name, and one that is cut and answered by a traceback."""
-    dump = (ROOT / "crates" / "workload" / "tests" / "data" / "ring.lbdump").read_bytes()
+    dump = (ROOT / "crates" / "tasks" / "tests" / "data" / "ring.lbdump").read_bytes()
     path = tmp_path / "lbdata.dat.0"
     path.write_bytes(dump)
     ran = cutthrough("map", "--graph", path, "--machine", "torus:8", "--strategy", "identity", "--json")
