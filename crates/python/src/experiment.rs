@@ -101,14 +101,14 @@ impl Experiment {
     /// The seed of the first point.
     #[getter]
     fn seed(&self) -> u64 {
-        self.inner.points()[0].seed()
+        self.inner.points()[0].spec.seed
     }
 
     /// JSON: a list of `{"keys": {...}, "seed": n}`, one a point.
     fn points(&self) -> String {
         let describe = |point: &sim::Point| {
             let keys: Map<String, Value> = point.keys.iter().cloned().collect();
-            json!({ "keys": keys, "seed": point.seed() })
+            json!({ "keys": keys, "seed": point.spec.seed })
         };
         Value::Array(self.inner.points().iter().map(describe).collect()).to_string()
     }

@@ -8,7 +8,7 @@ use traffic::{PlacementSpec, TasksPerNode};
 use units::TaskId;
 
 use crate::error::SystemError;
-use crate::experiment::{JobSpec, Place, PlaceSpec};
+use ::experiment::{JobSpec, Place, PlaceSpec};
 
 /// Allocator of a machine's nodes to jobs.
 pub(crate) struct Allocator<'a> {

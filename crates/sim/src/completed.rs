@@ -5,7 +5,8 @@ use routing::RoutingSpec;
 use routing::algorithms::flat::is_flat;
 use units::Bytes;
 
-use crate::experiment::{Experiment, ExperimentSpec, Point, WorkloadSpec};
+use crate::experiment::Experiment;
+use ::experiment::{ExperimentSpec, Point, WorkloadSpec};
 
 /// Point with every key that follows from its network.
 #[derive(Clone, Debug, PartialEq)]

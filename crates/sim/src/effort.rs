@@ -11,7 +11,6 @@ use host::GroupPackets;
 use units::NodeId;
 
 use crate::detours::{self, Followed};
-use crate::experiment::Search;
 use crate::job::Job;
 use crate::network::Network;
 use crate::open_rates::{self, OpenRates};
@@ -21,6 +20,7 @@ use crate::run::most_runs;
 use crate::system::System;
 use crate::traffic::PacedTraffic;
 use crate::workloads::{Extent, SATURATED_BELOW};
+use ::experiment::Search;
 
 /// Approximate speed of one core, in packet-hops per second.
 pub(crate) const HOPS_PER_SECOND: f64 = 6e6;

@@ -11,13 +11,13 @@ use units::{Bytes, Time};
 
 use crate::allocation::Allocator;
 use crate::error::SystemError;
-use crate::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
 use crate::flat;
 use crate::groups::acknowledges;
-use crate::pacers::PacerSpec;
 use crate::parts::Parts;
 use crate::traffic::Span;
 use crate::workloads::{self, Site, Workload};
+use ::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
+use ::traffic::pacers::PacerSpec;
 
 /// Workload that shares the network with others.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use routing::{Routing, RoutingSpec};
 use topology::{NetworkSpec, Topology};
 
 use crate::error::SystemError;
-use crate::experiment::ExperimentSpec;
+use ::experiment::ExperimentSpec;
 
 /// Number of topologies and of routings that are kept. A sweep mostly returns to recent ones, and large ones take
 /// memory.

@@ -7,10 +7,10 @@ use routing::{DependencyCycle, RoutingSpec};
 use topology::NetworkSpec;
 
 use crate::error::SystemError;
-use crate::experiment::ExperimentSpec;
 use crate::progress::Progress;
 use crate::run::outcome::RunError;
 use crate::system::System;
+use ::experiment::ExperimentSpec;
 
 /// Verdicts on topologies, routings and trees that have been checked together. Clones share them.
 ///

@@ -11,7 +11,6 @@ use topology::{ChannelClass, Topology};
 use units::{Bytes, NodeId, Time};
 
 use crate::error::SystemError;
-use crate::experiment::ExperimentSpec;
 use crate::flat;
 use crate::groups::{Demand, JobGroups, senders};
 use crate::job::{self, Draft, Job};
@@ -25,6 +24,7 @@ use crate::series::MOST_SAMPLES;
 use crate::shared_interfaces;
 use crate::traffic::JobNumbers;
 use crate::workloads::Setting;
+use ::experiment::ExperimentSpec;
 
 /// System built from one point of an experiment. It holds everything but the state of a run.
 #[derive(Clone, Debug)]

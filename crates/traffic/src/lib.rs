@@ -1,4 +1,4 @@
-//! Stochastic traffic: patterns, injection processes, multicast sets and placements.
+//! Stochastic traffic: patterns, injection processes, multicast sets, placements and pacers.
 //!
 //! A pattern determines the destination of a task's next message and gives exact probabilities of destinations. An
 //! injection process determines when a message is generated. Patterns know networks only by their shape, and injection
@@ -9,6 +9,7 @@
 mod catalogue;
 mod injection;
 pub mod multicast;
+pub mod pacers;
 mod pattern;
 pub mod patterns;
 mod placed;

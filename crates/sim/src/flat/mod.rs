@@ -7,8 +7,8 @@ mod worker;
 use ::mpi::collectives::Carrier;
 
 use crate::error::SystemError;
-use crate::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
-use crate::pacers::PacerSpec;
+use ::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
+use ::traffic::pacers::PacerSpec;
 
 pub(crate) use machine::{FlatJob, build};
 

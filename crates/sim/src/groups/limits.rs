@@ -16,8 +16,8 @@ use topology::Topology;
 use units::{Bytes, NodeId, RouterId};
 
 use crate::error::SystemError;
-use crate::experiment::InSwitchSpec;
 use crate::workloads::Workload;
+use ::experiment::InSwitchSpec;
 
 /// Resources that a group needs in routers.
 #[derive(Clone, Copy, Debug, Default)]

@@ -15,7 +15,7 @@ use topology::{ChannelClass, Topology};
 use units::{Arithmetic, Bandwidth, Bytes, NodeId, RouterId, Time};
 
 use crate::error::SystemError;
-use crate::experiment::{CombineOrderSpec, CombineUnitsSpec, ExperimentSpec, InSwitchSpec, Overflow};
+use ::experiment::{CombineOrderSpec, CombineUnitsSpec, ExperimentSpec, InSwitchSpec, Overflow};
 use limits::Room;
 pub(crate) use limits::{Demand, acknowledges, senders};
 

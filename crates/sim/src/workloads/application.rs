@@ -13,9 +13,9 @@ use traffic::Placement;
 use units::{NodeId, TaskId, Time};
 
 use super::site::Site;
-use crate::experiment::PlaceSpec;
 use crate::results::MappingFigures;
 use crate::traffic::Flow;
+use ::experiment::PlaceSpec;
 
 /// Traffic model of an application whose multicasts routers copy, for analyses. Volumes are relative to the node that
 /// sends most; a multicast counts once.

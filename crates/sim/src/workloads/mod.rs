@@ -27,13 +27,13 @@ use traffic::multicast::FixedSets;
 use traffic::{PlacedPattern, Placement};
 use units::{NodeId, Time};
 
-use crate::experiment::MeasureSpec;
 use crate::machine::Machine;
 use crate::network::{Network, Packets};
 use crate::progress::Phase;
 use crate::results::{MappingFigures, PointResult};
 use crate::run::outcome::RunError;
 use crate::traffic::{Division, Flow, JobTraffic, Multicasts, Span};
+use ::experiment::MeasureSpec;
 
 pub use application::SetLoads;
 pub(crate) use build::build;

@@ -13,8 +13,8 @@ use traffic::{Placement, PlacementSpec, Shape};
 use units::{Bytes, NodeId};
 
 use crate::error::SystemError;
-use crate::experiment::{MappedSpec, NicSpec, NodeSpec, Overflow, Place, PlaceSpec};
 use crate::parts::GivenPrograms;
+use ::experiment::{MappedSpec, NicSpec, NodeSpec, Overflow, Place, PlaceSpec};
 
 /// Context in which a workload is built.
 pub(crate) struct Site<'a> {

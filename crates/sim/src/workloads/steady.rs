@@ -2,7 +2,7 @@
 //! and by operations that begin at a rate. Each defines steady state and precision itself.
 
 use super::Setting;
-use crate::experiment::WarmUp;
+use ::experiment::WarmUp;
 
 /// Smallest number of batches of the warm-up, and of the measurement.
 pub(super) const FEWEST_BATCHES: usize = 64;

@@ -17,12 +17,12 @@ use super::application::{self, SetLoads, application_flows};
 use super::closed::{self, Counted, Ending};
 use super::exchange::Exchange;
 use super::{Counts, Course, Extent, Part, Setting, State, Totals, Workload, offered};
-use crate::experiment::MeasureSpec;
 use crate::machine::Machine;
 use crate::messages::Arrived;
 use crate::network::{Network, Packets};
 use crate::results::{ApplicationResult, ClosedResult, MappingFigures, PhaseResult, PointResult};
 use crate::traffic::{Flow, JobTraffic, VolumeTraffic};
+use ::experiment::MeasureSpec;
 
 /// Source of the phases.
 #[derive(Clone, Debug)]

@@ -167,7 +167,7 @@ fn a_file_may_be_included_by_two_but_not_without_end() {
         ("base.toml", BASE),
     ];
     let folder = folder("diamond", &files);
-    assert_eq!(read(&folder, &[]).unwrap().points()[0].seed(), 2);
+    assert_eq!(read(&folder, &[]).unwrap().points()[0].spec.seed, 2);
     let many = format!("include = [{}]", "\"base.toml\", ".repeat(80));
     fs::write(folder.join("main.toml"), many).unwrap();
     assert_eq!(fault(&folder, &[]).2, "more than 64 files are included");

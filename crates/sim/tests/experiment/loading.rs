@@ -12,7 +12,7 @@ fn what_is_not_written_has_its_default() {
     // The defaults of the contract; would catch one that changes unnoticed.
     let experiment = load(BASE).unwrap();
     let [point] = experiment.points() else { panic!("one point without a sweep") };
-    assert_eq!((point.index, point.seed(), point.keys.len()), (0, 1, 0));
+    assert_eq!((point.index, point.spec.seed, point.keys.len()), (0, 1, 0));
     let Some(WorkloadSpec::Traffic(traffic)) = &point.spec.workload else { panic!("not traffic") };
     // What follows from the links is not written, but worked out when the system is built.
     assert_eq!((traffic.packet_size, traffic.message_size), (None, None));

@@ -115,7 +115,7 @@ fn seeds_are_a_sweep_of_the_seed() {
     let seeds = |overrides: &[(&str, &str)]| json!(values(&load_with(&swept, overrides).unwrap(), "seed"));
     assert_eq!(seeds(&[("seeds", "3"), ("seed", "20")]), json!([20, 21, 22]));
     let later = load_with(&swept, &[("seeds", "3"), ("seed", "20")]).unwrap();
-    assert_eq!(later.points().iter().map(sim::Point::seed).collect::<Vec<_>>(), [20, 21, 22]);
+    assert_eq!(later.points().iter().map(|point| point.spec.seed).collect::<Vec<_>>(), [20, 21, 22]);
     assert_eq!(seeds(&[("seeds", "1")]), json!([]));
 }
 

@@ -2,7 +2,7 @@
 
 use fabric::Target;
 
-use crate::pacers::Pacer;
+use ::traffic::pacers::Pacer;
 
 /// Flow numbers of the nodes of a partition.
 #[derive(Debug)]

@@ -23,7 +23,7 @@ use units::NodeId;
 use super::numbers::job_of;
 use super::single::JobTraffic;
 use super::volume::Flow;
-use crate::pacers::Pacer;
+use ::traffic::pacers::Pacer;
 use acks::{Acknowledgements, Arrived};
 use flows::Flows;
 use queues::Queues;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::network::Network;
-use crate::pacers::PacerSpec;
+use ::traffic::pacers::PacerSpec;
 
 /// Parameters of a job's traffic behind a pacer.
 #[derive(Clone, Debug)]

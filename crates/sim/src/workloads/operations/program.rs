@@ -17,7 +17,7 @@ use mpi::program::{Action, Interval, Messages, Programs, RankProgram, Request, S
 use traffic::{Injection, InjectionState};
 use units::{Draw, NodeId};
 
-use crate::experiment::{LateLaw, LateSpec};
+use ::experiment::{LateLaw, LateSpec};
 
 /// Bit in an interval's key that marks the time at which a member begins an operation. The other bits are the number of
 /// the group.

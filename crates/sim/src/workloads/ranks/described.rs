@@ -9,7 +9,7 @@ use traffic::{PlacedPattern, Placement};
 use super::measured::{Measured, UnservedGroups};
 use super::operations::OperationVolumes;
 use super::processors::NodeProcessors;
-use crate::experiment::NicSpec;
+use ::experiment::NicSpec;
 
 /// Ranks that run programs, with the measurements to take.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use host::{NodeParams, NoiseParams};
 
 use crate::error::SystemError;
-use crate::experiment::{Detours, NodeSpec, NoisePhase, NoiseSpec};
 use crate::workloads::site::Site;
+use ::experiment::{Detours, NodeSpec, NoisePhase, NoiseSpec};
 
 /// Processors of all nodes of a machine.
 #[derive(Clone, Debug)]

@@ -1,0 +1,81 @@
+//! The language of experiment files: their schema, and what follows from one section for another.
+
+use std::sync::LazyLock;
+
+use config::{Axis, Entry, Language, Node, SectionDoc, Table, TableShape, Value};
+use routing::RoutingSpec;
+use serde_json::Value as Json;
+
+use crate::spec::ExperimentSpec;
+use crate::{nic_presets, searched};
+
+/// Point of a sweep: one combination of its values.
+pub type Point = config::Point<ExperimentSpec>;
+
+/// Keys whose values may name files.
+pub const FILE_KEYS: [&str; 6] = ["path", "file", "graph", "next_graphs", "selection", "groups"];
+
+/// Experiment files.
+#[derive(Clone, Copy, Debug)]
+pub struct ExperimentLanguage;
+
+impl Language for ExperimentLanguage {
+    type Spec = ExperimentSpec;
+
+    const FILE_KEYS: &'static [&'static str] = &FILE_KEYS;
+
+    fn shape() -> &'static TableShape {
+        static SHAPE: LazyLock<TableShape> = LazyLock::new(config::shape_of::<ExperimentSpec>);
+        &SHAPE
+    }
+
+    fn missing(root: &Table) -> Option<&'static str> {
+        // A file has one workload, or jobs with one workload each.
+        (root.get("workload").is_none() && root.get("job").is_none()).then_some("workload")
+    }
+
+    fn fill_kinds(root: &mut Table) {
+        fill_routing(root);
+    }
+
+    fn fill(root: &mut Table) {
+        nic_presets::fill(root);
+    }
+
+    fn prune(root: &mut Table, axes: &mut Vec<Axis>) -> bool {
+        searched::leave_out_loads(root, axes)
+    }
+
+    fn contradiction(spec: &ExperimentSpec) -> Option<(String, String)> {
+        spec.contradiction()
+    }
+}
+
+/// Returns the JSON Schema of an experiment file.
+pub fn schema() -> Json {
+    config::schema::<ExperimentSpec>()
+}
+
+/// Returns the documentation of all sections and their kinds, in the order of their definition.
+pub fn reference() -> Vec<SectionDoc> {
+    config::reference(ExperimentLanguage::shape())
+}
+
+/// Writes the default routing of the topology into a `[routing]` section without a kind.
+fn fill_routing(root: &mut Table) {
+    let kind = match root.get("topology").map(|entry| &entry.node.value) {
+        Some(Value::Table(topology)) => topology.get("kind").and_then(|entry| entry.node.as_text()),
+        _ => None,
+    };
+    let Some(default) = kind.map(RoutingSpec::default_of) else { return };
+    let Some(entry) = root.entries.iter_mut().find(|entry| entry.key == "routing") else { return };
+    let (key_place, place) = (entry.key_place, entry.node.place);
+    let Some(written) = entry.node.as_table().filter(|written| written.get("kind").is_none()) else { return };
+    let keys = serde_json::to_value(default).ok();
+    for (key, value) in keys.iter().filter_map(Json::as_object).flatten() {
+        if let (Some(text), None) = (value.as_str(), written.get(key)) {
+            let node = Node { place, value: Value::Text(text.to_owned()) };
+            written.entries.push(Entry { key: key.clone(), key_place, node });
+        }
+    }
+}

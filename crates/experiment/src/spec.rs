@@ -1,0 +1,451 @@
+//! The typed experiment: every section, key, default and range of the experiment file that this crate adds to those of
+//! its parts.
+//!
+//! A doc comment here is the documentation of its key in the command line's help, the reference and error messages. A
+//! range on a quantity is in its smallest unit (ps, B, b/s).
+
+use std::collections::BTreeMap;
+
+use fabric::LinkParameters;
+use fabric::catalogue::RouterSpec;
+use mpi::collectives::Carrier;
+use routing::RoutingSpec;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use topology::NetworkSpec;
+use units::{Bandwidth, Capacity, Time};
+
+use crate::in_switch::InSwitchSpec;
+use crate::jobs::{self, JobSpec};
+use crate::memory::MemorySpec;
+use crate::nic::NicSpec;
+use crate::place::PlaceSpec;
+use crate::workload::WorkloadSpec;
+use traffic::pacers::PacerSpec;
+
+/// Longest period of noise: 1000 s.
+const LONGEST_PERIOD: Time = Time(1_000_000_000_000_000);
+
+/// One experiment at one point of its sweep: a machine, its workload and the measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentSpec {
+    /// Name of the experiment in tables and plots.
+    #[serde(default)]
+    pub title: String,
+    /// Seed of every random stream. All points of a sweep share it, so that they use common random numbers.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// Topology of the network.
+    pub topology: NetworkSpec,
+    /// Channels between routers, and between routers and nodes.
+    pub link: LinkSpec,
+    /// Router architecture.
+    #[serde(default)]
+    pub router: RouterSpec,
+    /// Routing algorithm. Default: one that suits the topology.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routing: Option<RoutingSpec>,
+    /// Network interface of a node.
+    #[serde(default)]
+    pub nic: NicSpec,
+    /// Node: its treatment of arriving packets, its processors, and messages between its ranks.
+    #[serde(default, skip_serializing_if = "NodeSpec::is_default")]
+    pub node: NodeSpec,
+    /// Execution of collective operations in routers.
+    #[serde(default, skip_serializing_if = "InSwitchSpec::is_default")]
+    pub in_switch: InSwitchSpec,
+    /// Messages and their times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<WorkloadSpec>,
+    /// Placement of tasks on nodes.
+    #[serde(default)]
+    pub placement: PlaceSpec,
+    /// Several workloads that share the network. Replaces `[workload]` and `[placement]`.
+    #[serde(default, rename = "job", skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<JobSpec>,
+    /// Length of the simulation and precision of its results.
+    #[serde(default)]
+    pub measure: MeasureSpec,
+}
+
+impl ExperimentSpec {
+    /// Returns the experiment as TOML, with every default that does not depend on the network.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).unwrap_or_else(|error| format!("# {error}\n"))
+    }
+
+    /// Returns every workload, mutable, with the path of its section.
+    pub fn workloads_mut(&mut self) -> impl Iterator<Item = (String, &mut WorkloadSpec)> {
+        let only = self.workload.iter_mut().map(|workload| ("workload".to_owned(), workload));
+        only.chain(self.jobs.iter_mut().map(|job| (format!("job.{}.workload", job.name), &mut job.workload)))
+    }
+
+    /// Returns every workload, with the path of its section.
+    fn workloads(&self) -> impl Iterator<Item = (String, &WorkloadSpec)> {
+        let only = self.workload.iter().map(|workload| ("workload".to_owned(), workload));
+        only.chain(self.jobs.iter().map(|job| (format!("job.{}.workload", job.name), &job.workload)))
+    }
+
+    /// Returns the first pair of keys that are each valid but contradict one another: the path of the key to show, and
+    /// the message.
+    pub(crate) fn contradiction(&self) -> Option<(String, String)> {
+        let found = self.measure.contradiction().map(|(key, message)| (format!("measure.{key}"), message));
+        let found = found.or_else(|| jobs::contradiction(&self.jobs)).or_else(|| self.job_contradiction());
+        let found = found.or_else(|| self.plane_contradiction()).or_else(|| self.in_switch.contradiction());
+        found.or_else(|| self.node_contradiction()).or_else(|| self.nic_contradiction()).or_else(|| {
+            let wrong = |(path, workload): (String, &WorkloadSpec)| {
+                let (injection, load) = workload.injection()?;
+                let error = injection.check(load).err()?;
+                Some((format!("{path}.load"), error.to_string()))
+            };
+            self.workloads().find_map(wrong)
+        })
+    }
+
+    /// Checks the keys that exclude several jobs or require them.
+    fn job_contradiction(&self) -> Option<(String, String)> {
+        let (key, message) = match (&self.workload, &self.jobs[..]) {
+            (Some(_), [_, ..]) => {
+                ("workload", "[workload] and [[job]] cannot both be given: each job has a workload of its own")
+            }
+            (None, [_, ..]) if self.placement != PlaceSpec::default() => {
+                ("placement", "[placement] and [[job]] cannot both be given: each job has a placement of its own")
+            }
+            (_, [_, _, ..]) if self.measure.search.is_some() => {
+                ("measure.search", "a search varies the load of one workload, and there are several jobs")
+            }
+            (_, [] | [_]) if self.measure.compare_alone => {
+                ("measure.compare_alone", "`compare_alone` is for several jobs: alone there is nothing to compare with")
+            }
+            _ => return None,
+        };
+        Some((key.into(), message.into()))
+    }
+
+    /// Checks the keys that exclude several planes.
+    fn plane_contradiction(&self) -> Option<(String, String)> {
+        if self.topology.planes == 1 {
+            return None;
+        }
+        let wrong = |(path, workload): (String, &WorkloadSpec)| {
+            let message =
+                "a pacer holds back what a node sends by its only link; leave it out with `topology.planes` above 1";
+            (*workload.pacer() != PacerSpec::default()).then(|| (format!("{path}.pacer"), message.to_owned()))
+        };
+        self.workloads().find_map(wrong)
+    }
+
+    fn node_contradiction(&self) -> Option<(String, String)> {
+        let NodeSpec { receive_buffer, drain, speeds, noise, memory } = &self.node;
+        let of_memory =
+            |memory: &MemorySpec| memory.contradiction(self.has_ranks(), self.nic.host().eager_limit.is_some());
+        let buffered =
+            "`node.drain` is the rate at which a receive buffer is drained; it goes with `node.receive_buffer`";
+        let key = if speeds.is_empty() { "noise" } else { "speeds" };
+        let (key, message) = match noise {
+            _ if drain.is_some() && receive_buffer.is_none() => ("drain", buffered.to_owned()),
+            _ if (noise.is_some() || !speeds.is_empty()) && !self.has_ranks() => (
+                key,
+                format!(
+                    "`node.{key}` is of processors of ranks that compute, send and receive: only workloads of kind \"benchmark\" and \
+                     \"program\" have them"
+                ),
+            ),
+            Some(noise) if noise.duration >= noise.period => {
+                let message = format!(
+                    "`node.noise.duration` ({}) leaves no time to compute: it has to be less than `period` ({})",
+                    noise.duration, noise.period
+                );
+                ("noise.duration", message)
+            }
+            Some(noise) if noise.period > LONGEST_PERIOD => {
+                ("noise.period", format!("{} is too long: at most {LONGEST_PERIOD}", noise.period))
+            }
+            _ => memory.as_ref().and_then(of_memory).map(|(key, message)| (key, message.to_owned()))?,
+        };
+        Some((format!("node.{key}"), message))
+    }
+
+    /// Returns whether any workload has ranks that send and receive.
+    fn has_ranks(&self) -> bool {
+        self.workloads().any(|(_, workload)| workload.has_ranks())
+    }
+
+    fn nic_contradiction(&self) -> Option<(String, String)> {
+        let on_nic = self.workloads().any(|(_, workload)| workload.carrier() == Some(Carrier::Nic));
+        self.nic.contradiction(self.has_ranks(), on_nic)
+    }
+}
+
+impl MeasureSpec {
+    /// Returns the first pair of contradictory keys of the section.
+    fn contradiction(&self) -> Option<(&'static str, String)> {
+        let Self { min_time, max_time: Some(max), warm_up, .. } = self else { return None };
+        if let Some(min) = min_time.filter(|min| min > max) {
+            return Some(("min_time", format!("`measure.min_time` ({min}) is above `measure.max_time` ({max})")));
+        }
+        let WarmUp::Fixed(warm_up) = warm_up else { return None };
+        (warm_up >= max).then(|| {
+            let message = format!(
+                "`measure.warm_up` ({warm_up}) leaves no time to measure: the run ends at `measure.max_time` ({max})"
+            );
+            ("warm_up", message)
+        })
+    }
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// Channels: values for all channels, and exceptions for classes of channels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkSpec {
+    /// Bandwidth of a channel.
+    #[schemars(extend("minimum" = 1))]
+    pub bandwidth: Bandwidth,
+    /// Delay of a channel, from the departure of a head to its arrival. Must be positive: the smallest delay limits the
+    /// lookahead window of a parallel run.
+    #[schemars(extend("minimum" = 1))]
+    pub delay: Time,
+    /// Exceptions for one class of channels, such as `[link.injection]`. The topology names the classes.
+    #[serde(flatten)]
+    pub classes: BTreeMap<String, LinkClassSpec>,
+}
+
+impl LinkSpec {
+    /// Returns bandwidth and delay of a class of channels as parameters of the fabric.
+    pub fn parameters(&self, class: &str) -> LinkParameters {
+        let (bandwidth, delay) = self.of_class(class);
+        LinkParameters { bandwidth, delay }
+    }
+
+    /// Returns bandwidth and delay of a class of channels.
+    pub fn of_class(&self, class: &str) -> (Bandwidth, Time) {
+        let own = self.classes.get(class);
+        let bandwidth = own.and_then(|class| class.bandwidth).unwrap_or(self.bandwidth);
+        (bandwidth, own.and_then(|class| class.delay).unwrap_or(self.delay))
+    }
+}
+
+/// Exceptions for one class of channels.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(extend("x-example" = "[link.global]\ndelay = \"300 ns\""))]
+pub struct LinkClassSpec {
+    /// Bandwidth of a channel of this class. Default: `link.bandwidth`.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<Bandwidth>,
+    /// Delay of a channel of this class. Default: `link.delay`.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Time>,
+}
+
+/// Node: its receive buffer, its processors, and its memory.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NodeSpec {
+    /// Depth of the buffer that receives packets from the network: at least one packet. The buffer has credits, so that
+    /// a node slower than its link causes backpressure into the network. Default: nodes accept packets as fast as they
+    /// arrive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<Capacity>,
+    /// Rate at which the receive buffer is drained, packet by packet. Requires `receive_buffer`. Default: the bandwidth
+    /// of the ejection channel, of `[nic.bus]` or of `nic.receive_gap_per_byte`, whichever is least.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drain: Option<Bandwidth>,
+    /// Relative speeds of processors: of nodes 0, 1, 2 and so on, repeated cyclically. A calculation takes its time
+    /// divided by the speed; overheads do not depend on it. Default: 1 for all nodes. Ranks only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(range(min = 0.001, max = 1000.0)), extend("x-example" = "[1.0, 1.0, 0.5]"))]
+    pub speeds: Vec<f64>,
+    /// Noise of the operating system. Default: none. Ranks only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseSpec>,
+    /// Memory through which ranks of a node exchange messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemorySpec>,
+}
+
+/// Noise of the operating system: detours during which a rank's processor does nothing for the rank, one in each
+/// period.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("x-example" = "[node.noise]\nperiod = \"1 ms\"\nduration = \"25 us\""))]
+pub struct NoiseSpec {
+    /// Length of a period, which has one detour. The default is the period of a timer of 1000 Hz.
+    #[serde(default = "millisecond")]
+    #[schemars(extend("minimum" = 1))]
+    pub period: Time,
+    /// Duration of a detour (mean duration if detours are drawn). Less than the period.
+    #[schemars(extend("minimum" = 1))]
+    pub duration: Time,
+    /// Whether detours are periodic with a constant duration, or drawn at random.
+    #[serde(default)]
+    pub detours: Detours,
+    /// Whether ranks have detours at independent times or at common times.
+    #[serde(default)]
+    pub phase: NoisePhase,
+    /// Nodes whose ranks have detours, such as "0-35,40". Default: all nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-example" = "\"0-35,40\""))]
+    pub nodes: Option<String>,
+}
+
+fn millisecond() -> Time {
+    Time(1_000_000_000)
+}
+
+/// Times and durations of detours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Detours {
+    /// One period apart, with a constant duration.
+    #[default]
+    Fixed,
+    /// At a random time of each period, with an exponentially distributed duration of at most the period.
+    Drawn,
+}
+
+/// Relation between the detours of different ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoisePhase {
+    /// Each rank has independent times.
+    #[default]
+    Random,
+    /// All ranks have detours at common times.
+    Aligned,
+}
+
+impl NodeSpec {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Length of the simulation and precision of its results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MeasureSpec {
+    /// Simulated time before the measured interval. `"auto"` detects the end of the transient.
+    pub warm_up: WarmUp,
+    /// Confidence level of confidence intervals.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
+    pub confidence: f64,
+    /// Precision at which a run may end: the half-width of the confidence interval of the mean latency, as a share of
+    /// the mean.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
+    pub precision: f64,
+    /// Least length of the measured interval, in simulated time. Default: derived from the network.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_time: Option<Time>,
+    /// Simulated time at which a run ends even if `precision` has not been reached. Default: derived from the network.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_time: Option<Time>,
+    /// Quantity to search for, instead of a run at the given load. A search varies the load: loads of a sweep are
+    /// ignored. Default: no search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
+    /// Width of the load interval at which the search stops.
+    #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 0.5))]
+    pub resolution: f64,
+    /// Whether each job that the run waits for is also run alone, on the nodes it has in the experiment. Its `slowdown`
+    /// compares the two. Requires several jobs.
+    pub compare_alone: bool,
+    /// Whether messages are measured, by size: their latencies, from generation to the arrival of the last byte, and
+    /// their slowdowns relative to an idle network.
+    #[serde(skip_serializing_if = "is_false")]
+    pub messages: bool,
+    /// Simulated time between two samples of a time series of accepted load, source queues and queues in routers. At
+    /// most 65,536 samples are kept: a longer run keeps every second one, then every fourth, and so on. Default: no
+    /// series.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<Time>,
+    /// Whether a timeline of each rank's activity is recorded (computing, overhead, waiting for a late sender or
+    /// receiver, transfer), with the critical path. Requires ranks that run programs, with at most 4,194,304
+    /// operations.
+    #[serde(skip_serializing_if = "is_false")]
+    pub timeline: bool,
+    /// Whether a run starts without the proof that its packets cannot deadlock. If they deadlock, the run ends with an
+    /// error that names the packets and the buffers that wait for one another.
+    #[serde(skip_serializing_if = "is_false")]
+    pub unproven: bool,
+}
+
+impl Default for MeasureSpec {
+    fn default() -> Self {
+        Self {
+            warm_up: WarmUp::Auto,
+            confidence: 0.95,
+            precision: 0.02,
+            min_time: None,
+            max_time: None,
+            search: None,
+            resolution: 0.01,
+            compare_alone: false,
+            messages: false,
+            series: None,
+            timeline: false,
+            unproven: false,
+        }
+    }
+}
+
+/// Quantity that a search looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Search {
+    /// Load at which the network saturates, by bisection.
+    Saturation,
+}
+
+/// Simulated time before the measured interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WarmUp {
+    /// Until the end of the transient, as detected in the measurements.
+    #[default]
+    Auto,
+    /// Fixed time.
+    Fixed(Time),
+}
+
+impl Serialize for WarmUp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => serializer.serialize_str("auto"),
+            Self::Fixed(time) => time.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for WarmUp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        text.parse().map(Self::Fixed).map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for WarmUp {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "WarmUp".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "string", "const": "auto" }, generator.subschema_for::<Time>()] })
+    }
+}
