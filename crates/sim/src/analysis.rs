@@ -16,7 +16,6 @@ use crate::error::SystemError;
 use crate::flat;
 use crate::loads::{LoadsKind, capacity, class_of, loads_of, of_class};
 use crate::memory;
-use crate::network::Network;
 use crate::path_sample;
 use crate::progress::Progress;
 use crate::results::{MappingFigures, Warning};
@@ -24,6 +23,7 @@ use crate::router_memory::{self, BufferSpan, RouterMemory};
 use crate::run::division;
 use crate::system::System;
 use crate::warnings::warnings;
+use ::network::Network;
 
 /// Number of binding channels that are named. All are counted.
 const NAMED: usize = 16;

@@ -12,15 +12,15 @@ use units::NodeId;
 
 use crate::detours::{self, Followed};
 use crate::job::Job;
-use crate::network::Network;
 use crate::open_rates::{self, OpenRates};
 use crate::path_sample;
 use crate::rank_messages;
 use crate::run::most_runs;
 use crate::system::System;
-use crate::traffic::PacedTraffic;
 use crate::workloads::{Extent, SATURATED_BELOW};
 use ::experiment::Search;
+use ::network::Network;
+use ::network::traffic::PacedTraffic;
 
 /// Approximate speed of one core, in packet-hops per second.
 pub(crate) const HOPS_PER_SECOND: f64 = 6e6;

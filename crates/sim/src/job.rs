@@ -14,9 +14,9 @@ use crate::error::SystemError;
 use crate::flat;
 use crate::groups::acknowledges;
 use crate::parts::Parts;
-use crate::traffic::Span;
 use crate::workloads::{self, Site, Workload};
 use ::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
+use ::network::traffic::Span;
 use ::traffic::pacers::PacerSpec;
 
 /// Workload that shares the network with others.

@@ -20,10 +20,8 @@ mod groups;
 mod job;
 mod last_time;
 mod loads;
-mod machine;
 mod memory;
 mod messages;
-mod network;
 mod open_rates;
 mod parts;
 mod path_sample;
@@ -40,12 +38,11 @@ mod series;
 mod shared_interfaces;
 mod starvation;
 mod system;
-mod timeline;
-pub mod traffic;
 mod warnings;
 mod workloads;
 
 pub use ::experiment::*;
+pub use ::network::{Machine, Network, Packets, Part, Sample, SourceWaits, traffic};
 pub use ::traffic::pacers::{PacerError, PacerSpec, WindowSpec};
 pub use analysis::{Analysis, BindingChannel, Check, ClassLoads, analyze, check};
 pub use completed::{Completed, completed};
@@ -54,8 +51,6 @@ pub use error::SystemError;
 pub use experiment::Experiment;
 pub use job::Job;
 pub use loads::{LoadsKind, loads};
-pub use machine::Machine;
-pub use network::{Network, Packets};
 pub use parts::GivenPrograms;
 pub use point::{PointError, analyze_point, check_point, job_loads_of_point, program_of, run_point, validate_point};
 pub use progress::{Phase, Progress};
@@ -70,9 +65,8 @@ pub use router_memory::{BufferSpan, RouterMemory};
 pub use routing_table::routing_table;
 pub use run::outcome::{RunError, RunOptions};
 pub use run::{run, saturation};
-pub use series::{Sample, SourceWaits};
 pub use system::System;
 pub use warnings::warnings;
 pub use workloads::{
-    Counts, Course, Extent, OperationVolumes, Part, SATURATED_BELOW, SetLoads, Setting, State, Totals, Workload,
+    Counts, Course, Extent, OperationVolumes, SATURATED_BELOW, SetLoads, Setting, State, Totals, Workload,
 };

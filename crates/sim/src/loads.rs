@@ -13,7 +13,7 @@ use crate::error::SystemError;
 use crate::job::Job;
 use crate::progress::Progress;
 use crate::system::System;
-use crate::traffic::Runs;
+use ::network::traffic::Runs;
 
 /// Accuracy of the share of one routing in a mixture.
 const MIXTURE: f64 = 1e-9;

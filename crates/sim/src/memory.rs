@@ -5,9 +5,9 @@ use fabric::{FabricSpec, GroupsSpec, NetworkSize};
 use topology::Topology;
 
 use crate::error::SystemError;
-use crate::network::Network;
-use crate::traffic::OpenTraffic;
 use crate::workloads::Sources;
+use ::network::Network;
+use ::network::traffic::OpenTraffic;
 
 /// Sizes that the memory of a run depends on.
 struct Size<'a> {

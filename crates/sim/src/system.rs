@@ -16,15 +16,14 @@ use crate::groups::{Demand, JobGroups, senders};
 use crate::job::{self, Draft, Job};
 use crate::last_time::{LAST_TIME, LONGEST_RUN, seconds};
 use crate::messages::direct_routing;
-use crate::network::{Network, Packets};
 use crate::parts::Parts;
 use crate::progress::Progress;
 use crate::run::outcome::RunError;
-use crate::series::MOST_SAMPLES;
 use crate::shared_interfaces;
-use crate::traffic::JobNumbers;
 use crate::workloads::Setting;
 use ::experiment::ExperimentSpec;
+use ::network::traffic::JobNumbers;
+use ::network::{MOST_SAMPLES, Network, Packets};
 
 /// System built from one point of an experiment. It holds everything but the state of a run.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use fabric::{FLOW_BITS, Transmission};
 use topology::{ChannelClass, ChannelSource};
 use units::{ChannelId, PlaneId};
 
-use crate::network::Network;
+use ::network::Network;
 
 /// Key of a packet: its `flow_id` and its mark.
 pub(crate) type PacketKey = (u32, u32);

@@ -21,7 +21,7 @@ use routing::{Hop, RouteState, Routing};
 use topology::{ChannelClass, Endpoint};
 use units::{NodeId, PortId, RouterId, VcClass};
 
-use crate::network::Network;
+use ::network::Network;
 
 /// Largest number of router pairs for which paths are kept. In larger networks each path is followed again.
 const MOST_PAIRS: usize = 1 << 20;

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use engine::statistics::Histogram;
 use units::NodeId;
 
-use crate::network::Network;
 use crate::results::{Distribution, MessageFigures, MessageResult, MessageSize};
+use ::network::Network;
 use idle::IdleTimes;
 
 pub(crate) use idle::direct_routing;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use topology::{ChannelClass, ChannelSource, Endpoint};
 use units::ChannelId;
 
-use crate::network::Network;
+use ::network::Network;
 
 /// Utilization of the channels of a class, as a share of their bandwidth.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

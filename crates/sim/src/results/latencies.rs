@@ -2,7 +2,7 @@
 
 use engine::statistics::Histogram;
 
-use crate::network::Network;
+use ::network::Network;
 
 /// Latencies of packets, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

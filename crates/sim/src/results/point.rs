@@ -9,7 +9,7 @@ use super::collective::CollectiveResult;
 use super::messages::MessageResult;
 use super::series::SeriesResult;
 use super::warning::Warning;
-use crate::network::Network;
+use ::network::Network;
 
 /// Results of one point. Latencies run from generation to the delivery of the tail. They include the source queue and
 /// exclude network interfaces. A quantity without a measurement is null.

@@ -7,10 +7,10 @@ use fabric::Batch;
 
 use super::outcome::RunError;
 use crate::last_time::LAST_TIME;
-use crate::machine::Machine;
-use crate::network::Network;
 use crate::progress::{Phase, Progress};
 use crate::workloads::{Counts, Course, State};
+use ::network::Machine;
+use ::network::Network;
 
 /// Consecutive batches with packets in the network and no delivery that count as deadlock. The number is larger if
 /// batches are shorter than paths.

@@ -10,15 +10,14 @@ use std::sync::Arc;
 use fabric::{Grain, PartitionMap};
 
 use crate::clock::Stopwatch;
-use crate::flat::{self, FlatJob};
 use crate::job::Job;
-use crate::machine::{self, Machine};
 use crate::progress::Phase;
 use crate::results::PointResult;
-use crate::series::Sample;
 use crate::system::System;
-use crate::traffic::{Division, JobNumbers, NodeTraffic, PacedSpec, SharedTraffic};
-use crate::workloads::{Part, Totals};
+use crate::workloads::Totals;
+use ::network::flat::{self, FlatJob};
+use ::network::traffic::{Division, JobNumbers, NodeTraffic, PacedSpec, SharedTraffic};
+use ::network::{Machine, Part, Sample};
 use control::{Control, Runner, report_done};
 use outcome::{RunError, RunOptions};
 
@@ -137,7 +136,7 @@ fn build(system: &System, options: &RunOptions, runners: &[Runner]) -> Box<dyn M
     let traffic = |number: usize, nodes: &[u32]| {
         traffic_of(system, runners, (&numbers, &pacers), Part { number, nodes, division: &division })
     };
-    machine::build(&system.network.plan, &system.spec.router, map, &numbers, traffic)
+    ::network::build(&system.network.plan, &system.spec.router, map, &numbers, traffic)
 }
 
 /// Creates the traffic of all jobs in a partition.

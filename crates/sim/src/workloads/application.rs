@@ -14,8 +14,8 @@ use units::{NodeId, TaskId, Time};
 
 use super::site::Site;
 use crate::results::MappingFigures;
-use crate::traffic::Flow;
 use ::experiment::PlaceSpec;
+use ::network::traffic::Flow;
 
 /// Traffic model of an application whose multicasts routers copy, for analyses. Volumes are relative to the node that
 /// sends most; a multicast counts once.

@@ -26,11 +26,11 @@ use super::sizes::{LARGEST, check_size, packet_size};
 use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
 use crate::error::SystemError;
-use crate::network::Packets;
 use ::experiment::{
     ApplicationSpec, ExchangeSpec, Execution, MemorySpec, NicSpec, Overflow, PlaceSpec, ProgramRanksSpec, RanksSpec,
     TrafficSpec, WorkloadSpec,
 };
+use ::network::Packets;
 
 /// Largest volume of an exchange, in bytes: sums over all tasks are counted in 64 bits.
 const LARGEST_VOLUME: u64 = 1 << 40;

@@ -6,9 +6,9 @@ use topology::ChannelSource;
 
 use super::Setting;
 use crate::messages::MessageTimes;
-use crate::network::{Network, Packets};
 use crate::results::{ClosedResult, Latencies, PointResult, channels};
 use crate::series::Series;
+use ::network::{Network, Packets};
 
 /// Smallest number of slots between two polls of a closed workload.
 const POLL_INTERVAL: u64 = 256;

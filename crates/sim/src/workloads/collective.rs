@@ -14,9 +14,9 @@ use super::site::Site;
 use super::sizes::{check_size, packet_size};
 use super::{Open, Workload};
 use crate::error::SystemError;
-use crate::network::Packets;
-use crate::traffic::{Multicasts, Runs};
 use ::experiment::{CollectiveTrafficSpec, Collectives, GroupsKind, PacketFor};
+use ::network::Packets;
+use ::network::traffic::{Multicasts, Runs};
 
 /// Largest mean delay of late nodes: one second.
 const LONGEST_LATE: Time = Time(1_000_000_000_000);

@@ -5,7 +5,7 @@ use traffic::Placement;
 use traffic::patterns::exchange::TaskGrid;
 use units::NodeId;
 
-use crate::traffic::Flow;
+use ::network::traffic::Flow;
 
 /// Nearest-neighbour exchange on a grid of tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -27,13 +27,13 @@ use traffic::multicast::FixedSets;
 use traffic::{PlacedPattern, Placement};
 use units::{NodeId, Time};
 
-use crate::machine::Machine;
-use crate::network::{Network, Packets};
 use crate::progress::Phase;
 use crate::results::{MappingFigures, PointResult};
 use crate::run::outcome::RunError;
-use crate::traffic::{Division, Flow, JobTraffic, Multicasts, Span};
 use ::experiment::MeasureSpec;
+use ::network::traffic::{Flow, JobTraffic, Multicasts, Span};
+use ::network::{Machine, Part};
+use ::network::{Network, Packets};
 
 pub use application::SetLoads;
 pub(crate) use build::build;
@@ -238,17 +238,6 @@ pub struct Counts {
     pub batches: Vec<Batch>,
     /// Sum of all counts in this time.
     pub sum: Batch,
-}
-
-/// Partition of a machine.
-#[derive(Clone, Copy, Debug)]
-pub struct Part<'a> {
-    /// Index of the partition.
-    pub number: usize,
-    /// Nodes of the partition.
-    pub nodes: &'a [u32],
-    /// Assignment of all nodes to partitions.
-    pub division: &'a Division,
 }
 
 /// State of one run of a workload.

@@ -16,13 +16,13 @@ use units::{NodeId, TaskId};
 use super::application::{self, SetLoads, application_flows};
 use super::closed::{self, Counted, Ending};
 use super::exchange::Exchange;
-use super::{Counts, Course, Extent, Part, Setting, State, Totals, Workload, offered};
-use crate::machine::Machine;
+use super::{Counts, Course, Extent, Setting, State, Totals, Workload, offered};
 use crate::messages::Arrived;
-use crate::network::{Network, Packets};
 use crate::results::{ApplicationResult, ClosedResult, MappingFigures, PhaseResult, PointResult};
-use crate::traffic::{Flow, JobTraffic, VolumeTraffic};
 use ::experiment::MeasureSpec;
+use ::network::traffic::{Flow, JobTraffic, VolumeTraffic};
+use ::network::{Machine, Part};
+use ::network::{Network, Packets};
 
 /// Source of the phases.
 #[derive(Clone, Debug)]

@@ -19,8 +19,8 @@ use std::sync::Arc;
 use traffic::{InjectionSpec, PlacedPattern, Placement};
 use units::NodeId;
 
-use crate::network::Packets;
-use crate::traffic::Multicasts;
+use ::network::Packets;
+use ::network::traffic::Multicasts;
 pub(super) use synthetic::{batch_length, extent};
 
 /// Synthetic traffic of a pattern, or multicasts.

@@ -3,8 +3,8 @@
 use engine::statistics::Histogram;
 use fabric::ArrivedMessage;
 
-use crate::network::Network;
 use crate::results::{CollectiveResult, Latencies};
+use ::network::Network;
 
 /// Measured operations with at least one arrival.
 #[derive(Debug, Default)]

@@ -8,11 +8,11 @@ use units::{NodeId, Time};
 
 use super::Open;
 use super::course::OpenCourse;
-use crate::network::{Network, Packets};
-use crate::traffic::Multicasts;
 use crate::workloads::steady::{FEWEST_BATCHES, LONGEST_MEASURE, LONGEST_WARM_UP};
 use crate::workloads::{Course, Extent, Setting, Workload};
 use ::experiment::{MeasureSpec, WarmUp};
+use ::network::traffic::Multicasts;
+use ::network::{Network, Packets};
 
 /// Mean number of packets in a batch.
 const PACKETS_A_BATCH: f64 = 2048.0;

@@ -12,17 +12,17 @@ use units::TaskId;
 use super::counters::{Ended, OperationCounters};
 use super::described::GroupOperations;
 use super::program::{Clock, TimedGroup, TimedGroups, Timing};
-use crate::machine::Machine;
-use crate::network::Packets;
 use crate::progress::Phase;
 use crate::results::{Latencies, PointResult, channels};
 use crate::run::outcome::RunError;
 use crate::series::Series;
-use crate::traffic::JobTraffic;
 use crate::workloads::ranks::{HostCounts, Ranks, arithmetic, of_groups, traffic_of};
 use crate::workloads::sources::{SATURATED_BELOW, least_accepted};
 use crate::workloads::steady::FEWEST_BATCHES;
-use crate::workloads::{Counts, Course, Part, Setting, State, Totals};
+use crate::workloads::{Counts, Course, Setting, State, Totals};
+use ::network::Packets;
+use ::network::traffic::JobTraffic;
+use ::network::{Machine, Part};
 
 /// Stage of the run. `check_at` is the number of batches at the next decision; times are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,10 +6,10 @@ use host::GroupParams;
 use traffic::{Injection, InjectionSpec};
 
 use super::program::{GroupSet, Timing};
-use crate::network::{Network, Packets};
 use crate::workloads::Setting;
 use crate::workloads::ranks::Ranks;
 use ::experiment::LateSpec;
+use ::network::{Network, Packets};
 
 /// Number of operations of a group that a rank may begin beyond the window of operations under way.
 const AHEAD: u32 = 64;

@@ -32,8 +32,8 @@ use super::ranks::{Measured, NodeProcessors, OperationVolumes, Ranks, UnservedGr
 use super::site::Site;
 use super::{Course, Extent, Setting, Workload};
 use crate::error::SystemError;
-use crate::network::{Network, Packets};
 use ::experiment::{CollectiveOperation, CollectiveTrafficSpec, Collectives, MeasureSpec, MemorySpec};
+use ::network::{Network, Packets};
 use course::OperationsCourse;
 use described::GroupOperations;
 use program::{GroupSet, TimedGroup, TimedGroups};

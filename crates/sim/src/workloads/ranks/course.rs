@@ -14,14 +14,14 @@ use super::interface;
 use super::measured::{HostCounts, Measured, Steps, measured_times, of_groups, of_program, steps_result};
 use super::table::table;
 use crate::activity::{Explained, Gathered, Wires, explain};
-use crate::machine::Machine;
 use crate::messages::Arrived;
-use crate::network::Network;
 use crate::results::{ClosedResult, PointResult};
 use crate::run::outcome::RunError;
-use crate::traffic::{GroupTrees, JobTraffic, RankSetting, ScheduledTraffic};
 use crate::workloads::closed::{self, Counted, Ending};
-use crate::workloads::{Counts, Course, Part, Setting, State, Totals, Workload, offered};
+use crate::workloads::{Counts, Course, Setting, State, Totals, Workload, offered};
+use ::network::Network;
+use ::network::traffic::{GroupTrees, JobTraffic, RankSetting, ScheduledTraffic};
+use ::network::{Machine, Part};
 
 /// Largest number of waiting ranks that an error names.
 const MOST_NAMED: usize = 8;

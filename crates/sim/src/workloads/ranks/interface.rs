@@ -11,13 +11,13 @@ use mpi::collectives::RailUse;
 use units::{Bandwidth, TaskId, Time};
 
 use super::described::Ranks;
-use crate::network::Network;
 use crate::workloads::Workload;
 use ::experiment::{
     BuffersSpec, BusOwner, ChargedBytes, ConnectionModeSpec, ConnectionsSpec, CopyEnds, CopySpec, Directions, HostSpec,
     LoggpNicSpec, Matcher, MatchingSpec, NicSpec, ProgressSpec, RailPolicySpec, RegisteredEndsSpec, RegistrationSpec,
     RendezvousSpec, WithoutCreditSpec,
 };
+use ::network::Network;
 
 /// Returns the parameters of every executor on a network.
 pub(super) fn parameters(ranks: &Ranks, network: &Network) -> NicParams {

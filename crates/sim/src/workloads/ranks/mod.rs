@@ -20,9 +20,9 @@ use units::{NodeId, TaskId, Time};
 use super::closed;
 use super::{Course, Extent, Setting, Workload};
 use crate::last_time::LAST_TIME;
-use crate::network::{Network, Packets};
 use crate::results::MappingFigures;
 use ::experiment::MeasureSpec;
+use ::network::{Network, Packets};
 use course::RanksCourse;
 
 pub(crate) use course::{arithmetic, traffic_of};

@@ -17,12 +17,12 @@ use super::volumes::Volumes;
 use super::worker::{Mail, Own, Worker};
 use crate::machine::Machine;
 use crate::network::Network;
-use crate::series::Sample;
+use crate::part::Part;
+use crate::samples::Sample;
 use crate::traffic::{Division, NodeTraffic, Span};
-use crate::workloads::Part;
 
 /// Job on a flat network.
-pub(crate) struct FlatJob<'a> {
+pub struct FlatJob<'a> {
     /// Period in which the job sends, in picoseconds.
     pub span: Span,
     /// Placement of its ranks or tasks.
@@ -30,7 +30,7 @@ pub(crate) struct FlatJob<'a> {
 }
 
 /// Builds a machine of at most `threads` partitions for `jobs`. `traffic` makes the traffic of a partition.
-pub(crate) fn build(
+pub fn build(
     network: &Network,
     threads: usize,
     jobs: &[FlatJob<'_>],

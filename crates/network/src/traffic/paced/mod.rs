@@ -60,9 +60,9 @@ pub struct PacedTraffic {
 impl PacedTraffic {
     /// Memory of a flow in bytes: its number by destination and its pacer's state. Includes the spare capacity of lists
     /// (half of their length).
-    pub(crate) const BYTES_A_FLOW: u64 = (size_of::<(NodeId, u32)>() + size_of::<u64>()) as u64 * 3 / 2;
+    pub const BYTES_A_FLOW: u64 = (size_of::<(NodeId, u32)>() + size_of::<u64>()) as u64 * 3 / 2;
     /// Memory of a node with one waiting flow, in bytes.
-    pub(crate) const BYTES_A_NODE: u64 =
+    pub const BYTES_A_NODE: u64 =
         (Queues::BYTES_A_NODE + size_of::<(NodeId, u32)>() + size_of::<Given>() + 6 * size_of::<u64>()) as u64;
 
     /// Puts a pacer before the traffic of some nodes.

@@ -87,7 +87,7 @@ struct Process {
 
 impl OpenTraffic {
     /// Memory of a source, in bytes.
-    pub(crate) const BYTES_A_NODE: u64 = size_of::<Source>() as u64;
+    pub const BYTES_A_NODE: u64 = size_of::<Source>() as u64;
 
     /// Creates the sources of some nodes, which have generated nothing yet.
     pub fn new(spec: &OpenTrafficSpec, nodes: &[u32]) -> Self {

@@ -1,16 +1,10 @@
-//! Flat network: checks of keys that it does not support, and the machine that runs jobs on it.
-
-mod machine;
-mod volumes;
-mod worker;
+//! Flat network: checks of keys that it does not support.
 
 use ::mpi::collectives::Carrier;
 
 use crate::error::SystemError;
 use ::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
 use ::traffic::pacers::PacerSpec;
-
-pub(crate) use machine::{FlatJob, build};
 
 /// Packet size for comparison with the sizes of control messages, in bytes. Larger messages are carried whole too.
 pub(crate) const WHOLE: u64 = 1 << 30;

@@ -2,14 +2,17 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::Arc;
 
+use ::traffic::{InjectionSpec, PatternSpec, PlacedPattern, Placement, Shape};
+use engine::{Owner, Stream};
+use routing::RoutingSpec;
+use topology::TopologySpec;
 use units::{Draw, NodeId};
 
 use super::*;
-use crate::traffic::{Division, JobTraffic};
-use crate::workloads::Part;
-use crate::{Experiment, System};
-use engine::{Owner, Stream};
+use crate::network::Packets;
+use crate::traffic::OpenTrafficSpec;
 
 /// Reference queues of one node: every packet that has been drawn and not sent, in order.
 struct Kept {
@@ -46,20 +49,46 @@ impl Kept {
     }
 }
 
-/// Returns the sources of two nodes, and the slot of a message in ticks.
-fn open(workload: &str, seed: u64) -> (OpenTraffic, u64) {
-    let text = format!(
-        "seed = {seed}\ntopology = {{ kind = \"single-switch\", ports = 6 }}\n\
-         link = {{ bandwidth = \"10 Gb/s\", delay = \"20 ns\" }}\nworkload = {{ kind = \"traffic\", {workload} }}"
-    );
-    let experiment = Experiment::load(&text, "test.toml", Path::new("."), &[]).unwrap();
-    let system = System::build(&experiment.points()[0].spec, Path::new(".")).unwrap();
-    let course = system.jobs[0].workload.course(&system.setting(0, system.batch()));
-    let (nodes, division) = ([2, 4], Division::new(system.network.topology.nodes(), std::iter::empty(), u64::MAX));
-    match course.traffic(Part { number: 0, nodes: &nodes, division: &division }) {
-        JobTraffic::Open(open) => (open, system.network.slot(system.packets())),
-        other => panic!("{other:?}"),
-    }
+/// Size of a packet, in bytes.
+const PACKET: u32 = 256;
+
+/// Traffic of six nodes of a switch.
+struct Case {
+    load: f64,
+    injection: InjectionSpec,
+    /// Size of a message, in bytes.
+    message: u64,
+    /// Pattern as JSON.
+    pattern: &'static str,
+}
+
+const CASE: Case =
+    Case { load: 0.9, injection: InjectionSpec::Bernoulli, message: 256, pattern: r#"{ "kind": "uniform" }"# };
+
+/// Returns the sources of two nodes, and the slot of a message in ticks of a tenth of a nanosecond, at 10 Gb/s.
+fn open(case: &Case, seed: u64) -> (OpenTraffic, u64) {
+    let topology: TopologySpec = serde_json::from_str(r#"{ "kind": "single-switch", "ports": 6 }"#).unwrap();
+    let topology = topology.build(Path::new(".")).unwrap();
+    let routing = RoutingSpec::default_for(&*topology).build_in(&*topology, Path::new(".")).unwrap();
+    let pattern: PatternSpec = serde_json::from_str(case.pattern).unwrap();
+    let pattern = pattern.build(&Shape::of(&*topology), seed, Path::new(".")).unwrap();
+    let placement = Arc::new(Placement::new((0..6).collect(), 6));
+    let (load, slot) = (case.load, 8 * case.message);
+    let spec = OpenTrafficSpec {
+        pattern: Arc::new(PlacedPattern::new(pattern, &placement, false)),
+        multicasts: None,
+        groups: None,
+        routing,
+        injection: case.injection,
+        load: Arc::new(move |_| load),
+        slot,
+        units_per_tick: 1,
+        packets: Packets { message: case.message, packet: PACKET },
+        seed,
+        planes: 1,
+        span: 0..u64::MAX,
+    };
+    (OpenTraffic::new(&spec, &[2, 4]), slot)
 }
 
 #[test]
@@ -67,16 +96,16 @@ fn queues_that_are_drawn_again_give_what_queues_that_are_kept_give() {
     // Would catch a packet that is lost, sent twice, or sent before an older one of its flow or of another flow that
     // may send; a message whose rest is forgotten; a cursor that passes the front, and a packet that is put back and
     // lost.
-    let workloads = [
-        r#"load = 0.9"#,
-        r#"load = 0.7, injection = "poisson", message_size = "600 B""#,
-        r#"load = 0.8, injection = "periodic", message_size = "1 KiB""#,
-        r#"load = 0.9, pattern = { kind = "shift", offset = 1 }"#,
+    let cases = [
+        CASE,
+        Case { load: 0.7, injection: InjectionSpec::Poisson, message: 600, ..CASE },
+        Case { load: 0.8, injection: InjectionSpec::Periodic, message: 1024, ..CASE },
+        Case { pattern: r#"{ "kind": "shift", "offset": 1 }"#, ..CASE },
     ];
-    for (number, workload) in workloads.iter().enumerate() {
+    for (number, case) in cases.iter().enumerate() {
         for seed in 1..5 {
-            let (mut again, slot) = open(workload, seed);
-            let mut kept = Kept { open: open(workload, seed).0, waiting: VecDeque::new(), front: None };
+            let (mut again, slot) = open(case, seed);
+            let mut kept = Kept { open: open(case, seed).0, waiting: VecDeque::new(), front: None };
             let mut queues = Queues::new(2);
             let mut draw = Stream::new(seed, Owner::Router(number as u32));
             let (mut now, mut sent, mut most) = (0, 0, 0);
@@ -89,12 +118,12 @@ fn queues_that_are_drawn_again_give_what_queues_that_are_kept_give() {
                     mask >> (2 * to.node().unwrap_or_default().0 + u32::from(bytes < 256)) & 1 == 1
                 };
                 let found = queues.next(&mut again, (1, now), may_send).ok();
-                assert_eq!(found, kept.next(1, now, may_send), "{workload}, seed {seed}, at {now}");
+                assert_eq!(found, kept.next(1, now, may_send), "case {number}, seed {seed}, at {now}");
                 let waiting = kept.waiting.iter().chain(&kept.front).map(|demand| demand.generated_at).min();
                 assert_eq!(
                     queues.oldest(1).filter(|_| waiting.is_some()),
                     waiting,
-                    "{workload}, seed {seed}, at {now}"
+                    "case {number}, seed {seed}, at {now}"
                 );
                 for to in (0..6).map(|node| Target::Node(NodeId(node))) {
                     assert_eq!(queues.has(1, to), kept.waiting.iter().any(|demand| demand.to == to));
@@ -108,7 +137,7 @@ fn queues_that_are_drawn_again_give_what_queues_that_are_kept_give() {
                     None => sent += u32::from(found.is_some()),
                 }
             }
-            assert!(sent > 200 && most > 3, "{workload}: {sent} sent, up to {most} waiting");
+            assert!(sent > 200 && most > 3, "case {number}: {sent} sent, up to {most} waiting");
         }
     }
 }
@@ -116,7 +145,7 @@ fn queues_that_are_drawn_again_give_what_queues_that_are_kept_give() {
 #[test]
 fn a_backlogged_source_has_one_message_at_a_time() {
     // Would catch a source that generates without end while its flows wait.
-    let (mut open, _) = open("load = 1.0, injection = \"backlogged\"", 3);
+    let (mut open, _) = open(&Case { load: 1.0, injection: InjectionSpec::Backlogged, ..CASE }, 3);
     let mut queues = Queues::new(2);
     let first = queues.next(&mut open, (0, 5), |_, _| false).unwrap_err();
     assert_eq!(first, Some(0));

@@ -14,7 +14,7 @@ use fabric::{
 use topology::ChannelSource;
 use units::Time;
 
-use crate::series::{Sample, Samples, SourceWaits};
+use crate::samples::{Sample, Samples, SourceWaits};
 use crate::timeline::{Global, Timeline};
 use crate::traffic::{JobNumbers, NodeTraffic};
 
@@ -89,7 +89,7 @@ const CHECK_INTERVAL: u32 = 16;
 
 /// Builds a machine for `jobs`, divided over threads. `traffic` makes the traffic of a partition from its index and its
 /// nodes.
-pub(crate) fn build(
+pub fn build(
     plan: &Arc<Plan>,
     router: &RouterSpec,
     map: PartitionMap,
