@@ -18,12 +18,12 @@ use crate::loads::{LoadsKind, capacity, class_of, loads_of, of_class};
 use crate::memory;
 use crate::path_sample;
 use crate::progress::Progress;
-use crate::results::{MappingFigures, Warning};
 use crate::router_memory::{self, BufferSpan, RouterMemory};
 use crate::run::division;
 use crate::system::System;
 use crate::warnings::warnings;
 use ::network::Network;
+use measure::{MappingFigures, Warning};
 
 /// Number of binding channels that are named. All are counted.
 const NAMED: usize = 16;

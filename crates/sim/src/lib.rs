@@ -5,7 +5,6 @@
 
 #![forbid(unsafe_code)]
 
-mod activity;
 mod allocation;
 mod analysis;
 mod clock;
@@ -21,20 +20,16 @@ mod job;
 mod last_time;
 mod loads;
 mod memory;
-mod messages;
 mod open_rates;
 mod parts;
 mod path_sample;
-pub mod perfetto;
 mod point;
 mod progress;
 mod proofs;
 mod rank_messages;
-mod results;
 mod router_memory;
 mod routing_table;
 mod run;
-mod series;
 mod shared_interfaces;
 mod starvation;
 mod system;
@@ -51,16 +46,16 @@ pub use error::SystemError;
 pub use experiment::Experiment;
 pub use job::Job;
 pub use loads::{LoadsKind, loads};
-pub use parts::GivenPrograms;
-pub use point::{PointError, analyze_point, check_point, job_loads_of_point, program_of, run_point, validate_point};
-pub use progress::{Phase, Progress};
-pub use results::{
+pub use measure::{
     ApplicationResult, BenchmarkResult, BreakdownMean, BreakdownRanks, BreakdownResult, ChannelUtilization,
     ClassUtilization, ClosedResult, CriticalPathResult, Distribution, GroupsResult, JobResult, MappingFigures,
     MeasureResult, MeasuredTimes, MessageFigures, MessageResult, MessageSize, PairResult, PathClass, PhaseResult,
     PointResult, QueueSeries, RowResult, SeriesResult, StepsResult, TableResult, TimelineMessages, TimelinePath,
-    TimelineResult, Warning, result_schema,
+    TimelineResult, Warning, perfetto, result_schema,
 };
+pub use parts::GivenPrograms;
+pub use point::{PointError, analyze_point, check_point, job_loads_of_point, program_of, run_point, validate_point};
+pub use progress::{Phase, Progress};
 pub use router_memory::{BufferSpan, RouterMemory};
 pub use routing_table::routing_table;
 pub use run::outcome::{RunError, RunOptions};

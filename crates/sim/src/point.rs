@@ -9,12 +9,12 @@ use crate::analysis::{self, Analysis, CALLED_BACK, Check};
 use crate::error::SystemError;
 use crate::experiment::Experiment;
 use crate::progress::{Phase, Progress};
-use crate::results::PointResult;
 use crate::run;
 use crate::run::outcome::{RunError, RunOptions};
 use crate::system::System;
 use crate::warnings::{settle, unexplained, warnings};
 use ::experiment::{ExperimentError, Point, Search};
+use measure::PointResult;
 
 /// Reason why a point has no result.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -15,7 +15,6 @@ use crate::flat;
 use crate::groups::{Demand, JobGroups, senders};
 use crate::job::{self, Draft, Job};
 use crate::last_time::{LAST_TIME, LONGEST_RUN, seconds};
-use crate::messages::direct_routing;
 use crate::parts::Parts;
 use crate::progress::Progress;
 use crate::run::outcome::RunError;
@@ -24,6 +23,7 @@ use crate::workloads::Setting;
 use ::experiment::ExperimentSpec;
 use ::network::traffic::JobNumbers;
 use ::network::{MOST_SAMPLES, Network, Packets};
+use measure::direct_routing;
 
 /// System built from one point of an experiment. It holds everything but the state of a run.
 #[derive(Clone, Debug)]

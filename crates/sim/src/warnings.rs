@@ -9,11 +9,11 @@ use units::{Bytes, Time};
 
 use crate::effort;
 use crate::error::SystemError;
-use crate::results::{PointResult, Warning};
 use crate::router_memory;
 use crate::starvation;
 use crate::system::System;
 use ::experiment::WarmUp;
+use measure::{PointResult, Warning};
 
 /// Buffer memory of a router that causes a warning, in bytes: more than the largest switches have.
 const MUCH_MEMORY: u64 = 256 << 20;

@@ -3,11 +3,11 @@
 use units::NodeId;
 
 use crate::job::Job;
-use crate::results::{JobResult, PointResult, SeriesResult};
-use crate::series::Series;
 use crate::system::System;
 use crate::workloads::{Totals, sent};
 use ::network::{Network, Sample};
+use measure::Series;
+use measure::{JobResult, PointResult, SeriesResult};
 
 /// Returns the result of one job.
 pub(super) fn of(

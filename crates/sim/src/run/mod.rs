@@ -12,13 +12,13 @@ use fabric::{Grain, PartitionMap};
 use crate::clock::Stopwatch;
 use crate::job::Job;
 use crate::progress::Phase;
-use crate::results::PointResult;
 use crate::system::System;
 use crate::workloads::Totals;
 use ::network::flat::{self, FlatJob};
 use ::network::traffic::{Division, JobNumbers, NodeTraffic, PacedSpec, SharedTraffic};
 use ::network::{Machine, Part, Sample};
 use control::{Control, Runner, report_done};
+use measure::PointResult;
 use outcome::{RunError, RunOptions};
 
 pub use search::saturation;

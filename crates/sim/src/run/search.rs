@@ -4,8 +4,8 @@ use super::outcome::{RunError, RunOptions};
 use super::simulate;
 use crate::error::SystemError;
 use crate::progress::Phase;
-use crate::results::{PointResult, Warning};
 use crate::system::System;
+use measure::{PointResult, Warning};
 
 /// Finds the largest load that a system carries, by bisection, and returns the measurements at that load.
 ///

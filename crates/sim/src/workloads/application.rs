@@ -13,9 +13,9 @@ use traffic::Placement;
 use units::{NodeId, TaskId, Time};
 
 use super::site::Site;
-use crate::results::MappingFigures;
 use ::experiment::PlaceSpec;
 use ::network::traffic::Flow;
+use measure::MappingFigures;
 
 /// Traffic model of an application whose multicasts routers copy, for analyses. Volumes are relative to the node that
 /// sends most; a multicast counts once.

@@ -5,10 +5,10 @@ use fabric::{Batch, ChannelUse};
 use topology::ChannelSource;
 
 use super::Setting;
-use crate::messages::MessageTimes;
-use crate::results::{ClosedResult, Latencies, PointResult, channels};
-use crate::series::Series;
 use ::network::{Network, Packets};
+use measure::MessageTimes;
+use measure::Series;
+use measure::{ClosedResult, Latencies, PointResult, channels};
 
 /// Smallest number of slots between two polls of a closed workload.
 const POLL_INTERVAL: u64 = 256;

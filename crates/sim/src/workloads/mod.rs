@@ -28,12 +28,12 @@ use traffic::{PlacedPattern, Placement};
 use units::{NodeId, Time};
 
 use crate::progress::Phase;
-use crate::results::{MappingFigures, PointResult};
 use crate::run::outcome::RunError;
 use ::experiment::MeasureSpec;
 use ::network::traffic::{Flow, JobTraffic, Multicasts, Span};
 use ::network::{Machine, Part};
 use ::network::{Network, Packets};
+use measure::{MappingFigures, PointResult};
 
 pub use application::SetLoads;
 pub(crate) use build::build;

@@ -17,12 +17,12 @@ use super::application::{self, SetLoads, application_flows};
 use super::closed::{self, Counted, Ending};
 use super::exchange::Exchange;
 use super::{Counts, Course, Extent, Setting, State, Totals, Workload, offered};
-use crate::messages::Arrived;
-use crate::results::{ApplicationResult, ClosedResult, MappingFigures, PhaseResult, PointResult};
 use ::experiment::MeasureSpec;
 use ::network::traffic::{Flow, JobTraffic, VolumeTraffic};
 use ::network::{Machine, Part};
 use ::network::{Network, Packets};
+use measure::Arrived;
+use measure::{ApplicationResult, ClosedResult, MappingFigures, PhaseResult, PointResult};
 
 /// Source of the phases.
 #[derive(Clone, Debug)]

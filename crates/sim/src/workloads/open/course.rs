@@ -10,16 +10,16 @@ use units::NodeId;
 
 use super::Open;
 use super::operations::Operations;
-use crate::messages::{Arrived, MessageTimes};
 use crate::progress::Phase;
-use crate::results::{Latencies, PointResult, channels};
-use crate::series::Series;
 use crate::workloads::sources::{SATURATED_BELOW, Sources};
 use crate::workloads::steady::FEWEST_BATCHES;
 use crate::workloads::{Counts, Course, Setting, State, Totals, Workload, weights};
 use ::network::Network;
 use ::network::traffic::{GroupTrees, JobTraffic, OpenTraffic, OpenTrafficSpec};
 use ::network::{Machine, Part};
+use measure::Series;
+use measure::{Arrived, MessageTimes};
+use measure::{Latencies, PointResult, channels};
 
 /// Batches in one observation of the sources' accepted loads: the longest step of a run.
 const BATCHES_AN_OBSERVATION: usize = 8;

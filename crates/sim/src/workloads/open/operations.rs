@@ -3,8 +3,8 @@
 use engine::statistics::Histogram;
 use fabric::ArrivedMessage;
 
-use crate::results::{CollectiveResult, Latencies};
 use ::network::Network;
+use measure::{CollectiveResult, Latencies};
 
 /// Measured operations with at least one arrival.
 #[derive(Debug, Default)]

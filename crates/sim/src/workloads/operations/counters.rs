@@ -6,7 +6,7 @@ use engine::statistics::{Estimate, Histogram};
 use mpi::program::Interval;
 
 use super::program::{BEGINS, GroupSet};
-use crate::results::{CollectiveResult, GroupsResult};
+use measure::{CollectiveResult, GroupsResult};
 
 /// Measurements of operations.
 #[derive(Debug, Default)]

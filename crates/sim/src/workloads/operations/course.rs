@@ -13,9 +13,7 @@ use super::counters::{Ended, OperationCounters};
 use super::described::GroupOperations;
 use super::program::{Clock, TimedGroup, TimedGroups, Timing};
 use crate::progress::Phase;
-use crate::results::{Latencies, PointResult, channels};
 use crate::run::outcome::RunError;
-use crate::series::Series;
 use crate::workloads::ranks::{HostCounts, Ranks, arithmetic, of_groups, traffic_of};
 use crate::workloads::sources::{SATURATED_BELOW, least_accepted};
 use crate::workloads::steady::FEWEST_BATCHES;
@@ -23,6 +21,8 @@ use crate::workloads::{Counts, Course, Setting, State, Totals};
 use ::network::Packets;
 use ::network::traffic::JobTraffic;
 use ::network::{Machine, Part};
+use measure::Series;
+use measure::{Latencies, PointResult, channels};
 
 /// Stage of the run. `check_at` is the number of batches at the next decision; times are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq)]

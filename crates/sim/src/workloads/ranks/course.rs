@@ -13,15 +13,15 @@ use super::described::Ranks;
 use super::interface;
 use super::measured::{HostCounts, Measured, Steps, measured_times, of_groups, of_program, steps_result};
 use super::table::table;
-use crate::activity::{Explained, Gathered, Wires, explain};
-use crate::messages::Arrived;
-use crate::results::{ClosedResult, PointResult};
 use crate::run::outcome::RunError;
 use crate::workloads::closed::{self, Counted, Ending};
 use crate::workloads::{Counts, Course, Setting, State, Totals, Workload, offered};
 use ::network::Network;
 use ::network::traffic::{GroupTrees, JobTraffic, RankSetting, ScheduledTraffic};
 use ::network::{Machine, Part};
+use measure::Arrived;
+use measure::activity::{Explained, Gathered, Wires, explain};
+use measure::{ClosedResult, PointResult};
 
 /// Largest number of waiting ranks that an error names.
 const MOST_NAMED: usize = 8;

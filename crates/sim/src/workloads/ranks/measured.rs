@@ -12,12 +12,12 @@ use topology::Topology;
 use traffic::Placement;
 use units::NodeId;
 
-use crate::results::{
+use crate::workloads::application;
+use ::network::Network;
+use measure::{
     ApplicationResult, BenchmarkResult, GroupsResult, MappingFigures, MeasureResult, MeasuredTimes, PairResult,
     ProgramResult, StepsResult, Warning,
 };
-use crate::workloads::application;
-use ::network::Network;
 
 /// Measurements of ranks, besides the times at which they end.
 #[derive(Clone, Debug)]

@@ -20,10 +20,10 @@ use units::{NodeId, TaskId, Time};
 use super::closed;
 use super::{Course, Extent, Setting, Workload};
 use crate::last_time::LAST_TIME;
-use crate::results::MappingFigures;
 use ::experiment::MeasureSpec;
 use ::network::{Network, Packets};
 use course::RanksCourse;
+use measure::MappingFigures;
 
 pub(crate) use course::{arithmetic, traffic_of};
 pub(crate) use described::Ranks;

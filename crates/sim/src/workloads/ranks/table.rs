@@ -3,7 +3,7 @@
 use apps::benchmarks::{KEYS_OF_POLLING, TableBenchmark, TableRow};
 use mpi::program::Interval;
 
-use crate::results::{RowResult, TableResult};
+use measure::{RowResult, TableResult};
 
 /// Returns the table of a benchmark from the intervals of its ranks, in picoseconds.
 pub(super) fn table(benchmark: &TableBenchmark, intervals: &[Interval]) -> TableResult {

@@ -20,7 +20,7 @@ use super::Activity;
 
 /// State of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum State {
+pub enum State {
     /// A calculation has the processor.
     Computing,
     /// The overhead of an operation passes.
@@ -55,7 +55,7 @@ impl State {
 
 /// Period that a rank spends in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub struct Piece {
     pub state: State,
     /// Begin and end, in picoseconds.
     pub begin: u64,

@@ -11,14 +11,14 @@ use fabric::{FLOW_BITS, Transmission};
 use topology::{ChannelClass, ChannelSource};
 use units::{ChannelId, PlaneId};
 
-use ::network::Network;
+use network::Network;
 
 /// Key of a packet: its `flow_id` and its mark.
-pub(crate) type PacketKey = (u32, u32);
+pub type PacketKey = (u32, u32);
 
 /// Times spent in a class of channels, in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ClassTimes {
+pub struct ClassTimes {
     /// Serialization, in picoseconds: at the source of the message's packets before the last, at the end of the last
     /// one.
     pub serialization: u64,
@@ -32,7 +32,7 @@ pub(crate) struct ClassTimes {
 
 /// Breakdown of a time in the network, in picoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct NetworkTimes {
+pub struct NetworkTimes {
     /// Times by class of channels.
     pub classes: Vec<ClassTimes>,
     /// Router pipelines, in picoseconds.
@@ -52,7 +52,7 @@ impl NetworkTimes {
 
 /// Log of a job's transmissions, by packet.
 #[derive(Debug)]
-pub(crate) struct Wires {
+pub struct Wires {
     network: Network,
     /// Node of each rank.
     node_of: Arc<[u32]>,

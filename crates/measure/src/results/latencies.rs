@@ -2,14 +2,18 @@
 
 use engine::statistics::Histogram;
 
-use ::network::Network;
+use network::Network;
 
 /// Latencies of packets, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Latencies {
+pub struct Latencies {
+    /// Mean, in ns.
     pub mean: Option<f64>,
+    /// Median, in ns.
     pub p50: Option<f64>,
+    /// 99th percentile, in ns.
     pub p99: Option<f64>,
+    /// Maximum, in ns.
     pub max: Option<f64>,
 }
 

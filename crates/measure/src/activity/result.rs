@@ -16,9 +16,12 @@ const MOST_KEPT: usize = 1 << 18;
 
 /// Explanation of the time of some ranks.
 #[derive(Clone, Debug)]
-pub(crate) struct Explained {
+pub struct Explained {
+    /// Time of ranks, by what they do.
     pub breakdown: BreakdownResult,
+    /// Critical path.
     pub critical_path: CriticalPathResult,
+    /// Timeline of ranks and messages.
     pub timeline: TimelineResult,
 }
 
@@ -27,7 +30,7 @@ fn ns(picoseconds: u64) -> f64 {
 }
 
 /// Explains the time of ranks. `classes` holds the names of the classes of channels.
-pub(crate) fn explain(activity: &Activity, wires: &Wires, classes: &[&str]) -> Explained {
+pub fn explain(activity: &Activity, wires: &Wires, classes: &[&str]) -> Explained {
     let pieces: Vec<Vec<Piece>> = (0..activity.ranks()).map(|rank| activity.pieces(rank)).collect();
     let steps = activity.critical_path();
     Explained {

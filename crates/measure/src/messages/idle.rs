@@ -21,7 +21,7 @@ use routing::{Hop, RouteState, Routing};
 use topology::{ChannelClass, Endpoint};
 use units::{NodeId, PortId, RouterId, VcClass};
 
-use ::network::Network;
+use network::Network;
 
 /// Largest number of router pairs for which paths are kept. In larger networks each path is followed again.
 const MOST_PAIRS: usize = 1 << 20;
@@ -149,7 +149,7 @@ fn least(network: &Network, routing: &dyn Routing, (at, mut hop): (RouterId, Hop
 ///
 /// # Errors
 /// If the routing cannot be built.
-pub(crate) fn direct_routing(
+pub fn direct_routing(
     topology: &dyn topology::Topology,
     own: &Arc<dyn Routing>,
 ) -> Result<Option<Arc<dyn Routing>>, routing::RoutingError> {

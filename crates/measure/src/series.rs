@@ -25,7 +25,7 @@ struct Interval {
 
 /// Time series of a job.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Series(Vec<Interval>);
+pub struct Series(Vec<Interval>);
 
 impl Series {
     /// Adds the samples of a job that a machine has taken. The machine began at `begin`, in ticks. Samples after its

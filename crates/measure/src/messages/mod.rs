@@ -13,10 +13,10 @@ use engine::statistics::Histogram;
 use units::NodeId;
 
 use crate::results::{Distribution, MessageFigures, MessageResult, MessageSize};
-use ::network::Network;
 use idle::IdleTimes;
+use network::Network;
 
-pub(crate) use idle::direct_routing;
+pub use idle::direct_routing;
 
 /// Unit in which slowdowns are counted.
 const SLOWDOWN_UNIT: f64 = 1e-6;
@@ -57,9 +57,12 @@ impl OfSize {
 
 /// Message that has arrived.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrived {
+pub struct Arrived {
+    /// Source.
     pub from: NodeId,
+    /// Destination.
     pub to: NodeId,
+    /// Size, in bytes.
     pub bytes: u64,
     /// Latency, in the unit of generation times.
     pub latency: u64,
@@ -67,7 +70,7 @@ pub(crate) struct Arrived {
 
 /// Latencies and slowdowns of a job's messages.
 #[derive(Debug)]
-pub(crate) struct MessageTimes {
+pub struct MessageTimes {
     idle: IdleTimes,
     /// Size of a packet, in bytes.
     packet: u32,

@@ -9,7 +9,7 @@ use super::collective::CollectiveResult;
 use super::messages::MessageResult;
 use super::series::SeriesResult;
 use super::warning::Warning;
-use ::network::Network;
+use network::Network;
 
 /// Results of one point. Latencies run from generation to the delivery of the tail. They include the source queue and
 /// exclude network interfaces. A quantity without a measurement is null.
@@ -108,7 +108,7 @@ pub struct PointResult {
 impl PointResult {
     /// Creates a result with the utilization of channels only. `shares` is the share of time in which each channel
     /// sends.
-    pub(crate) fn of_channels(network: &Network, shares: Vec<f64>) -> Self {
+    pub fn of_channels(network: &Network, shares: Vec<f64>) -> Self {
         Self {
             class_utilization: channels::by_class(network, &shares),
             hottest_channels: channels::hottest(network, &shares),
@@ -118,7 +118,7 @@ impl PointResult {
     }
 
     /// Discards the utilization of single channels, for networks without channels other than those of nodes.
-    pub(crate) fn forget_channels(&mut self) {
+    pub fn forget_channels(&mut self) {
         self.channel_utilization = Vec::new();
         self.jobs.iter_mut().for_each(|job| job.point.forget_channels());
     }

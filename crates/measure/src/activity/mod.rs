@@ -15,14 +15,14 @@ mod wires;
 use host::{Carriage, Kind, OpKey, Purpose, TracedFlight, TracedOp, TracedPart, TracedWork};
 
 use breakdown::{Piece, State};
-pub(crate) use merge::Gathered;
+pub use merge::Gathered;
 use path::{Step, StepKind};
-pub(crate) use result::{Explained, explain};
-pub(crate) use wires::Wires;
+pub use result::{Explained, explain};
+pub use wires::Wires;
 
 /// Records of all ranks of a run.
 #[derive(Debug, Default)]
-pub(crate) struct Activity {
+pub struct Activity {
     /// Index of each rank's first operation, and finally the number of operations.
     first: Vec<usize>,
     ops: Vec<TracedOp>,

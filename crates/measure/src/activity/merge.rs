@@ -6,7 +6,7 @@ use super::Activity;
 
 /// Records gathered from executors.
 #[derive(Debug, Default)]
-pub(crate) struct Gathered {
+pub struct Gathered {
     /// Operations by rank.
     ops: Vec<Vec<TracedOp>>,
     activity: Activity,

@@ -1,6 +1,6 @@
 //! Results of runs as plain data. Names of fields end in their units.
 
-pub(crate) mod channels;
+pub mod channels;
 mod closed;
 mod collective;
 mod latencies;
@@ -14,7 +14,7 @@ mod warning;
 pub use channels::{ChannelUtilization, ClassUtilization};
 pub use closed::{ApplicationResult, ClosedResult, MappingFigures, PhaseResult, StepsResult};
 pub use collective::CollectiveResult;
-pub(crate) use latencies::Latencies;
+pub use latencies::Latencies;
 pub use messages::{Distribution, MessageFigures, MessageResult, MessageSize};
 pub use point::{JobResult, PointResult};
 pub use ranks::{

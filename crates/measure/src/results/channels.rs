@@ -6,7 +6,7 @@ use serde::Serialize;
 use topology::{ChannelClass, ChannelSource, Endpoint};
 use units::ChannelId;
 
-use ::network::Network;
+use network::Network;
 
 /// Utilization of the channels of a class, as a share of their bandwidth.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -39,7 +39,7 @@ const HOTTEST: usize = 10;
 
 /// Returns, by channel, the share of a window of `span` ticks in which the channel sends. `used` is the use of channels
 /// within the window.
-pub(crate) fn utilization(network: &Network, used: &[(ChannelSource, ChannelUse)], span: f64) -> Vec<f64> {
+pub fn utilization(network: &Network, used: &[(ChannelSource, ChannelUse)], span: f64) -> Vec<f64> {
     let packet = network.packet;
     let numbering = network.plan.channels();
     let mut shares = vec![0.0; numbering.count() as usize];

@@ -12,7 +12,7 @@ use super::Activity;
 
 /// Kind of a step of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StepKind {
+pub enum StepKind {
     /// Calculation.
     Computing,
     /// Overhead of an operation.
@@ -27,7 +27,7 @@ pub(crate) enum StepKind {
 
 /// Step of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+pub struct Step {
     pub kind: StepKind,
     /// Rank at the end of the step.
     pub rank: u32,
