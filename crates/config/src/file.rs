@@ -42,6 +42,9 @@ pub struct Point<T> {
     pub spec: T,
 }
 
+/// A file and its points.
+pub type Loaded<T> = Result<(File, Vec<Point<T>>), ExperimentError>;
+
 /// Keys of a sweep that change together, with their values; mostly one key.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Swept {
@@ -73,7 +76,7 @@ impl File {
         name: &str,
         base_dir: &Path,
         overrides: &[(String, String)],
-    ) -> Result<(Self, Vec<Point<L::Spec>>), ExperimentError> {
+    ) -> Loaded<L::Spec> {
         let options = overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let main = Source { name: name.to_owned(), text: text.to_owned() };
         let mut sources = Sources { files: vec![main], options };
@@ -98,7 +101,7 @@ impl File {
         name: &str,
         base_dir: &Path,
         overrides: &[(String, String)],
-    ) -> Result<(Self, Vec<Point<L::Spec>>), ExperimentError> {
+    ) -> Loaded<L::Spec> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Self::load::<L>(text, name, base_dir, overrides),
             Err(error) => {
@@ -112,10 +115,7 @@ impl File {
     ///
     /// # Errors
     /// If the file cannot be read, and all errors of `load`.
-    pub fn read<L: Language>(
-        path: &Path,
-        overrides: &[(String, String)],
-    ) -> Result<(Self, Vec<Point<L::Spec>>), ExperimentError> {
+    pub fn read<L: Language>(path: &Path, overrides: &[(String, String)]) -> Loaded<L::Spec> {
         let name = path.display().to_string();
         let read = input::EXPERIMENT.read(path);
         let bytes = read.map_err(|error| unreadable(&name, format!("the file {error}")))?;
@@ -237,7 +237,7 @@ fn points_of<L: Language>(
     axes: &[Axis],
     settings: &[Setting],
 ) -> Result<Vec<Point<L::Spec>>, ConfigError> {
-    (0..axes.iter().map(Axis::len).product()).map(|index| point::<L>(tree, axes, settings, index)).collect()
+    (0..axes.iter().map(Axis::step_count).product()).map(|index| point::<L>(tree, axes, settings, index)).collect()
 }
 
 /// Refuses the path of a key that options and sweeps cannot change.

@@ -22,7 +22,7 @@ mod tree;
 mod validate;
 
 pub use error::{Diagnosis, ExperimentError, Position};
-pub use file::{File, Point, Swept};
+pub use file::{File, Loaded, Point, Swept};
 pub use include::MAX_FILE;
 pub use language::Language;
 pub use place::Place;

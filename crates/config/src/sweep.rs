@@ -37,7 +37,7 @@ pub struct SweptKey {
 
 impl Axis {
     /// Returns the number of steps of the axis.
-    pub fn len(&self) -> usize {
+    pub fn step_count(&self) -> usize {
         self.keys.first().map_or(1, |key| key.values.len())
     }
 }
@@ -54,8 +54,8 @@ pub(crate) fn steps(axes: &[Axis], point: usize) -> Vec<(&Axis, usize)> {
     let mut rest = point;
     let mut steps: Vec<(&Axis, usize)> = Vec::with_capacity(axes.len());
     for axis in axes.iter().rev() {
-        steps.push((axis, rest % axis.len()));
-        rest /= axis.len();
+        steps.push((axis, rest % axis.step_count()));
+        rest /= axis.step_count();
     }
     steps.reverse();
     steps
@@ -86,7 +86,7 @@ pub(crate) fn axes(section: Option<Entry>) -> Result<Vec<Axis>, ConfigError> {
 
 /// Refuses axes with too many points together. `key` is the key at fault.
 pub(crate) fn check_count(axes: &[Axis], place: Place, key: &str) -> Result<(), ConfigError> {
-    let points = axes.iter().try_fold(1_usize, |points, axis| points.checked_mul(axis.len()));
+    let points = axes.iter().try_fold(1_usize, |points, axis| points.checked_mul(axis.step_count()));
     match points.filter(|&points| points <= MAX_POINTS) {
         Some(_) => Ok(()),
         None => Err(ConfigError::new(place, key, format!("the sweep has more than {MAX_POINTS} points"))),

@@ -41,7 +41,7 @@ fn is_load(key: &SweptKey) -> bool {
 /// Removes the steps that are equal to an earlier step.
 fn keep_distinct(axis: &mut Axis) {
     let step = |axis: &Axis, step: usize| axis.keys.iter().map(|key| key.values[step].to_json()).collect::<Vec<_>>();
-    let all: Vec<_> = (0..axis.len()).map(|index| step(axis, index)).collect();
+    let all: Vec<_> = (0..axis.step_count()).map(|index| step(axis, index)).collect();
     let is_first: Vec<bool> = (0..all.len()).map(|index| !all[..index].contains(&all[index])).collect();
     for key in &mut axis.keys {
         let mut first = is_first.iter();

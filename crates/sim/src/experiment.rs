@@ -10,8 +10,8 @@ use experiment::{ExperimentError, ExperimentLanguage, ExperimentSpec, File, Poin
 use fabric::catalogue::Depths;
 use topology::ChannelClass;
 
-use crate::parts::{GivenPrograms, Parts};
-use crate::proofs::Proofs;
+use ::system::Proofs;
+use ::system::{GivenPrograms, Parts};
 
 /// An experiment as written (see [`File`]), and its points.
 #[derive(Clone, Debug)]

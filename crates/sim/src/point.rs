@@ -5,15 +5,15 @@ use std::sync::Arc;
 use mpi::program::Programs;
 use units::TaskId;
 
-use crate::analysis::{self, Analysis, CALLED_BACK, Check};
-use crate::error::SystemError;
 use crate::experiment::Experiment;
-use crate::progress::{Phase, Progress};
-use crate::run;
-use crate::run::outcome::{RunError, RunOptions};
-use crate::system::System;
-use crate::warnings::{settle, unexplained, warnings};
+use ::analysis::{self, Analysis, CALLED_BACK, Check};
+use ::analysis::{settle, unexplained, warnings};
 use ::experiment::{ExperimentError, Point, Search};
+use ::system as run;
+use ::system::System;
+use ::system::SystemError;
+use ::system::{Phase, Progress};
+use ::system::{RunError, RunOptions};
 use measure::PointResult;
 
 /// Reason why a point has no result.

@@ -5,7 +5,7 @@ use std::path::Path;
 use routing::{RoutingSpec, RoutingTable};
 use topology::Topology;
 
-use crate::error::SystemError;
+use ::system::SystemError;
 
 /// Returns the table of a routing on a topology. `routing` is the section `[routing]` as JSON, or empty for the
 /// topology's default.

@@ -49,7 +49,7 @@ impl System {
     ///
     /// # Errors
     /// If parts do not fit together. The error names the key at fault.
-    pub(crate) fn build_from(spec: &ExperimentSpec, base: &Path, parts: &Parts) -> Result<Self, SystemError> {
+    pub fn build_from(spec: &ExperimentSpec, base: &Path, parts: &Parts) -> Result<Self, SystemError> {
         let topology = parts.topology(spec, base)?;
         let is_flat = is_flat(&*topology);
         if is_flat {
@@ -234,7 +234,7 @@ impl System {
 
     /// Returns the place of head-of-line blocking. None unless routers have FIFOs with one virtual channel for each
     /// class of packets.
-    pub(crate) fn head_of_line(&self) -> Option<HeadOfLine> {
+    pub fn head_of_line(&self) -> Option<HeadOfLine> {
         let blocked = self.spec.router.head_of_line()?;
         let (plan, classes) = (&self.network.plan, self.network.topology.class_names().len() as u8);
         let mut between = (2..classes.max(3)).map(|class| ChannelClass(if classes > 2 { class } else { 0 }));
@@ -247,7 +247,7 @@ impl System {
     }
 
     /// Returns each job with its load as a share of `load`.
-    pub(crate) fn shares(&self) -> impl Iterator<Item = (&Job, f64)> {
+    pub fn shares(&self) -> impl Iterator<Item = (&Job, f64)> {
         let load = self.load();
         self.jobs.iter().map(move |job| (job, if load > 0.0 { job.workload.load() / load } else { 0.0 }))
     }
@@ -290,7 +290,7 @@ impl System {
     }
 
     /// Returns the context of a run of a job. `batch` is the length of a batch in ticks.
-    pub(crate) fn setting(&self, job: usize, batch: u64) -> Setting {
+    pub fn setting(&self, job: usize, batch: u64) -> Setting {
         let Job { span, seed, first_group, .. } = &self.jobs[job];
         Setting {
             network: self.network.clone(),
@@ -307,7 +307,7 @@ impl System {
     }
 
     /// Returns this system with only one of its jobs, on the nodes that the job has here.
-    pub(crate) fn alone(&self, job: usize) -> Self {
+    pub fn alone(&self, job: usize) -> Self {
         Self { jobs: vec![Job { background: false, ..self.jobs[job].clone() }], ..self.clone() }
     }
 
@@ -337,10 +337,7 @@ impl System {
 
     /// Returns a cycle of channel dependencies ([`Self::dependency_cycle`]). None if the search is cancelled before it
     /// ends.
-    pub(crate) fn dependency_cycle_unless(
-        &self,
-        progress: &Progress,
-    ) -> Option<Result<Option<DependencyCycle>, SystemError>> {
+    pub fn dependency_cycle_unless(&self, progress: &Progress) -> Option<Result<Option<DependencyCycle>, SystemError>> {
         let Network { topology, routing, .. } = &self.network;
         if self.network.is_flat() {
             return Some(Ok(None));
@@ -357,7 +354,7 @@ impl System {
     ///
     /// # Errors
     /// If channels may wait for one another in a cycle, or if the search is cancelled.
-    pub(crate) fn refuse_deadlock_unless(&self, progress: &Progress) -> Result<(), RunError> {
+    pub fn refuse_deadlock_unless(&self, progress: &Progress) -> Result<(), RunError> {
         if self.spec.measure.unproven {
             return Ok(());
         }
@@ -380,7 +377,7 @@ impl System {
     ///
     /// # Errors
     /// If `cycle` is a cycle; the error shows it.
-    pub(crate) fn refuse_cycle(&self, cycle: Option<DependencyCycle>) -> Result<(), SystemError> {
+    pub fn refuse_cycle(&self, cycle: Option<DependencyCycle>) -> Result<(), SystemError> {
         match cycle {
             None => Ok(()),
             Some(cycle) => Err(SystemError::new(

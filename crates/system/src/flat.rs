@@ -7,21 +7,21 @@ use ::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
 use ::traffic::pacers::PacerSpec;
 
 /// Packet size for comparison with the sizes of control messages, in bytes. Larger messages are carried whole too.
-pub(crate) const WHOLE: u64 = 1 << 30;
+pub const WHOLE: u64 = 1 << 30;
 
 /// Reason why there are no channel loads.
-pub(crate) const NO_CHANNELS: &str = "a flat network has no channels between routers, and so no loads of channels to work out: \
+pub const NO_CHANNELS: &str = "a flat network has no channels between routers, and so no loads of channels to work out: \
                                       `analyze` is for the other kinds of topology";
 
 /// Reason why no operation is carried out in switches.
-pub(crate) const NO_SWITCHES: &str = "a flat network has no switches that could carry out collective operations: choose another kind of \
+pub const NO_SWITCHES: &str = "a flat network has no switches that could carry out collective operations: choose another kind of \
                                       topology, or another algorithm than `in-switch`";
 
 /// Refuses keys that a flat network does not support, so that none is ignored.
 ///
 /// # Errors
 /// If a key has no meaning on a flat network. The error names the first such key.
-pub(crate) fn check(spec: &ExperimentSpec) -> Result<(), SystemError> {
+pub fn check(spec: &ExperimentSpec) -> Result<(), SystemError> {
     let found = network(spec).or_else(|| workload(spec)).or_else(|| measure(spec));
     found.map_or(Ok(()), |(key, message)| Err(SystemError::new(key, message)))
 }

@@ -11,12 +11,13 @@ pub struct SystemError {
 }
 
 impl SystemError {
-    pub(crate) fn new(key: impl Into<String>, message: impl ToString) -> Self {
+    /// Creates an error of the key `key`.
+    pub fn new(key: impl Into<String>, message: impl ToString) -> Self {
         Self { key: key.into(), message: message.to_string() }
     }
 
     /// Returns this error at a key below another key.
-    pub(crate) fn below(self, prefix: &str) -> Self {
+    pub fn below(self, prefix: &str) -> Self {
         Self { key: format!("{prefix}{}", self.key), ..self }
     }
 }

@@ -43,7 +43,7 @@ fn packets_in_flight(network: &NetworkSize, longest: u32) -> u64 {
 }
 
 /// Returns the memory of a run on a network that is built, in bytes.
-pub(crate) fn of_network(network: &Network, router: &RouterSpec) -> u64 {
+pub fn of_network(network: &Network, router: &RouterSpec) -> u64 {
     let (topology, routing) = (&*network.topology, &*network.routing);
     let tables = routing.table_bytes() + of_groups(network.plan.groups(), topology);
     let size = NetworkSize::of_plan(&network.plan);

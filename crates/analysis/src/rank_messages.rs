@@ -12,8 +12,8 @@ use mpi::program::{Messages, Programs};
 use units::{NodeId, TaskId};
 
 use crate::detours::{Followed, mean_routers};
-use crate::job::Job;
-use crate::system::System;
+use ::system::Job;
+use ::system::System;
 
 /// Number of entries at which every second packet of the sample is dropped.
 const ENTRIES: usize = 1 << 14;

@@ -9,11 +9,11 @@ use serde::Serialize;
 use topology::{ChannelClass, ChannelSource};
 use units::{ChannelId, NodeId};
 
-use crate::error::SystemError;
-use crate::job::Job;
-use crate::progress::Progress;
-use crate::system::System;
 use ::network::traffic::Runs;
+use ::system::Job;
+use ::system::Progress;
+use ::system::System;
+use ::system::SystemError;
 
 /// Accuracy of the share of one routing in a mixture.
 const MIXTURE: f64 = 1e-9;

@@ -8,11 +8,11 @@ use topology::ChannelClass;
 use units::{Bytes, Time};
 
 use crate::effort;
-use crate::error::SystemError;
 use crate::router_memory;
 use crate::starvation;
-use crate::system::System;
 use ::experiment::WarmUp;
+use ::system::System;
+use ::system::SystemError;
 use measure::{PointResult, Warning};
 
 /// Buffer memory of a router that causes a warning, in bytes: more than the largest switches have.
@@ -248,14 +248,14 @@ fn fine_series(system: &System) -> Option<Warning> {
 }
 
 /// Removes warnings that the measurements of a finished run disprove.
-pub(crate) fn settle(warnings: &mut Vec<Warning>, point: &PointResult) {
+pub fn settle(warnings: &mut Vec<Warning>, point: &PointResult) {
     let is_series = |point: &PointResult| point.series.as_ref().is_some_and(|series| series.time_ns.len() > 1);
     let has_series = is_series(point) || point.jobs.iter().any(|job| is_series(&job.point));
     warnings.retain(|warning| !(has_series && warning.kind == COARSE_SERIES));
 }
 
 /// Warns of a missing or incomplete timeline after a run with `measure.timeline`.
-pub(crate) fn unexplained(system: &System, point: &PointResult) -> Option<Warning> {
+pub fn unexplained(system: &System, point: &PointResult) -> Option<Warning> {
     let of_jobs = point.jobs.iter().map(|job| &job.point);
     let points: Vec<&PointResult> = if point.jobs.is_empty() { vec![point] } else { of_jobs.collect() };
     let has_ranks = system.jobs.iter().map(|job| job.workload.programs().is_some());

@@ -79,18 +79,19 @@ impl Progress {
     }
 
     /// Begins run `run` of `runs`, counted from 0. Progress set from now on belongs to this run.
-    pub(crate) fn begin_run(&self, run: u32, runs: u32) {
+    pub fn begin_run(&self, run: u32, runs: u32) {
         self.0.run.store(run, Ordering::Relaxed);
         self.0.to_come.store(runs.saturating_sub(run + 1), Ordering::Relaxed);
     }
 
     /// Records the finished share of an analysis. Returns whether to continue.
-    pub(crate) fn analyzed(&self, part: f64) -> bool {
+    pub fn analyzed(&self, part: f64) -> bool {
         self.set(Phase::Setup, part);
         !self.is_cancelled()
     }
 
-    pub(crate) fn set(&self, phase: Phase, fraction: f64) {
+    /// Records the phase, and the share of it that is done.
+    pub fn set(&self, phase: Phase, fraction: f64) {
         let (run, to_come) = (self.0.run.load(Ordering::Relaxed), self.0.to_come.load(Ordering::Relaxed));
         // Only the last run ends in `Done`.
         let phase = if phase == Phase::Done && to_come > 0 { Phase::Setup } else { phase };

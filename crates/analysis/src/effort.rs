@@ -11,16 +11,16 @@ use host::GroupPackets;
 use units::NodeId;
 
 use crate::detours::{self, Followed};
-use crate::job::Job;
 use crate::open_rates::{self, OpenRates};
 use crate::path_sample;
 use crate::rank_messages;
-use crate::run::most_runs;
-use crate::system::System;
-use crate::workloads::{Extent, SATURATED_BELOW};
 use ::experiment::Search;
 use ::network::Network;
 use ::network::traffic::PacedTraffic;
+use ::system::Job;
+use ::system::System;
+use ::system::most_runs;
+use ::system::{Extent, SATURATED_BELOW};
 
 /// Approximate speed of one core, in packet-hops per second.
 pub(crate) const HOPS_PER_SECOND: f64 = 6e6;

@@ -11,9 +11,9 @@ use routing::{ChannelLoads, TransitLoad, transit_loads};
 use topology::{ChannelClass, ChannelSource, Endpoint};
 use units::ChannelId;
 
-use crate::error::SystemError;
 use crate::loads::class_of;
-use crate::system::System;
+use ::system::System;
+use ::system::{Job, SystemError};
 
 /// Largest product of nodes and routers for which packets are followed from channel to channel. In larger networks, and
 /// with adaptive routing, all virtual channels of a channel count together, which gives a looser bound.
@@ -89,7 +89,7 @@ struct Rates<'a> {
 impl<'a> Rates<'a> {
     fn new(system: &'a System) -> Self {
         let largest = system.network.packet;
-        let equal = |job: &crate::Job| {
+        let equal = |job: &Job| {
             job.workload.packets().packet == largest && job.workload.rests().into_iter().all(|rest| rest == 0)
         };
         Self { system, one_size: system.jobs.iter().all(equal) }

@@ -12,17 +12,17 @@ use units::ChannelId;
 
 use crate::credit_bound;
 use crate::effort;
-use crate::error::SystemError;
-use crate::flat;
 use crate::loads::{LoadsKind, capacity, class_of, loads_of, of_class};
-use crate::memory;
 use crate::path_sample;
-use crate::progress::Progress;
 use crate::router_memory::{self, BufferSpan, RouterMemory};
-use crate::run::division;
-use crate::system::System;
 use crate::warnings::warnings;
 use ::network::Network;
+use ::system::Progress;
+use ::system::System;
+use ::system::SystemError;
+use ::system::division;
+use ::system::flat;
+use ::system::memory_of_network;
 use measure::{MappingFigures, Warning};
 
 /// Number of binding channels that are named. All are counted.
@@ -109,7 +109,7 @@ pub struct BindingChannel {
 }
 
 /// Reason why a program that is called back cannot be analysed before it runs.
-pub(crate) const CALLED_BACK: &str = "what a program sends that is called back is known only when it has run: take what a run has \
+pub const CALLED_BACK: &str = "what a program sends that is called back is known only when it has run: take what a run has \
                                       recorded (`Program.recorded`)";
 
 /// Computes the channel loads of a system.
@@ -133,7 +133,7 @@ pub fn analyze_with(system: &System, progress: &Progress) -> Result<Analysis, Sy
             return Err(SystemError::new("workload.program", CALLED_BACK));
         }
     }
-    let watch = crate::clock::Stopwatch::start();
+    let watch = ::system::Stopwatch::start();
     let (loads, loads_kind) = loads_of(system, progress)?;
     let capacity = |channel| capacity(system, channel);
     let bandwidth_bound = loads.throughput_bound(&capacity);
@@ -308,7 +308,7 @@ pub fn check(system: &System) -> Result<Check, SystemError> {
 ///
 /// # Errors
 /// If the routing breaks its contract.
-pub(crate) fn describe(system: &System, cycle: Option<DependencyCycle>) -> Result<Check, SystemError> {
+pub fn describe(system: &System, cycle: Option<DependencyCycle>) -> Result<Check, SystemError> {
     let checked = describe_network(system, cycle)?;
     Ok(if system.network.is_flat() { without_routers(checked, &system.network) } else { checked })
 }
@@ -379,7 +379,7 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
         router_memory,
         warnings: warnings(system)?,
         notes: notes(system),
-        memory_bytes: memory::of_network(&system.network, &system.spec.router) + effort::pacer_bytes(system),
+        memory_bytes: memory_of_network(&system.network, &system.spec.router) + effort::pacer_bytes(system),
         packet_hops: effort.packet_hops,
         messages: effort.messages,
         packet_hops_alone: effort.packet_hops_alone,
@@ -396,7 +396,7 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
 
 /// Returns the omissions and assumptions of the readers of files, one sentence each: of the topology, then of the jobs'
 /// traffic.
-pub(crate) fn notes(system: &System) -> Vec<String> {
+pub fn notes(system: &System) -> Vec<String> {
     let mut notes = units::Notes::default();
     let jobs = system.jobs.iter().flat_map(|job| job.workload.pattern().notes());
     system.network.topology.notes().iter().chain(jobs).for_each(|note| notes.add(note));

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 /// Running stopwatch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stopwatch(Instant);
+pub struct Stopwatch(Instant);
 
 impl Stopwatch {
     /// Starts the stopwatch.

@@ -11,10 +11,10 @@ use topology::ChannelSource;
 use units::{ChannelId, NodeId};
 
 use crate::credit_bound;
-use crate::job::Job;
 use crate::loads::{capacity, loads_of};
-use crate::progress::Progress;
-use crate::system::System;
+use ::system::Job;
+use ::system::Progress;
+use ::system::System;
 
 /// Throughput of a port whose input is one FIFO under uniform traffic, as a share of its bandwidth: 2 - sqrt 2 (Karol,
 /// Hluchyj and Morgan 1987).

@@ -6,8 +6,8 @@ use routing::{Choice, Hop, Routing};
 use topology::{Endpoint, Topology};
 use units::{ChannelId, Draw, NodeId, VcClass};
 
-use crate::job::Job;
-use crate::system::System;
+use ::system::Job;
+use ::system::System;
 
 /// Approximate number of packets in a sample. Its mean is within 1 % of the pattern's.
 const PACKETS: u32 = 1 << 14;

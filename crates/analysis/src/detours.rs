@@ -12,7 +12,7 @@ use units::NodeId;
 
 use crate::loads::capacity;
 use crate::path_sample::{Way, follow};
-use crate::system::System;
+use ::system::System;
 
 /// Share of the packets that take detours although the direct path could carry them, measured on dragonflies (0.3 to
 /// 0.6 with UGAL-L, 0 to 0.8 with UGAL-G and PAR).

@@ -13,10 +13,10 @@ use topology::ChannelSource;
 use units::ChannelId;
 
 use crate::credit_bound::{is_followed, transits};
-use crate::error::SystemError;
-use crate::job::Job;
 use crate::loads::{capacity, loads};
-use crate::system::System;
+use ::system::Job;
+use ::system::System;
+use ::system::SystemError;
 
 /// Part of an equal share below which a source starves.
 const STARVED: f64 = 0.75;

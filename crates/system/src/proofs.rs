@@ -30,7 +30,7 @@ type Verdict = Result<Option<DependencyCycle>, SystemError>;
 impl Proofs {
     /// Returns a cycle of channel dependencies, if the routing of a system has one. None if the check is cancelled
     /// before it ends.
-    pub(crate) fn dependency_cycle(&self, system: &System, progress: &Progress) -> Option<Verdict> {
+    pub fn dependency_cycle(&self, system: &System, progress: &Progress) -> Option<Verdict> {
         let ExperimentSpec { topology, routing, .. } = &system.spec;
         let pair = (topology.clone(), routing.clone(), system.network.trees().cloned());
         self.verdict(pair, || system.dependency_cycle_unless(progress))
@@ -40,7 +40,7 @@ impl Proofs {
     ///
     /// # Errors
     /// If channels may wait for one another in a cycle, or if the check is cancelled.
-    pub(crate) fn refuse_deadlock(&self, system: &System, progress: &Progress) -> Result<(), RunError> {
+    pub fn refuse_deadlock(&self, system: &System, progress: &Progress) -> Result<(), RunError> {
         if system.spec.measure.unproven {
             return Ok(());
         }

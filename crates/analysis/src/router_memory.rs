@@ -7,7 +7,7 @@ use serde::Serialize;
 use topology::{ChannelClass, Endpoint, Topology};
 use units::{PortId, RouterId};
 
-use crate::system::System;
+use ::system::System;
 
 /// Buffer memory of equal routers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -63,7 +63,7 @@ impl Draft {
 }
 
 /// Builds the unfinished jobs of a point. `unserved` holds, for each job, the groups that routers have no room for.
-pub(crate) fn drafts(
+pub fn drafts(
     spec: &ExperimentSpec,
     topology: &Arc<dyn Topology>,
     (base, parts): (&Path, &Parts),
@@ -130,7 +130,7 @@ pub(crate) fn drafts(
 }
 
 /// Refuses pacers for jobs whose operations routers carry out, or whose packets they copy.
-pub(crate) fn check_pacers(jobs: &[Draft]) -> Result<(), SystemError> {
+pub fn check_pacers(jobs: &[Draft]) -> Result<(), SystemError> {
     let by_routers = |job: &Draft| !job.workload.groups().is_empty() || job.workload.sets().is_some();
     let Some(Draft { name, .. }) = jobs.iter().find(|job| !job.pacer.is_none() && by_routers(job)) else {
         return Ok(());
@@ -142,10 +142,7 @@ pub(crate) fn check_pacers(jobs: &[Draft]) -> Result<(), SystemError> {
 }
 
 /// Refuses a routing that parts consecutive nodes on the way up a fat-tree, if packets are for consecutive nodes.
-pub(crate) fn check_runs(
-    jobs: &[Draft],
-    (topology, routing): (&dyn Topology, &dyn Routing),
-) -> Result<(), SystemError> {
+pub fn check_runs(jobs: &[Draft], (topology, routing): (&dyn Topology, &dyn Routing)) -> Result<(), SystemError> {
     let has_runs = |job: &Draft| job.workload.multicasts().is_some_and(|own| own.runs.is_some());
     let keeps_together = ["adaptive-up-down", "random-up-down"].contains(&routing.kind());
     if keeps_together || topology.kind() != "fat-tree" || !jobs.iter().any(has_runs) {

@@ -21,7 +21,7 @@ pub type GivenPrograms = BTreeMap<String, Arc<dyn Programs>>;
 
 /// Topologies and routings used most recently. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Parts {
+pub struct Parts {
     topologies: Arc<Kept<NetworkSpec, Arc<dyn Topology>>>,
     routings: Arc<Kept<Pair, Arc<dyn Routing>>>,
     /// Programs that `ProgramSpec::CalledBack` names.

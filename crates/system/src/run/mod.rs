@@ -22,7 +22,7 @@ use measure::PointResult;
 use outcome::{RunError, RunOptions};
 
 pub use search::saturation;
-pub(crate) use search::{most_runs, search};
+pub use search::{most_runs, search};
 
 /// Runs a system at its load.
 ///
@@ -35,7 +35,7 @@ pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunErro
 }
 
 /// Runs a system that is known not to deadlock.
-pub(crate) fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
+pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
     let network = &system.network;
     let batch = system.batch();
     if system.jobs.len() > 1 {
@@ -180,6 +180,6 @@ fn threads(system: &System, options: &RunOptions) -> usize {
 }
 
 /// Returns the division of a system into partitions and threads.
-pub(crate) fn division(system: &System, threads: usize, grain: Grain) -> PartitionMap {
+pub fn division(system: &System, threads: usize, grain: Grain) -> PartitionMap {
     PartitionMap::new(&system.network.plan, threads.max(1), grain)
 }

@@ -21,7 +21,7 @@ pub fn saturation(system: &System, options: &RunOptions) -> Result<PointResult, 
 }
 
 /// Searches in a system that is known not to deadlock.
-pub(crate) fn search(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
+pub fn search(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
     let resolution = system.spec.measure.resolution;
     let runs = most_runs(resolution);
     options.progress.begin_run(0, runs);
@@ -77,7 +77,7 @@ fn carries_more_beyond(result: &PointResult, (most, load): (f64, f64)) -> Option
 
 /// Returns the number of runs of a search that begins at load 1 and halves the interval from 0 to 1 down to
 /// `resolution`.
-pub(crate) fn most_runs(resolution: f64) -> u32 {
+pub fn most_runs(resolution: f64) -> u32 {
     1 + (1.0 / resolution).log2().ceil().max(0.0) as u32
 }
 

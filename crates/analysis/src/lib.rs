@@ -1,0 +1,22 @@
+//! What follows from a system without simulation: loads of channels, bounds, the cost of a run, and warnings.
+
+#![forbid(unsafe_code)]
+
+mod analysis;
+mod credit_bound;
+mod detours;
+mod effort;
+mod loads;
+mod open_rates;
+mod path_sample;
+mod rank_messages;
+mod router_memory;
+mod starvation;
+mod warnings;
+
+pub use analysis::{
+    Analysis, BindingChannel, CALLED_BACK, Check, ClassLoads, analyze, analyze_with, check, describe, job_loads, notes,
+};
+pub use loads::{LoadsKind, loads};
+pub use router_memory::{BufferSpan, RouterMemory};
+pub use warnings::{settle, unexplained, warnings};

@@ -1,0 +1,36 @@
+//! Systems: the jobs of an experiment on their network, and the runs that simulate them.
+//!
+//! `System::build` turns the keys of a point into a topology, a routing, workloads and a plan. [`simulate`] runs a
+//! system, and [`search`] finds its saturation load.
+
+#![forbid(unsafe_code)]
+
+mod allocation;
+mod clock;
+mod error;
+pub mod flat;
+mod groups;
+mod job;
+mod last_time;
+mod memory;
+mod parts;
+mod progress;
+mod proofs;
+mod run;
+mod shared_interfaces;
+mod system;
+mod workloads;
+
+pub use clock::Stopwatch;
+pub use error::SystemError;
+pub use job::Job;
+pub use memory::of_network as memory_of_network;
+pub use parts::{GivenPrograms, Parts};
+pub use progress::{Phase, Progress};
+pub use proofs::Proofs;
+pub use run::outcome::{RunError, RunOptions};
+pub use run::{division, most_runs, run, saturation, search, simulate};
+pub use system::System;
+pub use workloads::{
+    Counts, Course, Extent, OperationVolumes, SATURATED_BELOW, SetLoads, Setting, State, Totals, Workload,
+};
