@@ -63,7 +63,7 @@ CATALOGUES = (
     ("crates/routing/src/catalogue.rs", "RoutingSpec", "kinds of routings?|routing algorithms"),
     ("crates/traffic/src/catalogue.rs", "PatternSpec", "kinds of patterns?|traffic patterns"),
     ("crates/apps/src/benchmarks/catalogue.rs", "BenchmarkSpec", "kinds of benchmarks?"),
-    ("crates/sim/src/experiment/nic.rs", "NicSpec", "kinds of (?:network )?interfaces?"),
+    ("crates/experiment/src/nic.rs", "NicSpec", "kinds of (?:network )?interfaces?"),
 )
 #: The history states the numbers of its day.
 HISTORY = "CHANGELOG.md"

@@ -31,11 +31,11 @@ const NAMED: usize = 16;
 /// Expected loads of a point's channels, and the throughput bounds that follow from them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
-    /// Largest offered load, at most 1, at which no channel is asked for more than its bandwidth, or more than the
-    /// credits of the buffer at its end allow. An estimate unless `exact`: the choices of an adaptive routing can
+    /// Largest offered load, at most 1, at which the load of no channel exceeds its bandwidth, or what the credits of
+    /// the buffer at its end allow. An estimate unless `exact`: the choices of an adaptive routing can
     /// exceed it or miss it.
     pub throughput_bound: f64,
-    /// Largest offered load, at most 1, at which no channel is asked for more than its bandwidth.
+    /// Largest offered load, at most 1, at which the load of no channel exceeds its bandwidth.
     pub bandwidth_bound: f64,
     /// Whether credits limit throughput, not bandwidths.
     pub credit_limited: bool,
@@ -56,7 +56,7 @@ pub struct Analysis {
     /// Path lengths of an application's bytes. Applications only.
     #[serde(flatten)]
     pub mapping: Option<MappingFigures>,
-    /// Load of each channel as a share of its own bandwidth, per unit of offered load, by `ChannelId`. 0 for
+    /// Load of each channel as a share of the bandwidth of the channel, per unit of offered load, by `ChannelId`. 0 for
     /// unconnected channels. Too long for the JSON of an analysis.
     #[serde(skip)]
     pub channel_loads: Vec<f64>,

@@ -137,7 +137,7 @@ pub fn shape_of<T: JsonSchema>() -> TableShape {
 #[derive(JsonSchema)]
 struct Nothing {}
 
-/// Returns the shape of the key `name`, one of those that every file may have.
+/// Returns the shape of the key `name`, which every file may have.
 pub(crate) fn own_key(name: &str) -> Option<&'static Key> {
     static SHAPE: LazyLock<TableShape> = LazyLock::new(shape_of::<Nothing>);
     SHAPE.keys.iter().find(|key| key.name == name)
