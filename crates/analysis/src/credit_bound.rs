@@ -90,7 +90,7 @@ impl<'a> Rates<'a> {
     fn new(system: &'a System) -> Self {
         let largest = system.network.packet;
         let equal = |job: &Job| {
-            job.workload.packets().packet == largest && job.workload.rests().into_iter().all(|rest| rest == 0)
+            job.workload.packets().packet == largest && job.workload.partial_packets().into_iter().all(|rest| rest == 0)
         };
         Self { system, one_size: system.jobs.iter().all(equal) }
     }

@@ -20,7 +20,7 @@ use ::network::traffic::PacedTraffic;
 use ::system::Job;
 use ::system::System;
 use ::system::most_runs;
-use ::system::{Extent, SATURATED_BELOW};
+use ::system::{RunLength, SATURATED_BELOW};
 
 /// Approximate speed of one core, in packet-hops per second.
 pub(crate) const HOPS_PER_SECOND: f64 = 6e6;
@@ -91,7 +91,7 @@ pub(crate) fn messages_per_second(network: &Network) -> f64 {
 /// Work and length of one job of a run.
 #[derive(Clone, Copy, Debug)]
 struct JobWork {
-    extent: Extent,
+    extent: RunLength,
     /// Work in a tick if the job runs for a time; total work otherwise.
     work: Work,
     /// Lower bound of the job's duration in ticks, if it ends by itself.
@@ -103,15 +103,15 @@ pub(crate) fn of(system: &System) -> Effort {
     let rates = open_rates::of(system).unwrap_or_else(|| vec![None; system.jobs.len()]);
     let jobs: Vec<JobWork> = system.jobs.iter().zip(rates).map(|(job, rates)| of_job(system, job, rates)).collect();
     let all: Vec<usize> = (0..jobs.len()).collect();
-    let together = |time: &dyn Fn(&Extent) -> u64| of_run(system, &jobs, &all, time).times(runs(system));
-    let alone = |time: &dyn Fn(&Extent) -> u64| {
+    let together = |time: &dyn Fn(&RunLength) -> u64| of_run(system, &jobs, &all, time).times(runs(system));
+    let alone = |time: &dyn Fn(&RunLength) -> u64| {
         let compared = all.iter().filter(|&&job| compares(system) && !system.jobs[job].background);
         compared.map(|&job| of_run(system, &jobs, &[job], time)).fold(Work::default(), Work::plus)
     };
-    let (usual, longest) = (|extent: &Extent| extent.usual_time(), |extent: &Extent| extent.longest_time());
+    let (usual, longest) = (|extent: &RunLength| extent.usual_time(), |extent: &RunLength| extent.longest_time());
     let (least, least_alone) = (together(&usual), alone(&usual));
-    let ends = |(job, own): (&JobWork, &Job)| !own.background && matches!(job.extent, Extent::Packets(_));
-    let lasts = jobs.iter().any(|job| matches!(job.extent, Extent::Time { .. }));
+    let ends = |(job, own): (&JobWork, &Job)| !own.background && matches!(job.extent, RunLength::Packets(_));
+    let lasts = jobs.iter().any(|job| matches!(job.extent, RunLength::Time { .. }));
     Effort {
         packet_hops: least.packet_hops,
         messages: least.messages,
@@ -128,7 +128,7 @@ pub(crate) fn of(system: &System) -> Effort {
 fn is_cut(system: &System, jobs: &[JobWork]) -> bool {
     let limit = system.spec.measure.max_time.map_or(u64::MAX, |limit| limit.0 / system.network.plan.tick().0);
     let ends = |(work, job): (&JobWork, &Job)| {
-        matches!(work.extent, Extent::Packets(_)) && job.span.start.saturating_add(work.bound) > limit
+        matches!(work.extent, RunLength::Packets(_)) && job.span.start.saturating_add(work.bound) > limit
     };
     jobs.iter().zip(&system.jobs).any(ends)
 }
@@ -152,12 +152,12 @@ fn runs(system: &System) -> f64 {
 }
 
 /// Returns the work of a run of the `chosen` jobs, in which open jobs run for a time.
-fn of_run(system: &System, jobs: &[JobWork], chosen: &[usize], time: &dyn Fn(&Extent) -> u64) -> Work {
+fn of_run(system: &System, jobs: &[JobWork], chosen: &[usize], time: &dyn Fn(&RunLength) -> u64) -> Work {
     let limit = system.spec.measure.max_time.map_or(u64::MAX, |limit| limit.0 / system.network.plan.tick().0);
     let end = chosen.iter().filter(|&&job| !system.jobs[job].background).map(|&job| {
         let own = match jobs[job].extent {
-            Extent::Time { .. } => time(&jobs[job].extent),
-            Extent::Packets(_) => jobs[job].bound,
+            RunLength::Time { .. } => time(&jobs[job].extent),
+            RunLength::Packets(_) => jobs[job].bound,
         };
         system.jobs[job].span.start.saturating_add(own)
     });
@@ -166,10 +166,10 @@ fn of_run(system: &System, jobs: &[JobWork], chosen: &[usize], time: &dyn Fn(&Ex
         let (JobWork { extent, work, bound }, span) = (jobs[job], &system.jobs[job].span);
         let lasts = end.min(span.end).saturating_sub(span.start) as f64;
         match extent {
-            Extent::Time { .. } => work.times(lasts),
+            RunLength::Time { .. } => work.times(lasts),
             // A workload that ends before everything is sent does part of its work.
-            Extent::Packets(_) if bound > 0 => work.times((lasts / bound as f64).min(1.0)),
-            Extent::Packets(_) => work,
+            RunLength::Packets(_) if bound > 0 => work.times((lasts / bound as f64).min(1.0)),
+            RunLength::Packets(_) => work,
         }
     };
     chosen.iter().map(of).fold(Work::default(), Work::plus)
@@ -178,22 +178,22 @@ fn of_run(system: &System, jobs: &[JobWork], chosen: &[usize], time: &dyn Fn(&Ex
 /// Returns the work of a job.
 fn of_job(system: &System, job: &Job, rates: Option<OpenRates>) -> JobWork {
     let extent = match (extent(system, job), rates) {
-        (Extent::Time { saturated, longest, .. }, Some(rates)) if rates.carried < SATURATED_BELOW => {
-            Extent::Time { usual: saturated, saturated, longest }
+        (RunLength::Time { saturated, longest, .. }, Some(rates)) if rates.carried < SATURATED_BELOW => {
+            RunLength::Time { usual: saturated, saturated, longest }
         }
         (extent, _) => extent,
     };
     let acks = if job.pacer.ack_size().is_some() { 2.0 } else { 1.0 };
     let (work, bound) = match (&extent, job.workload.programs()) {
-        (Extent::Packets(packets), Some(programs)) => {
+        (RunLength::Packets(packets), Some(programs)) => {
             let found =
                 rank_messages::of(system, job, &**programs, (&|bytes| job.workload.packets_of(bytes), *packets));
             let slot = system.network.slot(job.workload.packets()) as f64;
             let work = Work { packet_hops: found.packet_hops, messages: found.messages, of_ranks: found.messages };
             (work, (found.fullest * slot) as u64)
         }
-        (Extent::Packets(packets), None) => of_volumes(system, job, *packets),
-        (Extent::Time { .. }, _) => (of_a_tick(system, job, rates), 0),
+        (RunLength::Packets(packets), None) => of_volumes(system, job, *packets),
+        (RunLength::Time { .. }, _) => (of_a_tick(system, job, rates), 0),
     };
     let bound = bound.max(least_time(system, job, &extent));
     let work = Work { packet_hops: acks * work.packet_hops + group_hops(system, job), ..work };
@@ -201,10 +201,10 @@ fn of_job(system: &System, job: &Job, rates: Option<OpenRates>) -> JobWork {
 }
 
 /// Returns a lower bound of a job's duration in ticks if it ends by itself, and 0 otherwise.
-fn least_time(system: &System, job: &Job, extent: &Extent) -> u64 {
+fn least_time(system: &System, job: &Job, extent: &RunLength) -> u64 {
     match extent {
-        Extent::Packets(_) => job.workload.least_time(&system.network, &system.spec.measure, system.batch()),
-        Extent::Time { .. } => 0,
+        RunLength::Packets(_) => job.workload.least_time(&system.network, &system.spec.measure, system.batch()),
+        RunLength::Time { .. } => 0,
     }
 }
 
@@ -249,7 +249,7 @@ fn of_a_tick(system: &System, job: &Job, rates: Option<OpenRates>) -> Work {
 /// bound.
 pub(crate) fn usual_end(system: &System) -> u64 {
     let of = |job: &Job| match extent(system, job) {
-        Extent::Packets(packets) => {
+        RunLength::Packets(packets) => {
             let slots = packets.div_ceil(senders(&system.network, job).max(1));
             job.span.start.saturating_add(slots.saturating_mul(system.network.slot(job.workload.packets())))
         }
@@ -297,8 +297,8 @@ fn senders(network: &Network, job: &Job) -> u64 {
 }
 
 /// Returns the length of a job's run.
-fn extent(system: &System, job: &Job) -> Extent {
-    job.workload.extent(&system.network, &system.spec.measure, system.batch())
+fn extent(system: &System, job: &Job) -> RunLength {
+    job.workload.run_length(&system.network, &system.spec.measure, system.batch())
 }
 
 /// Number of senders whose destinations are counted.
@@ -322,8 +322,8 @@ fn flows(system: &System, job: &Job) -> u64 {
         (0..system.network.topology.nodes()).map(NodeId).filter(|&node| workload.weight(node) > 0.0).collect();
     let slot = system.network.slot(workload.packets()).max(1);
     let slots = match extent(system, job) {
-        Extent::Time { usual, .. } => Some((usual / slot) as f64),
-        Extent::Packets(_) => None,
+        RunLength::Time { usual, .. } => Some((usual / slot) as f64),
+        RunLength::Packets(_) => None,
     };
     let of = |node: NodeId| {
         let destinations = workload.pattern().distribution(node).len() as f64;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use fabric::Turn;
+use fabric::MulticastTurn;
 use routing::trees::TreeVolumes;
 use routing::{ChannelLoads, Joins, MulticastTraffic, Routing, demand_loads, multicast_loads};
 use serde::Serialize;
@@ -112,7 +112,7 @@ fn add_sets(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads) 
 fn add_trees(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads) -> LoadsKind {
     let Some(groups) = system.network.plan.groups() else { return LoadsKind::Exact };
     let around = (&*system.network.topology, system.network.plan.channels());
-    let turns_at_top = groups.turn == Turn::TopSwitch;
+    let turns_at_top = groups.turn == MulticastTurn::TopSwitch;
     let mut add = |own: Range<u32>, volumes: &TreeVolumes| {
         // Packets are striped over the trees in turn. The model gives each tree an equal share of bytes, although all
         // partial packets may fall on one tree.

@@ -125,15 +125,15 @@ impl Pattern for Generated {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpi::program::{Scripts, Seen, Step};
+    use mpi::program::{ScriptCall, Scripts, Seen};
 
     /// Rank that does nothing. Only its declared messages are queried.
     #[derive(Debug)]
     struct Silent;
 
     impl mpi::program::Script for Silent {
-        fn next(&mut self, _: &Seen) -> Step {
-            Step::End
+        fn next(&mut self, _: &Seen) -> ScriptCall {
+            ScriptCall::End
         }
     }
 

@@ -10,7 +10,7 @@ use apps::motifs::{
     CollectiveSpec, FftSpec, HaloSpec, IncastSpec, LammpsDeck, LammpsSpec, ProgramSpec, SweepSpec, TrainingSpec,
 };
 use mpi::collectives::{Algorithm, Operation, Selection, algorithms};
-use mpi::communicator::Unserved;
+use mpi::communicator::OffloadLimits;
 use mpi::program::{Action, Context, Ended, GroupCall, Matched, Op, ProgramGroup, Programs, stridden};
 use mpi::schedule::{ScheduleBuilder, goal};
 use proptest::prelude::*;
@@ -478,15 +478,15 @@ proptest! {
         // take, or takes in another order.
         let graph = drawn_graph(tasks, &loads, &phases);
         let rank_of: Vec<u32> = (0..tasks).map(|task| task * 7 % 5 % ranks).collect();
-        for unserved in [None, Some(&Unserved::new())] {
-            let spec = DrivenSpec { rank_of: &rank_of, ranks, time_per_load: 11.0, iterations, unserved };
+        for offload_limits in [None, Some(&OffloadLimits::new())] {
+            let spec = DrivenSpec { rank_of: &rank_of, ranks, time_per_load: 11.0, iterations, offload_limits };
             let driven = Arc::new(MessageDriven::new(&graph, &spec).unwrap());
             let programs: Arc<dyn Programs> = driven;
             let (pairs, left, computed) = sent(&programs);
             prop_assert_eq!((pairs, left), (said(&*programs), 0));
             let all: u64 = graph.loads.iter().map(|load| (load * 11.0) as u64).sum();
             prop_assert_eq!(computed, u64::from(iterations) * all);
-            prop_assert!(unserved.is_some() || programs.groups().is_empty());
+            prop_assert!(offload_limits.is_some() || programs.groups().is_empty());
         }
     }
 }

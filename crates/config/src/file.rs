@@ -28,7 +28,7 @@ pub struct File {
     /// The file with its overriding options, without the sweep.
     tree: Table,
     axes: Vec<Axis>,
-    settings: Vec<Setting>,
+    settings: Vec<Override>,
 }
 
 /// Point of a sweep: one combination of its values.
@@ -56,7 +56,7 @@ pub struct Swept {
 
 /// A key that an option sets.
 #[derive(Clone, Debug)]
-struct Setting {
+struct Override {
     path: Vec<String>,
     place: Place,
     node: Node,
@@ -200,7 +200,7 @@ fn unreadable(name: &str, message: String) -> ExperimentError {
     Sources { files: vec![main], options: Vec::new() }.locate(ConfigError::new(None, "", message))
 }
 
-type Read<T> = (Table, Vec<Axis>, Vec<Setting>, Vec<Point<T>>);
+type Read<T> = (Table, Vec<Axis>, Vec<Override>, Vec<Point<T>>);
 
 /// Returns the points of a tree that was read from `files` files.
 fn read<L: Language>(
@@ -235,7 +235,7 @@ fn read<L: Language>(
 fn points_of<L: Language>(
     tree: &Table,
     axes: &[Axis],
-    settings: &[Setting],
+    settings: &[Override],
 ) -> Result<Vec<Point<L::Spec>>, ConfigError> {
     (0..axes.iter().map(Axis::step_count).product()).map(|index| point::<L>(tree, axes, settings, index)).collect()
 }
@@ -295,7 +295,7 @@ fn check_name(tree: &Table, file: &TableShape, path: &[String], place: Place) ->
 }
 
 /// Reads an option: the path of a key and its value, which is TOML or a bare string.
-fn setting(key: &str, value: &str, source: usize) -> Result<Setting, ConfigError> {
+fn setting(key: &str, value: &str, source: usize) -> Result<Override, ConfigError> {
     let place = Place::new(source, 0..0);
     let wrong = || ConfigError::new(place, key, format!("`{key}` is not the path of a key, such as workload.load"));
     let path = path_of(key).ok_or_else(wrong)?;
@@ -304,10 +304,10 @@ fn setting(key: &str, value: &str, source: usize) -> Result<Setting, ConfigError
         Ok(parsed) => Node::from_toml(&parsed, source)?,
         Err(_) => text,
     };
-    Ok(Setting { path, place, node })
+    Ok(Override { path, place, node })
 }
 
-impl Setting {
+impl Override {
     /// Returns whether the option fixes a key that the sweep would change. The later of the two applies.
     fn settles(&self, key: &SweptKey) -> bool {
         self.place.source > key.key_place.source && key.path.starts_with(&self.path)
@@ -321,7 +321,7 @@ impl Setting {
 }
 
 /// Returns a value of a swept key, with the options that set parts of it.
-fn refined(key: &SweptKey, value: &Node, settings: &[Setting]) -> Node {
+fn refined(key: &SweptKey, value: &Node, settings: &[Override]) -> Node {
     let mut value = value.clone();
     for setting in settings.iter().filter(|setting| setting.refines(key)) {
         value.set(&setting.path[key.path.len()..], setting.place, setting.node.clone());
@@ -330,7 +330,7 @@ fn refined(key: &SweptKey, value: &Node, settings: &[Setting]) -> Node {
 }
 
 /// Refuses an option that sets a part of the values for which the steps of a sweep are named.
-fn check_labels(axes: &[Axis], settings: &[Setting]) -> Result<(), ConfigError> {
+fn check_labels(axes: &[Axis], settings: &[Override]) -> Result<(), ConfigError> {
     let named = || axes.iter().filter(|axis| axis.labels.is_some()).flat_map(|axis| &axis.keys);
     for setting in settings {
         if let Some(key) = named().find(|key| setting.refines(key)) {
@@ -346,7 +346,7 @@ fn check_labels(axes: &[Axis], settings: &[Setting]) -> Result<(), ConfigError> 
 }
 
 /// Returns the tree of one point: the file's tree with the swept values.
-fn tree_of(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> Table {
+fn tree_of(tree: &Table, axes: &[Axis], settings: &[Override], index: usize) -> Table {
     let mut tree = tree.clone();
     // The first key is set last: it overrides parts of it that are swept too.
     for (axis, step) in steps(axes, index).into_iter().rev() {
@@ -354,7 +354,7 @@ fn tree_of(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> T
             tree.set(&key.path, key.key_place, key.values[step].clone());
         }
     }
-    let refines = |setting: &&Setting| axes.iter().flat_map(|axis| &axis.keys).any(|key| setting.refines(key));
+    let refines = |setting: &&Override| axes.iter().flat_map(|axis| &axis.keys).any(|key| setting.refines(key));
     for setting in settings.iter().filter(refines) {
         tree.set(&setting.path, setting.place, setting.node.clone());
     }
@@ -364,7 +364,7 @@ fn tree_of(tree: &Table, axes: &[Axis], settings: &[Setting], index: usize) -> T
 fn point<L: Language>(
     tree: &Table,
     axes: &[Axis],
-    settings: &[Setting],
+    settings: &[Override],
     index: usize,
 ) -> Result<Point<L::Spec>, ConfigError> {
     let mut tree = tree_of(tree, axes, settings, index);
@@ -385,7 +385,7 @@ fn point<L: Language>(
 }
 
 /// Returns the swept keys and their values at a point, preceded by the names of its steps.
-fn keys(axes: &[Axis], settings: &[Setting], index: usize) -> Vec<(String, serde_json::Value)> {
+fn keys(axes: &[Axis], settings: &[Override], index: usize) -> Vec<(String, serde_json::Value)> {
     let steps = steps(axes, index);
     let label = |(axis, step): &(&Axis, usize)| Some(axis.labels.as_ref()?[*step].clone());
     let labels: Vec<String> = steps.iter().filter_map(label).collect();

@@ -1,10 +1,10 @@
 //! Event wheel: the pending events of one partition.
 //!
 //! Two wheels, one geared to the other. A slot of the near wheel is one instant, whose events are handed out in the
-//! order of memory. A slot of the middle wheel, a *tooth*, is a span of instants; it is emptied into the near wheel
-//! when that has turned far enough. Events beyond both wheels wait in a heap and are rare. Nothing is sorted, whatever
-//! the grain of time. When events are few, as those of a single message in flight, they lie in a list that is searched
-//! for the next event, and the wheels rest.
+//! order of memory. A slot of the middle wheel, a *coarse slot*, is a span of instants; it is emptied into the near
+//! wheel when that has turned far enough. Events beyond both wheels wait in a heap and are rare. Nothing is sorted,
+//! whatever the grain of time. When events are few, as those of a single message in flight, they lie in a list that is
+//! searched for the next event, and the wheels rest.
 //!
 //! An event has a *kind*: its phase within the instant. Within one kind of one instant the order is unspecified:
 //! handlers of a kind must commute, or collect and order by ids. This keeps results independent of the order of events
@@ -148,26 +148,27 @@ pub struct Wheel<const KINDS: usize> {
     mask: u64,
     /// Time of the current instant, in ticks; no event lies before it.
     now: u64,
-    /// Time at which the near wheel ends and the middle one begins, in ticks; a multiple of a tooth. The near wheel
-    /// reaches ahead by more than its size minus a tooth.
+    /// Time at which the near wheel ends and the middle one begins, in ticks; a multiple of a coarse slot. The near wheel
+    /// reaches ahead by more than its size minus a coarse slot.
     limit: u64,
-    /// Length of a tooth, as the number of time bits within it.
-    tooth_bits: u32,
-    /// Events of the `TEETH` teeth from `limit` on. `toothed` is the bit set of the teeth that have events.
-    teeth: Vec<Vec<Later>>,
-    /// Memory of emptied teeth; the last one is reused first. Bounded by the number of teeth that have events at one
-    /// time.
+    /// Length of a coarse slot, as the number of time bits within it.
+    coarse_bits: u32,
+    /// Events of the `COARSE_SLOTS` coarse slots from `limit` on. `coarse_occupied` is the bit set of the coarse slots
+    /// that have events.
+    coarse: Vec<Vec<Later>>,
+    /// Memory of emptied coarse slots; the last one is reused first. Bounded by the number of coarse slots that have
+    /// events at one time.
     spare: Vec<Vec<Later>>,
-    toothed: [u64; TEETH / 64],
-    /// Number of events in all teeth.
-    in_teeth: usize,
+    coarse_occupied: [u64; COARSE_SLOTS / 64],
+    /// Number of events in all coarse slots.
+    in_coarse: usize,
     far: BinaryHeap<Reverse<Later>>,
     /// Time of the first event in the heap `far`, or `u64::MAX`.
     first_far: u64,
-    /// All events but the far ones while the wheels rest, in no order, at most `FEW`. Both wheels are empty then, and
+    /// All events but the far ones while the wheels rest, in no order, at most `MAX_LIST`. Both wheels are empty then, and
     /// `limit` is not above `now`, so that every insertion comes to `insert_later`.
-    few: Vec<Later>,
-    rests: bool,
+    list: Vec<Later>,
+    list_mode: bool,
 }
 
 /// Maximum number of slots of the near wheel: 4 Ki slots are 64 KB.
@@ -176,24 +177,25 @@ const MAX_SLOTS: u64 = 1 << 12;
 /// Words of the bit set over the slots. Constant whatever the wheel's size, so that an index needs no bounds check.
 const WORDS: usize = (MAX_SLOTS / 64) as usize;
 
-/// Number of teeth of the middle wheel, which reaches 128 times as far as the near wheel.
-const TEETH: usize = 1024;
+/// Number of coarse slots of the middle wheel, which reaches 128 times as far as the near wheel.
+const COARSE_SLOTS: usize = 1024;
 
 /// Maximum number of events that are searched for the next instant; more are put into the wheels.
-const FEW: usize = 32;
+const MAX_LIST: usize = 32;
 
-/// Length of the near wheel, in teeth.
-const TEETH_A_TURN: u64 = 8;
+/// Length of the near wheel, in coarse slots.
+const NEAR_COARSE_SLOTS: u64 = 8;
 
 impl<const KINDS: usize> Wheel<KINDS> {
     /// Maximum size of a wheel without events, in bytes.
-    pub const MAX_BYTES: u64 =
-        MAX_SLOTS * size_of::<Slots<KINDS>>() as u64 + (TEETH * size_of::<Vec<Later>>() + size_of::<Self>()) as u64;
+    pub const MAX_BYTES: u64 = MAX_SLOTS * size_of::<Slots<KINDS>>() as u64
+        + (COARSE_SLOTS * size_of::<Vec<Later>>() + size_of::<Self>()) as u64;
 
     /// Creates a wheel for events that are mostly at most `horizon` ticks ahead.
     pub fn new(horizon: u64) -> Self {
         let reach = horizon.saturating_add(2).min(MAX_SLOTS);
-        let slots = (reach * TEETH_A_TURN).div_ceil(TEETH_A_TURN - 1).next_power_of_two().clamp(1024, MAX_SLOTS);
+        let slots =
+            (reach * NEAR_COARSE_SLOTS).div_ceil(NEAR_COARSE_SLOTS - 1).next_power_of_two().clamp(1024, MAX_SLOTS);
         Self {
             slots: Box::new([Slots([Slot::default(); KINDS]); MAX_SLOTS as usize]),
             chunks: Chunks { events: Vec::new(), next: Vec::new(), free: NONE },
@@ -202,15 +204,15 @@ impl<const KINDS: usize> Wheel<KINDS> {
             mask: slots - 1,
             now: 0,
             limit: 0,
-            tooth_bits: (slots / TEETH_A_TURN).trailing_zeros(),
-            teeth: vec![Vec::new(); TEETH],
+            coarse_bits: (slots / NEAR_COARSE_SLOTS).trailing_zeros(),
+            coarse: vec![Vec::new(); COARSE_SLOTS],
             spare: Vec::new(),
-            toothed: [0; TEETH / 64],
-            in_teeth: 0,
+            coarse_occupied: [0; COARSE_SLOTS / 64],
+            in_coarse: 0,
             far: BinaryHeap::new(),
             first_far: u64::MAX,
-            few: Vec::with_capacity(FEW),
-            rests: true,
+            list: Vec::with_capacity(MAX_LIST),
+            list_mode: true,
         }
     }
 
@@ -262,22 +264,22 @@ impl<const KINDS: usize> Wheel<KINDS> {
     #[inline(never)]
     fn insert_later(&mut self, at: u64, kind: usize, target: u32, arg: u32) {
         let event = (at, kind as u32, target, arg);
-        if self.rests {
-            if self.few.len() < FEW {
-                return self.few.push(event);
+        if self.list_mode {
+            if self.list.len() < MAX_LIST {
+                return self.list.push(event);
             }
-            self.start();
+            self.leave_list_mode();
             return self.insert(at, kind, target, arg);
         }
-        if (at - self.limit) >> self.tooth_bits < TEETH as u64 {
-            let tooth = (at >> self.tooth_bits) as usize % TEETH;
-            let events = &mut self.teeth[tooth];
+        if (at - self.limit) >> self.coarse_bits < COARSE_SLOTS as u64 {
+            let slot = (at >> self.coarse_bits) as usize % COARSE_SLOTS;
+            let events = &mut self.coarse[slot];
             if events.capacity() == 0 {
                 *events = self.spare.pop().unwrap_or_default();
             }
             events.push(event);
-            self.toothed[tooth / 64] |= 1 << (tooth % 64);
-            self.in_teeth += 1;
+            self.coarse_occupied[slot / 64] |= 1 << (slot % 64);
+            self.in_coarse += 1;
         } else {
             self.far.push(Reverse(event));
             self.first_far = self.first_far.min(at);
@@ -292,17 +294,17 @@ impl<const KINDS: usize> Wheel<KINDS> {
             kind.clear();
         }
         while self.now < until {
-            if self.words == 0 && self.in_teeth == 0 && !self.rests {
-                self.rest();
+            if self.words == 0 && self.in_coarse == 0 && !self.list_mode {
+                self.enter_list_mode();
             }
-            if self.rests
-                && let Some(found) = self.next_of_few(until, instant)
+            if self.list_mode
+                && let Some(found) = self.next_of_list(until, instant)
             {
                 return found;
             }
-            self.turn();
+            self.advance();
             let Some(at) = self.first_near() else {
-                self.leap(until);
+                self.jump(until);
                 continue;
             };
             self.now = at.min(until);
@@ -324,14 +326,14 @@ impl<const KINDS: usize> Wheel<KINDS> {
 
     /// Moves to the next instant before `until` and hands out its events from the list, while the wheels rest. Returns
     /// `None` if there are too many events, so that the wheels have to start.
-    fn next_of_few(&mut self, until: u64, instant: &mut Instant<KINDS>) -> Option<bool> {
-        let mut first = self.few.iter().fold(u64::MAX, |first, event| first.min(event.0));
+    fn next_of_list(&mut self, until: u64, instant: &mut Instant<KINDS>) -> Option<bool> {
+        let mut first = self.list.iter().fold(u64::MAX, |first, event| first.min(event.0));
         while self.first_far <= first && self.first_far < u64::MAX {
-            if self.few.len() == FEW {
-                self.start();
+            if self.list.len() == MAX_LIST {
+                self.leave_list_mode();
                 return None;
             }
-            self.few.extend(self.far.pop().map(|Reverse(event)| event));
+            self.list.extend(self.far.pop().map(|Reverse(event)| event));
             first = self.first_far;
             self.first_far = self.far.peek().map_or(u64::MAX, |Reverse((at, ..))| *at);
         }
@@ -340,9 +342,9 @@ impl<const KINDS: usize> Wheel<KINDS> {
             return Some(false);
         }
         let mut index = 0;
-        while let Some(&(at, kind, target, arg)) = self.few.get(index) {
+        while let Some(&(at, kind, target, arg)) = self.list.get(index) {
             if at == first {
-                self.few.swap_remove(index);
+                self.list.swap_remove(index);
                 instant.kinds[kind as usize].push(Event { target, arg });
             } else {
                 index += 1;
@@ -354,21 +356,21 @@ impl<const KINDS: usize> Wheel<KINDS> {
 
     /// Moves the events of the list into the wheels.
     #[cold]
-    fn start(&mut self) {
-        self.rests = false;
-        self.limit = self.now >> self.tooth_bits << self.tooth_bits;
-        self.turn();
-        let mut few = std::mem::take(&mut self.few);
+    fn leave_list_mode(&mut self) {
+        self.list_mode = false;
+        self.limit = self.now >> self.coarse_bits << self.coarse_bits;
+        self.advance();
+        let mut few = std::mem::take(&mut self.list);
         for (at, kind, target, arg) in few.drain(..) {
             self.insert(at, kind as usize, target, arg);
         }
-        self.few = few;
+        self.list = few;
     }
 
     /// Stops the wheels; later events are put into the list. Requires that both wheels are empty.
     #[cold]
-    fn rest(&mut self) {
-        self.rests = true;
+    fn enter_list_mode(&mut self) {
+        self.list_mode = true;
         self.limit = 0;
     }
 
@@ -381,7 +383,7 @@ impl<const KINDS: usize> Wheel<KINDS> {
     pub fn events(&self) -> impl Iterator<Item = (usize, Event)> + '_ {
         let near = self.slots.iter().flat_map(|slots| slots.0.iter().enumerate());
         let near = near.flat_map(|(kind, &slot)| self.chunks.events(slot).map(move |event| (kind, event)));
-        let later = self.teeth.iter().flatten().chain(self.far.iter().map(|Reverse(event)| event)).chain(&self.few);
+        let later = self.coarse.iter().flatten().chain(self.far.iter().map(|Reverse(event)| event)).chain(&self.list);
         near.chain(later.map(|&(_, kind, target, arg)| (kind as usize, Event { target, arg })))
     }
 
@@ -414,20 +416,20 @@ impl<const KINDS: usize> Wheel<KINDS> {
         Some(self.now + (index.wrapping_sub(start as u64) & self.mask))
     }
 
-    /// Empties the teeth that lie within the reach of the near wheel.
+    /// Empties the coarse slots that lie within the reach of the near wheel.
     #[inline]
-    fn turn(&mut self) {
-        let reach = (self.now >> self.tooth_bits << self.tooth_bits) + self.mask + 1;
+    fn advance(&mut self) {
+        let reach = (self.now >> self.coarse_bits << self.coarse_bits) + self.mask + 1;
         if self.limit < reach {
-            self.reach(reach);
+            self.extend_near(reach);
         }
     }
 
-    /// Extends the near wheel to time `reach`, in ticks, the beginning of a tooth.
+    /// Extends the near wheel to time `reach`, in ticks, the beginning of a coarse slot.
     #[cold]
-    fn reach(&mut self, reach: u64) {
-        while let Some(tooth) = self.next_tooth().filter(|tooth| tooth << self.tooth_bits < reach) {
-            self.take_tooth(tooth);
+    fn extend_near(&mut self, reach: u64) {
+        while let Some(slot) = self.next_coarse().filter(|slot| slot << self.coarse_bits < reach) {
+            self.take_coarse(slot);
         }
         self.limit = reach;
         while self.first_far < self.limit {
@@ -438,43 +440,43 @@ impl<const KINDS: usize> Wheel<KINDS> {
         }
     }
 
-    /// Empties a tooth into the near wheel. Requires that all teeth before it are empty.
-    fn take_tooth(&mut self, tooth: u64) {
-        self.limit = (tooth + 1) << self.tooth_bits;
-        let tooth = tooth as usize % TEETH;
-        self.toothed[tooth / 64] &= !(1 << (tooth % 64));
-        let mut events = std::mem::take(&mut self.teeth[tooth]);
-        self.in_teeth -= events.len();
+    /// Empties a coarse slot into the near wheel. Requires that all coarse slots before it are empty.
+    fn take_coarse(&mut self, slot: u64) {
+        self.limit = (slot + 1) << self.coarse_bits;
+        let slot = slot as usize % COARSE_SLOTS;
+        self.coarse_occupied[slot / 64] &= !(1 << (slot % 64));
+        let mut events = std::mem::take(&mut self.coarse[slot]);
+        self.in_coarse -= events.len();
         for (at, kind, target, arg) in events.drain(..) {
             self.insert(at, kind as usize, target, arg);
         }
         self.spare.push(events);
     }
 
-    /// Returns the first tooth that has events.
-    fn next_tooth(&self) -> Option<u64> {
-        if self.in_teeth == 0 {
+    /// Returns the first coarse slot that has events.
+    fn next_coarse(&self) -> Option<u64> {
+        if self.in_coarse == 0 {
             return None;
         }
-        let first = self.limit >> self.tooth_bits;
-        let start = first as usize % TEETH;
+        let first = self.limit >> self.coarse_bits;
+        let start = first as usize % COARSE_SLOTS;
         let mut word = start / 64;
-        let mut bits = self.toothed[word] & (u64::MAX << (start % 64));
+        let mut bits = self.coarse_occupied[word] & (u64::MAX << (start % 64));
         while bits == 0 {
-            word = (word + 1) % self.toothed.len();
-            bits = self.toothed[word];
+            word = (word + 1) % self.coarse_occupied.len();
+            bits = self.coarse_occupied[word];
         }
-        let tooth = word * 64 + bits.trailing_zeros() as usize;
-        Some(first + ((tooth + TEETH - start) % TEETH) as u64)
+        let slot = word * 64 + bits.trailing_zeros() as usize;
+        Some(first + ((slot + COARSE_SLOTS - start) % COARSE_SLOTS) as u64)
     }
 
-    /// Advances the clock to the tooth of the next event, or to `until`. Requires that the near wheel is empty.
+    /// Advances the clock to the coarse slot of the next event, or to `until`. Requires that the near wheel is empty.
     #[cold]
-    fn leap(&mut self, until: u64) {
-        let start = self.next_tooth().map_or(u64::MAX, |tooth| tooth << self.tooth_bits);
+    fn jump(&mut self, until: u64) {
+        let start = self.next_coarse().map_or(u64::MAX, |slot| slot << self.coarse_bits);
         self.now = start.min(self.first_far).min(until);
-        // All earlier teeth are empty, so the near wheel may begin here; the next turn extends it.
-        self.limit = self.limit.max(self.now >> self.tooth_bits << self.tooth_bits);
+        // All earlier coarse slots are empty, so the near wheel may begin here; the next turn extends it.
+        self.limit = self.limit.max(self.now >> self.coarse_bits << self.coarse_bits);
     }
 }
 
@@ -577,15 +579,15 @@ mod tests {
 
     #[test]
     fn memory_is_that_of_the_teeth_that_have_events() {
-        // Would catch teeth that keep the memory of the most events ever in them: bursts of 100 events, each burst in
-        // another tooth.
+        // Would catch coarse slots that keep the memory of the most events ever in them: bursts of 100 events, each burst in
+        // another coarse slot.
         let mut wheel = Wheel::<2>::new(50);
         let mut instant = Instant::default();
         for burst in 1..500_u64 {
             (0..100).for_each(|id| wheel.insert(burst * 10_000, 0, id, 0));
             while wheel.next(burst * 10_000 + 1, &mut instant) {}
         }
-        let capacity: usize = wheel.teeth.iter().chain(&wheel.spare).map(Vec::capacity).sum();
+        let capacity: usize = wheel.coarse.iter().chain(&wheel.spare).map(Vec::capacity).sum();
         assert!(capacity < 500, "room for {capacity} events");
     }
 }

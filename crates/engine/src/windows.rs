@@ -23,14 +23,14 @@ pub struct SpinBarrier {
     /// Maximum number of polls before a sleep.
     most: u32,
     /// Current number of polls before a sleep.
-    patience: AtomicU32,
+    spin_limit: AtomicU32,
     arrived: AtomicUsize,
     round: AtomicUsize,
     broken: AtomicBool,
     /// Number of members that sleep, or are about to.
     sleepers: AtomicUsize,
-    bed: Mutex<()>,
-    alarm: Condvar,
+    sleep_lock: Mutex<()>,
+    wakeup: Condvar,
 }
 
 /// Maximum number of polls of a waiting thread if every thread can have a core: some 200 microseconds.
@@ -48,13 +48,13 @@ impl SpinBarrier {
         Self {
             members,
             most,
-            patience: AtomicU32::new(most),
+            spin_limit: AtomicU32::new(most),
             arrived: AtomicUsize::new(0),
             round: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
             sleepers: AtomicUsize::new(0),
-            bed: Mutex::new(()),
-            alarm: Condvar::new(),
+            sleep_lock: Mutex::new(()),
+            wakeup: Condvar::new(),
         }
     }
 
@@ -80,8 +80,8 @@ impl SpinBarrier {
 
     /// Polls for the end of a round. Returns `false` if it has not come.
     fn poll(&self, round: usize) -> bool {
-        let patience = self.patience.load(Ordering::Relaxed);
-        let polls = if round.is_multiple_of(PROBE_ROUNDS) { self.most } else { patience };
+        let spin_limit = self.spin_limit.load(Ordering::Relaxed);
+        let polls = if round.is_multiple_of(PROBE_ROUNDS) { self.most } else { spin_limit };
         let needed = (0..polls).find(|_| {
             let over = self.is_over(round);
             if !over {
@@ -89,15 +89,15 @@ impl SpinBarrier {
             }
             over
         });
-        let next = next_patience(patience, needed).min(self.most);
-        if next != patience {
-            self.patience.store(next, Ordering::Relaxed);
+        let next = next_spin_limit(spin_limit, needed).min(self.most);
+        if next != spin_limit {
+            self.spin_limit.store(next, Ordering::Relaxed);
         }
         needed.is_some()
     }
 
     /// Releases all current and future waiters.
-    pub fn break_up(&self) {
+    pub fn poison(&self) {
         self.broken.store(true, Ordering::SeqCst);
         self.wake_sleepers();
     }
@@ -108,10 +108,10 @@ impl SpinBarrier {
     }
 
     fn sleep(&self, round: usize) {
-        let mut asleep = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asleep = self.sleep_lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         while !self.is_over(round) {
-            asleep = self.alarm.wait(asleep).unwrap_or_else(PoisonError::into_inner);
+            asleep = self.wakeup.wait(asleep).unwrap_or_else(PoisonError::into_inner);
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
     }
@@ -119,18 +119,18 @@ impl SpinBarrier {
     fn wake_sleepers(&self) {
         if self.sleepers.load(Ordering::SeqCst) > 0 {
             // While the lock is held, no thread is between polling and sleeping.
-            drop(self.bed.lock().unwrap_or_else(PoisonError::into_inner));
-            self.alarm.notify_all();
+            drop(self.sleep_lock.lock().unwrap_or_else(PoisonError::into_inner));
+            self.wakeup.notify_all();
         }
     }
 }
 
-/// Returns the number of polls before the next sleep: at least four times `needed`, or half of `patience` if all polls
-/// were in vain.
-fn next_patience(patience: u32, needed: Option<u32>) -> u32 {
+/// Returns the number of polls before the next sleep: at least four times `needed`, or half of `spin_limit` if all
+/// polls were in vain.
+fn next_spin_limit(spin_limit: u32, needed: Option<u32>) -> u32 {
     match needed {
-        Some(polls) => patience.max(polls.saturating_mul(4)),
-        None => (patience / 2).max(LEAST_POLLS),
+        Some(polls) => spin_limit.max(polls.saturating_mul(4)),
+        None => (spin_limit / 2).max(LEAST_POLLS),
     }
 }
 
@@ -140,7 +140,7 @@ struct Guard<'a>(&'a SpinBarrier);
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.break_up();
+            self.0.poison();
         }
     }
 }
@@ -233,7 +233,7 @@ impl<C: Send + 'static> Pool<C> {
 
 impl<C> Drop for Pool<C> {
     fn drop(&mut self) {
-        self.shared.barrier.break_up();
+        self.shared.barrier.poison();
         for thread in self.threads.drain(..) {
             // The panic of a dead thread has been reported where it was waited for.
             let _ = thread.join();
@@ -277,13 +277,13 @@ mod tests {
     fn a_thread_polls_less_while_polls_are_in_vain_and_longer_when_they_pay() {
         // Would catch a barrier that polls for the maximum in every round of a busy machine, and one that never polls
         // long again afterwards.
-        let barrier = SpinBarrier { most: MOST_POLLS, patience: AtomicU32::new(MOST_POLLS), ..SpinBarrier::new(2) };
-        let patience = || barrier.patience.load(Ordering::Relaxed);
-        let vain: Vec<u32> = (1..12).map(|_| if barrier.poll(0) { 0 } else { patience() }).collect();
+        let barrier = SpinBarrier { most: MOST_POLLS, spin_limit: AtomicU32::new(MOST_POLLS), ..SpinBarrier::new(2) };
+        let spin_limit = || barrier.spin_limit.load(Ordering::Relaxed);
+        let vain: Vec<u32> = (1..12).map(|_| if barrier.poll(0) { 0 } else { spin_limit() }).collect();
         assert_eq!(vain[..2], [MOST_POLLS / 2, MOST_POLLS / 4]);
         assert_eq!(vain.last(), Some(&LEAST_POLLS));
-        assert_eq!(next_patience(LEAST_POLLS, Some(1000)), 4000);
-        assert_eq!(next_patience(4000, Some(3)), 4000);
+        assert_eq!(next_spin_limit(LEAST_POLLS, Some(1000)), 4000);
+        assert_eq!(next_spin_limit(4000, Some(3)), 4000);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `[in_switch]`: how routers execute collective operations of groups.
 
-use fabric::Turn;
+use fabric::MulticastTurn;
 use routing::trees::{TreeClasses, TreeSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -217,7 +217,7 @@ pub enum TurnSpec {
     TopSwitch,
 }
 
-impl From<TurnSpec> for Turn {
+impl From<TurnSpec> for MulticastTurn {
     fn from(turn: TurnSpec) -> Self {
         match turn {
             TurnSpec::EverySwitch => Self::EverySwitch,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use fabric::LinkParameters;
 use fabric::catalogue::RouterSpec;
-use mpi::collectives::Carrier;
+use mpi::collectives::CollectiveBackend;
 use routing::RoutingSpec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -173,7 +173,7 @@ impl ExperimentSpec {
     }
 
     fn nic_contradiction(&self) -> Option<(String, String)> {
-        let on_nic = self.workloads().any(|(_, workload)| workload.carrier() == Some(Carrier::Nic));
+        let on_nic = self.workloads().any(|(_, workload)| workload.backend() == Some(CollectiveBackend::Nic));
         self.nic.contradiction(self.has_ranks(), on_nic)
     }
 }

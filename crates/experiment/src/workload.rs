@@ -2,7 +2,7 @@
 
 use ::apps::benchmarks::BenchmarkSpec;
 use ::apps::motifs::ProgramSpec;
-use ::mpi::collectives::Carrier;
+use ::mpi::collectives::CollectiveBackend;
 use ::traffic::multicast::FanoutSpec;
 use ::traffic::{InjectionSpec, PatternSpec};
 use schemars::JsonSchema;
@@ -56,7 +56,7 @@ impl WorkloadSpec {
 
     /// Returns the backend that executes all collective operations of the ranks; `None` if each algorithm determines
     /// it.
-    pub fn carrier(&self) -> Option<Carrier> {
+    pub fn backend(&self) -> Option<CollectiveBackend> {
         match self {
             Self::Program(spec) => spec.collectives,
             Self::Benchmark(spec) => spec.collectives,
@@ -311,7 +311,7 @@ pub struct ApplicationSpec {
     /// for each group. "hardware" in a bulk-synchronous execution: switches copy the packets of multicasts, which name
     /// their nodes in the header; reductions are messages. "nic" is for programs. Default: "software".
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub collectives: Option<Carrier>,
+    pub collectives: Option<CollectiveBackend>,
     /// Seed for a random renumbering of the tasks before the placement. Default: no renumbering.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shuffle: Option<u64>,
@@ -335,7 +335,7 @@ pub struct RanksSpec {
     /// Backend of a benchmark that is a collective operation. It selects among algorithms if the benchmark's algorithm
     /// is "auto". Default: the algorithm determines the backend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub collectives: Option<Carrier>,
+    pub collectives: Option<CollectiveBackend>,
     /// Size of the largest packet. Buffer depths given in packets count packets of this size. Default: 4 KiB if
     /// injection channels have 100 Gb/s or more, otherwise 256 B.
     #[schemars(extend("minimum" = 1))]
@@ -356,7 +356,7 @@ pub struct ProgramRanksSpec {
     /// Backend of all collective operations of the program. Algorithms that are "auto" are selected for it; any other
     /// algorithm must be one of this backend. Default: each operation's algorithm determines the backend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub collectives: Option<Carrier>,
+    pub collectives: Option<CollectiveBackend>,
     /// Size of the largest packet. Buffer depths given in packets count packets of this size. Default: 4 KiB if
     /// injection channels have 100 Gb/s or more, otherwise 256 B.
     #[schemars(extend("minimum" = 1))]

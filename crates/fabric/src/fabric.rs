@@ -22,7 +22,7 @@ mod credits;
 mod groups;
 mod links;
 pub(crate) mod marks;
-mod promises;
+mod reservations;
 mod sets;
 mod split;
 mod wakes;
@@ -176,7 +176,7 @@ pub struct Fabric {
     /// Class of packets whose credit is reserved when they arrive (`Choice::Escape`), if the routing has one.
     adaptive_class: Option<u8>,
     /// By output, the number of packets in this router whose credit there is reserved. Empty without such a class.
-    promised: Vec<u32>,
+    reserved: Vec<u32>,
     /// Context of the worker, while this partition is being run.
     pub(crate) context: WorkerContext,
     rule: CreditRule,
@@ -244,7 +244,7 @@ impl Fabric {
     /// (parameter `PLAIN`).
     pub(crate) fn is_plain(&self) -> bool {
         let has_jobs = !self.sent_by_job.is_empty() || self.reports_deliveries;
-        let has_extras = !self.promised.is_empty() || !self.stations.is_empty() || has_jobs;
+        let has_extras = !self.reserved.is_empty() || !self.stations.is_empty() || has_jobs;
         self.words == 1 && self.far_credits.is_empty() && self.frees_at_head && !self.tracks_tails && !has_extras
     }
 

@@ -11,7 +11,7 @@ pub struct GroupsSpec {
     /// Tables of the groups' trees.
     pub trees: Arc<Trees>,
     /// Turning point of multicasts.
-    pub turn: Turn,
+    pub turn: MulticastTurn,
     /// Combine units of every router. `None`: nothing is combined.
     pub units: Option<CombineSpec>,
     /// By group, whether any of its operations combines: other groups have no partial sums in the units. Empty if all
@@ -29,7 +29,7 @@ impl GroupsSpec {
 /// Point at which the multicast of a member turns from its path up to its paths down a tree. The paper says both
 /// ("hardware-collectives", sections 2.1 and 2.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Turn {
+pub enum MulticastTurn {
     /// At every switch: the packet leaves it by all ports of the tree but its input port.
     #[default]
     EverySwitch,

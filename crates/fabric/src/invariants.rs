@@ -166,8 +166,8 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         if fabric.outputs.iter().any(|output| output.queued > 0) {
             return Err("bytes are still counted as waiting for an output".into());
         }
-        if !fabric.all_promises_kept() {
-            return Err("credit is still promised".into());
+        if !fabric.no_reservations_left() {
+            return Err("credit is still reserved".into());
         }
         let mut ledger = Ledger::new(1);
         self.account(0, &Mail::default(), &mut ledger);

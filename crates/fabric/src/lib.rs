@@ -46,7 +46,7 @@ pub use counters::{Batch, Counters, FLOW_BITS, JobCounters, MAX_JOBS};
 pub use defaults::{packet_size, router_delay};
 pub use fabric::{Fabric, QueueDepths};
 pub use footprint::NetworkSize;
-pub use groups::{CombineOrder, CombineSpec, Elements, GroupsSpec, Turn};
+pub use groups::{CombineOrder, CombineSpec, Elements, GroupsSpec, MulticastTurn};
 pub use invariants::Ledger;
 pub use link::LinkParameters;
 pub use messages::{ArrivedMessage, MessageKey, Messages};

@@ -79,7 +79,7 @@ impl Packet {
     /// Returns whether the packet is for a set of nodes or follows a tree, so that routers may split it. `dst` is then
     /// meaningless.
     #[inline(always)]
-    pub fn is_for_many(&self) -> bool {
+    pub fn is_multicast(&self) -> bool {
         self.dst_and_class & MANY != 0
     }
 
@@ -102,22 +102,22 @@ impl Packet {
     }
 
     /// Makes the packet follow a tree. `entry` is its entry at the next router.
-    pub fn be_on_tree(&mut self, entry: u32) {
+    pub fn set_tree_entry(&mut self, entry: u32) {
         self.dst_and_class = self.dst_and_class & !DST | entry | FLAGS;
     }
 
     /// Makes the packet a packet for a node at the end of a tree.
-    pub fn leave_tree(&mut self, node: NodeId) {
+    pub fn set_tree_end(&mut self, node: NodeId) {
         self.dst_and_class = self.dst_and_class & !(DST | MANY) | node.0;
     }
 
     /// Makes the packet a packet for the set of nodes with number `set`.
-    pub fn be_for_set(&mut self, set: u32) {
+    pub fn set_destinations(&mut self, set: u32) {
         self.dst_and_class = self.dst_and_class & !DST | set | MANY;
     }
 
     /// Makes the packet a packet for one node, with a routing state.
-    pub fn be_for_node(&mut self, node: NodeId, state: RouteState) {
+    pub fn set_node(&mut self, node: NodeId, state: RouteState) {
         self.dst_and_class = self.dst_and_class & !(DST | MANY) | node.0;
         self.state = state;
     }

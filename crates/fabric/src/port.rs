@@ -44,15 +44,15 @@ pub(crate) struct OutputPort {
     /// Number of the port in its router.
     pub port: u16,
     pub class: ChannelClass,
-    /// Flags: `WAKING`, `BLOCKED`, `INJECTION` and `INTERNAL`.
+    /// Flags: `LINK_EVENT_PENDING`, `WAITING_FOR_CREDIT`, `INJECTION` and `INTERNAL`.
     pub flags: u8,
 }
 
 impl OutputPort {
     /// A pending event marks this port when the link becomes free.
-    pub const WAKING: u8 = 1;
+    pub const LINK_EVENT_PENDING: u8 = 1;
     /// Packets wait and none has credit: the next credit marks the port.
-    pub const BLOCKED: u8 = 2;
+    pub const WAITING_FOR_CREDIT: u8 = 2;
     /// The channel starts at a node, or at a combine unit.
     pub const INJECTION: u8 = 4;
     /// The channel is inside a router: to or from a combine unit.

@@ -40,7 +40,7 @@ pub(crate) fn enqueue_batch<const PLAIN: bool, R: Routers>(
         arrivals.iter_mut().for_each(|arrival| fabric.decide::<PLAIN>(arrival));
     } else {
         arrivals.retain_mut(|arrival| {
-            if !fabric.is_for_many(arrival.packet) {
+            if !fabric.is_multicast(arrival.packet) {
                 fabric.decide::<PLAIN>(arrival);
                 return true;
             }

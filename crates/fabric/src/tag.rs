@@ -2,7 +2,7 @@
 
 use units::NodeId;
 
-use crate::groups::Turn;
+use crate::groups::MulticastTurn;
 use crate::target::{TreePacket, TreeWork};
 
 /// Tag of a packet of a group's operation.
@@ -13,7 +13,7 @@ pub struct GroupTag {
     /// Member that has sent the packet. 0 for a combined packet.
     pub from: NodeId,
     /// Stage of the packet on its tree.
-    pub stage: Stage,
+    pub stage: TreeStage,
     /// Combine unit that the packet is on its way to, by its number in the partition.
     pub unit: u32,
     /// Port of the topology, or leaf unit, from which the packet goes to the combine unit.
@@ -22,13 +22,13 @@ pub struct GroupTag {
 
 /// Stage of a packet on its tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum TreeStage {
     /// Multicast that leaves every switch by all ports of the tree but its input port.
-    Spreading,
+    Flooding,
     /// Multicast on its way up to the top switch.
-    Rising,
+    Upward,
     /// Packet on its way down to the members. It does not return to the member that sent it.
-    Falling,
+    Downward,
     /// Packet on its way to the combine units of the next switch.
     Combining,
 }
@@ -38,17 +38,17 @@ impl GroupTag {
     pub const NONE: Self = Self {
         of: TreePacket { tree: 0, segment: 0, work: TreeWork::Multicast, contributions: 0, value: 0, element: 0 },
         from: NodeId(0),
-        stage: Stage::Falling,
+        stage: TreeStage::Downward,
         unit: 0,
         port: 0,
     };
 
     /// Creates the tag of a packet that a member sends.
-    pub fn new(of: TreePacket, from: NodeId, turn: Turn) -> Self {
+    pub fn new(of: TreePacket, from: NodeId, turn: MulticastTurn) -> Self {
         let stage = match (of.work, turn) {
-            (TreeWork::Multicast, Turn::EverySwitch) => Stage::Spreading,
-            (TreeWork::Multicast, Turn::TopSwitch) => Stage::Rising,
-            (TreeWork::CombineForAll | TreeWork::CombineFor(_), _) => Stage::Combining,
+            (TreeWork::Multicast, MulticastTurn::EverySwitch) => TreeStage::Flooding,
+            (TreeWork::Multicast, MulticastTurn::TopSwitch) => TreeStage::Upward,
+            (TreeWork::CombineForAll | TreeWork::CombineFor(_), _) => TreeStage::Combining,
         };
         Self { of, from, stage, unit: 0, port: 0 }
     }

@@ -58,7 +58,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             })
         };
         let waiting = crate::routers::waiting(self.routers(), fabric).into_iter();
-        waiting.filter(|waiting| !fabric.is_promised(waiting.packet)).filter_map(describe).collect()
+        waiting.filter(|waiting| !fabric.has_reservation(waiting.packet)).filter_map(describe).collect()
     }
 }
 

@@ -176,8 +176,8 @@ fn a_burst_is_delivered_whole_and_every_credit_comes_back() {
 #[test]
 fn adaptive_tori_never_deadlock_with_the_least_buffers() {
     // All nodes send as fast as they can, into buffers of one packet (and a part of one): Duato's condition at work.
-    // Would catch a packet that waits for adaptive credit, a promise made twice or never kept, an escape channel that
-    // depends on a packet's past, and a virtual channel chosen without the promised credit.
+    // Would catch a packet that waits for adaptive credit, a reservation made twice or never released, an escape
+    // channel that depends on a packet's past, and a virtual channel chosen without the reserved credit.
     let routing: RoutingSpec = toml::from_str(r#"kind = "minimal-adaptive""#).unwrap();
     let routers = [
         "kind = \"output-queued\"",

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use crate::common::{NETWORKS, RATES, Run, network};
 use engine::{Owner, Stream};
 use fabric::{
-    Actions, CombineSpec, Demand, FabricSpec, GroupsSpec, Plan, Target, Traffic, TrafficEvent, TreePacket, TreeWork,
-    Turn,
+    Actions, CombineSpec, Demand, FabricSpec, GroupsSpec, MulticastTurn, Plan, Target, Traffic, TrafficEvent,
+    TreePacket, TreeWork,
 };
 use proptest::prelude::*;
 use routing::RouteState;
@@ -176,7 +176,7 @@ struct Case<'a> {
     routing: &'a str,
     rates: [&'a str; 2],
     units: u16,
-    turn: Turn,
+    turn: MulticastTurn,
     trees: Option<TreeSpec>,
 }
 
@@ -268,7 +268,7 @@ const ROUTERS: [&str; 24] = [
     "kind = \"shared-buffer\"\nmemory = \"1500 B\"\nbuffer = \"300 B\"\narbitration = \"groups-first\"",
 ];
 
-const TURNS: [Turn; 2] = [Turn::EverySwitch, Turn::TopSwitch];
+const TURNS: [MulticastTurn; 2] = [MulticastTurn::EverySwitch, MulticastTurn::TopSwitch];
 
 fn nodes_of(topology: &str) -> u32 {
     topology.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap().nodes()
@@ -310,7 +310,7 @@ proptest! {
 /// Combines one packet of 256 B of every node for all, on a switch of 8 ports at 10 Gb/s. Returns the time of the last
 /// result in picoseconds.
 fn allreduce_on_a_switch(units: u16, router: &str) -> u64 {
-    let (topology, rates, turn) = ("single-switch:8", ["10 Gb/s"; 2], Turn::EverySwitch);
+    let (topology, rates, turn) = ("single-switch:8", ["10 Gb/s"; 2], MulticastTurn::EverySwitch);
     let case = Case { topology, router, routing: "", rates, units, turn, trees: None };
     let operations = Operations { groups: vec![(0..8).collect()], segments: 1, window: 1, answered: true };
     let operations = Arc::new(operations);

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use apps::motifs::{CollectiveSpec, ProgramSpec};
 use host::{
-    ConnectionParams, Envelope, Executor, GapParams, HostContext, MatchingParams, NicParams, PartParams, PerByte,
-    ProcessorParams, ProgressMode, ProtocolParams, RailParams, RankPlacement, RegistrationParams, WireParams,
+    ConnectionParams, Envelope, Executor, GapParams, HostContext, LocalRanks, MatchingParams, NicParams, PartParams,
+    PerByte, ProcessorParams, ProgressMode, ProtocolParams, RailParams, RegistrationParams, WireParams,
 };
 use mpi::collectives::{Algorithm, Operation};
 use mpi::program::Programs;
@@ -34,7 +34,7 @@ const NS: u64 = 1000;
 
 /// LogGOPSim's example: L 2500 ns, o 1500, g 1000, G 6 ns a byte, o on the processor.
 fn interface(eager: Option<u64>) -> NicParams {
-    let gap = GapParams { per_message: 1000 * NS, per_byte: PerByte::of(6 * NS), spares_first: true };
+    let gap = GapParams { per_message: 1000 * NS, per_byte: PerByte::of(6 * NS), first_byte_free: true };
     NicParams {
         send_overhead: 1500 * NS,
         receive_overhead: 1500 * NS,
@@ -49,8 +49,8 @@ fn interface(eager: Option<u64>) -> NicParams {
         connections: ConnectionParams::NONE,
         overhead_per_byte: PerByte::FREE,
         copy: [PerByte::FREE; 2],
-        spares_first: true,
-        processor: ProcessorParams { occupied: true, progress: ProgressMode::Calls, noise: None },
+        first_byte_free: true,
+        processor: ProcessorParams { host_driven: true, progress: ProgressMode::Calls, noise: None },
         matching: MatchingParams { per_entry: 0, on_nic: false },
         registration: RegistrationParams::NONE,
         parts: PartParams {
@@ -77,7 +77,7 @@ fn main() {
     let ranks: u32 = args[2].parse().unwrap();
     let iterations = args.get(3).map_or(1, |count| count.parse().unwrap());
     let programs = program(&args[1], ranks, iterations);
-    let placed = RankPlacement::whole((0..ranks).collect(), ranks);
+    let placed = LocalRanks::whole((0..ranks).collect(), ranks);
     let mut executor = Executor::new(&programs, interface(None), placed);
     executor.use_wire(WireParams { delay: 2500 * NS, bandwidth: Bandwidth(1 << 50) }, u64::MAX);
     let start = std::time::Instant::now();

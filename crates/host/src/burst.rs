@@ -1,6 +1,6 @@
 //! Receives of one shape that are posted together: one entry of a queue, and a bit for each outstanding receive.
 
-use crate::label::ANY_SOURCE;
+use crate::match_key::ANY_SOURCE;
 use crate::order::Order;
 
 /// Sources of the receives of a burst.

@@ -1,4 +1,4 @@
-//! Receives of light messages that have not ended.
+//! Receives of compact messages that have not ended.
 
 use crate::progressions::Progressions;
 

@@ -7,7 +7,7 @@ use crate::nic::{PartParams, PerByte};
 use crate::processor::ProcessorParams;
 use crate::rails::RailParams;
 use crate::registration::RegistrationParams;
-use crate::wire::Flight;
+use crate::wire::MessageInTransit;
 
 /// Rendezvous protocol: which side moves the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -121,7 +121,7 @@ pub struct NicParams {
     /// O: time of each byte of data at the sender and at the receiver, beyond the overheads.
     pub overhead_per_byte: PerByte,
     /// Whether `overhead_per_byte` leaves out the first byte.
-    pub spares_first: bool,
+    pub first_byte_free: bool,
     /// Time of each byte that is copied for eager messages: at the sender, and at the receiver.
     pub copy: [PerByte; 2],
     /// Processors of the ranks.
@@ -164,7 +164,7 @@ impl NicParams {
 
     #[inline]
     fn of_bytes(&self, bytes: u64) -> u64 {
-        self.overhead_per_byte.time(bytes.saturating_sub(u64::from(self.spares_first)))
+        self.overhead_per_byte.time(bytes.saturating_sub(u64::from(self.first_byte_free)))
     }
 }
 
@@ -270,7 +270,7 @@ pub trait HostContext {
     fn announce(&mut self, node: u32, envelope: Envelope);
     /// Passes a message to the executor of another node before it arrives there (`Executor::take_in`). Called only on
     /// networks that carry messages whole (`Executor::use_wire`).
-    fn carry(&mut self, _node: u32, _flight: Flight) {
+    fn carry(&mut self, _node: u32, _flight: MessageInTransit) {
         debug_assert!(false, "a network of packets carries no whole messages");
     }
 }

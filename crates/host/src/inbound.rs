@@ -32,7 +32,7 @@ pub struct Envelope {
     /// Place of the message at the sender's executor.
     pub place: u32,
     /// Whether the message uses the rendezvous protocol: its data follow an answer.
-    pub asks: bool,
+    pub rendezvous: bool,
 }
 
 /// Message on its way.

@@ -15,14 +15,14 @@ mod executor;
 mod flow;
 mod groups;
 mod inbound;
-mod label;
-mod line;
+mod local_ranks;
+mod match_key;
+mod match_queue;
 mod matching;
 mod memory;
 mod nic;
 mod noise;
 mod order;
-mod placed;
 mod probes;
 mod processor;
 mod progressions;
@@ -50,11 +50,11 @@ pub use executor::{CheckedElements, Executor, GroupPackets, SegmentWork, group_i
 pub use flow::most_ranks;
 pub use groups::Groups;
 pub use inbound::Envelope;
+pub use local_ranks::LocalRanks;
 pub use matching::Searches;
 pub use memory::MemoryParams;
 pub use nic::{BusParams, DmaParams, GapParams, PartParams, PerByte};
 pub use noise::NoiseParams;
-pub use placed::RankPlacement;
 pub use processor::{BusyTimes, NodeParams, ProcessorParams, ProgressMode};
 pub use rails::{RailParams, RailPolicy, Stripe, stripes};
 pub use registration::{BufferRule, RegisteredEnds, RegistrationParams};
@@ -62,4 +62,4 @@ pub use report::{Completed, HostError, Progress, Released, Wait};
 pub use trace::{
     Carriage, Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork,
 };
-pub use wire::{Carried, Flight, WireParams};
+pub use wire::{Carried, MessageInTransit, WireParams};

@@ -2,8 +2,8 @@
 //! with the first posted receive that accepts its source and tag, and a receive with the first such message.
 
 use crate::burst::{PostedBurst, Sources};
-use crate::label::Label;
-use crate::line::{Found, Queue};
+use crate::match_key::MatchKey;
+use crate::match_queue::{MatchQueue, SearchResult};
 
 /// Statistics of queue searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,10 +41,10 @@ pub(crate) type Receive = (u32, u32);
 /// Queues of some ranks, by local rank.
 #[derive(Clone, Debug)]
 pub(crate) struct Matching {
-    posted: Queue<1>,
-    unexpected: Queue<4>,
+    posted: MatchQueue<1>,
+    unexpected: MatchQueue<4>,
     /// Number of posted receives with wildcards.
-    open: u64,
+    wildcards: u64,
     /// Searches of the queues of posted receives, and of unexpected messages.
     pub searches: [Searches; 2],
     /// Number of entries visited by the last search.
@@ -55,9 +55,9 @@ impl Matching {
     /// Creates empty queues of `ranks` ranks.
     pub fn new(ranks: usize) -> Self {
         Self {
-            posted: Queue::new(ranks),
-            unexpected: Queue::new(ranks),
-            open: 0,
+            posted: MatchQueue::new(ranks),
+            unexpected: MatchQueue::new(ranks),
+            wildcards: 0,
             searches: Default::default(),
             looked_at: 0,
         }
@@ -71,61 +71,61 @@ impl Matching {
     /// Matches a message that has come to a rank. Returns the receive. `None`: the message waits, at the place that
     /// `place` returns.
     #[inline]
-    pub fn message(&mut self, rank: u32, label: Label, place: impl FnOnce() -> u32) -> Option<Receive> {
-        let found = match self.open {
-            0 => self.posted.search(rank, &[label], |receive| receive == label),
-            _ => self.posted.search(rank, &label.wider(), |receive| receive.takes(label)),
+    pub fn message(&mut self, rank: u32, key: MatchKey, place: impl FnOnce() -> u32) -> Option<Receive> {
+        let found = match self.wildcards {
+            0 => self.posted.search(rank, &[key], |receive| receive == key),
+            _ => self.posted.search(rank, &key.wider(), |receive| receive.matches(key)),
         };
         let Some(found) = found else {
             self.count(0, self.posted.len(rank));
-            self.unexpected.push(rank, label, (place(), 0));
+            self.unexpected.push(rank, key, (place(), 0));
             self.searches[1].longest = self.searches[1].longest.max(self.unexpected.len(rank));
             return None;
         };
-        self.open -= u64::from(self.posted.label(found).is_open());
+        self.wildcards -= u64::from(self.posted.key(found).has_wildcard());
         self.count(0, found.depth);
         Some(self.posted.take(found))
     }
 
     /// Matches a receive that a rank posts. Returns the message. `None`: the receive waits.
     #[inline]
-    pub fn receive(&mut self, rank: u32, label: Label, receive: Receive) -> Option<u32> {
-        let message = self.expect(rank, label);
+    pub fn receive(&mut self, rank: u32, key: MatchKey, receive: Receive) -> Option<u32> {
+        let message = self.match_unexpected(rank, key);
         if message.is_none() {
-            self.posted.push(rank, label, receive);
-            self.open += u64::from(label.is_open());
+            self.posted.push(rank, key, receive);
+            self.wildcards += u64::from(key.has_wildcard());
             self.posted_more(rank);
         }
         message
     }
 
-    /// Posts receives of one shape of a rank, the first of which has a label. Adds the messages that they match, with
+    /// Posts receives of one shape of a rank, the first of which has a key. Adds the messages that they match, with
     /// the numbers of their receives. The other receives wait.
     pub fn receive_burst(
         &mut self,
         rank: u32,
-        label: Label,
+        key: MatchKey,
         (sources, count): (Sources, u32),
         receive: u32,
         met: &mut Vec<(u32, u32)>,
     ) {
         let Some(mut burst) = PostedBurst::new(sources, count) else {
-            return self.receive_each(rank, label, (sources, count), receive, met);
+            return self.receive_each(rank, key, (sources, count), receive, met);
         };
         if self.unexpected.len(rank) == 0 {
             self.searches[1].count += u64::from(count);
             self.looked_at = 0;
         } else {
             for number in 0..count {
-                if let Some(message) = self.expect(rank, Label { source: sources.of(number), ..label }) {
+                if let Some(message) = self.match_unexpected(rank, MatchKey { source: sources.of(number), ..key }) {
                     met.push((number, message));
                     burst.remove(number);
                 }
             }
         }
         if burst.len() > 0 {
-            self.open += u64::from(label.is_open()) * u64::from(burst.len());
-            self.posted.push_burst(rank, label, receive, burst);
+            self.wildcards += u64::from(key.has_wildcard()) * u64::from(burst.len());
+            self.posted.push_burst(rank, key, receive, burst);
             self.posted_more(rank);
         }
     }
@@ -134,14 +134,14 @@ impl Matching {
     fn receive_each(
         &mut self,
         rank: u32,
-        label: Label,
+        key: MatchKey,
         (sources, count): (Sources, u32),
         receive: u32,
         met: &mut Vec<(u32, u32)>,
     ) {
         for number in 0..count {
-            let label = Label { source: sources.of(number), ..label };
-            if let Some(message) = self.receive(rank, label, (receive, number)) {
+            let key = MatchKey { source: sources.of(number), ..key };
+            if let Some(message) = self.receive(rank, key, (receive, number)) {
                 met.push((number, message));
             }
         }
@@ -149,18 +149,18 @@ impl Matching {
 
     /// Removes and returns the first message that a receive matches, if there is one.
     #[inline]
-    fn expect(&mut self, rank: u32, label: Label) -> Option<u32> {
-        let found = self.find_unexpected(rank, label)?;
+    fn match_unexpected(&mut self, rank: u32, key: MatchKey) -> Option<u32> {
+        let found = self.find_unexpected(rank, key)?;
         Some(self.unexpected.take(found).0)
     }
 
     /// Returns the position of the first message that a receive matches, if there is one.
     #[inline]
-    fn find_unexpected(&mut self, rank: u32, label: Label) -> Option<Found> {
-        if label.is_open() {
+    fn find_unexpected(&mut self, rank: u32, key: MatchKey) -> Option<SearchResult> {
+        if key.has_wildcard() {
             self.unexpected.use_all_lists();
         }
-        let Some(found) = self.unexpected.search(rank, &[label], |message| label.takes(message)) else {
+        let Some(found) = self.unexpected.search(rank, &[key], |message| key.matches(message)) else {
             self.count(1, self.unexpected.len(rank));
             return None;
         };
@@ -169,8 +169,8 @@ impl Matching {
     }
 
     /// Returns the first message that a receive would match, and leaves it in the queue.
-    pub fn probe(&mut self, rank: u32, label: Label) -> Option<u32> {
-        let found = self.find_unexpected(rank, label)?;
+    pub fn probe(&mut self, rank: u32, key: MatchKey) -> Option<u32> {
+        let found = self.find_unexpected(rank, key)?;
         Some(self.unexpected.item(found))
     }
 
@@ -180,8 +180,8 @@ impl Matching {
     }
 
     /// Iterates over the labels of a rank's posted receives, in order.
-    pub fn waiting(&self, rank: u32) -> impl Iterator<Item = Label> + '_ {
-        self.posted.of_rank(rank).map(|(label, _)| label)
+    pub fn waiting(&self, rank: u32) -> impl Iterator<Item = MatchKey> + '_ {
+        self.posted.of_rank(rank).map(|(key, _)| key)
     }
 }
 
@@ -191,35 +191,35 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::label::ANY_SOURCE;
+    use crate::match_key::ANY_SOURCE;
 
     const RANKS: u32 = 5;
 
     /// Receives and messages in plain lists, searched from the front.
     #[derive(Default)]
     struct Naive {
-        posted: Vec<(Label, Receive)>,
-        unexpected: Vec<(Label, u32)>,
+        posted: Vec<(MatchKey, Receive)>,
+        unexpected: Vec<(MatchKey, u32)>,
         depths: [Vec<u32>; 2],
         longest: [usize; 2],
     }
 
     impl Naive {
-        fn message(&mut self, label: Label, message: u32) -> Option<Receive> {
-            let found = self.posted.iter().position(|(receive, _)| receive.takes(label));
+        fn match_message(&mut self, key: MatchKey, message: u32) -> Option<Receive> {
+            let found = self.posted.iter().position(|(receive, _)| receive.matches(key));
             self.depths[0].push(found.map_or(self.posted.len(), |place| place + 1) as u32);
             if found.is_none() {
-                self.unexpected.push((label, message));
+                self.unexpected.push((key, message));
                 self.longest[1] = self.longest[1].max(self.unexpected.len());
             }
             found.map(|place| self.posted.remove(place).1)
         }
 
-        fn receive(&mut self, label: Label, receive: Receive) -> Option<u32> {
-            let found = self.unexpected.iter().position(|&(message, _)| label.takes(message));
+        fn receive(&mut self, key: MatchKey, receive: Receive) -> Option<u32> {
+            let found = self.unexpected.iter().position(|&(message, _)| key.matches(message));
             self.depths[1].push(found.map_or(self.unexpected.len(), |place| place + 1) as u32);
             if found.is_none() {
-                self.posted.push((label, receive));
+                self.posted.push((key, receive));
                 self.longest[0] = self.longest[0].max(self.posted.len());
             }
             found.map(|place| self.unexpected.remove(place).1)
@@ -227,8 +227,8 @@ mod tests {
     }
 
     impl Naive {
-        fn probe(&mut self, label: Label) -> Option<u32> {
-            let found = self.unexpected.iter().position(|&(message, _)| label.takes(message));
+        fn probe(&mut self, key: MatchKey) -> Option<u32> {
+            let found = self.unexpected.iter().position(|&(message, _)| key.matches(message));
             self.depths[1].push(found.map_or(self.unexpected.len(), |place| place + 1) as u32);
             found.map(|place| self.unexpected[place].1)
         }
@@ -250,26 +250,26 @@ mod tests {
             let (mut matching, mut naive) = (Matching::new(2), Naive::default());
             for (number, (is_message, source, tag, count, stride)) in (0..).zip(calls) {
                 if is_message {
-                    let label = Label { source: source.unwrap_or(0), tag: Some(tag.unwrap_or(0)), context };
+                    let key = MatchKey { source: source.unwrap_or(0), tag: Some(tag.unwrap_or(0)), context };
                     for number in 1000 * number..1000 * number + count.min(20) {
-                        prop_assert_eq!(matching.message(1, label, || number), naive.message(label, number));
+                        prop_assert_eq!(matching.message(1, key, || number), naive.match_message(key, number));
                     }
                     continue;
                 }
-                let label = Label { source: source.unwrap_or(ANY_SOURCE), tag, context };
+                let key = MatchKey { source: source.unwrap_or(ANY_SOURCE), tag, context };
                 if count == 0 {
-                    prop_assert_eq!(matching.probe(1, label), naive.probe(label));
+                    prop_assert_eq!(matching.probe(1, key), naive.probe(key));
                     continue;
                 }
                 if count == 1 {
-                    prop_assert_eq!(matching.receive(1, label, (number, 0)), naive.receive(label, (number, 0)));
+                    prop_assert_eq!(matching.receive(1, key, (number, 0)), naive.receive(key, (number, 0)));
                     continue;
                 }
                 let stride = if source.is_some() { stride } else { 0 };
-                let sources = Sources { first: label.source, stride, ranks: RANKS };
+                let sources = Sources { first: key.source, stride, ranks: RANKS };
                 let mut met = Vec::new();
-                matching.receive_burst(1, label, (sources, count), number, &mut met);
-                let own = |own: u32| Some((own, naive.receive(Label { source: sources.of(own), tag, context }, (number, own))?));
+                matching.receive_burst(1, key, (sources, count), number, &mut met);
+                let own = |own: u32| Some((own, naive.receive(MatchKey { source: sources.of(own), tag, context }, (number, own))?));
                 prop_assert_eq!(met, (0..count).filter_map(own).collect::<Vec<_>>());
             }
             for (queue, searches) in matching.searches.iter().enumerate() {
@@ -279,7 +279,7 @@ mod tests {
                 prop_assert_eq!(searches.deepest, depths.iter().copied().max().unwrap_or(0));
                 prop_assert_eq!(searches.longest as usize, naive.longest[queue]);
             }
-            let waiting: Vec<Label> = naive.posted.iter().map(|own| own.0).collect();
+            let waiting: Vec<MatchKey> = naive.posted.iter().map(|own| own.0).collect();
             prop_assert_eq!(matching.waiting(1).collect::<Vec<_>>(), waiting);
             prop_assert_eq!(matching.waiting(0).count(), 0);
         }

@@ -3,7 +3,7 @@
 use mpi::program::Matched;
 
 use crate::event::OpId;
-use crate::label::Label;
+use crate::match_key::MatchKey;
 use crate::slab::Slab;
 
 /// No probe.
@@ -17,7 +17,7 @@ pub(crate) struct Probing {
     pub rank: u32,
     /// Identifier of the probe in its program.
     pub id: u32,
-    pub label: Label,
+    pub key: MatchKey,
     /// Message that it has found.
     pub found: Option<Matched>,
     /// Next waiting probe of the rank.
@@ -26,8 +26,8 @@ pub(crate) struct Probing {
 
 impl Probing {
     /// Creates a probe that has found nothing yet.
-    pub fn new(op: OpId, (rank, id): (u32, u32), label: Label) -> Self {
-        Self { op, rank, id, label, found: None, behind: NONE }
+    pub fn new(op: OpId, (rank, id): (u32, u32), key: MatchKey) -> Self {
+        Self { op, rank, id, key, found: None, behind: NONE }
     }
 }
 
@@ -64,14 +64,14 @@ impl Probes {
 
     /// Removes from the list and returns the first waiting probe of a rank that a message matches.
     #[inline]
-    pub fn next_for(&mut self, rank: u32, message: Label) -> Option<u32> {
+    pub fn next_for(&mut self, rank: u32, message: MatchKey) -> Option<u32> {
         if self.waiting == 0 {
             return None;
         }
         let (mut before, mut place) = (NONE, self.first[rank as usize]);
         while place != NONE {
-            let Probing { label, behind, .. } = self.all[place];
-            if label.takes(message) {
+            let Probing { key, behind, .. } = self.all[place];
+            if key.matches(message) {
                 match before {
                     NONE => self.first[rank as usize] = behind,
                     before => self.all[before].behind = behind,

@@ -5,8 +5,8 @@
 //! - *calculations* of the program;
 //! - *calls*: sends and receives that start. The processor is inside the library for the work of the call (the send
 //!   overhead). Operations that become ready while it computes start when the calculation has ended;
-//! - *reactions* to arrivals ([`Reaction`]): reading requests, receiving data, answering. [`ProgressMode`] says when
-//!   they may take place.
+//! - *progress tasks* of arrivals ([`ProgressTask`]): reading requests, receiving data, answering. [`ProgressMode`]
+//!   says when they may take place.
 //!
 //! The speed of a processor applies to calculations. Noise ([`crate::noise`]) applies to calculations and to library
 //! work that occupies the processor.
@@ -40,7 +40,7 @@ pub enum ProgressMode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorParams {
     /// Whether overheads occupy the processor. Otherwise they are latency.
-    pub occupied: bool,
+    pub host_driven: bool,
     /// Progress mode. `Independent` if overheads are latency.
     pub progress: ProgressMode,
     /// Noise of the processors, on the nodes that have it.
@@ -49,7 +49,7 @@ pub struct ProcessorParams {
 
 impl ProcessorParams {
     /// Overheads as latency, and no noise.
-    pub const LATENCY: Self = Self { occupied: false, progress: ProgressMode::Independent, noise: None };
+    pub const LATENCY: Self = Self { host_driven: false, progress: ProgressMode::Independent, noise: None };
 }
 
 /// Parameters of the processors of a node.
@@ -63,7 +63,7 @@ pub struct NodeParams {
 
 /// Work of the progress engine on something that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reaction {
+pub(crate) enum ProgressTask {
     /// A message has come in its order: it is to be matched.
     Admit(u32),
     /// All data of a matched message have arrived.
@@ -118,13 +118,13 @@ struct Processor {
     busy: BusyTimes,
     /// Operations that start when the calculation has ended.
     postponed: VecDeque<Op>,
-    /// Reactions that wait until the rank is inside the library.
-    deferred: VecDeque<Reaction>,
+    /// Progress tasks that wait until the rank is inside the library.
+    pending_progress: VecDeque<ProgressTask>,
 }
 
 /// Parameters of an individual processor.
 #[derive(Clone, Copy, Debug)]
-struct Own {
+struct ProcessorParamsOfRank {
     node: NodeParams,
     /// Rank, and phase of its noise.
     noise: (u32, u64),
@@ -147,7 +147,7 @@ pub(crate) struct Processors {
     params: ProcessorParams,
     all: Vec<Processor>,
     /// Individual parameters. Empty if all processors are equal.
-    own: Vec<Own>,
+    own: Vec<ProcessorParamsOfRank>,
     /// Last accepted work.
     accepted: Accepted,
 }
@@ -163,7 +163,7 @@ impl Processors {
     pub fn differ(&mut self, nodes: impl Iterator<Item = (u32, NodeParams)>) {
         let noise = self.params.noise;
         let phase = |rank| noise.map_or(0, |noise| noise.phase(rank));
-        self.own = nodes.map(|(rank, node)| Own { node, noise: (rank, phase(rank)) }).collect();
+        self.own = nodes.map(|(rank, node)| ProcessorParamsOfRank { node, noise: (rank, phase(rank)) }).collect();
     }
 
     /// Returns the time at which work of a rank's processor ends that begins at `begin`.
@@ -189,11 +189,11 @@ impl Processors {
         }
     }
 
-    /// Returns whether deferred reactions of a rank may take place now.
+    /// Returns whether deferred progress tasks of a rank may take place now.
     #[inline]
-    pub fn has_deferred(&self, rank: u32) -> bool {
+    pub fn has_pending_progress(&self, rank: u32) -> bool {
         let own = &self.all[rank as usize];
-        !own.computing && !own.deferred.is_empty()
+        !own.computing && !own.pending_progress.is_empty()
     }
 
     /// Returns whether noise may lengthen the work of processors.
@@ -203,15 +203,15 @@ impl Processors {
 
     /// Returns whether overheads occupy the processor.
     #[inline]
-    pub fn occupied(&self) -> bool {
-        self.params.occupied
+    pub fn is_host_driven(&self) -> bool {
+        self.params.host_driven
     }
 
     /// Returns whether a ready operation has to wait until the processor has done the work before it.
     #[inline]
-    pub fn postpones(&self, rank: u32) -> bool {
+    pub fn must_postpone(&self, rank: u32) -> bool {
         let postpones = |own: &Processor| own.computing || !own.postponed.is_empty();
-        self.params.occupied && postpones(&self.all[rank as usize])
+        self.params.host_driven && postpones(&self.all[rank as usize])
     }
 
     /// Lets an operation wait.
@@ -219,15 +219,15 @@ impl Processors {
         self.all[rank as usize].postponed.push_back(op);
     }
 
-    /// Returns whether a reaction has to wait until the rank is inside the library.
+    /// Returns whether a progress task has to wait until the rank is inside the library.
     #[inline]
-    pub fn defers(&self, rank: u32) -> bool {
+    pub fn must_defer_progress(&self, rank: u32) -> bool {
         self.params.progress == ProgressMode::Calls && self.all[rank as usize].computing
     }
 
-    /// Lets a reaction wait.
-    pub fn defer(&mut self, rank: u32, reaction: Reaction) {
-        self.all[rank as usize].deferred.push_back(reaction);
+    /// Lets a progress task wait.
+    pub fn defer_progress(&mut self, rank: u32, task: ProgressTask) {
+        self.all[rank as usize].pending_progress.push_back(task);
     }
 
     /// Removes and returns the next postponed operation, if the processor does not compute.
@@ -236,24 +236,24 @@ impl Processors {
         if own.computing { None } else { own.postponed.pop_front() }
     }
 
-    /// Removes and returns the next deferred reaction, if the processor does not compute.
+    /// Removes and returns the next deferred task, if the processor does not compute.
     #[inline]
-    pub fn next_deferred(&mut self, rank: u32) -> Option<Reaction> {
+    pub fn next_pending_progress(&mut self, rank: u32) -> Option<ProgressTask> {
         let own = &mut self.all[rank as usize];
-        if own.computing { None } else { own.deferred.pop_front() }
+        if own.computing { None } else { own.pending_progress.pop_front() }
     }
 
     /// Accepts a calculation. Returns the time at which it ends.
     pub fn calculate(&mut self, rank: u32, now: u64, time: u64) -> u64 {
         let time = self.scaled(rank, time);
         let Processor { library_until, computes_until, .. } = self.all[rank as usize];
-        let free_at = if self.params.occupied { library_until } else { computes_until };
+        let free_at = if self.params.host_driven { library_until } else { computes_until };
         let end = self.end(rank, free_at.max(now), time);
         self.accepted = Accepted { begin: free_at.max(now), work: time, beside: false };
         let own = &mut self.all[rank as usize];
         own.busy.computing = own.busy.computing.saturating_add(time);
         own.computes_until = end;
-        own.computing = self.params.occupied && end > now;
+        own.computing = self.params.host_driven && end > now;
         end
     }
 
@@ -271,7 +271,7 @@ impl Processors {
     /// Accepts the work of a rank's call. Returns the time at which it ends.
     #[inline]
     pub fn call(&mut self, rank: u32, now: u64, work: u64) -> u64 {
-        if !self.params.occupied {
+        if !self.params.host_driven {
             return self.latency(now, work);
         }
         self.work(rank, now, work)
@@ -303,13 +303,13 @@ impl Processors {
 
     /// Returns the time at which the accepted library work of a rank's processor ends.
     pub fn returns(&self, rank: u32, now: u64) -> u64 {
-        if self.params.occupied { self.all[rank as usize].library_until.max(now) } else { now }
+        if self.params.host_driven { self.all[rank as usize].library_until.max(now) } else { now }
     }
 
-    /// Accepts the work of a reaction that is not deferred. Returns the time at which it ends.
+    /// Accepts the work of a progress task that is not deferred. Returns the time at which it ends.
     #[inline]
-    pub fn react(&mut self, rank: u32, now: u64, work: u64) -> u64 {
-        if !self.params.occupied {
+    pub fn progress(&mut self, rank: u32, now: u64, work: u64) -> u64 {
+        if !self.params.host_driven {
             return self.latency(now, work);
         }
         match self.params.progress {

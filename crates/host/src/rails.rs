@@ -6,7 +6,7 @@
 //! are divided evenly over the rails; the first rails have one packet more if the division leaves a rest. Control
 //! messages are small.
 
-use crate::placed::RankPlacement;
+use crate::local_ranks::LocalRanks;
 
 /// Rule that chooses the rail of a message that is not striped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl Rails {
 
     /// Returns the rail of a message from a local rank, on a local node, to a node of the machine.
     #[inline]
-    pub fn choose(&mut self, (node, rank): (usize, u32), dst: u32, placed: &RankPlacement) -> u32 {
+    pub fn choose(&mut self, (node, rank): (usize, u32), dst: u32, placed: &LocalRanks) -> u32 {
         let count = self.params.count;
         if count == 1 {
             return 0;

@@ -274,9 +274,9 @@ impl Trace {
     }
 
     /// Records that a part of a message is handed over, or has arrived.
-    pub(crate) fn flight(&mut self, flight: TracedFlight) {
+    pub(crate) fn flight(&mut self, message: TracedFlight) {
         if !self.is_cut {
-            self.flights.push(flight);
+            self.flights.push(message);
         }
     }
 }

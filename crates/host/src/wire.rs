@@ -26,20 +26,20 @@ pub struct WireParams {
 
 /// Message, or part of a protocol, on its way to a node of another executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flight {
+pub struct MessageInTransit {
     /// Arrival time of the last byte, in picoseconds.
     pub(crate) at: u64,
     /// Source rank and number of the send. Arrivals of an instant are in this order.
     pub(crate) op: OpId,
     /// Destination rank.
     pub(crate) to: u32,
-    pub(crate) cargo: Cargo,
-    pub(crate) way: Way,
+    pub(crate) payload: Payload,
+    pub(crate) transmission: Transmission,
 }
 
 /// Transmission data of a message at its destination.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Way {
+pub(crate) struct Transmission {
     /// Bytes that arrive: of the message, or of a control message.
     pub bytes: u64,
     /// Time from the arrival of the first byte to that of the last, in picoseconds.
@@ -53,12 +53,12 @@ pub(crate) struct Way {
 pub(crate) struct Arriving {
     pub to: u32,
     pub event: Event,
-    pub way: Way,
+    pub transmission: Transmission,
 }
 
 /// Properties common to the eager messages of a progression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct CompactShape {
     pub tag: u32,
     pub context: Context,
     pub bytes: u64,
@@ -68,7 +68,7 @@ pub(crate) struct Shape {
 
 /// Eager message that is carried whole, and of which no protocol needs to know more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Light {
+pub(crate) struct CompactMessage {
     /// Time at which it arrives, or has passed the interface of its receiver, in picoseconds.
     pub at: u64,
     /// Time at which it was handed over, in picoseconds.
@@ -76,10 +76,10 @@ pub(crate) struct Light {
     /// Send of the message.
     pub op: OpId,
     pub to: u32,
-    pub shape: Shape,
+    pub shape: CompactShape,
 }
 
-impl Light {
+impl CompactMessage {
     /// Returns the message as an entry of a progression.
     #[inline]
     pub fn numbers(&self) -> [u64; 4] {
@@ -88,20 +88,20 @@ impl Light {
 
     /// Creates the message from an entry of a progression.
     #[inline]
-    pub fn of(shape: Shape, [at, since, op, to]: [u64; 4]) -> Self {
+    pub fn of(shape: CompactShape, [at, since, op, to]: [u64; 4]) -> Self {
         Self { at, since, op: OpId::of_packed(op), to: to as u32, shape }
     }
 }
 
-/// Queues of light messages.
-pub(crate) type Lights = Progressions<Shape, 4>;
+/// Queues of compact messages.
+pub(crate) type CompactQueues = Progressions<CompactShape, 4>;
 
-impl Lights {
+impl CompactQueues {
     /// Returns the first message of a progression.
     #[inline]
-    pub fn light(&self, place: u32) -> Light {
+    pub fn first_message(&self, place: u32) -> CompactMessage {
         let (&shape, &numbers) = self.first(place);
-        Light::of(shape, numbers)
+        CompactMessage::of(shape, numbers)
     }
 
     /// Returns the time of the first message of a progression, and its send.
@@ -138,7 +138,7 @@ impl Carried {
 
 /// Content of an item in transit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cargo {
+pub(crate) enum Payload {
     /// Eager message, or rendezvous request.
     Announced(Envelope),
     /// Data of a rendezvous message, by its place at the receiver's executor.
@@ -163,10 +163,10 @@ pub(crate) struct Wire {
     pub carried: Carried,
     /// Items in transit that stand alone.
     pub arriving: Slab<Arriving>,
-    /// Light messages in transit, by the node of the machine that sends them.
-    pub flying: Lights,
-    /// Light messages that pass the interface of their receiver, by local rank.
-    pub passing: Lights,
+    /// Compact messages in transit, by the node of the machine that sends them.
+    pub in_transit: CompactQueues,
+    /// Compact messages that pass the interface of their receiver, by local rank.
+    pub passing: CompactQueues,
 }
 
 impl Wire {
@@ -175,8 +175,17 @@ impl Wire {
         let zeros = || vec![0; nodes];
         let latency = Histogram::new();
         let carried = Carried { messages: 0, bytes: 0, latency, by_node: zeros(), after: zeros() };
-        let (flying, passing) = (Lights::new(all), Lights::new(nodes));
-        Self { params, end, free_at: vec![0; nodes], last: (0, 0), carried, arriving: Slab::default(), flying, passing }
+        let (flying, passing) = (CompactQueues::new(all), CompactQueues::new(nodes));
+        Self {
+            params,
+            end,
+            free_at: vec![0; nodes],
+            last: (0, 0),
+            carried,
+            arriving: Slab::default(),
+            in_transit: flying,
+            passing,
+        }
     }
 
     /// Sends `bytes` bytes from the interface of a node. Returns the arrival times of the first and the last byte at

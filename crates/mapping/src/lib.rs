@@ -15,7 +15,7 @@ pub mod strategies;
 pub use error::{MachineError, MappingError};
 pub use hops::{GridHops, Hops, HopsView, Metric, NodeHops, TableHops, with_metric};
 pub use machine::{
-    About, Home, Job, Machine, MachineSource, MachineSpec, NodeShape, PRESETS, Partition, Preset, PresetLink,
+    Home, Job, Machine, MachineFacts, MachineSource, MachineSpec, NodeShape, PRESETS, Partition, Preset, PresetLink,
     RankOrder, RankPlace, blue_gene_partition, build_topology, parse_allocation,
 };
 pub use metrics::{ChannelUse, Dilation, Measures, PhaseMeasures, channel_use, measure};

@@ -243,12 +243,12 @@ pub struct NodeGroups {
     /// Node of each member, as an index in the order of nodes.
     node_of: Vec<u32>,
     /// Collective operations of the leaders' group that switches carry out.
-    service: Service,
+    service: OffloadScope,
 }
 
 /// Collective operations of a group that switches carry out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Service {
+pub enum OffloadScope {
     /// All operations that switches support.
     #[default]
     All,
@@ -258,10 +258,10 @@ pub enum Service {
     Nothing,
 }
 
-impl Service {
+impl OffloadScope {
     /// Returns whether switches carry out an operation of `bytes` bytes. `combines` tells whether the operation
     /// combines or copies.
-    pub const fn serves(self, combines: bool, bytes: u64) -> bool {
+    pub const fn includes(self, combines: bool, bytes: u64) -> bool {
         match self {
             Self::All => true,
             Self::UpTo(most) => !combines || bytes <= most,
@@ -272,7 +272,7 @@ impl Service {
 
 /// Groups with operations that switches do not carry out. The key is the context of the group's collective operations
 /// and the first rank of the group.
-pub type Unserved = BTreeMap<(Context, u32), Service>;
+pub type OffloadLimits = BTreeMap<(Context, u32), OffloadScope>;
 
 impl NodeGroups {
     /// Groups the members of `group` by node. `node_of_rank` gives the node of each rank.
@@ -293,25 +293,25 @@ impl NodeGroups {
             first.push(ranks.len() as u32);
         }
         let leaders = nodes.iter().map(|members| group.rank(members[0].1)).collect();
-        Self { ranks: ranks.into(), first, leaders, node_of, service: Service::All }
+        Self { ranks: ranks.into(), first, leaders, node_of, service: OffloadScope::All }
     }
 
-    /// Sets the operations that switches carry out to the entry of `unserved` for the leaders' group of the
+    /// Sets the operations that switches carry out to the entry of `offload_limits` for the leaders' group of the
     /// communicator with `context`. Without an entry: all operations.
     #[must_use]
-    pub fn among(self, unserved: &Unserved, context: Context) -> Self {
+    pub fn among(self, offload_limits: &OffloadLimits, context: Context) -> Self {
         let first = self.leaders.first().copied().unwrap_or(u32::MAX);
-        Self { service: unserved.get(&(context.collective(), first)).copied().unwrap_or_default(), ..self }
+        Self { service: offload_limits.get(&(context.collective(), first)).copied().unwrap_or_default(), ..self }
     }
 
     /// Sets the leaders' operations that switches carry out.
     #[must_use]
-    pub fn served(self, service: Service) -> Self {
+    pub fn served(self, service: OffloadScope) -> Self {
         Self { service, ..self }
     }
 
     /// Returns the leaders' operations that switches carry out.
-    pub const fn service(&self) -> Service {
+    pub const fn service(&self) -> OffloadScope {
         self.service
     }
 

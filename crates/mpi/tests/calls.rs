@@ -5,24 +5,24 @@ use std::sync::Arc;
 
 use mpi::collectives::{Algorithm, Collective, Operation};
 use mpi::program::calls::{ANY_SIZE, CallError, Calls, CallsBuilder, NoSchedule, text};
-use mpi::program::{Action, Burst, Context, Ended, Op, Programs, Step, stridden};
+use mpi::program::{Action, Burst, Context, Ended, Op, Programs, ScriptCall, stridden};
 use mpi::schedule::{ScheduleBuilder, ScheduleError, goal};
 use proptest::prelude::*;
 
-fn send(to: u32, bytes: u64, tag: u32) -> Step {
-    Step::Do(Action::send(to, bytes, tag))
+fn send(to: u32, bytes: u64, tag: u32) -> ScriptCall {
+    ScriptCall::Do(Action::send(to, bytes, tag))
 }
 
-fn recv(from: u32, bytes: u64, tag: u32) -> Step {
-    Step::Do(Action::recv(Some(from), bytes, Some(tag)))
+fn recv(from: u32, bytes: u64, tag: u32) -> ScriptCall {
+    ScriptCall::Do(Action::recv(Some(from), bytes, Some(tag)))
 }
 
-fn calc(time: u64) -> Step {
-    Step::Do(Action::Calc { time })
+fn calc(time: u64) -> ScriptCall {
+    ScriptCall::Do(Action::Calc { time })
 }
 
 /// Returns the program of some ranks, each with its calls.
-fn calls(ranks: &[&[Step]]) -> Calls {
+fn calls(ranks: &[&[ScriptCall]]) -> Calls {
     let mut builder = CallsBuilder::new(ranks.len() as u32);
     for (rank, steps) in (0..).zip(ranks) {
         steps.iter().for_each(|&step| builder.push(rank, step).unwrap());
@@ -37,11 +37,11 @@ fn a_text_is_read_as_it_is_meant() {
         "# two ranks\nranks 2\nrank 0\n  calc 5 us # then\n  isend 4 KiB to 1 tag 3\n  irecv from any tag any\n  waitall\n\
          rank 1\n irecv 4 KiB from 0 tag 3\n wait 0\n isend 8 B to 0 times 2 stride 1\n waitany\n test\n",
     );
-    let any = Step::Do(Action::recv(None, ANY_SIZE, None));
-    let burst = Step::Burst(Burst { first: Action::send(0, 8, 0), count: 2, stride: 1 });
+    let any = ScriptCall::Do(Action::recv(None, ANY_SIZE, None));
+    let burst = ScriptCall::Burst(Burst { first: Action::send(0, 8, 0), count: 2, stride: 1 });
     let expected = calls(&[
-        &[calc(5_000_000), send(1, 4096, 3), any, Step::WaitAll],
-        &[recv(0, 4096, 3), Step::Wait(0), burst, Step::WaitAny, Step::Test],
+        &[calc(5_000_000), send(1, 4096, 3), any, ScriptCall::WaitAll],
+        &[recv(0, 4096, 3), ScriptCall::Wait(0), burst, ScriptCall::WaitAny, ScriptCall::Test],
     ]);
     assert_eq!(read.unwrap(), expected);
 }
@@ -63,10 +63,10 @@ fn collective_operations_are_read_as_they_are_meant() {
         Collective { root: 2, time_per_byte: 1000, ..Collective::new(Operation::Broadcast, Algorithm::Binomial, 8) };
     let mut builder = CallsBuilder::new(4);
     assert_eq!(builder.communicator(vec![3, 1]), Ok(1));
-    for step in [Step::StartCollective(ring), Step::Collective(barrier), Step::Wait(0)] {
+    for step in [ScriptCall::StartCollective(ring), ScriptCall::Collective(barrier), ScriptCall::Wait(0)] {
         builder.push(1, step).unwrap();
     }
-    builder.push(3, Step::Collective(broadcast)).unwrap();
+    builder.push(3, ScriptCall::Collective(broadcast)).unwrap();
     let expected = builder.build();
     assert_eq!(read.unwrap(), expected);
     assert_eq!(text::read(&text::write(&expected)).unwrap(), expected);
@@ -98,7 +98,7 @@ fn a_schedule_of_collective_operations_has_their_messages() {
     // Would catch messages of an operation that match those of another, and a program that is taken for one that ends.
     let both = |calls: &mut CallsBuilder, rank: u32| {
         for algorithm in [Algorithm::RecursiveDoubling, Algorithm::Binomial] {
-            calls.push(rank, Step::Collective(Collective::new(Operation::Allreduce, algorithm, 64))).unwrap();
+            calls.push(rank, ScriptCall::Collective(Collective::new(Operation::Allreduce, algorithm, 64))).unwrap();
         }
     };
     let mut builder = CallsBuilder::new(5);
@@ -142,7 +142,7 @@ fn messages_of_communicators_are_read_written_and_refused() {
     let calls = text::read(text).unwrap();
     assert_eq!(text::write(&calls), text);
     let context = Context::new(1).unwrap();
-    assert_eq!(calls.of(0)[0], Step::Do(Action::send(2, 8, 4).within(context)));
+    assert_eq!(calls.of(0)[0], ScriptCall::Do(Action::send(2, 8, 4).within(context)));
     assert!(calls.schedule().unwrap_err().to_string().contains("beside messages of communicators"));
     for (line, expected) in [
         ("isend 8 B to 1 tag 0 in 1", "line 4: rank 1 is no member of communicator 1"),
@@ -195,18 +195,18 @@ fn what_a_rank_cannot_call_is_refused() {
     assert_eq!(builder.push(2, calc(1)), Err(CallError::NoSuchRank { rank: 2, last: 1 }));
     assert_eq!(builder.push(0, recv(7, 1, 0)), Err(CallError::NoSuchRank { rank: 7, last: 1 }));
     let burst = Burst { first: Action::Calc { time: 1 }, count: 2, stride: 0 };
-    assert_eq!(builder.push(0, Step::Burst(burst)), Err(CallError::EmptyBurst));
+    assert_eq!(builder.push(0, ScriptCall::Burst(burst)), Err(CallError::EmptyBurst));
     builder.push(0, send(1, 1, 0)).unwrap();
-    assert_eq!(builder.push(0, Step::Wait(1)), Err(CallError::NoSuchRequest { request: 1, made: 1 }));
-    builder.push(0, Step::Wait(0)).unwrap();
+    assert_eq!(builder.push(0, ScriptCall::Wait(1)), Err(CallError::NoSuchRequest { request: 1, made: 1 }));
+    builder.push(0, ScriptCall::Wait(0)).unwrap();
 }
 
 #[test]
 fn calls_are_the_schedule_that_says_what_waits_for_what() {
     // Would catch an operation that does not wait for all that its rank has waited for, and one that waits for more.
     let found = calls(&[
-        &[recv(1, ANY_SIZE, 0), send(1, 8, 0), calc(5), send(1, 9, 1), Step::WaitAll, calc(7)],
-        &[recv(0, 10, 0), Step::Wait(0), send(0, 4, 0), recv(0, 9, 1), Step::Wait(2)],
+        &[recv(1, ANY_SIZE, 0), send(1, 8, 0), calc(5), send(1, 9, 1), ScriptCall::WaitAll, calc(7)],
+        &[recv(0, 10, 0), ScriptCall::Wait(0), send(0, 4, 0), recv(0, 9, 1), ScriptCall::Wait(2)],
     ]);
     let mut builder = ScheduleBuilder::new(2);
     let (first, second, busy) = (builder.recv(0, 1, 4, 0), builder.send(0, 1, 8, 0), builder.calc(0, 5));
@@ -228,7 +228,7 @@ fn calls_are_the_schedule_that_says_what_waits_for_what() {
 #[test]
 fn what_no_schedule_can_say_is_named() {
     // Would catch a program that is written as another one.
-    let any = calls(&[&[send(1, 8, 0), Step::WaitAny], &[recv(0, 8, 0)]]);
+    let any = calls(&[&[send(1, 8, 0), ScriptCall::WaitAny], &[recv(0, 8, 0)]]);
     assert_eq!(any.schedule(), Err(NoSchedule::Call { rank: 0, call: "waitany".to_owned() }));
     assert_eq!(any.check(None), Ok(()));
 }
@@ -238,13 +238,15 @@ fn messages_without_receives_and_ranks_that_wait_for_themselves_are_found_before
     // Would catch a program whose fault is found only when it stands still, or never.
     let lost = calls(&[&[send(1, 8, 0)], &[]]);
     assert!(matches!(lost.check(None), Err(ScheduleError::Unmatched { from: 0, to: 1, sent: 1, received: 0, .. })));
-    let blocked: [&[Step]; 2] =
-        [&[send(1, 8, 0), Step::Wait(0), recv(1, 8, 0)], &[send(0, 8, 0), Step::Wait(0), recv(0, 8, 0)]];
+    let blocked: [&[ScriptCall]; 2] =
+        [&[send(1, 8, 0), ScriptCall::Wait(0), recv(1, 8, 0)], &[send(0, 8, 0), ScriptCall::Wait(0), recv(0, 8, 0)]];
     let blocked = calls(&blocked);
     assert_eq!(blocked.check(None), Ok(()));
     assert!(matches!(blocked.check(Some(4)), Err(ScheduleError::Cycle { .. })));
-    let never =
-        calls(&[&[recv(1, 8, 0), Step::Wait(0), send(1, 8, 0)], &[recv(0, 8, 0), Step::Wait(0), send(0, 8, 0)]]);
+    let never = calls(&[
+        &[recv(1, 8, 0), ScriptCall::Wait(0), send(1, 8, 0)],
+        &[recv(0, 8, 0), ScriptCall::Wait(0), send(0, 8, 0)],
+    ]);
     assert!(matches!(never.check(None), Err(ScheduleError::Cycle { .. })));
 }
 
@@ -271,18 +273,22 @@ fn started(programs: &Arc<dyn Programs>, rank: u32) -> Vec<Action> {
 }
 
 /// Returns any call of one of three ranks that does not wait for a single request.
-fn any_step() -> impl Strategy<Value = Step> {
+fn any_step() -> impl Strategy<Value = ScriptCall> {
     let action = prop_oneof![
         (0_u32..3, 0_u64..9000, 0_u32..4).prop_map(|(to, bytes, tag)| Action::send(to, bytes, tag)),
         (prop::option::of(0_u32..3), prop::option::of(0_u64..9000), prop::option::of(0_u32..4))
             .prop_map(|(from, bytes, tag)| Action::recv(from, bytes.unwrap_or(ANY_SIZE), tag)),
     ];
     prop_oneof![
-        action.clone().prop_map(Step::Do),
-        (action, 1_u32..5, 0_u32..4).prop_map(|(first, count, stride)| Step::Burst(Burst { first, count, stride })),
+        action.clone().prop_map(ScriptCall::Do),
+        (action, 1_u32..5, 0_u32..4).prop_map(|(first, count, stride)| ScriptCall::Burst(Burst {
+            first,
+            count,
+            stride
+        })),
         (0_u64..1 << 50).prop_map(|time| calc(time.min(1_000_000_000_000_000))),
-        Just(Step::WaitAll),
-        Just(Step::Test),
+        Just(ScriptCall::WaitAll),
+        Just(ScriptCall::Test),
     ]
 }
 
@@ -290,7 +296,7 @@ proptest! {
     #[test]
     fn calls_that_are_written_are_read_again(ranks in prop::collection::vec(prop::collection::vec(any_step(), 0..12), 3)) {
         // Would catch a call, a burst or a wildcard that is not written, or is read differently.
-        let ranks: Vec<&[Step]> = ranks.iter().map(|steps| &steps[..]).collect();
+        let ranks: Vec<&[ScriptCall]> = ranks.iter().map(|steps| &steps[..]).collect();
         let written = calls(&ranks);
         prop_assert_eq!(text::read(&text::write(&written)).unwrap(), written);
     }
@@ -298,7 +304,7 @@ proptest! {
     #[test]
     fn a_program_says_the_messages_that_its_ranks_send(ranks in prop::collection::vec(prop::collection::vec(any_step(), 0..12), 3)) {
         // Would catch a burst that is counted once or whose stride is left out, and a wrong number of operations.
-        let ranks: Vec<&[Step]> = ranks.iter().map(|steps| &steps[..]).collect();
+        let ranks: Vec<&[ScriptCall]> = ranks.iter().map(|steps| &steps[..]).collect();
         let programs: Arc<dyn Programs> = Arc::new(calls(&ranks));
         let mut said = Vec::new();
         programs.each_message(&mut |messages| (0..messages.count).for_each(|_| said.push((messages.from, messages.to, messages.bytes))));
@@ -314,7 +320,7 @@ proptest! {
         said.sort_unstable();
         sent.sort_unstable();
         prop_assert_eq!(said, sent);
-        let calculations = ranks.iter().flat_map(|steps| *steps).filter(|step| matches!(step, Step::Do(Action::Calc { .. })));
+        let calculations = ranks.iter().flat_map(|steps| *steps).filter(|step| matches!(step, ScriptCall::Do(Action::Calc { .. })));
         prop_assert_eq!(programs.operations(), operations + calculations.count() as u64);
     }
 }

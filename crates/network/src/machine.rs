@@ -135,7 +135,7 @@ impl<F: Fn(usize, &[u32]) -> NodeTraffic> WithRouters for Division<'_, F> {
         if let Some(period) = plan.snapshot_period() {
             timeline.add(0, Global::Snapshot { period });
         }
-        Box::new(Parts {
+        Box::new(PacketMachine {
             pool: Pool::new(workers, {
                 let mail = Arc::clone(&mail);
                 move |worker: &mut Worker<R>, _start, end| worker.run_until(end, &mail)
@@ -200,7 +200,7 @@ impl<R: Routers> Worker<R> {
 }
 
 /// Machine of packets, divided into partitions.
-struct Parts<R> {
+struct PacketMachine<R> {
     pool: Pool<Worker<R>>,
     /// Mailboxes by partition.
     mail: Arc<[Mutex<Mail>]>,
@@ -222,7 +222,7 @@ struct Parts<R> {
     advances: u32,
 }
 
-impl<R: Routers + 'static> Parts<R> {
+impl<R: Routers + 'static> PacketMachine<R> {
     /// Visits the counters of every worker.
     fn each_counters(&self, mut visit: impl FnMut(&mut Counters)) {
         self.pool.workers().for_each(|mut worker| visit(&mut worker.context.counters));
@@ -320,7 +320,7 @@ impl<R: Routers + 'static> Parts<R> {
     }
 }
 
-impl<R: Routers + 'static> Machine for Parts<R> {
+impl<R: Routers + 'static> Machine for PacketMachine<R> {
     fn advance(&mut self, until: u64, batch: u64) -> Vec<Vec<Batch>> {
         let begin = self.now;
         self.each_counters(|counters| counters.count_batches(begin, batch));

@@ -11,7 +11,7 @@ use fabric::catalogue::Depths;
 use topology::ChannelClass;
 
 use ::system::Proofs;
-use ::system::{GivenPrograms, Parts};
+use ::system::{BuildCache, GivenPrograms};
 
 /// An experiment as written (see [`File`]), and its points.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct Experiment {
     base_dir: PathBuf,
     points: Vec<Point>,
     proofs: Proofs,
-    parts: Parts,
+    parts: BuildCache,
 }
 
 impl Deref for Experiment {
@@ -68,7 +68,7 @@ impl Experiment {
     }
 
     fn new((file, points): (File, Vec<Point>), base_dir: &Path) -> Self {
-        Self { file, base_dir: base_dir.to_owned(), points, proofs: Proofs::default(), parts: Parts::default() }
+        Self { file, base_dir: base_dir.to_owned(), points, proofs: Proofs::default(), parts: BuildCache::default() }
     }
 
     /// Returns the points: at least one, and exactly one without a sweep.
@@ -87,7 +87,7 @@ impl Experiment {
     }
 
     /// Returns the topologies and routings of the experiment's points.
-    pub(crate) fn parts(&self) -> &Parts {
+    pub(crate) fn parts(&self) -> &BuildCache {
         &self.parts
     }
 

@@ -16,8 +16,8 @@ pub use ::analysis::{
 pub use ::experiment::*;
 pub use ::network::{Machine, Network, Packets, Part, Sample, SourceWaits, traffic};
 pub use ::system::{
-    Counts, Course, Extent, GivenPrograms, Job, OperationVolumes, Phase, Progress, RunError, RunOptions,
-    SATURATED_BELOW, SetLoads, Setting, State, System, SystemError, Totals, Workload, run, saturation,
+    GivenPrograms, Job, JobCounts, OperationVolumes, Phase, Progress, RunContext, RunError, RunLength, RunOptions,
+    RunState, RunTotals, SATURATED_BELOW, SetLoads, System, SystemError, Workload, WorkloadRun, run, saturation,
 };
 pub use ::traffic::pacers::{PacerError, PacerSpec, WindowSpec};
 pub use completed::{Completed, completed};

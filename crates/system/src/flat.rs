@@ -1,6 +1,6 @@
 //! Flat network: checks of keys that it does not support.
 
-use ::mpi::collectives::Carrier;
+use ::mpi::collectives::CollectiveBackend;
 
 use crate::error::SystemError;
 use ::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
@@ -67,7 +67,7 @@ fn workload_of(spec: &WorkloadSpec) -> Option<Wrong> {
     if packet_size.is_some() {
         return wrong("workload.packet_size", "no packets: messages go whole");
     }
-    if matches!(spec, WorkloadSpec::Application(own) if own.collectives == Some(Carrier::Hardware)) {
+    if matches!(spec, WorkloadSpec::Application(own) if own.collectives == Some(CollectiveBackend::Hardware)) {
         return wrong("workload.collectives", "no switches that could copy or combine");
     }
     match *spec.pacer() == PacerSpec::default() {

@@ -3,18 +3,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use mpi::communicator::Unserved;
+use mpi::communicator::OffloadLimits;
 use routing::Routing;
 use routing::algorithms::flat::is_flat;
 use topology::Topology;
 use units::{Bytes, Time};
 
 use crate::allocation::Allocator;
+use crate::build_cache::BuildCache;
 use crate::error::SystemError;
 use crate::flat;
 use crate::groups::acknowledges;
-use crate::parts::Parts;
-use crate::workloads::{self, Site, Workload};
+use crate::workloads::{self, BuildContext, Workload};
 use ::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
 use ::network::traffic::Span;
 use ::traffic::pacers::PacerSpec;
@@ -41,7 +41,7 @@ pub struct Job {
 }
 
 /// Unfinished job: its times are not yet in ticks.
-pub(crate) struct Draft {
+pub(crate) struct JobBuilder {
     pub name: String,
     pub workload: Arc<dyn Workload>,
     pub start: Time,
@@ -51,7 +51,7 @@ pub(crate) struct Draft {
     pub pacer: PacerSpec,
 }
 
-impl Draft {
+impl JobBuilder {
     /// Finishes the job for a network with the given tick. Start and end are multiples of the tick. `first_group` is
     /// the index of its first group.
     pub fn finish(self, tick: Time, first_group: u32) -> Job {
@@ -62,21 +62,22 @@ impl Draft {
     }
 }
 
-/// Builds the unfinished jobs of a point. `unserved` holds, for each job, the groups that routers have no room for.
-pub fn drafts(
+/// Builds the unfinished jobs of a point. `offload_limits` holds, for each job, the groups that routers have no room
+/// for.
+pub fn job_builders(
     spec: &ExperimentSpec,
     topology: &Arc<dyn Topology>,
-    (base, parts): (&Path, &Parts),
-    unserved: &[Unserved],
-) -> Result<Vec<Draft>, SystemError> {
+    (base, parts): (&Path, &BuildCache),
+    offload_limits: &[OffloadLimits],
+) -> Result<Vec<JobBuilder>, SystemError> {
     let programs = &*parts.programs;
-    let (none, of_job) = (Unserved::new(), |job: usize| unserved.get(job));
+    let (none, of_job) = (OffloadLimits::new(), |job: usize| offload_limits.get(job));
     let packet = match is_flat(&**topology) {
         true => Bytes(flat::WHOLE),
         false => fabric::packet_size(spec.link.of_class("injection").0),
     };
     if let Some(workload) = &spec.workload {
-        let site = Site {
+        let context = BuildContext {
             topology,
             place: &spec.placement,
             nodes: None,
@@ -86,13 +87,13 @@ pub fn drafts(
             seed: spec.seed,
             base,
             programs,
-            unserved: of_job(0).unwrap_or(&none),
+            offload_limits: of_job(0).unwrap_or(&none),
             overflow: spec.in_switch.overflow,
         };
-        let built = workloads::build(workload, &site)?;
+        let built = workloads::build(workload, &context)?;
         let (pacer, workload) = (pacer_of(workload, &*built)?, built);
         let (name, seed) = (String::new(), spec.seed);
-        return Ok(vec![Draft { name, workload, start: Time(0), end: None, background: false, seed, pacer }]);
+        return Ok(vec![JobBuilder { name, workload, start: Time(0), end: None, background: false, seed, pacer }]);
     }
     if spec.jobs.is_empty() {
         return Err(SystemError::new("workload", "there is no workload: write [workload], or [[job]] tables"));
@@ -108,7 +109,7 @@ pub fn drafts(
         // Each job has separate streams at a node. The first job has those of a single workload.
         let seed = spec.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let (nic, node, nodes) = (&spec.nic, &spec.node, nodes.as_deref());
-        let site = Site {
+        let context = BuildContext {
             topology,
             place: &place,
             nodes,
@@ -118,21 +119,21 @@ pub fn drafts(
             seed,
             base,
             programs,
-            unserved: of_job(number).unwrap_or(&none),
+            offload_limits: of_job(number).unwrap_or(&none),
             overflow: spec.in_switch.overflow,
         };
-        let workload = workloads::build(&job.workload, &site).map_err(at)?;
+        let workload = workloads::build(&job.workload, &context).map_err(at)?;
         let pacer = pacer_of(&job.workload, &*workload).map_err(at)?;
         let JobSpec { name, start, end, background, .. } = job.clone();
-        Ok(Draft { name, workload, start, end, background, seed, pacer })
+        Ok(JobBuilder { name, workload, start, end, background, seed, pacer })
     };
     spec.jobs.iter().enumerate().map(draft).collect()
 }
 
 /// Refuses pacers for jobs whose operations routers carry out, or whose packets they copy.
-pub fn check_pacers(jobs: &[Draft]) -> Result<(), SystemError> {
-    let by_routers = |job: &Draft| !job.workload.groups().is_empty() || job.workload.sets().is_some();
-    let Some(Draft { name, .. }) = jobs.iter().find(|job| !job.pacer.is_none() && by_routers(job)) else {
+pub fn check_pacers(jobs: &[JobBuilder]) -> Result<(), SystemError> {
+    let by_routers = |job: &JobBuilder| !job.workload.groups().is_empty() || job.workload.sets().is_some();
+    let Some(JobBuilder { name, .. }) = jobs.iter().find(|job| !job.pacer.is_none() && by_routers(job)) else {
         return Ok(());
     };
     let message = "a pacer holds back the packets of flows from node to node: in-switch operations have windows of their own, and what \
@@ -142,8 +143,8 @@ pub fn check_pacers(jobs: &[Draft]) -> Result<(), SystemError> {
 }
 
 /// Refuses a routing that parts consecutive nodes on the way up a fat-tree, if packets are for consecutive nodes.
-pub fn check_runs(jobs: &[Draft], (topology, routing): (&dyn Topology, &dyn Routing)) -> Result<(), SystemError> {
-    let has_runs = |job: &Draft| job.workload.multicasts().is_some_and(|own| own.runs.is_some());
+pub fn check_runs(jobs: &[JobBuilder], (topology, routing): (&dyn Topology, &dyn Routing)) -> Result<(), SystemError> {
+    let has_runs = |job: &JobBuilder| job.workload.multicasts().is_some_and(|own| own.runs.is_some());
     let keeps_together = ["adaptive-up-down", "random-up-down"].contains(&routing.kind());
     if keeps_together || topology.kind() != "fat-tree" || !jobs.iter().any(has_runs) {
         return Ok(());

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod allocation;
+mod build_cache;
 mod clock;
 mod error;
 pub mod flat;
@@ -13,7 +14,6 @@ mod groups;
 mod job;
 mod last_time;
 mod memory;
-mod parts;
 mod progress;
 mod proofs;
 mod run;
@@ -21,16 +21,17 @@ mod shared_interfaces;
 mod system;
 mod workloads;
 
+pub use build_cache::{BuildCache, GivenPrograms};
 pub use clock::Stopwatch;
 pub use error::SystemError;
 pub use job::Job;
 pub use memory::of_network as memory_of_network;
-pub use parts::{GivenPrograms, Parts};
 pub use progress::{Phase, Progress};
 pub use proofs::Proofs;
 pub use run::outcome::{RunError, RunOptions};
 pub use run::{division, most_runs, run, saturation, search, simulate};
 pub use system::System;
 pub use workloads::{
-    Counts, Course, Extent, OperationVolumes, SATURATED_BELOW, SetLoads, Setting, State, Totals, Workload,
+    JobCounts, OperationVolumes, RunContext, RunLength, RunState, RunTotals, SATURATED_BELOW, SetLoads, Workload,
+    WorkloadRun,
 };

@@ -10,16 +10,16 @@ use routing::{DependencyCycle, Routing, RoutingContractError};
 use topology::{ChannelClass, Topology};
 use units::{Bytes, NodeId, Time};
 
+use crate::build_cache::BuildCache;
 use crate::error::SystemError;
 use crate::flat;
 use crate::groups::{Demand, JobGroups, senders};
-use crate::job::{self, Draft, Job};
+use crate::job::{self, Job, JobBuilder};
 use crate::last_time::{LAST_TIME, LONGEST_RUN, seconds};
-use crate::parts::Parts;
 use crate::progress::Progress;
 use crate::run::outcome::RunError;
 use crate::shared_interfaces;
-use crate::workloads::Setting;
+use crate::workloads::RunContext;
 use ::experiment::ExperimentSpec;
 use ::network::traffic::JobNumbers;
 use ::network::{MOST_SAMPLES, Network, Packets};
@@ -42,33 +42,33 @@ impl System {
     /// # Errors
     /// If parts do not fit together. The error names the key at fault.
     pub fn build(spec: &ExperimentSpec, base: &Path) -> Result<Self, SystemError> {
-        Self::build_from(spec, base, &Parts::default())
+        Self::build_from(spec, base, &BuildCache::default())
     }
 
     /// Builds the system of a point, and reuses the topologies and routings that `parts` holds.
     ///
     /// # Errors
     /// If parts do not fit together. The error names the key at fault.
-    pub fn build_from(spec: &ExperimentSpec, base: &Path, parts: &Parts) -> Result<Self, SystemError> {
+    pub fn build_from(spec: &ExperimentSpec, base: &Path, parts: &BuildCache) -> Result<Self, SystemError> {
         let topology = parts.topology(spec, base)?;
         let is_flat = is_flat(&*topology);
         if is_flat {
             flat::check(spec)?;
         }
         let routing = parts.routing(spec, &*topology, base)?;
-        let mut jobs = job::drafts(spec, &topology, (base, parts), &[])?;
-        let unserved = {
+        let mut jobs = job::job_builders(spec, &topology, (base, parts), &[])?;
+        let offload_limits = {
             let own = jobs.iter().map(|job| &job.workload);
             let all = own.map(|own| (own.groups(), Demand::of(&**own), own.programs(), senders(&**own)));
             let all: Vec<JobGroups<'_>> = all.collect();
-            crate::groups::unserved(spec, &topology, &all)?
+            crate::groups::offload_limits(spec, &topology, &all)?
         };
-        if unserved.iter().any(|own| !own.is_empty()) {
-            jobs = job::drafts(spec, &topology, (base, parts), &unserved)?;
+        if offload_limits.iter().any(|own| !own.is_empty()) {
+            jobs = job::job_builders(spec, &topology, (base, parts), &offload_limits)?;
         }
         if spec.nic.parts().is_some() {
             let placed = jobs.iter().map(|job| {
-                let Draft { name, workload, .. } = job;
+                let JobBuilder { name, workload, .. } = job;
                 (&**name, &**workload.placement(), workload.programs().is_some())
             });
             shared_interfaces::check(placed)?;
@@ -101,7 +101,7 @@ impl System {
         let group = crate::groups::params(&spec.in_switch, plan.groups());
         let network = Network { topology, routing, direct, plan: Arc::new(plan), packet, group };
         let mut first_group = 0;
-        let finish = |job: Draft| {
+        let finish = |job: JobBuilder| {
             let first = first_group;
             first_group += job.workload.groups().len() as u32;
             job.finish(network.plan.tick(), first)
@@ -290,9 +290,9 @@ impl System {
     }
 
     /// Returns the context of a run of a job. `batch` is the length of a batch in ticks.
-    pub fn setting(&self, job: usize, batch: u64) -> Setting {
+    pub fn context(&self, job: usize, batch: u64) -> RunContext {
         let Job { span, seed, first_group, .. } = &self.jobs[job];
-        Setting {
+        RunContext {
             network: self.network.clone(),
             measure: self.spec.measure.clone(),
             job,
@@ -398,11 +398,11 @@ fn fabric_spec(
     spec: &ExperimentSpec,
     packet: u32,
     (topology, routing): (&Arc<dyn Topology>, &Arc<dyn Routing>),
-    jobs: &[Draft],
+    jobs: &[JobBuilder],
 ) -> FabricSpec {
-    let sizes = |job: &Draft| {
+    let sizes = |job: &JobBuilder| {
         let acks = job.pacer.ack_size().map(u64::from);
-        job.workload.rests().into_iter().chain([u64::from(job.workload.packets().packet)]).chain(acks)
+        job.workload.partial_packets().into_iter().chain([u64::from(job.workload.packets().packet)]).chain(acks)
     };
     // A flat network has no packets, and its times are exact to the picosecond: a tick that divides packet times gains
     // nothing.
@@ -412,7 +412,7 @@ fn fabric_spec(
     sizes.sort_unstable();
     sizes.dedup();
     let others = sizes.into_iter().filter(|&size| size > 0 && size != u64::from(packet));
-    let times = |job: &Draft| job.workload.host_times().into_iter().chain([job.start]).chain(job.end);
+    let times = |job: &JobBuilder| job.workload.host_times().into_iter().chain([job.start]).chain(job.end);
     FabricSpec {
         topology: Arc::clone(topology),
         routing: Arc::clone(routing),

@@ -12,7 +12,7 @@ use super::round_trips::Benchmark;
 use super::table::TableBenchmark;
 use super::window::{self, ManyPairsSpec, Style, WindowSpec};
 use super::{wicon, wocon};
-use crate::motifs::ProgramSite;
+use crate::motifs::ProgramContext;
 use mpi::collectives::Operation;
 use traffic::PatternError;
 
@@ -105,32 +105,34 @@ pub enum Built {
 }
 
 impl BenchmarkSpec {
-    /// Builds the benchmark for the ranks of a site. `seed` is that of the experiment.
+    /// Builds the benchmark for the ranks of a context. `seed` is that of the experiment.
     ///
     /// # Errors
     /// [`PatternError`] for a rank that does not exist, too few ranks, and values out of range.
-    pub fn build(&self, site: &ProgramSite<'_>, seed: u64) -> Result<Built, PatternError> {
-        let ranks = site.node_of.len() as u32;
+    pub fn build(&self, context: &ProgramContext<'_>, seed: u64) -> Result<Built, PatternError> {
+        let ranks = context.node_of.len() as u32;
         let kind = self.kind();
         let table = match self {
             Self::Wocon(spec) => return wocon::build(spec, ranks).map(Built::RoundTrips),
             Self::Wicon(spec) => return wicon::build(spec, ranks, seed).map(Built::RoundTrips),
-            Self::PingPong(spec) => pair::build(spec, (kind, Exchange::InTurn, true), site),
-            Self::PingPing(spec) => pair::build(spec, (kind, Exchange::AtOnce, true), site),
-            Self::OsuLatency(spec) => pair::build(spec, (kind, Exchange::InTurn, false), site),
-            Self::Sendrecv(spec) => ring::build(spec, (kind, Neighbours::Next), site),
-            Self::ImbExchange(spec) => ring::build(spec, (kind, Neighbours::Both), site),
-            Self::Bcast(spec) => operation::build_bcast(spec, kind, site),
-            Self::Allreduce(spec) => operation::build(spec, (kind, Operation::Allreduce), site),
-            Self::Alltoall(spec) => operation::build(spec, (kind, Operation::Alltoall), site),
-            Self::Allgather(spec) => operation::build(spec, (kind, Operation::Allgather), site),
-            Self::Barrier(spec) => operation::build_barrier(spec, kind, site),
-            Self::OsuBw(spec) => window::build(spec, Style { kind, both: false, window: 64, rates: false }, site),
-            Self::OsuBibw(spec) => window::build(spec, Style { kind, both: true, window: 64, rates: false }, site),
-            Self::Streaming(spec) => window::build(spec, Style { kind, both: false, window: 160, rates: true }, site),
-            Self::OsuMbwMr(spec) => window::build_many(spec, kind, site),
-            Self::CombPolling(spec) => comb::build(spec, site),
-            Self::ConnectionMemory(spec) => connections::build(spec, site),
+            Self::PingPong(spec) => pair::build(spec, (kind, Exchange::InTurn, true), context),
+            Self::PingPing(spec) => pair::build(spec, (kind, Exchange::AtOnce, true), context),
+            Self::OsuLatency(spec) => pair::build(spec, (kind, Exchange::InTurn, false), context),
+            Self::Sendrecv(spec) => ring::build(spec, (kind, Neighbours::Next), context),
+            Self::ImbExchange(spec) => ring::build(spec, (kind, Neighbours::Both), context),
+            Self::Bcast(spec) => operation::build_bcast(spec, kind, context),
+            Self::Allreduce(spec) => operation::build(spec, (kind, Operation::Allreduce), context),
+            Self::Alltoall(spec) => operation::build(spec, (kind, Operation::Alltoall), context),
+            Self::Allgather(spec) => operation::build(spec, (kind, Operation::Allgather), context),
+            Self::Barrier(spec) => operation::build_barrier(spec, kind, context),
+            Self::OsuBw(spec) => window::build(spec, Style { kind, both: false, window: 64, rates: false }, context),
+            Self::OsuBibw(spec) => window::build(spec, Style { kind, both: true, window: 64, rates: false }, context),
+            Self::Streaming(spec) => {
+                window::build(spec, Style { kind, both: false, window: 160, rates: true }, context)
+            }
+            Self::OsuMbwMr(spec) => window::build_many(spec, kind, context),
+            Self::CombPolling(spec) => comb::build(spec, context),
+            Self::ConnectionMemory(spec) => connections::build(spec, context),
         };
         table.map(Built::Table)
     }

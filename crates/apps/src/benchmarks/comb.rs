@@ -15,10 +15,10 @@ use units::{Bytes, Time};
 
 use super::sizes::check_pair;
 use super::table::{KEYS_OF_POLLING, TableBenchmark, TableRow};
-use crate::motifs::ProgramSite;
+use crate::motifs::ProgramContext;
 use mpi::collectives::{Algorithm, Collective, Operation};
 use mpi::communicator::{Communicator, Context, Group};
-use mpi::program::{Action, Interval, Messages, Request, Script, Scripts, Seen, Step};
+use mpi::program::{Action, Interval, Messages, Request, Script, ScriptCall, Scripts, Seen};
 use traffic::PatternError;
 
 /// Name in the experiment file.
@@ -79,8 +79,8 @@ fn wrong(key: &'static str, message: String) -> PatternError {
 ///
 /// # Errors
 /// [`PatternError`] for ranks that do not exist and for values out of range.
-pub(super) fn build(spec: &CombSpec, site: &ProgramSite<'_>) -> Result<TableBenchmark, PatternError> {
-    let ranks = site.node_of.len() as u32;
+pub(super) fn build(spec: &CombSpec, context: &ProgramContext<'_>) -> Result<TableBenchmark, PatternError> {
+    let ranks = context.node_of.len() as u32;
     check_pair(spec.pair, ranks)?;
     if spec.message_size.0 > 1 << 30 {
         return Err(wrong("message_size", format!("{} is too large: at most 1 GiB is allowed", spec.message_size)));
@@ -117,7 +117,7 @@ pub(super) fn build(spec: &CombSpec, site: &ProgramSite<'_>) -> Result<TableBenc
     }
     let plan: Arc<[(u64, u64)]> = rows.iter().filter_map(|row| row.polling).collect();
     let (pair, queue, bytes) = (spec.pair, spec.queue, spec.message_size.0);
-    let settle = site.settle.0;
+    let settle = context.settle.0;
     let make = move |rank: u32| {
         let at = pair.iter().position(|&own| own == rank);
         Comb {
@@ -230,19 +230,19 @@ impl Comb {
         self.row * KEYS_OF_POLLING + number
     }
 
-    fn request(&mut self, step: Step, place: Place) -> Step {
+    fn request(&mut self, step: ScriptCall, place: Place) -> ScriptCall {
         self.made += 1;
         self.place = place;
         step
     }
 
-    fn receive(&mut self, partner: u32, place: Place) -> Step {
-        self.request(Step::Do(Action::recv(Some(partner), self.bytes, Some(0))), place)
+    fn receive(&mut self, partner: u32, place: Place) -> ScriptCall {
+        self.request(ScriptCall::Do(Action::recv(Some(partner), self.bytes, Some(0))), place)
     }
 
-    fn send(&mut self, partner: u32, place: Place) -> Step {
+    fn send(&mut self, partner: u32, place: Place) -> ScriptCall {
         self.sent += 1;
-        self.request(Step::Do(Action::send(partner, self.bytes, 0)), place)
+        self.request(ScriptCall::Do(Action::send(partner, self.bytes, 0)), place)
     }
 
     /// Evaluates a poll and returns the next state.
@@ -272,12 +272,12 @@ impl Comb {
     }
 
     /// Computes for another interval, or ends the row.
-    fn compute(&mut self, now: u64) -> Option<Step> {
+    fn compute(&mut self, now: u64) -> Option<ScriptCall> {
         let (time, polls) = self.plan[self.row as usize];
         self.found = 0;
         if self.polls < polls {
             self.place = Place::Polling;
-            return Some(Step::Do(Action::Calc { time }));
+            return Some(ScriptCall::Do(Action::Calc { time }));
         }
         let key = self.key(0);
         self.intervals.push(Interval { key, start: self.begin, end: now });
@@ -301,21 +301,22 @@ impl Comb {
 }
 
 impl Script for Comb {
-    fn next(&mut self, seen: &Seen) -> Step {
-        let Some(partner) = self.partner else { return Step::End };
+    fn next(&mut self, seen: &Seen) -> ScriptCall {
+        let Some(partner) = self.partner else { return ScriptCall::End };
         loop {
             match self.place {
-                Place::Over => return Step::End,
+                Place::Over => return ScriptCall::End,
                 Place::Meeting if self.row as usize == self.plan.len() => self.place = Place::Over,
                 Place::Meeting => {
                     self.start(seen.now);
                     let barrier = Collective::new(Operation::Barrier, Algorithm::Dissemination, 0);
-                    return self.request(Step::Collective(Collective { communicator: MEETING, ..barrier }), Place::Met);
+                    return self
+                        .request(ScriptCall::Collective(Collective { communicator: MEETING, ..barrier }), Place::Met);
                 }
                 Place::Met => {
                     self.place = Place::Posting;
                     if self.settle > 0 {
-                        return Step::Do(Action::Calc { time: self.settle });
+                        return ScriptCall::Do(Action::Calc { time: self.settle });
                     }
                 }
                 Place::Posting if self.sent == self.owed => {
@@ -337,16 +338,16 @@ impl Script for Comb {
                 }
                 Place::Polling => {
                     self.place = Place::Polled;
-                    return Step::Test;
+                    return ScriptCall::Test;
                 }
                 Place::Polled => self.place = self.after_poll(seen),
                 Place::Sharing => {
-                    return self.request(Step::Do(Self::send_count(self.sent, partner)), Place::Receiving);
+                    return self.request(ScriptCall::Do(Self::send_count(self.sent, partner)), Place::Receiving);
                 }
-                Place::Receiving => return self.request(Step::Do(Self::receive_count(partner)), Place::Waiting),
+                Place::Receiving => return self.request(ScriptCall::Do(Self::receive_count(partner)), Place::Waiting),
                 Place::Waiting => {
                     self.place = Place::Received;
-                    return Step::Wait(self.made - 1);
+                    return ScriptCall::Wait(self.made - 1);
                 }
                 Place::Received => {
                     // Each rank has posted one receive for each message that it has sent.
@@ -358,7 +359,7 @@ impl Script for Comb {
                 Place::SettlingSend => return self.send(partner, Place::Settling),
                 Place::Ending => {
                     self.place = Place::Ended;
-                    return Step::WaitAll;
+                    return ScriptCall::WaitAll;
                 }
                 Place::Ended => (self.row, self.place) = (self.row + 1, Place::Meeting),
             }

@@ -10,9 +10,9 @@ use units::Bytes;
 use super::sizes::repetition;
 use super::table::{TableBenchmark, TableRow};
 use super::timed::{At, Exercise, Timed};
-use crate::motifs::ProgramSite;
+use crate::motifs::ProgramContext;
 use mpi::communicator::Group;
-use mpi::program::{Action, Burst, Step};
+use mpi::program::{Action, Burst, ScriptCall};
 use traffic::PatternError;
 
 /// Name in the experiment file.
@@ -40,19 +40,19 @@ impl Default for ConnectionsSpec {
 struct Peers(u32);
 
 impl Exercise for Peers {
-    fn call(&self, at: At, number: u32) -> Option<Step> {
+    fn call(&self, at: At, number: u32) -> Option<ScriptCall> {
         let Self(count) = *self;
         let before = at.ranks - 1;
         match number {
             0 => {
                 let first = Action::recv(Some((at.rank + before) % at.ranks), at.bytes, Some(0));
-                Some(Step::Burst(Burst { first, count, stride: before }))
+                Some(ScriptCall::Burst(Burst { first, count, stride: before }))
             }
             1 => {
                 let first = Action::send((at.rank + 1) % at.ranks, at.bytes, 0);
-                Some(Step::Burst(Burst { first, count, stride: 1 }))
+                Some(ScriptCall::Burst(Burst { first, count, stride: 1 }))
             }
-            2 => Some(Step::WaitAll),
+            2 => Some(ScriptCall::WaitAll),
             _ => None,
         }
     }
@@ -71,14 +71,14 @@ impl Exercise for Peers {
 ///
 /// # Errors
 /// [`PatternError`] for more peers than the ranks allow and for a size out of range.
-pub(super) fn build(spec: &ConnectionsSpec, site: &ProgramSite<'_>) -> Result<TableBenchmark, PatternError> {
-    let ranks = site.node_of.len() as u32;
+pub(super) fn build(spec: &ConnectionsSpec, context: &ProgramContext<'_>) -> Result<TableBenchmark, PatternError> {
+    let ranks = context.node_of.len() as u32;
     let most = ranks.saturating_sub(1);
     if spec.peers == 0 || spec.peers > most {
         let message = format!("{} others of {ranks} ranks: 1 to {most} are allowed", spec.peers);
         return Err(PatternError::new("peers", message));
     }
-    let repetition = repetition(&[spec.message_size], (1, 0), site.settle);
+    let repetition = repetition(&[spec.message_size], (1, 0), context.settle);
     let repetition = repetition.map_err(|error| PatternError::new("message_size", error.message))?;
     let rows = Timed::rows(&repetition.sizes, 1, |_| TableRow { parts: 1, ..TableRow::default() });
     let programs = Timed::new(Peers(spec.peers), (ranks, Group::all(ranks)), repetition);

@@ -10,10 +10,10 @@ use units::{Bytes, Time};
 use super::sizes::{powers, repetition};
 use super::table::{TableBenchmark, TableRow};
 use super::timed::{At, Exercise, Timed};
-use crate::motifs::ProgramSite;
+use crate::motifs::ProgramContext;
 use mpi::collectives::{Algorithm, Collective, CollectiveError, Operation, Selection};
 use mpi::communicator::{Communicator, Context, Group, NodeGroups};
-use mpi::program::Step;
+use mpi::program::ScriptCall;
 use traffic::PatternError;
 
 /// Collective operation of all ranks.
@@ -102,8 +102,8 @@ struct Operations {
 }
 
 impl Exercise for Operations {
-    fn call(&self, at: At, number: u32) -> Option<Step> {
-        (number == 0).then(|| self.operation(at)).flatten().map(Step::Collective)
+    fn call(&self, at: At, number: u32) -> Option<ScriptCall> {
+        (number == 0).then(|| self.operation(at)).flatten().map(ScriptCall::Collective)
     }
 
     fn messages(&self, _at: At, _visit: &mut dyn FnMut(u32, u64, u64)) {}
@@ -147,12 +147,12 @@ fn key_of(error: &CollectiveError) -> &'static str {
 fn timed(
     kind: &Kind,
     (sizes, repetitions, warm_up): (&[Bytes], u32, u32),
-    site: &ProgramSite<'_>,
+    context: &ProgramContext<'_>,
 ) -> Result<TableBenchmark, PatternError> {
-    let ranks = site.node_of.len() as u32;
-    let repetition = repetition(sizes, (repetitions, warm_up), site.settle)?;
+    let ranks = context.node_of.len() as u32;
+    let repetition = repetition(sizes, (repetitions, warm_up), context.settle)?;
     let group = Group::all(ranks);
-    let nodes = NodeGroups::new(&group, site.node_of).among(site.unserved, Context::WORLD);
+    let nodes = NodeGroups::new(&group, context.node_of).among(context.offload_limits, Context::WORLD);
     let nodes = Arc::new(nodes);
     let own = Communicator::world(0, ranks).on_nodes(Arc::clone(&nodes));
     let call = |&bytes: &u64| {
@@ -162,7 +162,7 @@ fn timed(
             element: if kind.operation == Operation::Allreduce { ELEMENT } else { 1 },
             ..Collective::new(kind.operation, kind.algorithm, bytes)
         };
-        let call = call.carried_by(site.carrier, &Selection::built_in(), ranks)?;
+        let call = call.carried_by(context.backend, &Selection::built_in(), ranks)?;
         call.check(&own).map(|()| call)
     };
     let calls: Result<Vec<Collective>, CollectiveError> = repetition.sizes.iter().map(call).collect();
@@ -186,7 +186,7 @@ const LONGEST_BYTE: u64 = 1_000_000;
 pub(super) fn build(
     spec: &OperationSpec,
     (name, operation): (&'static str, Operation),
-    site: &ProgramSite<'_>,
+    context: &ProgramContext<'_>,
 ) -> Result<TableBenchmark, PatternError> {
     let time = spec.reduction_time;
     if time.0 > LONGEST_BYTE {
@@ -197,7 +197,7 @@ pub(super) fn build(
         powers(true).into_iter().filter(|size| size.0.is_multiple_of(element)).collect()
     });
     let kind = Kind { name, operation, algorithm: spec.algorithm, root: None, reduction_time: time };
-    timed(&kind, (&sizes, spec.repetitions, spec.warm_up), site)
+    timed(&kind, (&sizes, spec.repetitions, spec.warm_up), context)
 }
 
 /// Builds the benchmark of a broadcast.
@@ -208,7 +208,7 @@ pub(super) fn build(
 pub(super) fn build_bcast(
     spec: &BcastSpec,
     name: &'static str,
-    site: &ProgramSite<'_>,
+    context: &ProgramContext<'_>,
 ) -> Result<TableBenchmark, PatternError> {
     let sizes = spec.sizes.clone().unwrap_or_else(|| powers(true));
     let kind = Kind {
@@ -218,7 +218,7 @@ pub(super) fn build_bcast(
         root: spec.root,
         reduction_time: Time(0),
     };
-    timed(&kind, (&sizes, spec.repetitions, spec.warm_up), site)
+    timed(&kind, (&sizes, spec.repetitions, spec.warm_up), context)
 }
 
 /// Builds the benchmark of a barrier.
@@ -228,9 +228,9 @@ pub(super) fn build_bcast(
 pub(super) fn build_barrier(
     spec: &BarrierSpec,
     name: &'static str,
-    site: &ProgramSite<'_>,
+    context: &ProgramContext<'_>,
 ) -> Result<TableBenchmark, PatternError> {
     let kind =
         Kind { name, operation: Operation::Barrier, algorithm: spec.algorithm, root: None, reduction_time: Time(0) };
-    timed(&kind, (&[Bytes(0)], spec.repetitions, spec.warm_up), site)
+    timed(&kind, (&[Bytes(0)], spec.repetitions, spec.warm_up), context)
 }

@@ -7,9 +7,9 @@ use units::Bytes;
 use super::sizes::{check_pair, powers, repetition};
 use super::table::{TableBenchmark, TableRow};
 use super::timed::{At, Exercise, Timed};
-use crate::motifs::ProgramSite;
+use crate::motifs::ProgramContext;
 use mpi::communicator::Group;
-use mpi::program::{Action, Step};
+use mpi::program::{Action, ScriptCall};
 use traffic::PatternError;
 
 /// Two ranks that exchange messages.
@@ -60,16 +60,16 @@ impl Pair {
 }
 
 impl Exercise for Pair {
-    fn call(&self, at: At, number: u32) -> Option<Step> {
+    fn call(&self, at: At, number: u32) -> Option<ScriptCall> {
         let other = self.other(at.rank);
-        let send = Step::Do(Action::send(other, at.bytes, 0));
-        let receive = Step::Do(Action::recv(Some(other), at.bytes, Some(0)));
+        let send = ScriptCall::Do(Action::send(other, at.bytes, 0));
+        let receive = ScriptCall::Do(Action::recv(Some(other), at.bytes, Some(0)));
         match (self.exchange, number) {
             (Exchange::InTurn, 0 | 2) => Some(if (at.rank == self.pair[0]) == (number == 0) { send } else { receive }),
-            (Exchange::InTurn, 1 | 3) => Some(Step::WaitAll),
+            (Exchange::InTurn, 1 | 3) => Some(ScriptCall::WaitAll),
             (Exchange::AtOnce, 0) => Some(send),
             (Exchange::AtOnce, 1) => Some(receive),
-            (Exchange::AtOnce, 2) => Some(Step::WaitAll),
+            (Exchange::AtOnce, 2) => Some(ScriptCall::WaitAll),
             _ => None,
         }
     }
@@ -90,12 +90,12 @@ impl Exercise for Pair {
 pub(super) fn build(
     spec: &PairSpec,
     (kind, exchange, with_none): (&'static str, Exchange, bool),
-    site: &ProgramSite<'_>,
+    context: &ProgramContext<'_>,
 ) -> Result<TableBenchmark, PatternError> {
-    let ranks = site.node_of.len() as u32;
+    let ranks = context.node_of.len() as u32;
     check_pair(spec.pair, ranks)?;
     let sizes = spec.sizes.clone().unwrap_or_else(|| powers(with_none));
-    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), site.settle)?;
+    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), context.settle)?;
     let (parts, moved) = match exchange {
         Exchange::InTurn => (2, 2),
         Exchange::AtOnce => (1, 1),

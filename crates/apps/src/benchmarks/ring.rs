@@ -10,9 +10,9 @@ use units::Bytes;
 use super::sizes::{powers, repetition};
 use super::table::{TableBenchmark, TableRow};
 use super::timed::{At, Exercise, Timed};
-use crate::motifs::ProgramSite;
+use crate::motifs::ProgramContext;
 use mpi::communicator::Group;
-use mpi::program::{Action, Step};
+use mpi::program::{Action, ScriptCall};
 use traffic::PatternError;
 
 /// All ranks, which exchange messages with their neighbours in a ring.
@@ -55,10 +55,10 @@ fn around(at: At) -> (u32, u32) {
 }
 
 impl Exercise for Ring {
-    fn call(&self, at: At, number: u32) -> Option<Step> {
+    fn call(&self, at: At, number: u32) -> Option<ScriptCall> {
         let (next, before) = around(at);
-        let send = |to, tag| Some(Step::Do(Action::send(to, at.bytes, tag)));
-        let receive = |from, tag| Some(Step::Do(Action::recv(Some(from), at.bytes, Some(tag))));
+        let send = |to, tag| Some(ScriptCall::Do(Action::send(to, at.bytes, tag)));
+        let receive = |from, tag| Some(ScriptCall::Do(Action::recv(Some(from), at.bytes, Some(tag))));
         // Tags distinguish the two directions in a ring of two ranks.
         match (self.0, number) {
             (Neighbours::Next, 0) => send(next, 0),
@@ -68,7 +68,7 @@ impl Exercise for Ring {
             (Neighbours::Both, 1) => send(before, 1),
             (Neighbours::Both, 2) => receive(before, 0),
             (Neighbours::Both, 3) => receive(next, 1),
-            (Neighbours::Next, 2) | (Neighbours::Both, 4) => Some(Step::WaitAll),
+            (Neighbours::Next, 2) | (Neighbours::Both, 4) => Some(ScriptCall::WaitAll),
             _ => None,
         }
     }
@@ -93,9 +93,9 @@ impl Exercise for Ring {
 pub(super) fn build(
     spec: &RingSpec,
     (kind, neighbours): (&'static str, Neighbours),
-    site: &ProgramSite<'_>,
+    context: &ProgramContext<'_>,
 ) -> Result<TableBenchmark, PatternError> {
-    let ranks = site.node_of.len() as u32;
+    let ranks = context.node_of.len() as u32;
     if ranks < 2 {
         return Err(PatternError::new(
             "kind",
@@ -103,7 +103,7 @@ pub(super) fn build(
         ));
     }
     let sizes = spec.sizes.clone().unwrap_or_else(|| powers(true));
-    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), site.settle)?;
+    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), context.settle)?;
     // Bytes of one rank, sent and received.
     let moved = if neighbours == Neighbours::Both { 4 } else { 2 };
     let rows = Timed::rows(&repetition.sizes, spec.repetitions, |bytes| TableRow {

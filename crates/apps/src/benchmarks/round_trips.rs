@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use mpi::program::{Action, Interval, Messages, Programs, Script, Scripts, Seen, Step};
+use mpi::program::{Action, Interval, Messages, Programs, Script, ScriptCall, Scripts, Seen};
 use traffic::PatternError;
 
 /// Benchmark of round trips: its program and the pairs that it measures.
@@ -101,12 +101,12 @@ impl RoundTrips {
 }
 
 impl Script for RoundTrips {
-    fn next(&mut self, seen: &Seen) -> Step {
+    fn next(&mut self, seen: &Seen) -> ScriptCall {
         if self.step == STEPS {
             self.end_trip(self.pairs[self.part.start as usize].0 == self.rank, seen.now);
         }
         if self.part.is_empty() {
-            return Step::End;
+            return ScriptCall::End;
         }
         let (one, other) = self.pairs[self.part.start as usize];
         let begins = one == self.rank;
@@ -117,9 +117,9 @@ impl Script for RoundTrips {
         }
         let bytes = self.bytes;
         match step {
-            0 | 2 if begins == (step == 0) => Step::Do(Action::send(if begins { other } else { one }, bytes, 0)),
-            0 | 2 => Step::Do(Action::recv(Some(if begins { other } else { one }), bytes, Some(0))),
-            _ => Step::WaitAll,
+            0 | 2 if begins == (step == 0) => ScriptCall::Do(Action::send(if begins { other } else { one }, bytes, 0)),
+            0 | 2 => ScriptCall::Do(Action::recv(Some(if begins { other } else { one }), bytes, Some(0))),
+            _ => ScriptCall::WaitAll,
         }
     }
 

@@ -14,7 +14,7 @@ use units::Time;
 use super::table::TableRow;
 use mpi::collectives::{Algorithm, Collective, GroupCall, Operation, ProgramGroup};
 use mpi::communicator::{Communicator, Context, Group};
-use mpi::program::{Action, Interval, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
+use mpi::program::{Action, Interval, Messages, Programs, RankProgram, Script, ScriptCall, ScriptedRank, Seen};
 
 /// Communicator in which the participating ranks synchronize. Measured operations use communicator 0.
 const MEETING: u32 = 1;
@@ -35,7 +35,7 @@ pub(super) struct At {
 /// Exercise: the calls that ranks repeat in each iteration.
 pub(super) trait Exercise: Debug + Send + Sync {
     /// Returns call `number` of an iteration, from 0. `None`: the iteration is over.
-    fn call(&self, at: At, number: u32) -> Option<Step>;
+    fn call(&self, at: At, number: u32) -> Option<ScriptCall>;
     /// Visits the messages that a rank sends in an iteration: the destination, the size in bytes, and the number of
     /// messages.
     fn messages(&self, at: At, visit: &mut dyn FnMut(u32, u64, u64));
@@ -263,19 +263,19 @@ impl TimedRank {
 }
 
 impl Script for TimedRank {
-    fn next(&mut self, seen: &Seen) -> Step {
+    fn next(&mut self, seen: &Seen) -> ScriptCall {
         loop {
             match self.place {
-                Place::Over => return Step::End,
+                Place::Over => return ScriptCall::End,
                 Place::First | Place::Second => {
                     self.place = Place::Met;
-                    return Step::Collective(self.timed.meeting());
+                    return ScriptCall::Collective(self.timed.meeting());
                 }
                 Place::Met => {
                     self.place = Place::Within(0);
                     let settle = self.timed.repetition.settle;
                     if settle > Time(0) {
-                        return Step::Do(Action::Calc { time: settle.0 });
+                        return ScriptCall::Do(Action::Calc { time: settle.0 });
                     }
                 }
                 Place::Within(number) => {

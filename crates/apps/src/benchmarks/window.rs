@@ -14,9 +14,9 @@ use units::Bytes;
 use super::sizes::{MOST_WINDOW, check_pair, powers, repetition};
 use super::table::{TableBenchmark, TableRow};
 use super::timed::{At, Exercise, Timed};
-use crate::motifs::ProgramSite;
+use crate::motifs::ProgramContext;
 use mpi::communicator::Group;
-use mpi::program::{Action, Burst, Step};
+use mpi::program::{Action, Burst, ScriptCall};
 use traffic::PatternError;
 
 /// Pair of ranks in which one rank, or both, send windows of messages.
@@ -117,9 +117,9 @@ struct Windows {
 }
 
 impl Exercise for Windows {
-    fn call(&self, at: At, number: u32) -> Option<Step> {
+    fn call(&self, at: At, number: u32) -> Option<ScriptCall> {
         let (partner, sends, receives) = self.senders.of(at.rank);
-        let burst = |first| Step::Burst(Burst { first, count: self.window, stride: 0 });
+        let burst = |first| ScriptCall::Burst(Burst { first, count: self.window, stride: 0 });
         let receive =
             |first: bool| (receives == first).then(|| burst(Action::recv(Some(partner), at.bytes, Some(DATA))));
         // Receives come first, then sends, then the wait. The second rank of a pair tells the first that all messages
@@ -127,12 +127,12 @@ impl Exercise for Windows {
         let steps = [
             receive(true),
             sends.then(|| burst(Action::send(partner, at.bytes, DATA))),
-            Some(Step::WaitAll),
+            Some(ScriptCall::WaitAll),
             Some(match self.answers(at.rank) {
-                true => Step::Do(Action::send(partner, self.answer, ANSWER)),
-                false => Step::Do(Action::recv(Some(partner), self.answer, Some(ANSWER))),
+                true => ScriptCall::Do(Action::send(partner, self.answer, ANSWER)),
+                false => ScriptCall::Do(Action::recv(Some(partner), self.answer, Some(ANSWER))),
             }),
-            Some(Step::WaitAll),
+            Some(ScriptCall::WaitAll),
         ];
         steps.into_iter().flatten().nth(number as usize)
     }
@@ -193,13 +193,17 @@ fn check_window(window: u32, answer: Bytes) -> Result<(), PatternError> {
 ///
 /// # Errors
 /// [`PatternError`] for ranks that do not exist and for sizes or windows out of range.
-pub(super) fn build(spec: &WindowSpec, style: Style, site: &ProgramSite<'_>) -> Result<TableBenchmark, PatternError> {
-    let ranks = site.node_of.len() as u32;
+pub(super) fn build(
+    spec: &WindowSpec,
+    style: Style,
+    context: &ProgramContext<'_>,
+) -> Result<TableBenchmark, PatternError> {
+    let ranks = context.node_of.len() as u32;
     check_pair(spec.pair, ranks)?;
     let window = spec.window.unwrap_or(style.window);
     check_window(window, spec.answer_size)?;
     let sizes = spec.sizes.clone().unwrap_or_else(|| powers(false));
-    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), site.settle)?;
+    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), context.settle)?;
     let all = u64::from(window) * if style.both { 2 } else { 1 };
     let rows = rows(&repetition.sizes, spec.repetitions, (all, style.rates));
     let windows = Windows { senders: Senders::Pair(spec.pair, style.both), window, answer: spec.answer_size.0 };
@@ -214,9 +218,9 @@ pub(super) fn build(spec: &WindowSpec, style: Style, site: &ProgramSite<'_>) -> 
 pub(super) fn build_many(
     spec: &ManyPairsSpec,
     kind: &'static str,
-    site: &ProgramSite<'_>,
+    context: &ProgramContext<'_>,
 ) -> Result<TableBenchmark, PatternError> {
-    let ranks = site.node_of.len() as u32;
+    let ranks = context.node_of.len() as u32;
     if ranks < 2 {
         return Err(wrong("kind", format!("a benchmark of pairs needs two ranks, and there is {ranks}")));
     }
@@ -226,7 +230,7 @@ pub(super) fn build_many(
     }
     check_window(spec.window, spec.answer_size)?;
     let sizes = spec.sizes.clone().unwrap_or_else(|| powers(false));
-    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), site.settle)?;
+    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), context.settle)?;
     let rows = rows(&repetition.sizes, spec.repetitions, (u64::from(spec.window) * u64::from(pairs), true));
     let windows = Windows { senders: Senders::Many(pairs), window: spec.window, answer: spec.answer_size.0 };
     let programs = Timed::new(windows, (ranks, Group::all(2 * pairs)), repetition);

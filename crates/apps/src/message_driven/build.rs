@@ -1,6 +1,6 @@
 //! Construction of entries, messages and deliveries from a task graph and the ranks of its tasks.
 
-use super::entries::{Entry, Kind, MessageDriven, NONE, Sent};
+use super::entries::{EntryKind, EntryMethod, EntryOutput, MessageDriven, NONE};
 use super::served::ServedBuilder;
 use super::table::Rows;
 use super::{DrivenError, DrivenSpec};
@@ -65,8 +65,8 @@ struct Builder<'a> {
     receives: Rows<u32>,
     base: Vec<u32>,
     /// Entries with their ranks.
-    entries: Vec<(u32, Entry)>,
-    sent: Vec<(u32, Sent)>,
+    entries: Vec<(u32, EntryMethod)>,
+    sent: Vec<(u32, EntryOutput)>,
     local: Vec<(u32, u32)>,
     /// Deliveries: rank, number of the message there, and the entry that it is delivered to.
     delivered: Vec<(u32, u32, u32)>,
@@ -89,7 +89,7 @@ impl<'a> Builder<'a> {
             delivered: Vec::new(),
             numbers: vec![0; spec.ranks as usize],
             coming: vec![0; spec.ranks as usize],
-            served: ServedBuilder::new(spec.unserved),
+            served: ServedBuilder::new(spec.offload_limits),
         };
         for (task, load) in (0..).zip(&graph.loads) {
             builder.object(task, (load * spec.time_per_load).round() as u64);
@@ -106,11 +106,11 @@ impl<'a> Builder<'a> {
         let passed = |method: u32| (u128::from(time) * u128::from(method) / u128::from(methods.max(1))) as u64;
         let again = |is_last: bool| if is_last { base } else { NONE };
         let begins = if methods == 0 { time } else { 0 };
-        let begin = Entry { kind: Kind::Begin, need: 1, time: begins, again: again(methods == 0) };
+        let begin = EntryMethod { kind: EntryKind::Begin, need: 1, time: begins, again: again(methods == 0) };
         self.entries.push((rank, begin));
         for method in 0..methods {
             let time = passed(method + 1) - passed(method);
-            let entry = Entry { kind: Kind::Method, need: 1, time, again: again(method + 1 == methods) };
+            let entry = EntryMethod { kind: EntryKind::Method, need: 1, time, again: again(method + 1 == methods) };
             self.entries.push((rank, entry));
         }
     }
@@ -140,7 +140,7 @@ impl<'a> Builder<'a> {
         let number = self.numbers[rank as usize];
         self.numbers[rank as usize] += 1;
         self.coming[rank as usize] += u64::from(count);
-        self.sent.push((from, Sent::Messages { to: rank, number, count, bytes }));
+        self.sent.push((from, EntryOutput::Messages { to: rank, number, count, bytes }));
         for &entry in entries {
             self.delivered.push((rank, number, entry));
             self.entries[entry as usize].1.need += count;
@@ -172,7 +172,7 @@ impl<'a> Builder<'a> {
         let ranks = members.iter().map(|member| member.0);
         let served = self.served.serve(group, ranks, self.rank(group.root));
         if let (Some(served), GroupKind::Multicast) = (served, group.kind) {
-            self.sent.push((self.sender(group.root, phase), Sent::Operation(served)));
+            self.sent.push((self.sender(group.root, phase), EntryOutput::Operation(served)));
         }
         if let (Some(served), GroupKind::Reduction) = (served, group.kind) {
             let to = self.receiver(group.root, phase);
@@ -217,13 +217,13 @@ impl<'a> Builder<'a> {
             [only] => only,
             _ => {
                 let combine = self.entries.len() as u32;
-                self.entries.push((rank, Entry { kind: Kind::Combine, need: 0, time: 0, again: NONE }));
+                self.entries.push((rank, EntryMethod { kind: EntryKind::Combine, need: 0, time: 0, again: NONE }));
                 contributing.into_iter().for_each(|from| self.deliver(from, combine));
                 combine
             }
         };
         match served {
-            Some(served) => self.sent.push((from, Sent::Operation(served))),
+            Some(served) => self.sent.push((from, EntryOutput::Operation(served))),
             None => self.send(from, root, (1, group.bytes), &[to]),
         }
     }
@@ -252,9 +252,9 @@ impl<'a> Builder<'a> {
         let new = |entry: u32| if entry == NONE { NONE } else { number[entry as usize] };
         let renumbered = |&old: &u32| {
             let entry = self.entries[old as usize].1;
-            Entry { again: new(entry.again), ..entry }
+            EntryMethod { again: new(entry.again), ..entry }
         };
-        let entries: Vec<Entry> = order.iter().map(renumbered).collect();
+        let entries: Vec<EntryMethod> = order.iter().map(renumbered).collect();
         let mut counts = vec![0_u32; ranks as usize];
         self.entries.iter().for_each(|&(rank, _)| counts[rank as usize] += 1);
         let first_message = firsts(&self.numbers);
@@ -262,8 +262,8 @@ impl<'a> Builder<'a> {
         let delivered = self.delivered.into_iter().map(place).collect();
         let messages = self.coming.iter().sum();
         let largest = self.sent.iter().map(|(_, sent)| match *sent {
-            Sent::Messages { count, bytes, .. } => bytes.div_ceil(u64::from(count)),
-            Sent::Operation(_) => 0,
+            EntryOutput::Messages { count, bytes, .. } => bytes.div_ceil(u64::from(count)),
+            EntryOutput::Operation(_) => 0,
         });
         let largest = largest.max().unwrap_or(0);
         let served = self.served.finish(ranks as usize, new);

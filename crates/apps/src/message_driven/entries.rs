@@ -8,7 +8,7 @@ pub(super) const POSTED: u64 = 64;
 
 /// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     /// Begin of an object's iteration.
     Begin,
     /// Entry method.
@@ -19,8 +19,8 @@ pub(super) enum Kind {
 
 /// Unit of execution that runs once per iteration, when all its inputs have been delivered.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    pub(super) kind: Kind,
+pub(super) struct EntryMethod {
+    pub(super) kind: EntryKind,
     /// Deliveries needed per iteration.
     pub(super) need: u32,
     /// Computation time in picoseconds.
@@ -29,10 +29,10 @@ pub(super) struct Entry {
     pub(super) again: u32,
 }
 
-impl Entry {
+impl EntryMethod {
     /// Whether the entry runs at once, without queueing for the processor.
     pub(super) fn is_at_once(&self) -> bool {
-        self.kind != Kind::Method && self.time == 0
+        self.kind != EntryKind::Method && self.time == 0
     }
 }
 
@@ -41,7 +41,7 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// Output of an entry, sent after its computation.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Sent {
+pub(super) enum EntryOutput {
     /// Messages to a rank.
     Messages {
         to: u32,
@@ -67,11 +67,11 @@ pub(super) fn sizes(count: u32, bytes: u64) -> [(u64, u64); 2] {
 #[derive(Debug)]
 pub struct MessageDriven {
     pub(super) iterations: u32,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<EntryMethod>,
     /// First entry of each rank, and the number of all entries.
     pub(super) first: Vec<u32>,
     /// Messages and operations that each entry sends.
-    pub(super) sent: Rows<Sent>,
+    pub(super) sent: Rows<EntryOutput>,
     /// Entries of its own rank that each entry delivers to.
     pub(super) local: Rows<u32>,
     /// First message to each rank, and the number of all messages.

@@ -37,8 +37,8 @@ mod table;
 use std::sync::Arc;
 
 pub use entries::MessageDriven;
-use entries::{Sent, sizes};
-use mpi::communicator::Unserved;
+use entries::{EntryOutput, sizes};
+use mpi::communicator::OffloadLimits;
 use mpi::program::{GroupCall, Messages, ProgramGroup, Programs, RankProgram};
 use rank::DrivenRank;
 
@@ -75,7 +75,7 @@ pub struct DrivenSpec<'a> {
     pub iterations: u32,
     /// Groups that the switches have no room for, if switches carry out multicasts and reductions. `None`: all
     /// communication uses messages.
-    pub unserved: Option<&'a Unserved>,
+    pub offload_limits: Option<&'a OffloadLimits>,
 }
 
 impl Programs for MessageDriven {
@@ -110,7 +110,7 @@ impl Programs for MessageDriven {
     fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
         for entry in self.entries_of(rank) {
             for sent in self.sent.of(entry) {
-                let &Sent::Messages { to, count, bytes, .. } = sent else { continue };
+                let &EntryOutput::Messages { to, count, bytes, .. } = sent else { continue };
                 for (bytes, count) in sizes(count, bytes).into_iter().filter(|&(_, count)| count > 0) {
                     visit(Messages { from: rank, to, bytes, count: count * u64::from(self.iterations) });
                 }

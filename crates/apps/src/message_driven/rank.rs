@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::entries::{Kind, MessageDriven, NONE, POSTED, Sent, sizes};
+use super::entries::{EntryKind, EntryOutput, MessageDriven, NONE, POSTED, sizes};
 use mpi::program::{Action, Ended, Interval, Notify, Op, ProgramError, RankProgram};
 
 /// Numbers of operations: a receive, a send, a calculation, an in-switch operation with a contribution of the rank, and
@@ -190,14 +190,14 @@ impl DrivenRank {
         let at = self.first + entry;
         for sent in program.sent.of(at) {
             match *sent {
-                Sent::Messages { to, number, count, bytes } => {
+                EntryOutput::Messages { to, number, count, bytes } => {
                     let tag = iteration * program.messages_of(to) + number;
                     for (bytes, count) in sizes(count, bytes) {
                         let send = Op::one(SEND, Action::send(to, bytes, tag));
                         starts.extend((0..count).map(|_| send));
                     }
                 }
-                Sent::Operation(group) => {
+                EntryOutput::Operation(group) => {
                     starts.push(Op::one(GIVE, Action::Group(program.served.calls[group as usize])));
                 }
             }
@@ -233,7 +233,7 @@ impl RankProgram for DrivenRank {
         (0..self.to_post.min(POSTED)).for_each(|_| self.post(starts));
         (0..self.results.len() as u32).for_each(|place| self.post_result(place, starts));
         for entry in 0..self.count {
-            if self.program.entries[(self.first + entry) as usize].kind == Kind::Begin {
+            if self.program.entries[(self.first + entry) as usize].kind == EntryKind::Begin {
                 self.deliver(entry, 0);
             }
         }

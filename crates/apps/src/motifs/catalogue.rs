@@ -15,13 +15,13 @@ use super::incast::{Incast, IncastSpec};
 use super::lammps;
 use super::lammps::spec::LammpsSpec;
 use super::limits::{check_room, check_time, shown};
+use super::program_context::ProgramContext;
 use super::recorded::TraceSpec;
-use super::site::ProgramSite;
 use super::sweep::{Sweep, SweepSpec};
 use super::training;
 use super::training::spec::TrainingSpec;
 use super::{Motif, MotifPrograms};
-use mpi::communicator::Unserved;
+use mpi::communicator::OffloadLimits;
 use mpi::program::{Programs, calls};
 use mpi::schedule::goal;
 use traffic::PatternError;
@@ -112,10 +112,16 @@ impl ProgramSpec {
     /// # Errors
     /// As for `build`.
     pub fn build_on(&self, node_of: &[u32], base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
-        self.build_at(&ProgramSite { node_of, base, carrier: None, unserved: &Unserved::new(), settle: Time(0) })
+        self.build_at(&ProgramContext {
+            node_of,
+            base,
+            backend: None,
+            offload_limits: &OffloadLimits::new(),
+            settle: Time(0),
+        })
     }
 
-    /// Whether the program may call collective operations, which a carrier can carry out.
+    /// Whether the program may call collective operations, which a backend can carry out.
     pub const fn has_collectives(&self) -> bool {
         matches!(
             self,
@@ -129,27 +135,27 @@ impl ProgramSpec {
         )
     }
 
-    /// Builds the program for a site, which also chooses the carrier of collective operations.
+    /// Builds the program for a context, which also chooses the backend of collective operations.
     ///
     /// # Errors
     /// As for `build`.
-    pub fn build_at(&self, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
-        let (ranks, base) = (site.node_of.len() as u32, site.base);
+    pub fn build_at(&self, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+        let (ranks, base) = (context.node_of.len() as u32, context.base);
         self.check_values()?;
         let motif: Arc<dyn Motif> = match self {
             Self::Goal(spec) => return spec.build(ranks, base),
-            Self::Calls(spec) => return spec.build(site),
-            Self::Trace(spec) => return spec.build(site),
-            Self::Chakra(spec) => return spec.build(site),
+            Self::Calls(spec) => return spec.build(context),
+            Self::Trace(spec) => return spec.build(context),
+            Self::Chakra(spec) => return spec.build(context),
             Self::CalledBack(spec) => return Err(spec.absent()),
             Self::Halo2d(spec) => Arc::new(Halo::new(spec, 2, ranks)?),
             Self::Halo3d(spec) => Arc::new(Halo::new(spec, 3, ranks)?),
             Self::Sweep(spec) => Arc::new(Sweep::new(spec, ranks)?),
             Self::Fft(spec) => Arc::new(Fft::new(spec, ranks)?),
             Self::Incast(spec) => Arc::new(Incast::new(spec, ranks)?),
-            Self::Collective(spec) => return Ok(Arc::new(CollectiveProgram::new(spec, site)?)),
-            Self::Training(spec) => return training::build(spec, site),
-            Self::Lammps(spec) => return lammps::build(spec, site),
+            Self::Collective(spec) => return Ok(Arc::new(CollectiveProgram::new(spec, context)?)),
+            Self::Training(spec) => return training::build(spec, context),
+            Self::Lammps(spec) => return lammps::build(spec, context),
         };
         Ok(Arc::new(MotifPrograms { motif, ranks }))
     }
@@ -195,15 +201,15 @@ impl GoalSpec {
 }
 
 impl CallsSpec {
-    fn build(&self, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
-        let &ProgramSite { node_of, base, carrier, unserved, .. } = site;
+    fn build(&self, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+        let &ProgramContext { node_of, base, backend, offload_limits, .. } = context;
         let name = shown(&self.file);
         let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
         let calls = calls::text::read(&text_of(&self.file, base)?).map_err(|error| wrong(error.to_string()))?;
-        let calls = calls.carried_by(carrier).map_err(|error| wrong(error.to_string()))?;
+        let calls = calls.carried_by(backend).map_err(|error| wrong(error.to_string()))?;
         check_room(calls.ranks(), node_of.len() as u32).map_err(wrong)?;
         calls.check(None).map_err(|error| wrong(error.to_string()))?;
-        Ok(Arc::new(calls.on_nodes(node_of).among(unserved)))
+        Ok(Arc::new(calls.on_nodes(node_of).among(offload_limits)))
     }
 }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::limits::{check_room, shown};
-use super::site::ProgramSite;
+use super::program_context::ProgramContext;
 use mpi::program::{Programs, calls};
 use traces::chakra::{ChakraError, Options, open, read_groups};
 use traffic::PatternError;
@@ -39,8 +39,8 @@ const fn one() -> f64 {
 
 impl ChakraSpec {
     /// Builds the program of the traces.
-    pub(super) fn build(&self, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
-        let &ProgramSite { node_of, base, carrier, unserved, .. } = site;
+    pub(super) fn build(&self, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+        let &ProgramContext { node_of, base, backend, offload_limits, .. } = context;
         let name = shown(&self.file);
         let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
         let groups = match &self.groups {
@@ -58,9 +58,9 @@ impl ChakraSpec {
             error => PatternError::new("file", error.to_string()),
         })?;
         let calls: calls::Calls = traces.calls.with_notes(traces.notes);
-        let calls = calls.carried_by(carrier).map_err(|error| wrong(error.to_string()))?;
+        let calls = calls.carried_by(backend).map_err(|error| wrong(error.to_string()))?;
         check_room(calls.ranks(), node_of.len() as u32).map_err(wrong)?;
         calls.check(None).map_err(|error| wrong(error.to_string()))?;
-        Ok(Arc::new(calls.on_nodes(node_of).among(unserved)))
+        Ok(Arc::new(calls.on_nodes(node_of).among(offload_limits)))
     }
 }

@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Time};
 
 use super::limits::{check_reduction, check_time};
+use super::program_context::ProgramContext;
 use super::ranks::{Grouping, Groups};
-use super::site::ProgramSite;
 use mpi::collectives::{Algorithm, Collective, CollectiveError, Fastest, Operation, ProgramGroup, Selection, bound};
 use mpi::communicator::Communicator;
 use mpi::program::{
-    Action, GroupCall, Interval, Measure, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step,
+    Action, GroupCall, Interval, Measure, Messages, Programs, RankProgram, Script, ScriptCall, ScriptedRank, Seen,
 };
 use traffic::PatternError;
 
@@ -146,8 +146,8 @@ impl CollectiveSpec {
     }
 
     /// Returns the call, with the algorithm chosen for groups of `members` members.
-    fn call(&self, members: u32, site: &ProgramSite<'_>) -> Result<Collective, PatternError> {
-        let base = site.base;
+    fn call(&self, members: u32, context: &ProgramContext<'_>) -> Result<Collective, PatternError> {
+        let base = context.base;
         let selection = match &self.selection {
             Some(file) => Selection::read(&base.join(file)).map_err(|error| wrong("selection", error))?,
             None => Selection::built_in(),
@@ -159,7 +159,8 @@ impl CollectiveSpec {
             time_per_byte: self.reduction_time.0,
             ..Collective::new(self.operation, self.algorithm, self.size.0)
         };
-        let call = own.carried_by(site.carrier, &selection, members).map_err(|error| wrong(key_of(&error), error))?;
+        let call =
+            own.carried_by(context.backend, &selection, members).map_err(|error| wrong(key_of(&error), error))?;
         let default = if call.algorithm == Algorithm::KNomial { 4 } else { 2 };
         Ok(Collective { radix: self.radix.unwrap_or(default), ..call })
     }
@@ -181,18 +182,18 @@ pub(super) struct CollectiveProgram {
 }
 
 impl CollectiveProgram {
-    /// Builds the program of ranks on a site.
+    /// Builds the program of ranks on a context.
     ///
     /// # Errors
     /// Inconsistent keys, ranks that cannot be divided into groups, or an unreadable file.
-    pub fn new(spec: &CollectiveSpec, site: &ProgramSite<'_>) -> Result<Self, PatternError> {
-        let ranks = site.node_of.len() as u32;
+    pub fn new(spec: &CollectiveSpec, context: &ProgramContext<'_>) -> Result<Self, PatternError> {
+        let ranks = context.node_of.len() as u32;
         spec.check(ranks)?;
         let grouping = Grouping::new(ranks, spec.group_size.unwrap_or(ranks), spec.group_stride)
             .map_err(|message| wrong("group_size", message))?;
         let mut program = Self {
-            call: spec.call(grouping.size(), site)?,
-            groups: Groups::new(grouping, 0, (site.node_of, site.unserved)),
+            call: spec.call(grouping.size(), context)?,
+            groups: Groups::new(grouping, 0, (context.node_of, context.offload_limits)),
             ranks,
             iterations: spec.iterations,
             compute: spec.compute.0,
@@ -286,12 +287,12 @@ struct CollectiveRank {
 }
 
 impl Script for CollectiveRank {
-    fn next(&mut self, seen: &Seen) -> Step {
+    fn next(&mut self, seen: &Seen) -> ScriptCall {
         let CollectiveProgram { call, compute, overlap, iterations, .. } = *self.program;
-        let calculate = Step::Do(Action::Calc { time: compute });
+        let calculate = ScriptCall::Do(Action::Calc { time: compute });
         loop {
             match self.place {
-                Place::Before if self.done == iterations => return Step::End,
+                Place::Before if self.done == iterations => return ScriptCall::End,
                 Place::Before => {
                     self.place = Place::Calculated;
                     if compute > 0 && !overlap {
@@ -301,7 +302,7 @@ impl Script for CollectiveRank {
                 Place::Calculated => {
                     self.begin = seen.now;
                     self.place = if overlap { Place::Started } else { Place::Over };
-                    return if overlap { Step::StartCollective(call) } else { Step::Collective(call) };
+                    return if overlap { ScriptCall::StartCollective(call) } else { ScriptCall::Collective(call) };
                 }
                 Place::Started => {
                     self.place = Place::Overlapped;
@@ -312,7 +313,7 @@ impl Script for CollectiveRank {
                 Place::Overlapped => {
                     self.place = Place::Over;
                     // The operations of a rank are its only requests.
-                    return Step::Wait(self.done);
+                    return ScriptCall::Wait(self.done);
                 }
                 Place::Over => {
                     self.intervals.push(Interval { key: self.done, start: self.begin, end: seen.now });

@@ -7,7 +7,7 @@ use units::{Bytes, Time};
 
 use super::grid::Grid;
 use super::{Motif, calc, recv, send};
-use mpi::program::Step;
+use mpi::program::ScriptCall;
 use traffic::PatternError;
 
 /// Transposes of a three-dimensional FFT.
@@ -61,7 +61,7 @@ impl Motif for Fft {
         true
     }
 
-    fn round(&self, rank: u32, _round: u32, calls: &mut Vec<Step>) {
+    fn round(&self, rank: u32, _round: u32, calls: &mut Vec<ScriptCall>) {
         let Self { grid, spec } = self;
         let bytes = spec.message_size.0;
         for dimension in 0..2 {
@@ -74,7 +74,7 @@ impl Motif for Fft {
             for step in 1..size {
                 calls.push(send(grid.at(rank, dimension, (place + step) % size), bytes, tag));
             }
-            calls.push(Step::WaitAll);
+            calls.push(ScriptCall::WaitAll);
         }
     }
 }

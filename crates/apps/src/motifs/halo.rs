@@ -6,7 +6,7 @@ use units::{Bytes, Time};
 
 use super::grid::Grid;
 use super::{Motif, calc, recv, send};
-use mpi::program::Step;
+use mpi::program::ScriptCall;
 use traffic::PatternError;
 
 /// Halo exchange.
@@ -62,7 +62,7 @@ impl Motif for Halo {
         true
     }
 
-    fn round(&self, rank: u32, _round: u32, calls: &mut Vec<Step>) {
+    fn round(&self, rank: u32, _round: u32, calls: &mut Vec<ScriptCall>) {
         let Self { grid, spec } = self;
         calc(spec.compute.0, calls);
         let sides = || (0..grid.dimensions()).flat_map(|dimension| [(dimension, false), (dimension, true)]);
@@ -76,6 +76,6 @@ impl Motif for Halo {
         for side in sides() {
             calls.extend(grid.neighbour(rank, side, spec.periodic).map(|to| send(to, bytes, tag(side))));
         }
-        calls.push(Step::WaitAll);
+        calls.push(ScriptCall::WaitAll);
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::{Motif, send};
-use mpi::program::{Action, Burst, Step};
+use mpi::program::{Action, Burst, ScriptCall};
 use traffic::PatternError;
 
 /// Incast: all ranks send to a single rank.
@@ -72,13 +72,13 @@ impl Motif for Incast {
         true
     }
 
-    fn round(&self, rank: u32, round: u32, calls: &mut Vec<Step>) {
+    fn round(&self, rank: u32, round: u32, calls: &mut Vec<ScriptCall>) {
         let IncastSpec { root, message_size: Bytes(bytes), .. } = self.spec;
         if rank != root {
-            calls.extend([send(root, bytes, 0), Step::WaitAll]);
+            calls.extend([send(root, bytes, 0), ScriptCall::WaitAll]);
         } else if round == 0 {
             let first = Action::recv(None, bytes, Some(0));
-            calls.push(Step::Burst(Burst { first, count: self.total, stride: 0 }));
+            calls.push(ScriptCall::Burst(Burst { first, count: self.total, stride: 0 }));
         }
     }
 }

@@ -11,16 +11,16 @@ mod incast;
 mod lammps;
 mod limits;
 mod planned;
+mod program_context;
 mod ranks;
 mod recorded;
-mod site;
 mod sweep;
 mod training;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use mpi::program::{Action, Messages, Programs, RankProgram, Script, ScriptedRank, Seen, Step};
+use mpi::program::{Action, Messages, Programs, RankProgram, Script, ScriptCall, ScriptedRank, Seen};
 
 pub use catalogue::{CalledBackSpec, CallsSpec, GoalSpec, ProgramSpec};
 pub use chakra::ChakraSpec;
@@ -30,8 +30,8 @@ pub use halo::HaloSpec;
 pub use incast::IncastSpec;
 pub use lammps::spec::{LammpsDeck, LammpsSpec, LammpsVersion};
 pub use limits::check_room;
+pub use program_context::ProgramContext;
 pub use recorded::TraceSpec;
-pub use site::ProgramSite;
 pub use sweep::SweepSpec;
 pub use training::spec::TrainingSpec;
 
@@ -42,7 +42,7 @@ trait Motif: Debug + Send + Sync {
     /// Whether all rounds are identical.
     fn repeats(&self) -> bool;
     /// Appends the calls of a rank in a round.
-    fn round(&self, rank: u32, round: u32, calls: &mut Vec<Step>);
+    fn round(&self, rank: u32, round: u32, calls: &mut Vec<ScriptCall>);
 }
 
 /// Program of `ranks` ranks that follow a motif.
@@ -81,7 +81,7 @@ impl Programs for MotifPrograms {
         for round in 0..rounds {
             self.motif.round(rank, round, &mut calls);
             for call in calls.drain(..) {
-                if let Step::Do(Action::Send { to, bytes, .. }) = call {
+                if let ScriptCall::Do(Action::Send { to, bytes, .. }) = call {
                     visit(Messages { from: rank, to, bytes, count });
                 }
             }
@@ -97,36 +97,36 @@ struct MotifRank {
     /// Rounds begun.
     rounds: u32,
     /// Remaining calls of the current round, in reverse order.
-    calls: Vec<Step>,
+    calls: Vec<ScriptCall>,
 }
 
 impl Script for MotifRank {
-    fn next(&mut self, _seen: &Seen) -> Step {
+    fn next(&mut self, _seen: &Seen) -> ScriptCall {
         while self.calls.is_empty() {
             if self.rounds == self.motif.rounds() {
-                return Step::End;
+                return ScriptCall::End;
             }
             self.motif.round(self.rank, self.rounds, &mut self.calls);
             self.calls.reverse();
             self.rounds += 1;
         }
-        self.calls.pop().unwrap_or(Step::End)
+        self.calls.pop().unwrap_or(ScriptCall::End)
     }
 }
 
 /// Returns a nonblocking send.
-fn send(to: u32, bytes: u64, tag: u32) -> Step {
-    Step::Do(Action::send(to, bytes, tag))
+fn send(to: u32, bytes: u64, tag: u32) -> ScriptCall {
+    ScriptCall::Do(Action::send(to, bytes, tag))
 }
 
 /// Returns a nonblocking receive.
-fn recv(from: u32, bytes: u64, tag: u32) -> Step {
-    Step::Do(Action::recv(Some(from), bytes, Some(tag)))
+fn recv(from: u32, bytes: u64, tag: u32) -> ScriptCall {
+    ScriptCall::Do(Action::recv(Some(from), bytes, Some(tag)))
 }
 
 /// Appends a calculation, if its duration is not 0.
-fn calc(time: u64, calls: &mut Vec<Step>) {
+fn calc(time: u64, calls: &mut Vec<ScriptCall>) {
     if time > 0 {
-        calls.push(Step::Do(Action::Calc { time }));
+        calls.push(ScriptCall::Do(Action::Calc { time }));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mpi::collectives::{Collective, ProgramGroup};
-use mpi::communicator::{Communicator, Context, Group, NodeGroups, Unserved};
+use mpi::communicator::{Communicator, Context, Group, NodeGroups, OffloadLimits};
 
 /// Division of ranks into groups of `size` ranks, `stride` apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,11 +59,11 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Creates the communicators with number `number`. `node_of` holds the node of each rank, and `unserved` the groups
-    /// that switches have no room for.
-    pub fn new(grouping: Grouping, number: u32, (node_of, unserved): (&[u32], &Unserved)) -> Self {
+    /// Creates the communicators with number `number`. `node_of` holds the node of each rank, and `offload_limits` the
+    /// groups that switches have no room for.
+    pub fn new(grouping: Grouping, number: u32, (node_of, offload_limits): (&[u32], &OffloadLimits)) -> Self {
         let context = Context::new(number).unwrap_or(Context::WORLD);
-        let nodes = |group| Arc::new(NodeGroups::new(&grouping.group(group), node_of).among(unserved, context));
+        let nodes = |group| Arc::new(NodeGroups::new(&grouping.group(group), node_of).among(offload_limits, context));
         Self { grouping, context, nodes: (0..grouping.groups()).map(nodes).collect() }
     }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::limits::{check_room, shown};
-use super::site::ProgramSite;
+use super::program_context::ProgramContext;
 use mpi::program::Programs;
 use traces::recorded::{LARGEST_SCALE, Replay, Trace};
 use traffic::PatternError;
@@ -34,16 +34,16 @@ const fn one() -> f64 {
 
 impl TraceSpec {
     /// Builds the program of the trace.
-    pub(super) fn build(&self, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+    pub(super) fn build(&self, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, PatternError> {
         let name = shown(&self.file);
         let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
         if !(0.0..=LARGEST_SCALE).contains(&self.compute_scale) {
             let message = format!("{} is out of range: 0 to {LARGEST_SCALE} are allowed", self.compute_scale);
             return Err(PatternError::new("compute_scale", message));
         }
-        let replay = Replay { wildcards: self.wildcards, compute_scale: self.compute_scale, carrier: site.carrier };
-        let trace = Trace::open(&site.base.join(&self.file), replay).map_err(|error| wrong(error.to_string()))?;
-        check_room(trace.ranks(), site.node_of.len() as u32).map_err(wrong)?;
-        Ok(Arc::new(trace.on_nodes(site.node_of, site.unserved)))
+        let replay = Replay { wildcards: self.wildcards, compute_scale: self.compute_scale, backend: context.backend };
+        let trace = Trace::open(&context.base.join(&self.file), replay).map_err(|error| wrong(error.to_string()))?;
+        check_room(trace.ranks(), context.node_of.len() as u32).map_err(wrong)?;
+        Ok(Arc::new(trace.on_nodes(context.node_of, context.offload_limits)))
     }
 }

@@ -6,7 +6,7 @@ use units::{Bytes, Time};
 
 use super::grid::Grid;
 use super::{Motif, calc, recv, send};
-use mpi::program::Step;
+use mpi::program::ScriptCall;
 use traffic::PatternError;
 
 /// Wavefronts through a grid of ranks.
@@ -62,7 +62,7 @@ impl Motif for Sweep {
         false
     }
 
-    fn round(&self, rank: u32, round: u32, calls: &mut Vec<Step>) {
+    fn round(&self, rank: u32, round: u32, calls: &mut Vec<ScriptCall>) {
         let Self { grid, spec } = self;
         // Corners in the order (low, low), (high, low), (low, high), (high, high).
         let directions = [(0, round & 1 == 0), (1, round & 2 == 0)];
@@ -72,13 +72,13 @@ impl Motif for Sweep {
                 let before = grid.neighbour(rank, (dimension, !up), false);
                 calls.extend(before.map(|from| recv(from, bytes, dimension as u32)));
             }
-            calls.push(Step::WaitAll);
+            calls.push(ScriptCall::WaitAll);
             calc(spec.compute.0, calls);
             for (dimension, up) in directions {
                 let next = grid.neighbour(rank, (dimension, up), false);
                 calls.extend(next.map(|to| send(to, bytes, dimension as u32)));
             }
-            calls.push(Step::WaitAll);
+            calls.push(ScriptCall::WaitAll);
         }
     }
 }

@@ -63,7 +63,7 @@ impl Fabric {
             dirty_nodes: Marks::new(nodes.len() + units.as_ref().map_or(0, |units| units.results.len())),
             snapshot: Arc::default(),
             adaptive_class: plan.routing.adaptive_class().map(|class| class.0),
-            promised: vec![0; if plan.routing.adaptive_class().is_some() { outputs.len() } else { 0 }],
+            reserved: vec![0; if plan.routing.adaptive_class().is_some() { outputs.len() } else { 0 }],
             exceeds_cache: outputs.len() > CACHED_OUTPUTS,
             sent_by_job: Vec::new(),
             last_jobs: Vec::new(),

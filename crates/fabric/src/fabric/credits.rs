@@ -32,9 +32,9 @@ pub trait Buffers {
         Space { input: number, part: 0 }
     }
     /// Frees `bytes` bytes of a space. Returns the credit in bytes that the upstream output gets for them.
-    fn shrink(&mut self, space: Space, bytes: u32) -> u32;
+    fn dequeue_bytes(&mut self, space: Space, bytes: u32) -> u32;
     /// Notes that a packet of `bytes` bytes leaves a space that other packets still share.
-    fn left_by_one(&mut self, _space: Space, _bytes: u32) {}
+    fn release_shared(&mut self, _space: Space, _bytes: u32) {}
 }
 
 /// Packet that leaves its buffer: its place in the pool, its size in bytes, the time for which it leaves, and the time
@@ -145,8 +145,8 @@ impl Fabric {
             };
             *credit += bytes as i32;
             debug_assert!(*credit <= self.plan.depth_beyond(port), "more credit than there is room");
-            if port.flags & OutputPort::BLOCKED != 0 {
-                port.flags &= !OutputPort::BLOCKED;
+            if port.flags & OutputPort::WAITING_FOR_CREDIT != 0 {
+                port.flags &= !OutputPort::WAITING_FOR_CREDIT;
                 self.mark_owner::<PLAIN>(output);
             }
         }
@@ -155,7 +155,7 @@ impl Fabric {
     /// Notes that an output has packets but no credit for any of them. The next credit marks it.
     #[inline(always)]
     pub(crate) fn block(&mut self, output: usize) {
-        self.outputs[output].flags |= OutputPort::BLOCKED;
+        self.outputs[output].flags |= OutputPort::WAITING_FOR_CREDIT;
     }
 
     /// Returns the delay of a credit over the channel of an output, in ticks.
@@ -169,7 +169,7 @@ impl Fabric {
     /// Frees the space of a packet that leaves, for every architecture, credit rule and channel: now, or when the
     /// packet's tail allows it. Shared space is freed with the last packet that shares it.
     #[inline(always)]
-    pub(crate) fn vacate<const PLAIN: bool>(
+    pub(crate) fn release_buffer<const PLAIN: bool>(
         &mut self,
         buffers: &mut impl Buffers,
         space: Space,
@@ -188,7 +188,7 @@ impl Fabric {
         };
         if !self.copies.is_empty() {
             let Some(free_at) = self.copies.leave(packet, now + after) else {
-                return buffers.left_by_one(space, bytes);
+                return buffers.release_shared(space, bytes);
             };
             after = free_at - now;
         }
@@ -202,7 +202,7 @@ impl Fabric {
     /// Frees space now, and returns the credit for it.
     #[inline(always)]
     pub(crate) fn free<const PLAIN: bool>(&mut self, buffers: &mut impl Buffers, space: Space, bytes: u32, now: u64) {
-        let credit = buffers.shrink(space, bytes);
+        let credit = buffers.dequeue_bytes(space, bytes);
         if credit > 0 {
             self.return_credit::<PLAIN>(space, credit, now);
         }

@@ -16,7 +16,7 @@ use crate::fabric::wakes::notify;
 use crate::packet::{NONE, Packet};
 use crate::port::FarEnd;
 use crate::stations::combine::{Contribution, UnitPlace};
-use crate::tag::{GroupTag, Stage};
+use crate::tag::{GroupTag, TreeStage};
 use crate::target::{TreePacket, TreeWork};
 use crate::traffic::TrafficEvent;
 
@@ -27,7 +27,7 @@ pub(super) struct Branch {
     class: u8,
     /// Entry at the far end. `Exit::NODE` if the far end is a member.
     next: u32,
-    stage: Stage,
+    stage: TreeStage,
 }
 
 impl Fabric {
@@ -45,7 +45,7 @@ impl Fabric {
         let entry = groups.trees.entry_at(router, of.tree);
         debug_assert!(entry.is_some(), "a node sends by a tree that does not reach it");
         if let Some(entry) = entry {
-            self.pool[place].be_on_tree(entry);
+            self.pool[place].set_tree_entry(entry);
             self.tag(place, tag);
         }
     }
@@ -79,8 +79,8 @@ impl Fabric {
             let copy = if into.len() == first { packet } else { self.copy(packet) };
             let node = if next == Exit::NODE { self.node_at(arrival.id, out) } else { None };
             match node {
-                Some(node) => self.pool[copy].leave_tree(node),
-                None => self.pool[copy].be_on_tree(next),
+                Some(node) => self.pool[copy].set_tree_end(node),
+                None => self.pool[copy].set_tree_entry(next),
             }
             let unit = self.unit_number(arrival, out);
             self.tag(copy, GroupTag { stage, unit, port: arrival.port, ..tag });
@@ -120,32 +120,32 @@ impl Fabric {
         let go = |stage| move |exit: &Exit| Branch { out: exit.port.0, class: exit.vc_class.0, next: exit.next, stage };
         let ports = self.plan.topology.ports(arrival.id);
         match (tag.stage, trees.up(entry), &self.units) {
-            (Stage::Spreading, ..) => {
+            (TreeStage::Flooding, ..) => {
                 let others = trees.exits(entry).iter().filter(|exit| exit.port.0 != arrival.port);
-                branches.extend(others.map(go(Stage::Spreading)));
+                branches.extend(others.map(go(TreeStage::Flooding)));
             }
-            (Stage::Rising, Some(up), _) => branches.push(go(Stage::Rising)(up)),
-            (Stage::Rising | Stage::Falling, up, _) => {
+            (TreeStage::Upward, Some(up), _) => branches.push(go(TreeStage::Upward)(up)),
+            (TreeStage::Upward | TreeStage::Downward, up, _) => {
                 let sender = |exit: &Exit| {
                     exit.next == Exit::NODE
                         && tag.of.work == TreeWork::Multicast
                         && self.node_at(arrival.id, exit.port.0) == Some(tag.from)
                 };
                 let down = trees.exits(entry).iter().filter(|&exit| Some(exit) != up && !sender(exit));
-                branches.extend(down.map(go(Stage::Falling)));
+                branches.extend(down.map(go(TreeStage::Downward)));
             }
-            (Stage::Combining, _, Some(units)) => {
+            (TreeStage::Combining, _, Some(units)) => {
                 if arrival.port < ports {
                     let out = ports + units.unit_for(arrival.id, arrival.port);
-                    branches.push(Branch { out, class: 0, next: entry, stage: Stage::Combining });
+                    branches.push(Branch { out, class: 0, next: entry, stage: TreeStage::Combining });
                     return;
                 }
                 match units.direction(entry, tag.of.work) {
-                    Some(exit) => branches.push(go(Stage::Combining)(&exit)),
-                    None => branches.extend(trees.exits(entry).iter().map(go(Stage::Falling))),
+                    Some(exit) => branches.push(go(TreeStage::Combining)(&exit)),
+                    None => branches.extend(trees.exits(entry).iter().map(go(TreeStage::Downward))),
                 }
             }
-            (Stage::Combining, _, None) => debug_assert!(false, "a reduction without combine units"),
+            (TreeStage::Combining, _, None) => debug_assert!(false, "a reduction without combine units"),
         }
     }
 
@@ -173,11 +173,11 @@ impl Fabric {
         let Some(sum) = units.combine(place, &contribution) else { return };
         let root = units.root_of(place).map(|root| (root, units.hand_over(root, sum.bytes, now)));
         let mut result = Packet::new(sum.generated_at, sum.flow_id, NodeId(0), (RouteState::default(), sum.bytes));
-        result.be_on_tree(entry);
+        result.set_tree_entry(entry);
         let result = self.admit(result, 0);
         let of = TreePacket { contributions: sum.contributions, value: sum.value, element: sum.element, ..tag.of };
         let unit = root.map_or(tag.unit, |(root, _)| root.router * per_router + u32::from(root.unit));
-        self.tag(result, GroupTag { of, from: NodeId(0), stage: Stage::Combining, unit, port: place.unit });
+        self.tag(result, GroupTag { of, from: NodeId(0), stage: TreeStage::Combining, unit, port: place.unit });
         if self.reports_deliveries {
             self.mark_packet(result, 0);
         }

@@ -59,8 +59,8 @@ impl Fabric {
         } else if WAITED {
             self.context.counters.transmitted();
         }
-        if !PLAIN && !self.promised.is_empty() {
-            self.keep_promise(output, packet);
+        if !PLAIN && !self.reserved.is_empty() {
+            self.release_reservation(output, packet);
         }
         let port = &mut self.outputs[output];
         let class = &self.classes[port.class.0 as usize];

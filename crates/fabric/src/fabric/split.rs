@@ -18,7 +18,7 @@ struct Branch {
     out: u16,
     class: u8,
     /// Whether credit of the adaptive class has been reserved for this member (`Choice::Escape`).
-    promised: bool,
+    reserved: bool,
     member: Member,
 }
 
@@ -48,8 +48,8 @@ pub(crate) struct Splitting {
 impl Fabric {
     /// Returns whether an arrival is a multicast packet, which has to be split.
     #[inline(always)]
-    pub(crate) fn is_for_many(&self, packet: u32) -> bool {
-        self.pool[packet].is_for_many()
+    pub(crate) fn is_multicast(&self, packet: u32) -> bool {
+        self.pool[packet].is_multicast()
     }
 
     /// Splits a multicast packet that has left the pipeline: adds an arrival for each output of its members, in the
@@ -90,10 +90,10 @@ impl Fabric {
         let bytes = place.bytes;
         let output = arrival.base as usize + usize::from(out);
         self.outputs[output].queued += u64::from(bytes);
-        if !self.promised.is_empty() {
+        if !self.reserved.is_empty() {
             // One packet needs one reservation.
-            let promised = group.iter().filter(|branch| branch.promised).count() as u32;
-            self.promised[output] -= promised.saturating_sub(1);
+            let reserved = group.iter().filter(|branch| branch.reserved).count() as u32;
+            self.reserved[output] -= reserved.saturating_sub(1);
         }
         Arrival { packet, out, class, bytes, ..*arrival }
     }
@@ -104,10 +104,10 @@ impl Fabric {
     pub(crate) fn address(&mut self, packet: u32, mut members: impl ExactSizeIterator<Item = Member>) {
         if members.len() != 1 {
             let set = self.sets.put(members);
-            return self.pool[packet].be_for_set(set);
+            return self.pool[packet].set_destinations(set);
         }
         if let Some(Member { node, state }) = members.next() {
-            self.pool[packet].be_for_node(node, state);
+            self.pool[packet].set_node(node, state);
         }
     }
 
@@ -139,7 +139,7 @@ impl Fabric {
             let route = self.routing.route(arrival.id, &mut hop);
             let member = Member { node, state: hop.state };
             branches.push(if route.count == 1 && route.choice != Choice::Escape {
-                Branch { out: route.first().0, class: route.vc_class.0, promised: false, member }
+                Branch { out: route.first().0, class: route.vc_class.0, reserved: false, member }
             } else {
                 self.branch(arrival, &route, (Hop { state: before, ..hop }, member), choices)
             });
@@ -159,20 +159,20 @@ impl Fabric {
         if route.choice == Choice::Ugal {
             let best = self.best_path(arrival, before);
             let member = Member { state: best.hop.state, ..member };
-            return Branch { out: best.out, class: best.class.0, promised: false, member };
+            return Branch { out: best.out, class: best.class.0, reserved: false, member };
         }
         if let Some(&(_, out)) = choices.iter().find(|(other, _)| other == route) {
-            return Branch { out, class, promised: false, member };
+            return Branch { out, class, reserved: false, member };
         }
         if route.choice == Choice::Escape {
-            let (out, class, promised) = self.open_port_or_escape(arrival, route, &before);
-            if promised {
+            let (out, class, reserved) = self.open_port_or_escape(arrival, route, &before);
+            if reserved {
                 choices.push((*route, out));
             }
-            return Branch { out, class, promised, member };
+            return Branch { out, class, reserved: reserved, member };
         }
         let out = self.choose(arrival.router as usize, arrival.base as usize, route);
         choices.push((*route, out));
-        Branch { out, class, promised: false, member }
+        Branch { out, class, reserved: false, member }
     }
 }

@@ -24,8 +24,8 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn wake_at(&mut self, output: usize, at: u64) {
         let port = &mut self.outputs[output];
-        if port.flags & OutputPort::WAKING == 0 {
-            port.flags |= OutputPort::WAKING;
+        if port.flags & OutputPort::LINK_EVENT_PENDING == 0 {
+            port.flags |= OutputPort::LINK_EVENT_PENDING;
             self.wheel.insert(at, event_kind::LINK, output as u32, 0);
         }
     }
@@ -46,7 +46,7 @@ impl Fabric {
     /// Handles the wake-up of an output's link.
     #[inline(always)]
     pub(crate) fn link_woken<const PLAIN: bool>(&mut self, output: usize) {
-        self.outputs[output].flags &= !OutputPort::WAKING;
+        self.outputs[output].flags &= !OutputPort::LINK_EVENT_PENDING;
         self.mark_owner::<PLAIN>(output);
     }
 }

@@ -172,7 +172,7 @@ fn decide<const PLAIN: bool, const SPLITS: bool, R: Routers>(
     copies: &mut Vec<Arrival>,
     (arrival, now): (&mut Arrival, u64),
 ) -> bool {
-    if SPLITS && fabric.is_for_many(arrival.packet) {
+    if SPLITS && fabric.is_multicast(arrival.packet) {
         let as_one = enqueue_for_many::<PLAIN, R>(fabric, routers, copies, (arrival, now));
         return as_one.map(|only| *arrival = only).is_some();
     }

@@ -48,8 +48,8 @@ impl Side for Last {
 /// Request table of a partition: for each output the set of candidates that request it, and the candidate that was
 /// served last.
 #[derive(Debug)]
-pub(crate) struct Requests<S = Last> {
-    lines: Vec<Line<S>>,
+pub(crate) struct RequestTable<S = Last> {
+    lines: Vec<OutputEntry<S>>,
     /// Words of a set. One or two lie in the line.
     words: usize,
     /// Sets by output, if they need more than two words. Empty otherwise.
@@ -61,7 +61,7 @@ pub(crate) struct Requests<S = Last> {
 /// Requests and state of one output, in one place because they are used together.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
-struct Line<S> {
+struct OutputEntry<S> {
     /// The set, if one or two words are enough. Otherwise the first word says whether the set is non-empty.
     near: [u64; 2],
     /// State of the architecture.
@@ -81,26 +81,26 @@ pub(crate) trait Candidates {
 
 /// Context of one arbitration: the rule, the router whose random stream is used, and the output.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Turn {
+pub(crate) struct ArbitrationContext {
     pub rule: Arbitration,
     pub router: usize,
     pub output: usize,
 }
 
-impl<S> Line<S> {
+impl<S> OutputEntry<S> {
     /// Returns whether any candidate requests the output.
     #[inline(always)]
-    fn asks(&self) -> bool {
+    fn is_requested(&self) -> bool {
         self.near[0] | self.near[1] != 0
     }
 }
 
-impl<S: Side> Requests<S> {
+impl<S: Side> RequestTable<S> {
     /// Creates an empty table for `outputs` outputs with `candidates` candidates each.
     pub fn new(outputs: usize, candidates: usize) -> Self {
         let words = candidates.div_ceil(64).max(1);
         Self {
-            lines: vec![Line::default(); outputs],
+            lines: vec![OutputEntry::default(); outputs],
             words,
             wide: vec![0; if words > 2 { outputs * words } else { 0 }],
             wide_last: vec![0; if words > 2 { outputs } else { 0 }],
@@ -111,7 +111,7 @@ impl<S: Side> Requests<S> {
     pub fn bytes(outputs: u64, candidates: u64) -> u64 {
         let words = candidates.div_ceil(64).max(1);
         let wide = if words > 2 { outputs } else { 0 };
-        bytes_of::<Line<S>>(outputs) + bytes_of::<u64>(wide * words) + bytes_of::<u32>(wide)
+        bytes_of::<OutputEntry<S>>(outputs) + bytes_of::<u64>(wide * words) + bytes_of::<u32>(wide)
     }
 
     /// Reads all lines once, in the order of memory.
@@ -221,13 +221,13 @@ impl<S: Side> Requests<S> {
         if self.words > 2 {
             self.serve_wide(output, candidate, true);
             let line = &mut self.lines[output];
-            let any = line.asks();
+            let any = line.is_requested();
             return (&mut line.side, any);
         }
         let line = &mut self.lines[output];
         line.near[candidate >> 6 & 1] &= !(1 << (candidate & 63));
         *line.side.last() = candidate as u8;
-        let any = line.asks();
+        let any = line.is_requested();
         (&mut line.side, any)
     }
 
@@ -240,7 +240,7 @@ impl<S: Side> Requests<S> {
     /// at least one request.
     #[inline(always)]
     pub fn first_in_turn(&self, output: usize) -> usize {
-        let Line { near: [low, high], mut side } = self.lines[output];
+        let OutputEntry { near: [low, high], mut side } = self.lines[output];
         let first = u32::from(*side.last()) + 1;
         if self.words == 1 {
             return (low.rotate_right(first & 63).trailing_zeros() + first) as usize & 63;
@@ -253,7 +253,7 @@ impl<S: Side> Requests<S> {
     #[inline(always)]
     pub fn side(&self, output: usize) -> (&S, bool) {
         let line = &self.lines[output];
-        (&line.side, line.asks())
+        (&line.side, line.is_requested())
     }
 
     /// Returns the architecture's state of an output.
@@ -265,7 +265,7 @@ impl<S: Side> Requests<S> {
     /// Returns whether any candidate requests an output.
     #[inline(always)]
     pub fn any(&self, output: usize) -> bool {
-        self.lines[output].asks()
+        self.lines[output].is_requested()
     }
 
     /// Returns some candidate of an output from the set in its line, or 127 if that is empty.
@@ -277,11 +277,11 @@ impl<S: Side> Requests<S> {
 
     /// Picks one of the candidates that are ready, and returns it with its virtual channel.
     #[inline(always)]
-    pub fn pick(&self, fabric: &mut Fabric, turn: Turn, heads: &impl Candidates) -> Option<(usize, u8)> {
+    pub fn pick(&self, fabric: &mut Fabric, turn: ArbitrationContext, heads: &impl Candidates) -> Option<(usize, u8)> {
         if turn.rule != Arbitration::RoundRobin || self.words > 2 {
             return self.pick_by_rule(fabric, turn, heads);
         }
-        let Line { near: [low, high], mut side } = self.lines[turn.output];
+        let OutputEntry { near: [low, high], mut side } = self.lines[turn.output];
         // Rotated so that the candidate behind the round-robin pointer comes lowest.
         let first = u32::from(*side.last()) + 1;
         if self.words == 1 {
@@ -306,7 +306,7 @@ impl<S: Side> Requests<S> {
 
     /// Returns the candidate behind the round-robin pointer.
     fn next(&self, output: usize) -> usize {
-        let Line { mut side, .. } = self.lines[output];
+        let OutputEntry { mut side, .. } = self.lines[output];
         let last = if self.words > 2 { self.wide_last[output] } else { u32::from(*side.last()) };
         (last as usize + 1) % (self.words * 64)
     }
@@ -316,7 +316,7 @@ impl<S: Side> Requests<S> {
     fn pick_by_rule(
         &self,
         fabric: &mut Fabric,
-        Turn { rule, router, output }: Turn,
+        ArbitrationContext { rule, router, output }: ArbitrationContext,
         heads: &impl Candidates,
     ) -> Option<(usize, u8)> {
         let mask = self.mask(output);
@@ -406,7 +406,7 @@ mod tests {
             // Would catch a pointer that stays at the candidate that was served last, or that does not wrap at the end
             // of one word or two.
             let (candidates, last): (Vec<usize>, usize) = (candidates.iter().map(|own| own % room).collect(), last % room);
-            let mut requests = Requests::<Last>::new(3, room);
+            let mut requests = RequestTable::<Last>::new(3, room);
             requests.serve(1, last, false);
             for &candidate in &candidates {
                 requests.add(1, candidate);

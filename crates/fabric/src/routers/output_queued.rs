@@ -25,7 +25,7 @@ use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::Queue;
 use crate::prefetch::Prefetch;
 use crate::routers::Routers;
-use crate::routers::arbiter::{Last, Requests, Turn};
+use crate::routers::arbiter::{ArbitrationContext, Last, RequestTable};
 use crate::routers::crosspoint::{Column, Crosspoint};
 
 /// All output-queued routers of a partition.
@@ -42,7 +42,7 @@ pub struct OutputQueued {
     /// Rows of crosspoints, by input. Empty under `per-crosspoint`.
     rows: Vec<Row>,
     /// For each output, the inputs (port, virtual channel) that have packets for it.
-    requests: Requests,
+    requests: RequestTable,
 }
 
 /// All crosspoints of an input and virtual channel.
@@ -88,7 +88,7 @@ impl OutputQueued {
             vc_shift,
             crosspoints: vec![Crosspoint::default(); inputs * row],
             rows: vec![Row::default(); if spec.credits == CreditRule::PerCrosspoint { 0 } else { inputs }],
-            requests: Requests::new(fabric.ports(), row << vc_shift),
+            requests: RequestTable::new(fabric.ports(), row << vc_shift),
         }
     }
 
@@ -112,7 +112,7 @@ impl OutputQueued {
             return;
         }
         let first = base << self.vc_shift;
-        let turn = Turn { rule: self.arbitration, router, output };
+        let turn = ArbitrationContext { rule: self.arbitration, router, output };
         let column = Column { crosspoints: &self.crosspoints, row: self.row, first, output, out };
         let picked = self.requests.pick(fabric, turn, &column);
         match picked {
@@ -137,7 +137,7 @@ impl OutputQueued {
             fabric.wake_at(output, now + time);
         }
         let space = Space { input: input as u32, part: out as u32 };
-        fabric.vacate::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
+        fabric.release_buffer::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
     }
 
     /// Puts a packet into a crosspoint, and returns the bytes that the crosspoint then holds. `counts` is false for a
@@ -218,7 +218,7 @@ impl Buffers for OutputQueued {
     }
 
     #[inline(always)]
-    fn shrink(&mut self, space: Space, bytes: u32) -> u32 {
+    fn dequeue_bytes(&mut self, space: Space, bytes: u32) -> u32 {
         if self.rule != CreditRule::RowMinimum {
             return self.shrink_exactly(space, bytes);
         }
@@ -339,6 +339,6 @@ impl OutputQueued {
     pub(crate) fn bytes(size: &NetworkSize) -> u64 {
         bytes_of::<Crosspoint>(size.inputs() * size.max_ports)
             + bytes_of::<Row>(size.inputs())
-            + Requests::<Last>::bytes(size.ports, size.max_ports << size.vc_shift())
+            + RequestTable::<Last>::bytes(size.ports, size.max_ports << size.vc_shift())
     }
 }

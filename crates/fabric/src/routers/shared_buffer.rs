@@ -31,7 +31,7 @@ use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Queue};
 use crate::prefetch::Prefetch;
 use crate::routers::Routers;
-use crate::routers::arbiter::{Candidates, Last, Requests, Turn, in_turn};
+use crate::routers::arbiter::{ArbitrationContext, Candidates, Last, RequestTable, in_turn};
 
 /// All shared-buffer routers of a partition.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub struct SharedBuffer {
     /// Queues, by output, then class of virtual channels.
     queues: Vec<SharedQueue>,
     /// For each output, the classes that have packets.
-    requests: Requests,
+    requests: RequestTable,
     /// By input (port, virtual channel), bytes of its reserved buffer in use.
     reserved: Vec<u32>,
     /// By place of the pool, the buffer space that the packet holds.
@@ -105,7 +105,7 @@ impl SharedBuffer {
             vc_shift,
             class_shift,
             queues: vec![SharedQueue::default(); ports << class_shift],
-            requests: Requests::new(ports, classes),
+            requests: RequestTable::new(ports, classes),
             reserved: vec![0; ports << vc_shift],
             claims: Vec::new(),
             waiting: vec![0; fabric.routers.len() * words],
@@ -231,7 +231,7 @@ impl SharedBuffer {
             return fabric.wake_at(output, free_at);
         }
         let heads = Heads { queues: &self.queues[output << self.class_shift..][..1 << self.class_shift], output };
-        let turn = Turn { rule: self.arbitration, router, output };
+        let turn = ArbitrationContext { rule: self.arbitration, router, output };
         let picked = self.requests.pick(fabric, turn, &heads);
         match picked {
             Some((class, vc)) => self.depart::<PLAIN>(fabric, (router, output), (class, vc), now),
@@ -261,7 +261,7 @@ impl SharedBuffer {
         if more {
             fabric.wake_at(output, now + time);
         }
-        fabric.vacate::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
+        fabric.release_buffer::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
         self.admit_waiting(fabric, router, now);
     }
 }
@@ -304,19 +304,19 @@ impl Buffers for SharedBuffer {
     }
 
     #[inline(always)]
-    fn shrink(&mut self, space: Space, bytes: u32) -> u32 {
+    fn dequeue_bytes(&mut self, space: Space, bytes: u32) -> u32 {
         if space.part == RESERVED {
             self.reserved[space.input as usize] -= bytes;
             return bytes;
         }
-        self.left_by_one(space, bytes);
+        self.release_shared(space, bytes);
         let output = (space.part - 1) as usize >> self.class_shift;
         self.used[self.router_of[output] as usize] -= u64::from(bytes);
         0
     }
 
     #[inline(always)]
-    fn left_by_one(&mut self, space: Space, bytes: u32) {
+    fn release_shared(&mut self, space: Space, bytes: u32) {
         if space.part != RESERVED {
             self.queues[(space.part - 1) as usize].shared -= u64::from(bytes);
         }
@@ -400,7 +400,7 @@ impl SharedBuffer {
     pub(crate) fn bytes(size: &NetworkSize) -> u64 {
         let words = (size.max_ports << size.vc_shift()).div_ceil(64).max(1);
         bytes_of::<SharedQueue>(size.inputs())
-            + Requests::<Last>::bytes(size.ports, 1 << size.vc_shift())
+            + RequestTable::<Last>::bytes(size.ports, 1 << size.vc_shift())
             + bytes_of::<u32>(size.inputs() + size.ports)
             + bytes_of::<u64>(size.routers * (words + 2))
     }

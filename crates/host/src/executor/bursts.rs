@@ -2,18 +2,18 @@
 
 use mpi::program::{Action, Op, stridden};
 
-use super::{Executor, Receiving, Sending};
+use super::{Executor, PendingRecv, PendingSend};
 use crate::burst::Sources;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
-use crate::label::Label;
+use crate::match_key::MatchKey;
 use crate::matching::Receive;
 
 /// Sends of one shape of which some have not been handed over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendBurst {
     /// Next send.
-    next: Sending,
+    next: PendingSend,
     /// Number of the next send in the burst.
     number: u32,
     /// Number of sends.
@@ -30,31 +30,31 @@ impl Executor {
     /// Starts receives of one shape, whose sources are a stride apart. `receiving` stands for all.
     pub(super) fn start_receive(
         &mut self,
-        receiving: Receiving,
-        label: Label,
+        receiving: PendingRecv,
+        key: MatchKey,
         stride: u32,
         now: u64,
         around: &mut impl HostContext,
     ) {
         let place = self.receives.insert(receiving);
         if receiving.left == 1 {
-            return self.post(label, (place, 0), (receiving.rank, receiving.op), now, around);
+            return self.post(key, (place, 0), (receiving.rank, receiving.op), now, around);
         }
-        let sources = Sources { first: label.source, stride, ranks: self.placed.node_of.len() as u32 };
-        self.post_burst(place, label, (sources, receiving.left), now, around);
+        let sources = Sources { first: key.source, stride, ranks: self.placed.node_of.len() as u32 };
+        self.post_burst(place, key, (sources, receiving.left), now, around);
     }
 
     /// Posts a receive of a local rank, as an operation.
     #[inline]
     fn post(
         &mut self,
-        label: Label,
+        key: MatchKey,
         receive: Receive,
         (rank, id): (u32, OpId),
         now: u64,
         around: &mut impl HostContext,
     ) {
-        let met = self.matching.receive(rank, label, receive);
+        let met = self.matching.receive(rank, key, receive);
         let from = self.search(rank, now, (id, true));
         if let Some(message) = met {
             self.unexpected.take(rank, self.buffered(message));
@@ -91,23 +91,23 @@ impl Executor {
     pub(super) fn post_burst(
         &mut self,
         receive: u32,
-        label: Label,
+        key: MatchKey,
         burst: (Sources, u32),
         now: u64,
         around: &mut impl HostContext,
     ) {
-        let Receiving { rank, op, .. } = self.receives[receive];
+        let PendingRecv { rank, op, .. } = self.receives[receive];
         if self.interface.matching.per_entry > 0 {
             // Each search takes a separate time.
             for number in 0..burst.1 {
-                let label = Label { source: burst.0.of(number), ..label };
+                let key = MatchKey { source: burst.0.of(number), ..key };
                 let id = OpId { rank: op.rank, number: op.number.wrapping_add(number) };
-                self.post(label, (receive, number), (rank, id), now, around);
+                self.post(key, (receive, number), (rank, id), now, around);
             }
             return;
         }
         let mut met = std::mem::take(&mut self.met);
-        self.matching.receive_burst(rank, label, burst, receive, &mut met);
+        self.matching.receive_burst(rank, key, burst, receive, &mut met);
         for (number, message) in met.drain(..) {
             self.unexpected.take(rank, self.buffered(message));
             self.meet((message, (receive, number)), (now, now), around);
@@ -119,24 +119,24 @@ impl Executor {
     /// sequentially; each needs memory only then. If they need more than processor time, each starts separately.
     pub(super) fn start_sends(
         &mut self,
-        next: Sending,
+        next: PendingSend,
         (count, stride): (u32, u32),
         now: u64,
         around: &mut impl HostContext,
     ) {
-        let Sending { op: id, rank, to: first, bytes, context, .. } = next;
+        let PendingSend { op: id, rank, to: first, bytes, context, .. } = next;
         let ranks = self.placed.node_of.len() as u32;
         if self.needs_more_than_a_call(bytes) || self.forwards(context) {
             for number in 0..count {
                 let to = stridden(first, (stride, number), ranks);
                 let op = OpId { rank: id.rank, number: id.number.wrapping_add(number) };
-                self.start_send(Sending { op, to, ..next }, now, around);
+                self.start_send(PendingSend { op, to, ..next }, now, around);
             }
             return;
         }
         let work = self.interface.sending(bytes);
         let at = self.processors.call(rank, now, work);
-        let work = match self.processors.occupied() {
+        let work = match self.processors.is_host_driven() {
             true => {
                 self.processors.call(rank, now, work.saturating_mul(u64::from(count) - 1));
                 work
@@ -176,7 +176,7 @@ impl Executor {
             let to = stridden(first, (stride, number), ranks);
             let op = OpId { rank: next.op.rank, number: next.op.number.wrapping_add(1) };
             let burst = &mut self.bursts[place];
-            (burst.next, burst.number) = (Sending { op, to, ..next }, number);
+            (burst.next, burst.number) = (PendingSend { op, to, ..next }, number);
             self.send_one(next, now, around);
             if later {
                 self.start_ready(now, around);

@@ -1,8 +1,8 @@
 //! Collective operations carried out by the processors of network interfaces instead of those of ranks.
 //!
 //! A rank that contributes data hands them over with the operation, which takes the send overhead of a call. A rank
-//! that receives data is notified when they are there, which takes the receive overhead of a reaction. In between its
-//! interface sends, receives and combines by the operation's algorithm, independently of the rank's processor. Each
+//! that receives data is notified when they are there, which takes the receive overhead of a progress task. In between
+//! its interface sends, receives and combines by the operation's algorithm, independently of the rank's processor. Each
 //! message that leaves or has come, and each byte that is combined, takes time of the interface's processor, one item
 //! at a time. So do the requests and answers of rendezvous messages. Data go from memory to the network like the data
 //! of other messages that the processor does not write. Messages between ranks of one node are handled by the
@@ -10,11 +10,11 @@
 
 use mpi::program::{Action, Context, NicStep, Op};
 
-use super::{Executor, Sending};
+use super::{Executor, PendingSend};
 use crate::context::{ForwardingParams, HostContext};
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
-use crate::processor::Reaction;
+use crate::processor::ProgressTask;
 use crate::trace::Purpose;
 
 /// End of an operation that a rank has not been notified of.
@@ -38,7 +38,7 @@ impl Executor {
     #[inline]
     pub(super) fn forwards_send(&self, send: u32) -> Option<ForwardingParams> {
         let own = self.interface.protocol.forwarding?;
-        let Sending { op, to, context, .. } = self.sends[send];
+        let PendingSend { op, to, context, .. } = self.sends[send];
         (context.is_collective() && !self.is_within(op.rank, to)).then_some(own)
     }
 
@@ -50,15 +50,17 @@ impl Executor {
         (context.is_collective() && !self.is_within(source, to)).then_some(own)
     }
 
-    /// Returns whether an interface handles a reaction instead of a library.
+    /// Returns whether an interface handles a progress task instead of a library.
     #[inline]
-    pub(super) fn forwards_reaction(&self, reaction: Reaction) -> bool {
-        match reaction {
-            Reaction::Admit(message) | Reaction::Complete(message) | Reaction::Answer(message) => {
+    pub(super) fn forwards_progress(&self, task: ProgressTask) -> bool {
+        match task {
+            ProgressTask::Admit(message) | ProgressTask::Complete(message) | ProgressTask::Answer(message) => {
                 self.forwards_arrival(message).is_some()
             }
-            Reaction::Data(send) | Reaction::Fetched(send) => self.forwards_send(send).is_some(),
-            Reaction::Copy(_) | Reaction::Group(_) | Reaction::Notified(_) | Reaction::Write(_) => false,
+            ProgressTask::Data(send) | ProgressTask::Fetched(send) => self.forwards_send(send).is_some(),
+            ProgressTask::Copy(_) | ProgressTask::Group(_) | ProgressTask::Notified(_) | ProgressTask::Write(_) => {
+                false
+            }
         }
     }
 
@@ -100,7 +102,7 @@ impl Executor {
             }
             NicStep::End => {
                 let place = self.notified.insert(Notified { op, rank, id });
-                return self.react(rank, Reaction::Notified(place), (now, now), around);
+                return self.enter_progress(rank, ProgressTask::Notified(place), (now, now), around);
             }
         };
         self.later(at, op, Event::OnNic(id), now, around);

@@ -2,10 +2,10 @@
 
 use mpi::program::Interval;
 
-use super::{Executor, Rank, Sending};
+use super::{Executor, PendingSend, Rank};
 use crate::connections::ConnectionCounts;
 use crate::credits::Credits;
-use crate::label::{ANY_SOURCE, Label};
+use crate::match_key::{ANY_SOURCE, MatchKey};
 use crate::matching::Searches;
 use crate::probes::Probing;
 use crate::processor::BusyTimes;
@@ -99,26 +99,26 @@ impl Executor {
 
     /// Returns the number of operations, and messages or progressions, held at present.
     pub fn outstanding(&self) -> usize {
-        let light = self.wire.as_ref().map_or(0, |wire| wire.flying.len() + wire.passing.len());
+        let compact = self.wire.as_ref().map_or(0, |wire| wire.in_transit.len() + wire.passing.len());
         self.sends.len()
             + self.receives.len()
             + self.arrivals.len()
             + self.completing.len()
             + self.probes.len()
-            + light
+            + compact
             + self.group_operations().0
     }
 
     /// Returns the largest number of operations, and messages or progressions, held so far. The maxima of the kinds may
     /// be at different times.
     pub fn places(&self) -> usize {
-        let light = self.wire.as_ref().map_or(0, |wire| wire.flying.places() + wire.passing.places());
+        let compact = self.wire.as_ref().map_or(0, |wire| wire.in_transit.places() + wire.passing.places());
         self.sends.places()
             + self.receives.places()
             + self.arrivals.places()
             + self.completing.places()
             + self.probes.places()
-            + light
+            + compact
             + self.group_operations().1
     }
 
@@ -130,22 +130,24 @@ impl Executor {
     /// Returns the waiting ranks of this executor with the events that they wait for, in ascending order.
     pub fn waits(&self) -> Vec<(u32, Wait)> {
         let of = |(number, &rank): (u32, &u32)| {
-            let wait = |Label { source, tag, context }| Wait::Message {
+            let wait = |MatchKey { source, tag, context }| Wait::Message {
                 from: (source != ANY_SOURCE).then_some(source),
                 tag,
                 context,
             };
-            self.matching.waiting(number).map(move |label| (rank, wait(label)))
+            self.matching.waiting(number).map(move |key| (rank, wait(key)))
         };
-        let probes = self.probes.waiting().map(|&Probing { op, label: Label { source, tag, context }, .. }| {
+        let probes = self.probes.waiting().map(|&Probing { op, key: MatchKey { source, tag, context }, .. }| {
             (op.rank, Wait::Probe { from: (source != ANY_SOURCE).then_some(source), tag, context })
         });
         let receives = (0..).zip(self.placed.ranks()).flat_map(of);
-        let sends = self.sends.iter().filter_map(|&Sending { op, to, tag, context, asks, stalled, .. }| match () {
-            () if stalled => Some((op.rank, Wait::Credit { to, tag, context })),
-            () if asks => Some((op.rank, Wait::Answer { to, tag, context })),
-            () => None,
-        });
+        let sends = self.sends.iter().filter_map(
+            |&PendingSend { op, to, tag, context, rendezvous, waiting_for_credit, .. }| match () {
+                () if waiting_for_credit => Some((op.rank, Wait::Credit { to, tag, context })),
+                () if rendezvous => Some((op.rank, Wait::Answer { to, tag, context })),
+                () => None,
+            },
+        );
         let groups = self.groups.iter().flat_map(|own| own.waits());
         let mut all: Vec<_> = receives.chain(probes).chain(sends).chain(groups).collect();
         all.sort_unstable();

@@ -33,8 +33,8 @@ mod groups;
 mod inspect;
 mod operations;
 mod probing;
+mod progress_tasks;
 mod protocol;
-mod reactions;
 mod traced;
 
 use std::sync::Arc;
@@ -52,10 +52,10 @@ use crate::credits::Credits;
 use crate::event::{Event, OpId, Pending};
 use crate::flow::{Part, part_of};
 use crate::inbound::{Arrivals, Envelope};
+use crate::local_ranks::LocalRanks;
 use crate::matching::Matching;
 use crate::memory::Memories;
 use crate::nic::{Interfaces, Rooms};
-use crate::placed::RankPlacement;
 use crate::probes::Probes;
 use crate::processor::{NodeParams, Processors};
 use crate::queues::{self, Queues};
@@ -70,7 +70,7 @@ use crate::wire::Wire;
 
 /// Send that has started.
 #[derive(Clone, Copy, Debug)]
-struct Sending {
+struct PendingSend {
     op: OpId,
     /// Local rank.
     rank: u32,
@@ -83,11 +83,11 @@ struct Sending {
     /// Place of the message at the receiver's executor, if that is this one.
     placed: u32,
     /// Whether it uses the rendezvous protocol.
-    asks: bool,
+    rendezvous: bool,
     /// Whether the receiver fetches its data, or has fetched them: its next message then ends the send.
-    fetched: bool,
+    read_complete: bool,
     /// Whether it waits for a credit, or behind a send that does.
-    stalled: bool,
+    waiting_for_credit: bool,
     /// Time at which the processor has written its present data to the interface, in picoseconds.
     written_at: u64,
     /// Bytes that the processor writes to the interface at present. `None`: it writes nothing.
@@ -98,7 +98,7 @@ struct Sending {
 
 /// Receive that has started, or a burst of receives.
 #[derive(Clone, Copy, Debug)]
-struct Receiving {
+struct PendingRecv {
     /// Operation. For a burst: the first one.
     op: OpId,
     rank: u32,
@@ -110,12 +110,12 @@ struct Receiving {
 
 const NONE: u32 = u32::MAX;
 
-impl Sending {
+impl PendingSend {
     /// Creates a send without bytes in the communicator of all ranks, to rank `to` under `tag`. `id` identifies it in
     /// its program.
     #[inline]
     fn new(op: OpId, (rank, id): (u32, u32), (to, tag): (u32, u32)) -> Self {
-        let (placed, asks, fetched, stalled) = (NONE, false, false, false);
+        let (placed, rendezvous, read_complete, waiting_for_credit) = (NONE, false, false, false);
         let context = Context::WORLD;
         Self {
             op,
@@ -126,9 +126,9 @@ impl Sending {
             context,
             bytes: 0,
             placed,
-            asks,
-            fetched,
-            stalled,
+            rendezvous,
+            read_complete,
+            waiting_for_credit,
             written_at: 0,
             written: None,
             rail: 0,
@@ -147,9 +147,9 @@ impl Sending {
         own.context = self.context;
         own.bytes = self.bytes;
         own.placed = self.placed;
-        own.asks = self.asks;
-        own.fetched = self.fetched;
-        own.stalled = self.stalled;
+        own.rendezvous = self.rendezvous;
+        own.read_complete = self.read_complete;
+        own.waiting_for_credit = self.waiting_for_credit;
         own.written_at = self.written_at;
         own.written = self.written;
         own.rail = self.rail;
@@ -178,7 +178,7 @@ struct Rank {
 #[derive(Debug)]
 pub struct Executor {
     interface: NicParams,
-    placed: RankPlacement,
+    placed: LocalRanks,
     programs: Vec<Box<dyn RankProgram>>,
     ranks: Vec<Rank>,
     processors: Processors,
@@ -186,8 +186,8 @@ pub struct Executor {
     rooms: Rooms,
     connections: Connections,
     registrations: Registrations,
-    sends: Slab<Sending>,
-    receives: Slab<Receiving>,
+    sends: Slab<PendingSend>,
+    receives: Slab<PendingRecv>,
     /// Ends of operations on interfaces that ranks have not been notified of.
     notified: Slab<Notified>,
     /// Bursts of sends of which some have not been handed over.
@@ -195,7 +195,7 @@ pub struct Executor {
     /// Messages that a burst of receives has matched as it was posted. Kept to avoid allocation.
     met: Vec<(u32, u32)>,
     arrivals: Arrivals,
-    /// Receives of light messages that have not ended, by rank.
+    /// Receives of compact messages that have not ended, by rank.
     completing: Completions,
     matching: Matching,
     probes: Probes,
@@ -211,9 +211,9 @@ pub struct Executor {
     wire: Option<Wire>,
     /// Members of groups whose operations switches carry out, if there are any.
     groups: Option<Box<groups::Memberships>>,
-    /// Whether messages can be light (`protocol/light`).
-    light: bool,
-    /// Whether ranks may probe: probes do not find light messages.
+    /// Whether messages can be compact (`protocol/compact`).
+    compact: bool,
+    /// Whether ranks may probe: probes do not find compact messages.
     may_probe: bool,
     ready: Box<Ready>,
     /// Buffer for operations that start, which is removed while in use.
@@ -239,7 +239,7 @@ pub struct Executor {
 
 impl Executor {
     /// Creates the ranks of some nodes, before they start.
-    pub fn new(programs: &Arc<dyn Programs>, interface: NicParams, placed: RankPlacement) -> Self {
+    pub fn new(programs: &Arc<dyn Programs>, interface: NicParams, placed: LocalRanks) -> Self {
         let ranks = placed.ranks().len();
         let sources = placed.nodes() * interface.rails.count as usize;
         Self {
@@ -272,7 +272,7 @@ impl Executor {
             rails: Rails::new(interface.rails, placed.nodes()),
             wire: None,
             groups: None,
-            light: false,
+            compact: false,
             may_probe: programs.may_probe(),
             ready: Box::default(),
             starting: Some(Box::default()),
@@ -303,7 +303,7 @@ impl Executor {
     pub fn begin(&mut self, tick: u64, around: &mut impl HostContext) {
         let now = self.come_to(tick);
         self.progress.is_busy = false;
-        self.light = self.has_light();
+        self.compact = self.has_compact();
         for rank in 0..self.programs.len() as u32 {
             let begun = self.programs[rank as usize].begin(now, self.ready.issue());
             self.take_issued(rank, begun);
@@ -349,7 +349,7 @@ impl Executor {
 
     /// Takes the announcement of a message that another executor sends.
     pub fn announced(&mut self, envelope: Envelope) {
-        let rank = self.placed.number(envelope.to);
+        let rank = self.placed.local_rank(envelope.to);
         self.arrivals.announce_remote(rank, envelope);
     }
 
@@ -362,7 +362,7 @@ impl Executor {
         let (source, part) = part_of(flow_id);
         let arrived = match part {
             Part::Answer => Some(Event::Answered(mark)),
-            Part::Credit => Some(self.credit_returns((self.placed.number(mark), source))),
+            Part::Credit => Some(self.credit_returns((self.placed.local_rank(mark), source))),
             Part::Placed => Some(Event::Packet(mark)),
             Part::Numbered => self.arrivals.find(source, mark).map(Event::Packet),
         };
@@ -411,13 +411,13 @@ impl Executor {
     /// Returns whether two ranks share a node, one of which is here.
     #[inline]
     fn is_within(&self, one: u32, other: u32) -> bool {
-        self.placed.is_within(one, other)
+        self.placed.share_node(one, other)
     }
 
     /// Returns whether a message of one rank to another uses the rendezvous protocol. A message of a rank to itself
     /// never does.
     #[inline]
-    fn asks(&self, from: u32, to: u32, bytes: u64) -> bool {
+    fn uses_rendezvous(&self, from: u32, to: u32, bytes: u64) -> bool {
         let single_copy = || self.interface.protocol.memory.is_some_and(|memory| memory.single_copy);
         self.waits_for_receiver(bytes) && (!self.is_within(from, to) || (from != to && single_copy()))
     }
@@ -469,13 +469,13 @@ impl Executor {
             Event::NextOfBurst(place) => self.send_next(place, (now, true), around),
             Event::Sent(place) => self.sent(place, now),
             Event::Left(place) => self.left(place, now, around),
-            Event::Polled(id) => self.end(self.placed.number(op.rank), (op.number, id), now, None),
+            Event::Polled(id) => self.end(self.placed.local_rank(op.rank), (op.number, id), now, None),
             Event::Probed(place) => self.probed(place, now),
             Event::Answer(place) => self.answer(place, now, around),
             Event::Packet(place) => self.packet_arrived(place, now, around),
-            Event::Arrived(place) => self.flight_arrived(op, place, now, around),
+            Event::Arrived(place) => self.handle_arrival(op, place, now, around),
             Event::Arrives(place) => self.first_arrives(place, now, around),
-            Event::Passes(place) => self.passes(place, now, around),
+            Event::Passes(place) => self.traversed_nic(place, now, around),
             Event::Completes(place) => self.completes(place, now),
             Event::Answered(place) => self.answer_arrived(place, now, around),
             Event::Credit(place) => self.credit_arrived(place, now, around),
@@ -486,7 +486,7 @@ impl Executor {
             Event::CopyOut(place) => self.copy_out(place, now, around),
             Event::Copied(place) => self.copied(place, now, around),
             Event::Notified(place) => self.notified(place, now),
-            Event::OnNic(id) => self.end(self.placed.number(op.rank), (op.number, id), now, None),
+            Event::OnNic(id) => self.end(self.placed.local_rank(op.rank), (op.number, id), now, None),
             Event::GroupData(place) => self.group_handed(place, now, around),
             Event::GroupPassed(place) => self.group_passed(place, now, around),
             Event::GroupEnded(place) => self.group_ended(place, now),

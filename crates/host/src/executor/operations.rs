@@ -2,10 +2,10 @@
 
 use mpi::program::{Action, Ended, Matched, Notify, Op, ProgramError};
 
-use super::{Executor, Receiving, Sending};
+use super::{Executor, PendingRecv, PendingSend};
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
-use crate::label::{ANY_SOURCE, Label};
+use crate::match_key::{ANY_SOURCE, MatchKey};
 use crate::report::HostError;
 use crate::trace::Purpose;
 
@@ -44,7 +44,7 @@ impl Executor {
             // Both are behind pointers: operations that have just been written are not read as a whole.
             std::mem::swap(&mut batch, &mut self.ready);
             for (rank, op) in batch.iter() {
-                if self.processors.postpones(rank) && !self.starts_beside(op) {
+                if self.processors.must_postpone(rank) && !self.starts_beside(op) {
                     self.trace_postponed(rank);
                     self.processors.postpone(rank, *op);
                 } else {
@@ -58,8 +58,8 @@ impl Executor {
 
     /// Starts an operation of a local rank.
     pub(super) fn start(&mut self, rank: u32, op: &Op, now: u64, around: &mut impl HostContext) {
-        if op.count > 1 && (self.processors.has_deferred(rank) || self.trace.is_some()) {
-            // The first call of a burst lets the library run deferred reactions. Traced operations are recorded
+        if op.count > 1 && (self.processors.has_pending_progress(rank) || self.trace.is_some()) {
+            // The first call of a burst lets the library run deferred progress tasks. Traced operations are recorded
             // separately.
             let (first, rest) = self.split(*op);
             self.start(rank, &first, now, around);
@@ -72,7 +72,7 @@ impl Executor {
         match op.action {
             Action::Send { to, bytes, tag, context } => {
                 self.unmatched += i64::from(op.count);
-                let sending = Sending { bytes, context, ..Sending::new(id, (rank, op.id), (to, tag)) };
+                let sending = PendingSend { bytes, context, ..PendingSend::new(id, (rank, op.id), (to, tag)) };
                 match op.count {
                     _ if !self.is_rank(to, id) => {}
                     1 => self.start_send(sending, now, around),
@@ -82,9 +82,9 @@ impl Executor {
             Action::Recv { from, bytes, tag, context } => {
                 self.unmatched -= i64::from(op.count);
                 if from.is_none_or(|from| self.is_rank(from, id)) {
-                    let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
-                    let receiving = Receiving { op: id, rank, id: op.id, bytes, left: op.count };
-                    self.start_receive(receiving, label, op.stride, now, around);
+                    let key = MatchKey { source: from.unwrap_or(ANY_SOURCE), tag, context };
+                    let receiving = PendingRecv { op: id, rank, id: op.id, bytes, left: op.count };
+                    self.start_receive(receiving, key, op.stride, now, around);
                 }
             }
             Action::Calc { time } => {
@@ -105,12 +105,12 @@ impl Executor {
                 }
             }
             Action::Poll => {
-                self.react_to_deferred(rank, now, around);
+                self.run_pending_progress(rank, now, around);
                 let at = self.poll_work(rank, id, now);
                 return self.later(self.processors.returns(rank, at), id, Event::Polled(op.id), now, around);
             }
         }
-        self.react_to_deferred(rank, now, around);
+        self.run_pending_progress(rank, now, around);
     }
 
     /// Returns whether the rank that an operation names exists. If not, it is an error.
@@ -125,13 +125,13 @@ impl Executor {
 
     /// Handles the expected end of a calculation.
     pub(super) fn calculated(&mut self, op: OpId, id: u32, now: u64, around: &mut impl HostContext) {
-        let rank = self.placed.number(op.rank);
+        let rank = self.placed.local_rank(op.rank);
         if let Some(end) = self.processors.calculated(rank, now) {
             self.trace_calc_until(rank, end);
             return self.later(end, op, Event::Calculated(id), now, around);
         }
         self.end(rank, (op.number, id), now, None);
-        if self.processors.occupied() {
+        if self.processors.is_host_driven() {
             self.settle(rank, now, around);
         }
     }

@@ -11,7 +11,7 @@ use super::Executor;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::{Envelope, Inbound};
-use crate::label::{ANY_SOURCE, Label};
+use crate::match_key::{ANY_SOURCE, MatchKey};
 use crate::probes::Probing;
 use crate::trace::Purpose;
 
@@ -27,12 +27,12 @@ impl Executor {
     ) {
         let Action::Probe { from, tag, context, waits } = action else { return };
         // Deferred reactions come before the search.
-        self.react_to_deferred(rank, now, around);
-        let label = Label { source: from.unwrap_or(ANY_SOURCE), tag, context };
-        let found = self.matching.probe(rank, label);
+        self.run_pending_progress(rank, now, around);
+        let key = MatchKey { source: from.unwrap_or(ANY_SOURCE), tag, context };
+        let found = self.matching.probe(rank, key);
         let from = if waits { now } else { self.poll_work(rank, op, now) };
         let from = self.search(rank, from, (op, true));
-        let probing = Probing::new(op, (rank, id), label);
+        let probing = Probing::new(op, (rank, id), key);
         match found {
             Some(message) => {
                 let place = self.probes.add(probing);
@@ -58,9 +58,9 @@ impl Executor {
     /// Lets the waiting probes of a rank find an unexpected message. `from` has the time from which the library knows
     /// of the message.
     #[inline]
-    pub(super) fn probes_find(&mut self, message: u32, label: Label, from: (u64, u64), around: &mut impl HostContext) {
+    pub(super) fn probes_find(&mut self, message: u32, key: MatchKey, from: (u64, u64), around: &mut impl HostContext) {
         let rank = self.arrivals[message].rank;
-        while let Some(place) = self.probes.next_for(rank, label) {
+        while let Some(place) = self.probes.next_for(rank, key) {
             let op = self.probes.get(place).op;
             self.trace_met(rank, op.number, self.arrivals[message].send());
             self.trace_latency(rank, (op, Purpose::Probe), (from.1, from.1));

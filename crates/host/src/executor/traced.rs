@@ -29,7 +29,7 @@ impl Executor {
     /// Accepts library work of a local rank on an arrival. Returns the time at which it ends.
     #[inline]
     pub(super) fn reaction_work(&mut self, rank: u32, what: (OpId, Purpose), now: u64, work: u64) -> u64 {
-        let end = self.processors.react(rank, now, work);
+        let end = self.processors.progress(rank, now, work);
         self.trace_work(rank, what, end);
         end
     }

@@ -1,6 +1,6 @@
 //! Host bus: packets cross it on their way from memory or processor to the interface, and from there to memory.
 
-use super::server::{Fragment, Passage, PerByte, Server, Service};
+use super::server::{Fragment, Passage, PerByte, Server, ServiceTime};
 
 /// Host bus of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Bus {
         if bus.is_free() {
             return at;
         }
-        let service = Service { fixed: bus.per_packet, bytes: bus.per_byte.time(packet.bytes), rest: 0 };
+        let service = ServiceTime { fixed: bus.per_packet, bytes: bus.per_byte.time(packet.bytes), rest: 0 };
         self.0[usize::from(arrives && !bus.shared)].pass(at, service)
     }
 }

@@ -99,7 +99,7 @@ impl Passage {
 
 /// Service times of a server for one packet, in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Service {
+pub(crate) struct ServiceTime {
     /// Time before the first byte leaves.
     pub fixed: u64,
     /// Time of the bytes, which the next part may take as they come.
@@ -118,7 +118,7 @@ impl Server {
     /// Serves a packet, as soon as its head has come and the earlier packets have been served. The head leaves when the
     /// fixed time of the service is over. The tail leaves when the bytes' time is over too and the tail has come.
     #[inline]
-    pub fn pass(&mut self, at: Passage, service: Service) -> Passage {
+    pub fn pass(&mut self, at: Passage, service: ServiceTime) -> Passage {
         let head = self.free_at.max(at.head).saturating_add(service.fixed);
         let tail = head.saturating_add(service.bytes).max(at.tail);
         self.free_at = tail.saturating_add(service.rest);
@@ -136,7 +136,7 @@ mod tests {
         // work.
         let mut server = Server::default();
         let at = |head, tail| Passage { head, tail };
-        let of = |fixed, bytes, rest| Service { fixed, bytes, rest };
+        let of = |fixed, bytes, rest| ServiceTime { fixed, bytes, rest };
         assert_eq!(server.pass(at(10, 30), of(0, 15, 0)), at(10, 30), "as slow as what comes");
         assert_eq!(server.pass(at(20, 35), of(0, 15, 5)), at(30, 45), "waits for the one before");
         assert_eq!(server.pass(at(0, 0), of(0, 7, 0)), at(50, 57), "and for its rest");

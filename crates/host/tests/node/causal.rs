@@ -7,7 +7,7 @@
 use host::{
     BusParams, DmaParams, GapParams, NicParams, PartParams, PerByte, ProcessorParams, RailParams, RailPolicy, stripes,
 };
-use mpi::program::Step;
+use mpi::program::ScriptCall;
 use proptest::prelude::*;
 
 use crate::processor::{LOGGP, recv, run_linked, send};
@@ -32,7 +32,7 @@ struct Times {
 
 impl Times {
     fn interface(&self) -> NicParams {
-        let gap = |each| GapParams { per_message: 0, per_byte: PerByte::of(each), spares_first: false };
+        let gap = |each| GapParams { per_message: 0, per_byte: PerByte::of(each), first_byte_free: false };
         let dma = |(setup, each)| DmaParams { engines: 1, setup, per_byte: PerByte::of(each) };
         let bus = BusParams {
             per_byte: PerByte::of(self.bus),
@@ -45,7 +45,7 @@ impl Times {
             receive_overhead: 0,
             packet: PACKET as u32,
             pace: self.link * PACKET,
-            spares_first: false,
+            first_byte_free: false,
             processor: ProcessorParams::LATENCY,
             parts: PartParams {
                 pio: self.pio.map(PerByte::of),
@@ -63,8 +63,10 @@ impl Times {
 
     /// Returns the time at which a message of `bytes` bytes has been received.
     fn message(&self, bytes: u64) -> u64 {
-        run_linked(self.interface(), vec![vec![send(1, bytes), Step::WaitAll], vec![recv(0, bytes), Step::WaitAll]])[1]
-            [2]
+        run_linked(
+            self.interface(),
+            vec![vec![send(1, bytes), ScriptCall::WaitAll], vec![recv(0, bytes), ScriptCall::WaitAll]],
+        )[1][2]
     }
 }
 
@@ -183,7 +185,7 @@ fn the_time_of_a_packet_precedes_its_head_at_both_ends() {
     };
     let interface = NicParams { packet: 2048, pace: 1000 * 2048, ..times.interface() };
     let run = |bytes| {
-        let ranks = vec![vec![send(1, bytes), Step::WaitAll], vec![recv(0, bytes), Step::WaitAll]];
+        let ranks = vec![vec![send(1, bytes), ScriptCall::WaitAll], vec![recv(0, bytes), ScriptCall::WaitAll]];
         run_linked(interface, ranks)[1][2] - TRANSIT
     };
     assert_eq!([run(1), run(1000), run(2000)], [6_000_008, 6_008_000, 6_016_000]);

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use host::{Executor, Wait};
 use mpi::collectives::{Algorithm, Collective, Operation};
-use mpi::program::{Action, Communicator, Context, Programs, Script, Scripts, Seen, Step};
+use mpi::program::{Action, Communicator, Context, Programs, Script, ScriptCall, Scripts, Seen};
 
 use crate::times::INTERFACE;
 use crate::world::{TRANSIT, World};
@@ -19,15 +19,15 @@ type Asked = Arc<Mutex<Vec<Vec<Seen>>>>;
 #[derive(Debug)]
 struct Steps {
     rank: u32,
-    steps: std::vec::IntoIter<Step>,
+    steps: std::vec::IntoIter<ScriptCall>,
     communicators: Vec<Communicator>,
     asked: Asked,
 }
 
 impl Script for Steps {
-    fn next(&mut self, seen: &Seen) -> Step {
+    fn next(&mut self, seen: &Seen) -> ScriptCall {
         self.asked.lock().unwrap()[self.rank as usize].push(*seen);
-        self.steps.next().unwrap_or(Step::End)
+        self.steps.next().unwrap_or(ScriptCall::End)
     }
 
     fn communicator(&self, number: u32) -> Option<Communicator> {
@@ -35,7 +35,7 @@ impl Script for Steps {
     }
 }
 
-type Make = dyn Fn(u32) -> (Vec<Step>, Vec<Communicator>) + Send + Sync;
+type Make = dyn Fn(u32) -> (Vec<ScriptCall>, Vec<Communicator>) + Send + Sync;
 
 /// Runs ranks on separate nodes. Returns the results of each call.
 fn run(ranks: u32, parts: u32, make: Arc<Make>) -> (Vec<Vec<Seen>>, World) {
@@ -54,7 +54,7 @@ fn run(ranks: u32, parts: u32, make: Arc<Make>) -> (Vec<Vec<Seen>>, World) {
 
 /// Returns the time at which the last rank has ended a call, in picoseconds.
 fn time(ranks: u32, call: Collective) -> u64 {
-    let (asked, world) = run(ranks, 1, Arc::new(move |_| (vec![Step::Collective(call)], Vec::new())));
+    let (asked, world) = run(ranks, 1, Arc::new(move |_| (vec![ScriptCall::Collective(call)], Vec::new())));
     assert_eq!(world.executors[0].progress().open, 0, "every rank ends");
     asked.iter().map(|seen| seen[1].now).max().unwrap()
 }
@@ -113,15 +113,15 @@ fn several_operations_of_a_communicator_do_not_meet() {
         let within =
             Collective { communicator: 3, root: 1, ..Collective::new(Operation::Reduce, Algorithm::Linear, 9) };
         let steps = vec![
-            Step::Do(Action::recv(None, 1000, None)),
-            Step::StartCollective(ring),
-            Step::StartCollective(barrier),
-            Step::StartCollective(within),
-            Step::WaitAny,
-            Step::Wait(1),
-            Step::Do(Action::send((rank + 1) % 6, 7, 0)),
-            Step::Wait(0),
-            Step::WaitAll,
+            ScriptCall::Do(Action::recv(None, 1000, None)),
+            ScriptCall::StartCollective(ring),
+            ScriptCall::StartCollective(barrier),
+            ScriptCall::StartCollective(within),
+            ScriptCall::WaitAny,
+            ScriptCall::Wait(1),
+            ScriptCall::Do(Action::send((rank + 1) % 6, 7, 0)),
+            ScriptCall::Wait(0),
+            ScriptCall::WaitAll,
         ];
         (steps, vec![parity.unwrap()])
     };
@@ -143,13 +143,13 @@ fn communicators_keep_messages_apart() {
     // Would catch a message that a receive of another communicator takes, and a wait that does not name it.
     let other = Context::new(2).unwrap();
     let steps = [
-        vec![Step::Do(Action::send(1, 5, 4).within(other)), Step::Do(Action::send(1, 6, 4))],
+        vec![ScriptCall::Do(Action::send(1, 5, 4).within(other)), ScriptCall::Do(Action::send(1, 6, 4))],
         vec![
-            Step::Do(Action::recv(None, 9, None)),
-            Step::Do(Action::recv(Some(0), 9, Some(4)).within(other)),
-            Step::Do(Action::recv(None, 9, None).within(other)),
-            Step::Wait(0),
-            Step::Wait(1),
+            ScriptCall::Do(Action::recv(None, 9, None)),
+            ScriptCall::Do(Action::recv(Some(0), 9, Some(4)).within(other)),
+            ScriptCall::Do(Action::recv(None, 9, None).within(other)),
+            ScriptCall::Wait(0),
+            ScriptCall::Wait(1),
         ],
     ];
     let (asked, world) = run(2, 1, Arc::new(move |rank| (steps[rank as usize].clone(), Vec::new())));
@@ -163,7 +163,7 @@ fn communicators_keep_messages_apart() {
 fn what_cannot_be_called_ends_the_run() {
     // Would catch a panic instead of an error that names the rank.
     let call = Collective { communicator: 5, ..Collective::new(Operation::Barrier, Algorithm::Linear, 0) };
-    let (_, world) = run(2, 1, Arc::new(move |_| (vec![Step::Collective(call)], Vec::new())));
+    let (_, world) = run(2, 1, Arc::new(move |_| (vec![ScriptCall::Collective(call)], Vec::new())));
     let error = world.executors.iter().find_map(Executor::error).unwrap().to_string();
     assert_eq!(error, "rank 0: it is no member of communicator 5, or does not know it");
 }

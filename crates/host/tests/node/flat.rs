@@ -3,26 +3,26 @@
 use std::sync::{Arc, Mutex};
 
 use host::{
-    Envelope, Executor, Flight, GapParams, HostContext, NicParams, PartParams, PerByte, ProcessorParams, ProgressMode,
-    RankPlacement, Searches, Wait, WireParams,
+    Envelope, Executor, GapParams, HostContext, LocalRanks, MessageInTransit, NicParams, PartParams, PerByte,
+    ProcessorParams, ProgressMode, Searches, Wait, WireParams,
 };
-use mpi::program::{Action, Burst, Programs, Script, Scripts, Seen, Step};
+use mpi::program::{Action, Burst, Programs, Script, ScriptCall, Scripts, Seen};
 use proptest::prelude::*;
 use units::Bandwidth;
 
 use crate::reference::case::{Call, Case, RandomRank, cases};
 use crate::world::{Happened, Noted};
 
-/// Flights that an executor sends to others: the node, and the arrival there.
+/// Messages that an executor sends to others: the node, and the arrival there.
 #[derive(Default)]
-struct Outbox(Vec<(u32, Flight)>);
+struct Outbox(Vec<(u32, MessageInTransit)>);
 
 impl HostContext for Outbox {
     fn wake(&mut self, _: u32) {}
     fn alarm(&mut self, _: u64) {}
     fn announce(&mut self, _: u32, _: Envelope) {}
-    fn carry(&mut self, node: u32, flight: Flight) {
-        self.0.push((node, flight));
+    fn carry(&mut self, node: u32, message: MessageInTransit) {
+        self.0.push((node, message));
     }
 }
 
@@ -41,7 +41,7 @@ fn run(
             let count = (part..nodes).step_by(parts as usize).count();
             let places = (Arc::clone(&executor_of), Arc::clone(&number_of));
             let mut executor =
-                Executor::new(programs, nic, RankPlacement::new(node_of.into(), places, part as u16, count));
+                Executor::new(programs, nic, LocalRanks::new(node_of.into(), places, part as u16, count));
             executor.use_wire(wire, u64::MAX);
             if one_by_one {
                 // Noted messages are not held in progressions.
@@ -55,8 +55,8 @@ fn run(
     let mut end = 0;
     while !outbox.0.is_empty() || executors.iter().any(|executor| executor.progress().is_busy) {
         end += wire.delay;
-        for (node, flight) in std::mem::take(&mut outbox.0) {
-            executors[usize::from(executor_of[node as usize])].take_in(flight);
+        for (node, message) in std::mem::take(&mut outbox.0) {
+            executors[usize::from(executor_of[node as usize])].take_in(message);
         }
         executors.iter_mut().for_each(|executor| executor.run_until(end, &mut outbox));
     }
@@ -110,10 +110,10 @@ fn found(case: &Case, wire: WireParams, (parts, one_by_one): (u32, bool)) -> Fou
 /// Cases with longer bursts, on interfaces with gaps and processors that are busy.
 fn flat_cases() -> impl Strategy<Value = (Case, WireParams)> {
     let gap = (prop::sample::select(vec![0_u64, 10, 400]), prop::sample::select(vec![0_u64, 2]), any::<bool>());
-    let gap = gap.prop_map(|(per_message, per_byte, spares_first)| GapParams {
+    let gap = gap.prop_map(|(per_message, per_byte, first_byte_free)| GapParams {
         per_message,
         per_byte: PerByte::of(per_byte),
-        spares_first,
+        first_byte_free,
     });
     let progress = prop::sample::select(vec![
         ProgressMode::Independent,
@@ -121,7 +121,7 @@ fn flat_cases() -> impl Strategy<Value = (Case, WireParams)> {
         ProgressMode::Interrupt { cost: 13 },
     ]);
     let processor = (any::<bool>(), progress).prop_map(|(occupied, progress)| match occupied {
-        true => ProcessorParams { occupied, progress, noise: None },
+        true => ProcessorParams { host_driven: occupied, progress, noise: None },
         false => ProcessorParams::LATENCY,
     });
     let bandwidth = prop::sample::select(vec![8_000_000_000_000, 3_000_000_000_000, 1 << 60]);
@@ -129,7 +129,9 @@ fn flat_cases() -> impl Strategy<Value = (Case, WireParams)> {
         (1_u64..2000, bandwidth).prop_map(|(delay, bandwidth)| WireParams { delay, bandwidth: Bandwidth(bandwidth) });
     (cases(), (gap.clone(), gap), processor, 1_u32..8, wire).prop_map(|(case, gaps, processor, times, wire)| {
         let longer = |call: Call| match call {
-            Call::Step(Step::Burst(burst)) => Call::Step(Step::Burst(Burst { count: burst.count * times, ..burst })),
+            Call::Step(ScriptCall::Burst(burst)) => {
+                Call::Step(ScriptCall::Burst(Burst { count: burst.count * times, ..burst }))
+            }
             other => other,
         };
         let calls = case.calls.into_iter().map(|calls| calls.into_iter().map(longer).collect()).collect();
@@ -163,25 +165,25 @@ struct Linear {
 }
 
 impl Script for Linear {
-    fn next(&mut self, _: &Seen) -> Step {
+    fn next(&mut self, _: &Seen) -> ScriptCall {
         let Self { rank, ranks, .. } = *self;
         self.calls += 1;
-        let burst = |first, stride| Step::Burst(Burst { first, count: ranks - 1, stride });
+        let burst = |first, stride| ScriptCall::Burst(Burst { first, count: ranks - 1, stride });
         match self.calls {
             1 => burst(Action::recv(Some((rank + ranks - 1) % ranks), 64, Some(0)), ranks - 1),
             2 => burst(Action::send((rank + 1) % ranks, 64, 0), 1),
-            3 => Step::WaitAll,
-            _ => Step::End,
+            3 => ScriptCall::WaitAll,
+            _ => ScriptCall::End,
         }
     }
 }
 
 #[test]
 fn a_linear_alltoall_is_held_by_ranks_and_not_by_messages() {
-    // Would catch memory that grows with the messages of a burst: in flight since the interface is slower than the
+    // Would catch memory that grows with the messages of a burst: in message since the interface is slower than the
     // processor, and received but not yet handled, since the processor sends first; also when ranks are divided.
     const RANKS: u32 = 200;
-    let gap = GapParams { per_message: 900, per_byte: PerByte::of(1), spares_first: false };
+    let gap = GapParams { per_message: 900, per_byte: PerByte::of(1), first_byte_free: false };
     let nic = NicParams {
         tick: 1,
         packet: 1 << 30,
@@ -190,7 +192,7 @@ fn a_linear_alltoall_is_held_by_ranks_and_not_by_messages() {
         receive_overhead: 70,
         poll_overhead: 0,
         parts: PartParams { send_gap: gap, receive_gap: gap, ..PartParams::NONE },
-        processor: ProcessorParams { occupied: true, progress: ProgressMode::Calls, noise: None },
+        processor: ProcessorParams { host_driven: true, progress: ProgressMode::Calls, noise: None },
         ..crate::times::INTERFACE
     };
     let wire = WireParams { delay: 5000, bandwidth: Bandwidth(1 << 60) };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use host::{Executor, GroupParams, NicParams, PartParams, PerByte, ProcessorParams, ProtocolParams};
 use mpi::collectives::{Algorithm, Collective, Operation};
 use mpi::program::calls::{Calls, CallsBuilder};
-use mpi::program::{Action, Programs, Step};
+use mpi::program::{Action, Programs, ScriptCall};
 use proptest::prelude::*;
 
 use crate::times::INTERFACE;
@@ -40,11 +40,11 @@ pub fn call(operation: Operation, bytes: u64) -> Collective {
 }
 
 /// Returns the calls of ranks, each a list of steps.
-pub fn calls(ranks: &[Vec<Step>]) -> Calls {
+pub fn calls(ranks: &[Vec<ScriptCall>]) -> Calls {
     with_communicators(ranks, &[])
 }
 
-fn with_communicators(ranks: &[Vec<Step>], groups: &[Vec<u32>]) -> Calls {
+fn with_communicators(ranks: &[Vec<ScriptCall>], groups: &[Vec<u32>]) -> Calls {
     let mut builder = CallsBuilder::new(ranks.len() as u32);
     groups.iter().for_each(|group| assert!(builder.communicator(group.clone()).is_ok()));
     for (rank, steps) in (0..).zip(ranks) {
@@ -103,7 +103,7 @@ impl Run {
 /// Returns the ends of ranks that call one operation, each on a separate node.
 fn ends(ranks: u32, window: u32, call: Collective) -> Vec<u64> {
     let nodes: Vec<u32> = (0..ranks).collect();
-    let steps = vec![vec![Step::Collective(call)]; ranks as usize];
+    let steps = vec![vec![ScriptCall::Collective(call)]; ranks as usize];
     start(calls(&steps), interface(window), (&nodes, 1)).finish().ends()
 }
 
@@ -176,8 +176,8 @@ fn a_late_member_delays_those_who_need_it() {
     // their root does not take them.
     const LATE: u64 = 50_000;
     let late = |window, rank: usize, call: Collective| {
-        let mut steps = vec![vec![Step::Collective(call)]; 4];
-        steps[rank].insert(0, Step::Do(Action::Calc { time: LATE }));
+        let mut steps = vec![vec![ScriptCall::Collective(call)]; 4];
+        steps[rank].insert(0, ScriptCall::Do(Action::Calc { time: LATE }));
         start(calls(&steps), interface(window), (&[0, 1, 2, 3], 1)).finish()
     };
     let of_late = LATE + SEND + CROSS + RECEIVE;
@@ -203,14 +203,14 @@ fn a_late_member_delays_those_who_need_it() {
 fn operations_overlap_and_stay_in_order() {
     // Would catch an operation that takes the segments of another, an operation that overtakes or waits for the end of
     // the previous one, groups that block one another, and requests that end in a wrong order.
-    let all = |own: Collective| Step::StartCollective(own);
-    let other = |own: Collective| Step::StartCollective(Collective { communicator: 1, ..own });
+    let all = |own: Collective| ScriptCall::StartCollective(own);
+    let other = |own: Collective| ScriptCall::StartCollective(Collective { communicator: 1, ..own });
     let steps = vec![
         all(call(Operation::Allreduce, 1000)),
         other(call(Operation::Allreduce, 100)),
         all(call(Operation::Barrier, 0)),
         all(call(Operation::Broadcast, 300)),
-        Step::WaitAll,
+        ScriptCall::WaitAll,
     ];
     for parts in [1, 2, 4] {
         let ranks = vec![steps.clone(); 4];
@@ -235,7 +235,7 @@ fn operations_overlap_and_stay_in_order() {
 fn who_waits_for_a_group_is_said() {
     // Would catch a run that hangs instead of reporting a standstill, a wait without its operation, and an unknown
     // group.
-    let barrier = vec![Step::Collective(call(Operation::Barrier, 0))];
+    let barrier = vec![ScriptCall::Collective(call(Operation::Barrier, 0))];
     let mut run = start(calls(&[barrier.clone(), barrier.clone(), vec![]]), interface(64), (&[0, 1, 2], 1));
     run.world.run();
     let own = &run.world.executors[0];
@@ -246,14 +246,14 @@ fn who_waits_for_a_group_is_said() {
     assert!(own.progress().waits_for_members() && !own.progress().stands_still());
     assert_eq!(own.progress().combining, 2);
     // A broadcast whose root never calls it stands still.
-    let broadcast = vec![Step::Collective(call(Operation::Broadcast, 9))];
+    let broadcast = vec![ScriptCall::Collective(call(Operation::Broadcast, 9))];
     let mut run = start(calls(&[vec![], broadcast]), interface(64), (&[0, 1], 1));
     run.world.run();
     assert!(run.world.executors[0].progress().stands_still());
     // An operation without a group.
     let notes: Notes = Arc::default();
     let programs: Arc<dyn Programs> = Arc::new(Noted { inner: Arc::new(calls(&[barrier.clone(), barrier])), notes });
-    let placed = host::RankPlacement::whole([0, 1].into(), 2);
+    let placed = host::LocalRanks::whole([0, 1].into(), 2);
     let mut executor = Executor::new(&programs, interface(64), placed);
     executor.begin(0, &mut crate::world::Requests::default());
     assert_eq!(
@@ -274,7 +274,7 @@ fn ranks_of_a_node_combine_within_it() {
         (Operation::Reduce, within + crossing + RECEIVE),
         (Operation::Broadcast, SEND + crossing + within),
     ] {
-        let steps = vec![vec![Step::Collective(call(operation, 8))]; 6];
+        let steps = vec![vec![ScriptCall::Collective(call(operation, 8))]; 6];
         let run = start(calls(&steps), interface(64), (&[0, 0, 1, 1, 2, 2], 1)).finish();
         assert_eq!(run.ends().into_iter().max(), Some(end), "{operation:?}");
     }
@@ -284,7 +284,7 @@ fn ranks_of_a_node_combine_within_it() {
 fn a_wrong_sum_is_seen() {
     // Would catch a check that cannot fail: the switch leaves one contribution out, or takes it twice.
     for (operation, copies) in [(Operation::Allreduce, 0), (Operation::Allreduce, 2), (Operation::ReduceScatter, 0)] {
-        let steps = vec![vec![Step::Collective(call(operation, 900))]; 3];
+        let steps = vec![vec![ScriptCall::Collective(call(operation, 900))]; 3];
         let mut run = start(calls(&steps), interface(64), (&[0, 1, 2], 1));
         run.world.switch.wrong = Some((1, copies));
         let ran = catch_unwind(AssertUnwindSafe(|| {
@@ -299,10 +299,10 @@ fn a_wrong_sum_is_seen() {
 fn packets_pass_the_parts_of_interfaces() {
     // Would catch packets that pass no gap, a gap charged for each packet instead of each item, a DMA engine or a
     // processor that writes nothing, and overheads that do not occupy the processor.
-    let gap = |per_message| host::GapParams { per_message, per_byte: PerByte::of(2), spares_first: false };
+    let gap = |per_message| host::GapParams { per_message, per_byte: PerByte::of(2), first_byte_free: false };
     let run = |parts: PartParams, operation, bytes| {
         let interface = NicParams { parts, ..interface(64) };
-        let steps = vec![vec![Step::Collective(call(operation, bytes)); 2]; 3];
+        let steps = vec![vec![ScriptCall::Collective(call(operation, bytes)); 2]; 3];
         start(calls(&steps), interface, (&[0, 1, 2], 1)).finish().ends()[2]
     };
     let sending = PartParams { send_gap: gap(5000), ..PartParams::NONE };
@@ -320,11 +320,11 @@ fn packets_pass_the_parts_of_interfaces() {
     assert_eq!(run(fetched, Operation::Allreduce, 200), 2 * (SEND + 700 + 200 - PACE + CROSS + RECEIVE));
     let written = PartParams { pio: Some(PerByte::of(4)), pio_limit: 1000, ..PartParams::NONE };
     assert_eq!(run(written, Operation::Allreduce, 200), 2 * (SEND + 800 - PACE + CROSS + RECEIVE));
-    let occupied = ProcessorParams { occupied: true, ..ProcessorParams::LATENCY };
+    let occupied = ProcessorParams { host_driven: true, ..ProcessorParams::LATENCY };
     let steps = vec![
-        Step::StartCollective(call(Operation::Barrier, 0)),
-        Step::StartCollective(call(Operation::Barrier, 0)),
-        Step::WaitAll,
+        ScriptCall::StartCollective(call(Operation::Barrier, 0)),
+        ScriptCall::StartCollective(call(Operation::Barrier, 0)),
+        ScriptCall::WaitAll,
     ];
     let interface = NicParams { processor: occupied, ..interface(64) };
     let run = start(calls(&vec![steps; 2]), interface, (&[0, 1], 1)).finish();
@@ -336,7 +336,7 @@ fn packets_pass_the_parts_of_interfaces() {
 type Drawn = (usize, usize, u64, u32, bool, u64);
 
 /// Returns the calls of ranks for some operations, all in one order.
-fn drawn(groups: &[Vec<u32>], ranks: u32, operations: &[Drawn]) -> Vec<Vec<Step>> {
+fn drawn(groups: &[Vec<u32>], ranks: u32, operations: &[Drawn]) -> Vec<Vec<ScriptCall>> {
     let mut steps = vec![Vec::new(); ranks as usize];
     for (number, &(group, operation, bytes, root, waits, late)) in operations.iter().enumerate() {
         let communicator = group % groups.len();
@@ -347,12 +347,12 @@ fn drawn(groups: &[Vec<u32>], ranks: u32, operations: &[Drawn]) -> Vec<Vec<Step>
         for &rank in &groups[communicator] {
             let steps = &mut steps[rank as usize];
             if (u64::from(rank) + number as u64).is_multiple_of(3) && late > 0 {
-                steps.push(Step::Do(Action::Calc { time: late }));
+                steps.push(ScriptCall::Do(Action::Calc { time: late }));
             }
-            steps.push(if waits { Step::Collective(own) } else { Step::StartCollective(own) });
+            steps.push(if waits { ScriptCall::Collective(own) } else { ScriptCall::StartCollective(own) });
         }
     }
-    steps.iter_mut().for_each(|steps| steps.push(Step::WaitAll));
+    steps.iter_mut().for_each(|steps| steps.push(ScriptCall::WaitAll));
     steps
 }
 
@@ -379,13 +379,13 @@ proptest! {
         let node_of: Vec<u32> = (0..7).map(|rank| rank / per_node).collect();
         let calls = with_communicators(&drawn(&groups, 7, &operations), &groups);
         let parts = PartParams {
-            send_gap: host::GapParams { per_message: 90, per_byte: PerByte::of(1), spares_first: false },
-            receive_gap: host::GapParams { per_message: 50, per_byte: PerByte::of(1), spares_first: true },
+            send_gap: host::GapParams { per_message: 90, per_byte: PerByte::of(1), first_byte_free: false },
+            receive_gap: host::GapParams { per_message: 50, per_byte: PerByte::of(1), first_byte_free: true },
             dma: host::DmaParams { engines: 2, setup: 30, per_byte: PerByte::of(1) },
             ..PartParams::NONE
         };
         let interface = NicParams {
-            processor: ProcessorParams { occupied, ..ProcessorParams::LATENCY },
+            processor: ProcessorParams { host_driven: occupied, ..ProcessorParams::LATENCY },
             parts: if has_parts { parts } else { PartParams::NONE },
             protocol: ProtocolParams {
                 group: GroupParams { window, outstanding, streams, largest_small, small_packet },

@@ -6,7 +6,7 @@ use host::{
     MatchingParams, NicParams, PartParams, PerByte, RailParams, RailPolicy, RegisteredEnds, RegistrationParams,
     stripes,
 };
-use mpi::program::{Programs, Step};
+use mpi::program::{Programs, ScriptCall};
 use mpi::schedule::ScheduleBuilder;
 use std::sync::Arc;
 
@@ -61,11 +61,11 @@ const PACKET: u64 = 100;
 /// Returns an interface with some parts.
 fn interface(parts: &[Part]) -> NicParams {
     let has = |part| parts.contains(&part);
-    let gap = |per_byte| GapParams { per_message: 0, per_byte: PerByte::of(per_byte), spares_first: false };
+    let gap = |per_byte| GapParams { per_message: 0, per_byte: PerByte::of(per_byte), first_byte_free: false };
     let bus = BusParams { per_byte: PerByte::of(BUS), per_packet: 0, shared: has(Part::SharedBus), of_node: false };
     let dma = DmaParams { engines: 1, setup: DMA_SETUP, per_byte: PerByte::of(DMA) };
     NicParams {
-        spares_first: false,
+        first_byte_free: false,
         overhead_per_byte: if has(Part::OverheadPerByte) { PerByte::of(O) } else { PerByte::FREE },
         matching: MatchingParams { per_entry: if has(Part::Matching) { SEARCH } else { 0 }, on_nic: false },
         parts: PartParams {
@@ -130,8 +130,10 @@ fn every_part_takes_its_time_alone_and_with_any_other() {
     for parts in sets {
         for packets in [1, 2, 3, 10] {
             let bytes = packets * PACKET;
-            let ends =
-                ends(interface(&parts), vec![vec![send(1, bytes), Step::WaitAll], vec![recv(0, bytes), Step::WaitAll]]);
+            let ends = ends(
+                interface(&parts),
+                vec![vec![send(1, bytes), ScriptCall::WaitAll], vec![recv(0, bytes), ScriptCall::WaitAll]],
+            );
             assert_eq!(ends[1], expected(&parts, packets), "{parts:?}, {packets} packets");
         }
     }
@@ -157,7 +159,8 @@ fn a_rendezvous_takes_registration_and_connections_alone_and_together() {
             .collect();
         let own = if registers { registration } else { RegistrationParams::NONE };
         let interface = NicParams { eager_limit: Some(500), registration: own, ..interface(&parts) };
-        let ends = ends(interface, vec![vec![send(1, 600), Step::WaitAll], vec![recv(0, 600), Step::WaitAll]]);
+        let ends =
+            ends(interface, vec![vec![send(1, 600), ScriptCall::WaitAll], vec![recv(0, 600), ScriptCall::WaitAll]]);
         let of = |has: bool, time: u64| if has { time } else { 0 };
         let pages = of(registers, 500 + 3 * 20);
         let request = 60 + pages + of(setup, SETUP) + of(miss, MISS) + TRANSIT;
@@ -172,7 +175,8 @@ fn what_does_not_wait_is_copied_and_what_waits_is_not() {
     // messages.
     for (copy, bytes) in [([2, 0], 400), ([0, 3], 400), ([2, 3], 500), ([2, 3], 501)] {
         let interface = NicParams { eager_limit: Some(500), copy: copy.map(PerByte::of), ..interface(&[]) };
-        let ends = ends(interface, vec![vec![send(1, bytes), Step::WaitAll], vec![recv(0, bytes), Step::WaitAll]]);
+        let ends =
+            ends(interface, vec![vec![send(1, bytes), ScriptCall::WaitAll], vec![recv(0, bytes), ScriptCall::WaitAll]]);
         let exact = match bytes <= 500 {
             true => 60 + copy[0] * bytes + TRANSIT + 14 + copy[1] * bytes,
             false => 3 * (60 + TRANSIT + 14),
@@ -188,7 +192,7 @@ fn only_the_receiver_registers_where_the_processor_writes_what_is_sent() {
         let registration =
             RegistrationParams { time: 500, per_page: 20, page: 256, cached: 0, buffers: BufferRule::ByPeer, ends: of };
         let interface = NicParams { eager_limit: Some(500), registration, ..interface(&[]) };
-        ends(interface, vec![vec![send(1, 600), Step::WaitAll], vec![recv(0, 600), Step::WaitAll]])[1]
+        ends(interface, vec![vec![send(1, 600), ScriptCall::WaitAll], vec![recv(0, 600), ScriptCall::WaitAll]])[1]
     };
     assert_eq!(ends_of(RegisteredEnds::Both), 3 * (60 + TRANSIT + 14) + 2 * 560);
     assert_eq!(ends_of(RegisteredEnds::Receiver), 3 * (60 + TRANSIT + 14) + 560);
@@ -271,20 +275,22 @@ fn messages_wait_for_a_connection_that_is_being_set_up() {
     // latency.
     let own = ConnectionParams { mode: ConnectionMode::OnDemand, setup: SETUP, ..ConnectionParams::NONE };
     let interface = NicParams { connections: own, processor: Default::default(), ..LOGGP };
-    let asked =
-        run(interface, vec![vec![send(1, 8), send(1, 8), Step::WaitAll], vec![recv(0, 8), recv(0, 8), Step::WaitAll]]);
+    let asked = run(
+        interface,
+        vec![vec![send(1, 8), send(1, 8), ScriptCall::WaitAll], vec![recv(0, 8), recv(0, 8), ScriptCall::WaitAll]],
+    );
     assert_eq!(asked[1][3], SETUP + 60 + TRANSIT + 14);
     // Later messages find the connection, and so does the other end: a ping-pong pays once.
-    let ping = vec![send(1, 8), recv(1, 8), Step::WaitAll, send(1, 8), recv(1, 8), Step::WaitAll];
+    let ping = vec![send(1, 8), recv(1, 8), ScriptCall::WaitAll, send(1, 8), recv(1, 8), ScriptCall::WaitAll];
     let pong = vec![
         recv(0, 8),
-        Step::WaitAll,
+        ScriptCall::WaitAll,
         send(0, 8),
-        Step::WaitAll,
+        ScriptCall::WaitAll,
         recv(0, 8),
-        Step::WaitAll,
+        ScriptCall::WaitAll,
         send(0, 8),
-        Step::WaitAll,
+        ScriptCall::WaitAll,
     ];
     assert_eq!(ends(interface, vec![ping, pong])[0], SETUP + 4 * (60 + TRANSIT + 14));
 }
@@ -296,8 +302,9 @@ fn an_interface_fetches_the_state_of_connections_that_it_does_not_hold() {
     for (cached, misses) in [(3, 3), (2, 6), (1, 6)] {
         let own = ConnectionParams { mode: ConnectionMode::AtStart, setup: 0, cached: Some(cached), miss: MISS };
         let free = NicParams { send_overhead: 0, receive_overhead: 0, connections: own, ..LOGGP };
-        let sender: Vec<Step> = (0..6).map(|number| send(1 + number % 3, 8)).chain([Step::WaitAll]).collect();
-        let receiver = || vec![recv(0, 8), recv(0, 8), Step::WaitAll];
+        let sender: Vec<ScriptCall> =
+            (0..6).map(|number| send(1 + number % 3, 8)).chain([ScriptCall::WaitAll]).collect();
+        let receiver = || vec![recv(0, 8), recv(0, 8), ScriptCall::WaitAll];
         let ends = ends(free, vec![sender, receiver(), receiver(), receiver()]);
         assert_eq!(ends[3], misses * MISS + TRANSIT, "{cached}");
     }
@@ -380,13 +387,13 @@ fn registrations_are_of_buffers() {
 fn gaps_are_of_rails() {
     // Would catch rails that share a gap, and a rail that serves messages out of turn: 64 messages of 8 bytes, and a
     // gap far above the overhead.
-    let gap = GapParams { per_message: 100_000, per_byte: PerByte::FREE, spares_first: false };
+    let gap = GapParams { per_message: 100_000, per_byte: PerByte::FREE, first_byte_free: false };
     for count in [1, 2, 4] {
         let rails = RailParams { count, policy: RailPolicy::RoundRobin, stripe_above: None };
         let parts = PartParams { send_gap: gap, ..PartParams::NONE };
         let ends = ends(
             NicParams { parts, rails, ..LOGGP },
-            vec![vec![send(1, 8); 64], [vec![recv(0, 8); 64], vec![Step::WaitAll]].concat()],
+            vec![vec![send(1, 8); 64], [vec![recv(0, 8); 64], vec![ScriptCall::WaitAll]].concat()],
         );
         let [each, count] = [64 / u64::from(count), u64::from(count)];
         assert_eq!(ends[1], 60 * count + (each - 1) * 100_000 + TRANSIT + 14);

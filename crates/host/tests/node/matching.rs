@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use host::{Executor, HostError, Wait};
-use mpi::program::{Action, Burst, Context, Matched, Programs, Script, Scripts, Seen, Step};
+use mpi::program::{Action, Burst, Context, Matched, Programs, Script, ScriptCall, Scripts, Seen};
 use mpi::schedule::{Schedule, ScheduleBuilder};
 use proptest::prelude::*;
 
@@ -130,16 +130,16 @@ proptest! {
 
 /// Prepared steps.
 #[derive(Debug)]
-struct Steps(std::vec::IntoIter<Step>);
+struct Steps(std::vec::IntoIter<ScriptCall>);
 
 impl Script for Steps {
-    fn next(&mut self, _: &Seen) -> Step {
-        self.0.next().unwrap_or(Step::End)
+    fn next(&mut self, _: &Seen) -> ScriptCall {
+        self.0.next().unwrap_or(ScriptCall::End)
     }
 }
 
 /// Runs the steps of two ranks on separate nodes. Returns their executor.
-fn executor(steps: [Vec<Step>; 2]) -> World {
+fn executor(steps: [Vec<ScriptCall>; 2]) -> World {
     let make = move |rank: u32| Steps(steps[rank as usize].clone().into_iter());
     let programs: Arc<dyn Programs> = Arc::new(Scripts::new(2, make));
     let mut world = World::new(&programs, INTERFACE, &[0, 1], 1);
@@ -147,12 +147,12 @@ fn executor(steps: [Vec<Step>; 2]) -> World {
     world
 }
 
-const fn send(to: u32, bytes: u64, tag: u32) -> Step {
-    Step::Do(Action::send(to, bytes, tag))
+const fn send(to: u32, bytes: u64, tag: u32) -> ScriptCall {
+    ScriptCall::Do(Action::send(to, bytes, tag))
 }
 
-const fn recv(from: Option<u32>, bytes: u64, tag: Option<u32>) -> Step {
-    Step::Do(Action::recv(from, bytes, tag))
+const fn recv(from: Option<u32>, bytes: u64, tag: Option<u32>) -> ScriptCall {
+    ScriptCall::Do(Action::recv(from, bytes, tag))
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn searches_are_counted_as_a_list_would_be_searched() {
     let tags = |descending: bool| (0..10).map(move |tag| if descending { 9 - tag } else { tag });
     let posts = tags(false).map(|tag| recv(Some(0), 8, Some(tag)));
     let sends = tags(true).map(|tag| send(1, 8, tag));
-    let late = [Step::Do(Action::Calc { time: 5000 })];
+    let late = [ScriptCall::Do(Action::Calc { time: 5000 })];
     let world = executor([late.iter().copied().chain(sends).collect(), posts.collect()]);
     let [posted, unexpected] = world.executors[0].searches();
     assert_eq!((posted.count, posted.depth, posted.deepest, posted.longest), (10, 55, 10, 10));
@@ -201,9 +201,9 @@ fn what_is_held_is_what_is_outstanding() {
     let trip = |rank: u32| {
         let (one, other) = (send(1 - rank, 8, 0), recv(Some(1 - rank), 8, Some(0)));
         let both = if rank == 0 {
-            [one, Step::WaitAll, other, Step::WaitAll]
+            [one, ScriptCall::WaitAll, other, ScriptCall::WaitAll]
         } else {
-            [other, Step::WaitAll, one, Step::WaitAll]
+            [other, ScriptCall::WaitAll, one, ScriptCall::WaitAll]
         };
         std::iter::repeat_n(both, 1000).flatten().collect::<Vec<_>>()
     };
@@ -216,11 +216,11 @@ fn what_is_held_is_what_is_outstanding() {
 #[test]
 fn bursts_and_messages_to_oneself_are_messages() {
     // Would catch a burst that ends with its first message, and a rank that waits for itself.
-    let burst = |first| Step::Burst(Burst { first, count: 4, stride: 1 });
+    let burst = |first| ScriptCall::Burst(Burst { first, count: 4, stride: 1 });
     let all = |rank: u32| {
         let sends = burst(Action::send(rank, 700, rank));
         let receives = burst(Action::recv(None, 700, None));
-        vec![receives, sends, Step::Wait(0), Step::Wait(1)]
+        vec![receives, sends, ScriptCall::Wait(0), ScriptCall::Wait(1)]
     };
     let world = executor([all(0), all(1)]);
     assert_eq!(world.executors[0].progress().open, 0);
@@ -236,19 +236,19 @@ struct Polls {
 }
 
 impl Script for Polls {
-    fn next(&mut self, seen: &Seen) -> Step {
+    fn next(&mut self, seen: &Seen) -> ScriptCall {
         self.calls += 1;
         if self.calls == 1 {
             return recv(None, 8, None);
         }
         if let Some(request) = seen.request {
             self.found.lock().unwrap().push((seen.now, request));
-            return Step::End;
+            return ScriptCall::End;
         }
         if self.calls.is_multiple_of(2) || self.time == 0 {
-            Step::Test
+            ScriptCall::Test
         } else {
-            Step::Do(Action::Calc { time: self.time })
+            ScriptCall::Do(Action::Calc { time: self.time })
         }
     }
 }
@@ -286,7 +286,7 @@ enum Either {
 }
 
 impl Script for Either {
-    fn next(&mut self, seen: &Seen) -> Step {
+    fn next(&mut self, seen: &Seen) -> ScriptCall {
         match self {
             Self::Steps(script) => script.next(seen),
             Self::Polls(script) => script.next(seen),

@@ -6,7 +6,7 @@ use host::{
     BufferRule, BusParams, ConnectionParams, DmaParams, GapParams, MatchingParams, NicParams, NodeParams, NoiseParams,
     PartParams, PerByte, ProcessorParams, ProgressMode, ProtocolParams, RailParams, RegisteredEnds, RegistrationParams,
 };
-use mpi::program::{Action, Programs, Script, Scripts, Seen, Step};
+use mpi::program::{Action, Programs, Script, ScriptCall, Scripts, Seen};
 
 use crate::world::{TRANSIT, World};
 
@@ -22,8 +22,8 @@ pub const LOGGP: NicParams = NicParams {
     tick: 1,
     overhead_per_byte: PerByte::FREE,
     copy: [PerByte::FREE; 2],
-    spares_first: true,
-    processor: ProcessorParams { occupied: true, progress: ProgressMode::Calls, noise: None },
+    first_byte_free: true,
+    processor: ProcessorParams { host_driven: true, progress: ProgressMode::Calls, noise: None },
     matching: MatchingParams { per_entry: 0, on_nic: false },
     registration: RegistrationParams::NONE,
     parts: PartParams::NONE,
@@ -33,14 +33,14 @@ pub const LOGGP: NicParams = NicParams {
 };
 
 const fn gap(per_message: u64, per_byte: u64) -> GapParams {
-    GapParams { per_message, per_byte: PerByte::of(per_byte), spares_first: true }
+    GapParams { per_message, per_byte: PerByte::of(per_byte), first_byte_free: true }
 }
 
 /// Prepared steps, with the times at which the rank made each of them.
 #[derive(Debug)]
 struct Timed {
     rank: u32,
-    steps: std::vec::IntoIter<Step>,
+    steps: std::vec::IntoIter<ScriptCall>,
     asked: Asked,
 }
 
@@ -48,23 +48,23 @@ struct Timed {
 type Asked = Arc<Mutex<Vec<Vec<u64>>>>;
 
 impl Script for Timed {
-    fn next(&mut self, seen: &Seen) -> Step {
+    fn next(&mut self, seen: &Seen) -> ScriptCall {
         self.asked.lock().unwrap()[self.rank as usize].push(seen.now);
-        self.steps.next().unwrap_or(Step::End)
+        self.steps.next().unwrap_or(ScriptCall::End)
     }
 }
 
 /// Runs ranks on separate nodes. Returns the time of each step, and of the end of the last.
-pub fn run(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<Vec<u64>> {
+pub fn run(interface: NicParams, ranks: Vec<Vec<ScriptCall>>) -> Vec<Vec<u64>> {
     run_world(interface, ranks, false)
 }
 
 /// Runs ranks on separate nodes whose links take time for packets.
-pub fn run_linked(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<Vec<u64>> {
+pub fn run_linked(interface: NicParams, ranks: Vec<Vec<ScriptCall>>) -> Vec<Vec<u64>> {
     run_world(interface, ranks, true)
 }
 
-fn run_world(interface: NicParams, ranks: Vec<Vec<Step>>, has_links: bool) -> Vec<Vec<u64>> {
+fn run_world(interface: NicParams, ranks: Vec<Vec<ScriptCall>>, has_links: bool) -> Vec<Vec<u64>> {
     let count = ranks.len() as u32;
     let asked: Asked = Arc::new(Mutex::new(vec![Vec::new(); ranks.len()]));
     let own = Arc::clone(&asked);
@@ -82,23 +82,23 @@ fn run_world(interface: NicParams, ranks: Vec<Vec<Step>>, has_links: bool) -> Ve
 }
 
 /// Returns the time at which the last step of each rank has ended.
-pub fn ends(interface: NicParams, ranks: Vec<Vec<Step>>) -> Vec<u64> {
+pub fn ends(interface: NicParams, ranks: Vec<Vec<ScriptCall>>) -> Vec<u64> {
     run(interface, ranks).iter().map(|asked| *asked.last().unwrap()).collect()
 }
 
-pub const fn send(to: u32, bytes: u64) -> Step {
-    Step::Do(Action::send(to, bytes, 0))
+pub const fn send(to: u32, bytes: u64) -> ScriptCall {
+    ScriptCall::Do(Action::send(to, bytes, 0))
 }
 
-pub const fn recv(from: u32, bytes: u64) -> Step {
-    Step::Do(Action::recv(Some(from), bytes, Some(0)))
+pub const fn recv(from: u32, bytes: u64) -> ScriptCall {
+    ScriptCall::Do(Action::recv(Some(from), bytes, Some(0)))
 }
 
-pub const fn calc(time: u64) -> Step {
-    Step::Do(Action::Calc { time })
+pub const fn calc(time: u64) -> ScriptCall {
+    ScriptCall::Do(Action::Calc { time })
 }
 
-const fn sends(bytes: u64) -> [Step; 64] {
+const fn sends(bytes: u64) -> [ScriptCall; 64] {
     [send(1, bytes); 64]
 }
 
@@ -112,8 +112,8 @@ fn a_round_trip_takes_twice_overheads_gap_and_latency() {
         let parts = PartParams { send_gap: gap(1000, 6), ..PartParams::NONE };
         let interface = NicParams { parts, ..interface };
         let one_way = TRANSIT + 60 + 14 + (bytes - 1) * 6 + other;
-        let ping = vec![send(1, bytes), recv(1, bytes), Step::WaitAll];
-        let pong = vec![recv(0, bytes), Step::WaitAll, send(0, bytes), Step::WaitAll];
+        let ping = vec![send(1, bytes), recv(1, bytes), ScriptCall::WaitAll];
+        let pong = vec![recv(0, bytes), ScriptCall::WaitAll, send(0, bytes), ScriptCall::WaitAll];
         assert_eq!(ends(interface, vec![ping, pong])[0], 2 * one_way);
     }
 }
@@ -122,7 +122,7 @@ fn a_round_trip_takes_twice_overheads_gap_and_latency() {
 fn overheads_occupy_the_processor() {
     // Would catch a processor that computes while it sends (64 sends of 60 ps, then a calculation), and a processor
     // that is occupied although overheads are latency.
-    let program = |time| vec![[&sends(8)[..], &[calc(time), Step::WaitAll]].concat(), vec![recv(0, 8); 64]];
+    let program = |time| vec![[&sends(8)[..], &[calc(time), ScriptCall::WaitAll]].concat(), vec![recv(0, 8); 64]];
     assert_eq!(run(LOGGP, program(500))[0][65], 64 * 60 + 500);
     let latency = NicParams { processor: ProcessorParams::default(), ..LOGGP };
     assert_eq!(run(latency, program(500))[0][65], 500);
@@ -137,7 +137,7 @@ fn the_slower_of_overhead_and_gap_limits_the_rate_of_messages() {
         let parts = PartParams { send_gap: gap(g, per_byte), ..PartParams::NONE };
         let long = per_byte * (bytes - 1);
         let expected = 63 * (g + long).max(60) + 60 + long + TRANSIT + 14;
-        let receiver = [vec![recv(0, bytes); 64], vec![Step::WaitAll]].concat();
+        let receiver = [vec![recv(0, bytes); 64], vec![ScriptCall::WaitAll]].concat();
         let all = ends(NicParams { parts, ..LOGGP }, vec![sends(bytes).to_vec(), receiver]);
         assert_eq!(all[1], expected, "g {g}, G {per_byte}");
     }
@@ -149,7 +149,7 @@ fn an_incast_is_limited_by_its_receiver() {
     // has passed the interface after n s G + (n - 1) g, or the processor after n o.
     let n = 20;
     let senders = || (0..n).map(|_| vec![send(n as u32, 50)]);
-    let receiver = || [(0..n as u32).map(|rank| recv(rank, 50)).collect(), vec![Step::WaitAll]].concat();
+    let receiver = || [(0..n as u32).map(|rank| recv(rank, 50)).collect(), vec![ScriptCall::WaitAll]].concat();
     let run = |receive_gap| {
         let interface = NicParams { parts: PartParams { receive_gap, ..PartParams::NONE }, ..LOGGP };
         *ends(interface, senders().chain([receiver()]).collect()).last().unwrap()
@@ -157,7 +157,7 @@ fn an_incast_is_limited_by_its_receiver() {
     let arrival = 60 + TRANSIT;
     assert_eq!(run(GapParams::NONE), arrival + n * 14);
     assert_eq!(run(gap(70, 6)), arrival + n * 49 * 6 + (n - 1) * 70 + 14);
-    let all = GapParams { spares_first: false, ..gap(0, 6) };
+    let all = GapParams { first_byte_free: false, ..gap(0, 6) };
     assert_eq!(run(all), arrival + n * 50 * 6 + 14);
 }
 
@@ -167,7 +167,7 @@ fn gaps_of_long_messages_are_of_all_their_packets() {
     // are 10 packets.
     let parts = PartParams { send_gap: gap(500, 6), receive_gap: gap(500, 6), ..PartParams::NONE };
     let two = vec![send(1, 950), send(1, 950)];
-    let receiver = vec![recv(0, 950), recv(0, 950), Step::WaitAll];
+    let receiver = vec![recv(0, 950), recv(0, 950), ScriptCall::WaitAll];
     let end = ends(NicParams { parts, ..LOGGP }, vec![two, receiver])[1];
     // Packets that take no time on the link arrive as a whole: the receiver is one packet of 100 bytes behind the
     // sender.
@@ -179,8 +179,8 @@ fn gaps_of_long_messages_are_of_all_their_packets() {
 fn overlapped(progress: ProgressMode, second: u64) -> [u64; 4] {
     let processor = ProcessorParams { progress, ..LOGGP.processor };
     let interface = NicParams { eager_limit: Some(500), processor, ..LOGGP };
-    let sender = vec![send(1, 600), Step::WaitAll];
-    let receiver = vec![recv(0, 600), calc(5000), calc(second), Step::WaitAll];
+    let sender = vec![send(1, 600), ScriptCall::WaitAll];
+    let receiver = vec![recv(0, 600), calc(5000), calc(second), ScriptCall::WaitAll];
     let asked = run(interface, vec![sender, receiver]);
     [asked[0][2], asked[1][2], asked[1][3], asked[1][4]]
 }
@@ -208,8 +208,8 @@ fn a_call_lets_the_library_react() {
     // Would catch a rank that is in the library only while it waits: the send between two calculations reacts to the
     // request.
     let interface = NicParams { eager_limit: Some(500), ..LOGGP };
-    let sender = vec![send(1, 600), recv(1, 8), Step::WaitAll];
-    let receiver = vec![recv(0, 600), calc(5000), send(0, 8), calc(300), Step::WaitAll];
+    let sender = vec![send(1, 600), recv(1, 8), ScriptCall::WaitAll];
+    let receiver = vec![recv(0, 600), calc(5000), send(0, 8), calc(300), ScriptCall::WaitAll];
     let asked = run(interface, vec![sender, receiver]);
     // The send's overhead, then reading and answering, then the calculation.
     let calculated = 5000 + 60 + 14 + 60 + 300;
@@ -221,7 +221,7 @@ fn a_call_lets_the_library_react() {
 }
 
 /// Returns the time of each step of a rank that runs alone, with noise and speed of its processor.
-fn alone(interface: NicParams, node: NodeParams, steps: Vec<Step>) -> Vec<u64> {
+fn alone(interface: NicParams, node: NodeParams, steps: Vec<ScriptCall>) -> Vec<u64> {
     let asked: Asked = Arc::new(Mutex::new(vec![Vec::new()]));
     let own = Arc::clone(&asked);
     let make = move |rank| Timed { rank, steps: steps.clone().into_iter(), asked: Arc::clone(&own) };
@@ -238,14 +238,14 @@ fn noise_and_speed_are_of_calculations_and_noise_of_overheads() {
     // latencies.
     let noise = NoiseParams { period: 1000, duration: 100, drawn: false, aligned: true, seed: 1 };
     let noisy = NicParams { processor: ProcessorParams { noise: Some(noise), ..LOGGP.processor }, ..LOGGP };
-    let steps = vec![calc(1500), send(0, 8), recv(0, 8), Step::WaitAll];
+    let steps = vec![calc(1500), send(0, 8), recv(0, 8), ScriptCall::WaitAll];
     let slow = NodeParams { speed: 0.5, noisy: false };
     let quick = NodeParams { speed: 2.0, noisy: true };
     // 1500 take 3000; then 60 and 14.
     assert_eq!(alone(noisy, slow, steps.clone())[4], 3000 + 74);
     // 750 from 100 on.
     assert_eq!(alone(noisy, quick, steps.clone())[1..], [850, 850, 850, 924]);
-    let long = vec![calc(1780), send(0, 8), recv(0, 8), Step::WaitAll];
+    let long = vec![calc(1780), send(0, 8), recv(0, 8), ScriptCall::WaitAll];
     // 890 from 100 on end at 990: the send continues after the detour.
     assert_eq!(alone(noisy, quick, long.clone())[1..], [990, 990, 990, 990 + 100 + 74]);
     let latency = NicParams { processor: ProcessorParams { noise: Some(noise), ..ProcessorParams::LATENCY }, ..LOGGP };
@@ -256,7 +256,8 @@ fn noise_and_speed_are_of_calculations_and_noise_of_overheads() {
 fn a_poll_lets_the_library_react() {
     // Would catch a test that does not enter the library: a rank that computes and tests would never see the message.
     // The message has arrived at 1060; the third test, at 1200, receives it.
-    let polls = [calc(400), Step::Test, calc(400), Step::Test, calc(400), Step::Test, Step::End];
+    let polls =
+        [calc(400), ScriptCall::Test, calc(400), ScriptCall::Test, calc(400), ScriptCall::Test, ScriptCall::End];
     let receiver = [&[recv(0, 8)], &polls[..]].concat();
     let asked = run(LOGGP, vec![vec![send(1, 8)], receiver]);
     assert_eq!(asked[1][1..], [0, 400, 400, 800, 800, 1200, 1214]);
@@ -266,19 +267,19 @@ fn a_poll_lets_the_library_react() {
 fn searches_take_the_processor_or_the_interface() {
     // Would catch a search that is not charged, charged for the wrong entries, or charged to both: the message is
     // behind 9 unexpected messages and, conversely, behind 9 receives.
-    let tagged = |tag| Step::Do(Action::send(1, 8, tag));
-    let wanted = |tag| Step::Do(Action::recv(Some(0), 8, Some(tag)));
+    let tagged = |tag| ScriptCall::Do(Action::send(1, 8, tag));
+    let wanted = |tag| ScriptCall::Do(Action::recv(Some(0), 8, Some(tag)));
     for on_nic in [false, true] {
         let interface = NicParams { matching: MatchingParams { per_entry: 7, on_nic }, ..LOGGP };
         let sender = || (0..10).map(tagged).collect::<Vec<_>>();
-        let receiver = vec![calc(9000), wanted(9), Step::Wait(0), calc(1), Step::End];
+        let receiver = vec![calc(9000), wanted(9), ScriptCall::Wait(0), calc(1), ScriptCall::End];
         // All messages arrive during the calculation. On the host they are matched when the rank waits, after its
         // receive has been posted: all but the last visit one receive.
         let asked = run(interface, vec![sender(), receiver]);
         let searched = 10 * 7;
         assert_eq!(asked[1][3], 9000 + searched + 14, "on the interface: {on_nic}");
         // Ten receives; the first message matches the last of them.
-        let receiver = [(0..10).rev().map(wanted).collect(), vec![Step::Wait(9)]].concat();
+        let receiver = [(0..10).rev().map(wanted).collect(), vec![ScriptCall::Wait(9)]].concat();
         let asked = run(interface, vec![sender(), receiver]);
         assert_eq!(asked[1][11], 60 + TRANSIT + searched + 14, "on the interface: {on_nic}");
     }
@@ -290,8 +291,8 @@ fn an_interface_that_matches_answers_by_itself() {
     // calculation has ended, and only the receive overhead remains.
     let matching = MatchingParams { per_entry: 0, on_nic: true };
     let interface = NicParams { eager_limit: Some(500), matching, ..LOGGP };
-    let receiver = vec![recv(0, 600), calc(9000), Step::WaitAll];
-    let asked = run(interface, vec![vec![send(1, 600), Step::WaitAll], receiver]);
+    let receiver = vec![recv(0, 600), calc(9000), ScriptCall::WaitAll];
+    let asked = run(interface, vec![vec![send(1, 600), ScriptCall::WaitAll], receiver]);
     assert_eq!((asked[0][2], asked[1][3]), (60 + 2 * TRANSIT, 9000 + 14));
 }
 
@@ -300,10 +301,10 @@ fn the_processor_writes_while_the_interface_sends() {
     // Would catch PIO that precedes or follows the sending, and a processor that is free meanwhile: 950 bytes at 3 ps a
     // byte, on a gap of 2 ps a byte that is hidden, or of 6 ps that is not.
     for per_byte in [0, 2, 6] {
-        let send_gap = GapParams { spares_first: false, ..gap(0, per_byte) };
+        let send_gap = GapParams { first_byte_free: false, ..gap(0, per_byte) };
         let parts = PartParams { pio: Some(PerByte::of(3)), pio_limit: u64::MAX, send_gap, ..PartParams::NONE };
-        let sender = vec![send(1, 950), calc(10), Step::Wait(0)];
-        let asked = run(NicParams { parts, ..LOGGP }, vec![sender, vec![recv(0, 950), Step::WaitAll]]);
+        let sender = vec![send(1, 950), calc(10), ScriptCall::Wait(0)];
+        let asked = run(NicParams { parts, ..LOGGP }, vec![sender, vec![recv(0, 950), ScriptCall::WaitAll]]);
         assert_eq!(asked[0][2..], [60 + 950 * 3 + 10; 2]);
         assert_eq!(asked[1][2], 60 + 950 * per_byte.max(3) + TRANSIT + 14, "G {per_byte}");
     }
@@ -316,17 +317,17 @@ fn what_does_not_fit_is_written_at_calls() {
     // packets.
     let parts = PartParams { pio: Some(PerByte::of(3)), pio_limit: u64::MAX, pio_room: Some(200), ..PartParams::NONE };
     let interface = NicParams { parts, pace: 1000, ..LOGGP };
-    let receiver = || vec![recv(0, 500), Step::WaitAll];
+    let receiver = || vec![recv(0, 500), ScriptCall::WaitAll];
     // If the rank waits: 2 packets in the call, and another whenever a packet has left.
-    let asked = run_linked(interface, vec![vec![send(1, 500), Step::Wait(0)], receiver()]);
+    let asked = run_linked(interface, vec![vec![send(1, 500), ScriptCall::Wait(0)], receiver()]);
     assert_eq!((asked[0][2], asked[1][2]), (60 + 3000 + 300, 60 + 5000 + TRANSIT + 14));
     // If the rank computes: 2 packets in the call, 2 when it has computed, and one when one of these packets has left.
-    let asked = run_linked(interface, vec![vec![send(1, 500), calc(10_000), Step::Wait(0)], receiver()]);
+    let asked = run_linked(interface, vec![vec![send(1, 500), calc(10_000), ScriptCall::Wait(0)], receiver()]);
     let computed = 60 + 600 + 10_000;
     assert_eq!((asked[0][3], asked[1][2]), (computed + 1000 + 300, computed + 3000 + TRANSIT + 14));
     // A second send has no room before the first has been written.
-    let receiver = vec![recv(0, 500), recv(0, 100), Step::WaitAll];
-    let asked = run_linked(interface, vec![vec![send(1, 500), send(1, 100), Step::WaitAll], receiver]);
+    let receiver = vec![recv(0, 500), recv(0, 100), ScriptCall::WaitAll];
+    let asked = run_linked(interface, vec![vec![send(1, 500), send(1, 100), ScriptCall::WaitAll], receiver]);
     assert_eq!(asked[1][3], 60 + 6000 + TRANSIT + 14);
 }
 
@@ -339,7 +340,7 @@ fn engines_read_what_the_processor_does_not_write() {
     let run = |bytes| run(NicParams { parts, ..LOGGP }, vec![vec![send(1, bytes); 3], vec![recv(0, bytes); 3]]);
     // Writing occupies the processor; reading does not.
     let last = |bytes| {
-        let receiver = [vec![recv(0, bytes); 3], vec![Step::WaitAll]].concat();
+        let receiver = [vec![recv(0, bytes); 3], vec![ScriptCall::WaitAll]].concat();
         ends(NicParams { parts, ..LOGGP }, vec![vec![send(1, bytes); 3], receiver])
     };
     assert_eq!(last(90)[1], 3 * (60 + 90 * 3) + TRANSIT + 14);
@@ -354,7 +355,8 @@ fn a_bus_of_one_direction_is_shared_by_both() {
     // messages of a packet, which take 2 ps a byte and 10 ps each on each bus.
     let bus = |shared| BusParams { per_byte: PerByte::of(2), per_packet: 10, shared, of_node: false };
     let end = |bus| {
-        let own = |other: u32| [vec![recv(other, 100); 20], vec![send(other, 100); 20], vec![Step::WaitAll]].concat();
+        let own =
+            |other: u32| [vec![recv(other, 100); 20], vec![send(other, 100); 20], vec![ScriptCall::WaitAll]].concat();
         let free = NicParams { send_overhead: 0, receive_overhead: 0, ..LOGGP };
         ends(NicParams { parts: PartParams { bus, ..PartParams::NONE }, ..free }, vec![own(1), own(0)])[0]
     };
@@ -377,8 +379,8 @@ fn memory_is_registered_at_both_ends_unless_it_is_known() {
     };
     let interface = NicParams { eager_limit: Some(500), registration, ..LOGGP };
     let run = |bytes| {
-        let sender = vec![send(1, bytes), Step::WaitAll, send(1, bytes), Step::WaitAll];
-        let receiver = vec![recv(0, bytes), Step::WaitAll, recv(0, bytes), Step::WaitAll];
+        let sender = vec![send(1, bytes), ScriptCall::WaitAll, send(1, bytes), ScriptCall::WaitAll];
+        let receiver = vec![recv(0, bytes), ScriptCall::WaitAll, recv(0, bytes), ScriptCall::WaitAll];
         run(interface, vec![sender, receiver])[1].clone()
     };
     let trip = 60 + TRANSIT + 14 + 60 + TRANSIT + 14 + 60 + TRANSIT + 14;
@@ -395,7 +397,7 @@ fn calls_that_only_look_take_their_overhead() {
     // not wait for the call in progress when its message arrives, and a receive whose end is found by the call before
     // it. The message arrives at 60 + 1000.
     let interface = NicParams { poll_overhead: 100, ..LOGGP };
-    let polls = [Step::Test, Step::Do(Action::iprobe(Some(0), Some(7)))];
+    let polls = [ScriptCall::Test, ScriptCall::Do(Action::iprobe(Some(0), Some(7)))];
     for poll in polls {
         let asked = run(interface, vec![vec![send(1, 8)], [vec![recv(0, 8)], vec![poll; 13]].concat()]);
         // The call from 1000 to 1100 finds nothing; the receive follows it, and then the call that finds it.
@@ -407,6 +409,6 @@ fn calls_that_only_look_take_their_overhead() {
     }
     // If overheads are latency, so are those of calls.
     let latency = NicParams { processor: ProcessorParams::LATENCY, ..interface };
-    let asked = run(latency, vec![vec![send(1, 8)], vec![recv(0, 8), Step::Test, Step::Test]]);
+    let asked = run(latency, vec![vec![send(1, 8)], vec![recv(0, 8), ScriptCall::Test, ScriptCall::Test]]);
     assert_eq!(asked[1], [0, 0, 100, 200]);
 }

@@ -87,7 +87,7 @@ fn data_that_are_read_save_the_overheads_of_the_sender() {
 fn a_read_does_not_wait_for_a_sender_that_calculates() {
     // Would catch a read that the sender's library serves, and a notice that the library reads while its rank
     // calculates.
-    let occupied = ProcessorParams { occupied: true, progress: ProgressMode::Calls, ..ProcessorParams::LATENCY };
+    let occupied = ProcessorParams { host_driven: true, progress: ProgressMode::Calls, ..ProcessorParams::LATENCY };
     let ends = |protocol| {
         let mut builder = ScheduleBuilder::new(2);
         let ops = [builder.send(0, 1, 600, 0), builder.calc(0, 50_000), builder.recv(1, 0, 600, 0)];
@@ -207,7 +207,7 @@ fn messages_within_a_node_are_copied() {
 fn copies_occupy_the_processors_that_make_them() {
     // Would catch a copy concurrent with a calculation of its rank, and a copy that occupies the processor longer than
     // its time alone.
-    let occupied = ProcessorParams { occupied: true, progress: ProgressMode::Calls, ..ProcessorParams::LATENCY };
+    let occupied = ProcessorParams { host_driven: true, progress: ProgressMode::Calls, ..ProcessorParams::LATENCY };
     let interface = NicParams { processor: occupied, protocol: with_memory(MEMORY), ..INTERFACE };
     let mut builder = ScheduleBuilder::new(2);
     let ops = [builder.send(0, 1, 1000, 0), builder.calc(0, 300), builder.recv(1, 0, 1000, 0), builder.calc(1, 5000)];

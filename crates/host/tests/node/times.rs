@@ -22,7 +22,7 @@ pub const INTERFACE: NicParams = NicParams {
     tick: 2,
     overhead_per_byte: PerByte::FREE,
     copy: [PerByte::FREE; 2],
-    spares_first: false,
+    first_byte_free: false,
     processor: ProcessorParams::LATENCY,
     matching: MatchingParams { per_entry: 0, on_nic: false },
     registration: RegistrationParams::NONE,

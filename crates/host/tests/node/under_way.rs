@@ -2,7 +2,7 @@
 
 use host::{GroupParams, NicParams, ProtocolParams};
 use mpi::collectives::{Collective, Operation};
-use mpi::program::{Action, Step};
+use mpi::program::{Action, ScriptCall};
 
 use crate::groups::{CROSS, PACE, RECEIVE, Run, SEND, call, calls, start};
 use crate::times::INTERFACE;
@@ -15,8 +15,8 @@ fn interface(group: GroupParams) -> NicParams {
 
 /// Runs four ranks that begin some operations at once.
 fn at_once(operations: &[Collective], group: GroupParams) -> Run {
-    let mut steps: Vec<Step> = operations.iter().map(|&own| Step::StartCollective(own)).collect();
-    steps.push(Step::WaitAll);
+    let mut steps: Vec<ScriptCall> = operations.iter().map(|&own| ScriptCall::StartCollective(own)).collect();
+    steps.push(ScriptCall::WaitAll);
     start(calls(&vec![steps; 4]), interface(group), (&[0, 1, 2, 3], 1)).finish()
 }
 
@@ -62,9 +62,9 @@ fn a_limit_holds_back_who_would_run_ahead_of_the_root() {
     // itself, and a multicast that waits. The root calculates first; the others may begin two reductions, and the third
     // when the root has acknowledged the first.
     const LATE: u64 = 50_000;
-    let reductions = [Step::Collective(call(Operation::Reduce, 100)); 3];
+    let reductions = [ScriptCall::Collective(call(Operation::Reduce, 100)); 3];
     let mut steps = vec![reductions.to_vec(); 4];
-    steps[0].insert(0, Step::Do(Action::Calc { time: LATE }));
+    steps[0].insert(0, ScriptCall::Do(Action::Calc { time: LATE }));
     let limited = GroupParams { outstanding: 2, ..FREE };
     let run = start(calls(&steps), interface(limited), (&[0, 1, 2, 3], 1)).finish();
     let acknowledged = LATE + CROSS;

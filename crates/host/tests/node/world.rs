@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use host::{Arrived, Envelope, Executor, Groups, HostContext, NicParams, NodeParams, Outgoing, RankPlacement};
+use host::{Arrived, Envelope, Executor, Groups, HostContext, LocalRanks, NicParams, NodeParams, Outgoing};
 use mpi::program::{Ended, Matched, Messages, Notify, Op, ProgramError, ProgramGroup, Programs, RankProgram};
 
 use crate::switch::Switch;
@@ -66,7 +66,7 @@ impl World {
         let executor = |part: u32| {
             let count = (part..nodes).step_by(parts as usize).count();
             let places = (Arc::clone(&executor_of), Arc::clone(&number_of));
-            let placed = RankPlacement::new(node_of.into(), places, part as u16, count);
+            let placed = LocalRanks::new(node_of.into(), places, part as u16, count);
             let executor = Executor::new(programs, interface, placed);
             if groups.is_empty() { executor } else { executor.with_groups(Arc::clone(&groups)) }
         };

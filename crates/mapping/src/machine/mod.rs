@@ -25,7 +25,7 @@ pub use source::{MachineSource, build_topology};
 
 /// The properties of a machine that its source states besides the wires.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct About {
+pub struct MachineFacts {
     /// Name of the machine, as the user wrote it.
     pub name: String,
     /// Topology in the form of experiment files. Absent if the machine was named otherwise.
@@ -88,7 +88,7 @@ pub struct Machine {
     spec: MachineSpec,
     nodes: Vec<NodeId>,
     hops: Hops,
-    about: About,
+    about: MachineFacts,
 }
 
 impl Machine {
@@ -113,17 +113,17 @@ impl Machine {
     ) -> Result<Self, MachineError> {
         check(&nodes, topology.nodes())?;
         let hops = Hops::new(&*topology, &nodes)?;
-        Ok(Self { topology, spec, nodes, hops, about: About::default() })
+        Ok(Self { topology, spec, nodes, hops, about: MachineFacts::default() })
     }
 
     /// Adds the properties that the machine's source states.
     #[must_use]
-    pub(crate) fn described(self, about: About) -> Self {
+    pub(crate) fn described(self, about: MachineFacts) -> Self {
         Self { about, ..self }
     }
 
     /// Returns the properties that the machine's source states besides the wires.
-    pub fn about(&self) -> &About {
+    pub fn about(&self) -> &MachineFacts {
         &self.about
     }
 

@@ -8,7 +8,7 @@ use topology::{NetworkSpec, Topology, TopologyError, TopologySpec};
 use units::{NodeId, input};
 
 use super::importers::{Wiring, cray, hwloc, ibnetdiscover, slurm, slurm_yaml};
-use super::{About, Home, Machine, MachineSpec, NodeShape, PresetLink, RankOrder, allocation, presets};
+use super::{Home, Machine, MachineFacts, MachineSpec, NodeShape, PresetLink, RankOrder, allocation, presets};
 use crate::MachineError;
 
 /// Assumed delay of a channel whose bandwidth comes from a file, in nanoseconds.
@@ -32,7 +32,7 @@ pub struct MachineSource {
 /// Topology with the other properties that its source states.
 struct Found {
     topology: Arc<dyn Topology>,
-    about: About,
+    about: MachineFacts,
     cores: Option<u32>,
     /// Number of first nodes that the job uses. Absent if it uses all.
     used: Option<u32>,
@@ -59,7 +59,7 @@ impl MachineSource {
         spec: Option<NetworkSpec>,
         base: &Path,
     ) -> Result<Machine, MachineError> {
-        let about = About { name: self.machine.clone(), topology: spec, ..About::default() };
+        let about = MachineFacts { name: self.machine.clone(), topology: spec, ..MachineFacts::default() };
         self.complete(Found { topology, about, cores: None, used: None }, base)
     }
 
@@ -90,7 +90,7 @@ impl MachineSource {
         let (name, size) = text.split_once(':').map_or((text, None), |(name, size)| (name, Some(size)));
         if let Some(preset) = presets::find(name) {
             let (topology, used) = preset.build(size)?;
-            let mut about = About { name: text.to_owned(), link: Some(preset.link), ..About::default() };
+            let mut about = MachineFacts { name: text.to_owned(), link: Some(preset.link), ..MachineFacts::default() };
             if !preset.assumed.is_empty() {
                 about.notes.push(preset.assumed.to_owned());
             }
@@ -106,7 +106,7 @@ impl MachineSource {
             let topology = spec.build(base)?;
             return Ok(Found {
                 topology,
-                about: About { name: text.to_owned(), topology: Some(spec), ..About::default() },
+                about: MachineFacts { name: text.to_owned(), topology: Some(spec), ..MachineFacts::default() },
                 cores: None,
                 used: None,
             });
@@ -207,19 +207,19 @@ fn from_file(name: &str, path: &Path) -> Result<Found, MachineError> {
         );
         MachineError::key("machine", message)
     })?);
-    let about = About { name: name.to_owned(), notes: topology.notes().to_vec(), ..About::default() };
+    let about = MachineFacts { name: name.to_owned(), notes: topology.notes().to_vec(), ..MachineFacts::default() };
     Ok(Found { topology, about, cores: None, used: None })
 }
 
 fn imported(name: &str, wiring: &Wiring) -> Result<Found, MachineError> {
     let homes = wiring.nodes.iter().map(|node| Home { host: node.host.clone(), slot: node.slot });
-    let about = About {
+    let about = MachineFacts {
         name: name.to_owned(),
         names: Some(Arc::new(wiring.nodes.iter().map(|node| node.name.clone()).collect())),
         homes: Some(Arc::new(homes.collect())),
         link: wiring.bytes_per_s.map(|bytes_per_s| PresetLink { bytes_per_s, delay_ns: ASSUMED_DELAY_NS }),
         notes: wiring.notes.sentences().to_vec(),
-        ..About::default()
+        ..MachineFacts::default()
     };
     Ok(Found { topology: wiring.build()?, about, cores: None, used: None })
 }

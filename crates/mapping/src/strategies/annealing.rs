@@ -11,7 +11,7 @@ use rand_pcg::Pcg64Mcg;
 use units::Draw;
 
 use super::affinity::Affinity;
-use super::layout::{Change, Layout, Near, Site};
+use super::layout::{Change, Layout, Near, SearchRegion};
 use super::pace::Pace;
 use crate::{HopsView, Mapping, MappingError, Metric, Problem, Room, Watch, with_metric};
 
@@ -89,24 +89,24 @@ pub(crate) fn anneal(
     schedule: Schedule,
 ) -> Result<Mapping, MappingError> {
     let places: Vec<u32> = (0..problem.machine.places()).collect();
-    let site = Site::of(problem, &places, room);
-    let place_of = anneal_site(site, affinity, &start.place_of, schedule, problem.watch)?;
+    let region = SearchRegion::of(problem, &places, room);
+    let place_of = anneal_site(region, affinity, &start.place_of, schedule, problem.watch)?;
     Ok(Mapping { place_of })
 }
 
-/// Anneals the tasks of a site from their places. Returns their new places, or the old ones if those are better.
+/// Anneals the tasks of a region from their places. Returns their new places, or the old ones if those are better.
 pub(crate) fn anneal_site(
-    site: Site<'_>,
+    region: SearchRegion<'_>,
     affinity: &Affinity,
     start: &[u32],
     schedule: Schedule,
     watch: &dyn Watch,
 ) -> Result<Vec<u32>, MappingError> {
-    with_metric(site.machine.hops(), Anneal { site, affinity, start, schedule, watch })
+    with_metric(region.machine.hops(), Anneal { region, affinity, start, schedule, watch })
 }
 
 struct Anneal<'a> {
-    site: Site<'a>,
+    region: SearchRegion<'a>,
     affinity: &'a Affinity,
     start: &'a [u32],
     schedule: Schedule,
@@ -117,21 +117,21 @@ impl HopsView for Anneal<'_> {
     type Output = Result<Vec<u32>, MappingError>;
 
     fn run<M: Metric>(self, metric: &M) -> Self::Output {
-        let Self { site, affinity, start, schedule, watch } = self;
-        let layout = Layout::new(&site, affinity, metric, start);
+        let Self { region, affinity, start, schedule, watch } = self;
+        let layout = Layout::new(&region, affinity, metric, start);
         let movable: Vec<u32> = (0..affinity.tasks()).filter(|&task| layout.is_movable(task)).collect();
-        if movable.is_empty() || site.places.len() < 2 {
+        if movable.is_empty() || region.places.len() < 2 {
             return Ok(start.to_vec());
         }
-        let mut open = vec![false; site.machine.places() as usize];
-        site.places.iter().for_each(|&place| open[place as usize] = true);
+        let mut open = vec![false; region.machine.places() as usize];
+        region.places.iter().for_each(|&place| open[place as usize] = true);
         let mut search = Search {
             affinity,
             partners: Partners::new(affinity),
             layout,
             movable,
-            near: Near::of(site.machine),
-            places: site.places,
+            near: Near::of(region.machine),
+            places: region.places,
             open,
             draw: Fast::new(schedule.seed, 1),
         };

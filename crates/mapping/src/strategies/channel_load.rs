@@ -10,7 +10,7 @@ use units::Draw;
 
 use super::affinity::Affinity;
 use super::annealing::Fast;
-use super::layout::{Change, Layout, Near, Site};
+use super::layout::{Change, Layout, Near, SearchRegion};
 use super::meter::Meter;
 use super::pace::Pace;
 use crate::metrics::{GridPaths, Paths, TablePaths};
@@ -78,8 +78,8 @@ impl<P: Paths> HopsView for From<'_, P> {
     fn run<M: Metric>(self, metric: &M) -> Self::Output {
         let Self { work: &Lowering { problem, affinity, room, budget }, start, paths } = self;
         let places: Vec<u32> = (0..problem.machine.places()).collect();
-        let site = Site::of(problem, &places, room);
-        let layout = Layout::new(&site, affinity, metric, start);
+        let region = SearchRegion::of(problem, &places, room);
+        let layout = Layout::new(&region, affinity, metric, start);
         let movable: Vec<u32> = (0..affinity.tasks()).filter(|&task| layout.is_movable(task)).collect();
         if movable.is_empty() || places.len() < 2 {
             return start.to_vec();

@@ -7,7 +7,7 @@
 //! degree).
 
 use super::affinity::Affinity;
-use super::layout::{Change, Layout, Near, Site};
+use super::layout::{Change, Layout, Near, SearchRegion};
 use super::pace::is_over;
 use super::repair::repair;
 use crate::{HopsView, Mapping, MappingError, Metric, Problem, with_metric};
@@ -43,8 +43,8 @@ impl HopsView for Balance<'_> {
     fn run<M: Metric>(self, metric: &M) -> Self::Output {
         let Self { problem, affinity, current } = self;
         let places: Vec<u32> = (0..problem.machine.places()).collect();
-        let site = Site::of(problem, &places, problem.room()?);
-        let mut layout = Layout::new(&site, affinity, metric, &current.place_of);
+        let region = SearchRegion::of(problem, &places, problem.room()?);
+        let mut layout = Layout::new(&region, affinity, metric, &current.place_of);
         let near = Near::of(problem.machine);
         let mut full: Vec<u32> = places.iter().copied().filter(|&place| layout.is_over(place)).collect();
         full.sort_by(|&a, &b| layout.load(b).total_cmp(&layout.load(a)).then(a.cmp(&b)));

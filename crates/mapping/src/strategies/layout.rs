@@ -84,7 +84,7 @@ pub(crate) enum Change {
 }
 
 /// Region of a search: some places of a machine, and the tasks that matter there.
-pub(crate) struct Site<'a> {
+pub(crate) struct SearchRegion<'a> {
     /// Machine of the search.
     pub(crate) machine: &'a Machine,
     /// Places that tasks may move to, in ascending order. All other places only keep their tasks.
@@ -97,8 +97,8 @@ pub(crate) struct Site<'a> {
     pub(crate) room: Room,
 }
 
-impl<'a> Site<'a> {
-    /// Creates the site of all tasks of a problem, at all places.
+impl<'a> SearchRegion<'a> {
+    /// Creates the region of all tasks of a problem, at all places.
     pub(crate) fn of(problem: &Problem<'a>, places: &'a [u32], room: Room) -> Self {
         let mut movable = vec![true; problem.graph.tasks() as usize];
         problem.fixed.iter().for_each(|&(task, _)| movable[task as usize] = false);
@@ -128,19 +128,19 @@ pub(crate) struct Layout<'a, M> {
 
 impl<'a, M: Metric> Layout<'a, M> {
     /// Creates the layout of a mapping.
-    pub(crate) fn new(site: &Site<'a>, affinity: &'a Affinity, metric: &'a M, places: &[u32]) -> Self {
-        let nodes = site.machine.places() as usize;
+    pub(crate) fn new(region: &SearchRegion<'a>, affinity: &'a Affinity, metric: &'a M, places: &[u32]) -> Self {
+        let nodes = region.machine.places() as usize;
         let mut layout = Self {
             affinity,
             metric,
-            loads: site.loads,
-            room: site.room,
+            loads: region.loads,
+            room: region.room,
             place_of: places.to_vec(),
             members: vec![Vec::new(); nodes],
             position: vec![0; places.len()],
             load: vec![0.0; nodes],
             cost: vec![0.0; places.len()],
-            movable: site.movable.clone(),
+            movable: region.movable.clone(),
             prices: None,
         };
         for (task, &place) in (0..).zip(places) {

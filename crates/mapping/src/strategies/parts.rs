@@ -8,7 +8,7 @@
 use super::affinity::Affinity;
 use super::annealing::{Schedule, anneal_site};
 use super::domains::halve_at;
-use super::layout::Site;
+use super::layout::SearchRegion;
 use super::pace::is_over;
 use crate::{Mapping, MappingError, Problem, Room};
 
@@ -110,8 +110,8 @@ fn anneal_part(
         }
     }
     movable.resize(all.len(), false);
-    let site = Site { machine: problem.machine, places, loads: &loads, movable, room };
-    let mut found = anneal_site(site, &local, &start, schedule, problem.watch)?;
+    let region = SearchRegion { machine: problem.machine, places, loads: &loads, movable, room };
+    let mut found = anneal_site(region, &local, &start, schedule, problem.watch)?;
     found.truncate(own.len());
     Ok(found)
 }

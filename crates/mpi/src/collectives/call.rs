@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::carrier::Carrier;
+use super::backend::CollectiveBackend;
 use super::group_call::GroupCall;
 use super::member::{Member, Shares};
 use super::selection::Selection;
@@ -134,11 +134,11 @@ pub enum CollectiveError {
     /// (`collectives`).
     #[error(
         "`{}` of `{}` is not what `collectives = \"{}\"` carries out; leave the algorithm out (`auto`), or `collectives`",
-        algorithm.name(), operation.name(), carrier.name()
+        algorithm.name(), operation.name(), backend.name()
     )]
     Carrier {
         /// Backend of the program's collective operations.
-        carrier: Carrier,
+        backend: CollectiveBackend,
         /// Algorithm of the call.
         algorithm: Algorithm,
         /// Operation of the call.
@@ -252,9 +252,9 @@ impl Collective {
     #[must_use]
     pub fn within(&self, communicator: &Communicator) -> Self {
         let combines = self.operation.combines();
-        let is_unserved = |nodes: &Arc<NodeGroups>| !nodes.service().serves(combines, self.bytes);
-        let unserved = self.algorithm == Algorithm::InSwitch && communicator.nodes().is_some_and(is_unserved);
-        let algorithm = if unserved { Algorithm::Auto } else { self.algorithm };
+        let is_unserved = |nodes: &Arc<NodeGroups>| !nodes.service().includes(combines, self.bytes);
+        let offload_limits = self.algorithm == Algorithm::InSwitch && communicator.nodes().is_some_and(is_unserved);
+        let algorithm = if offload_limits { Algorithm::Auto } else { self.algorithm };
         Self { algorithm, ..*self }.chosen(communicator.len())
     }
 

@@ -7,13 +7,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::backend::CollectiveBackend;
 use super::call::{Collective, CollectiveError};
-use super::carrier::Carrier;
 use super::group_call::GroupCall;
 use super::in_switch::ProgramGroup;
 use super::selection::Selection;
 use super::table::{Algorithm, Operation};
-use crate::communicator::{Communicator, Context, Group, NodeGroups, Service, Unserved};
+use crate::communicator::{Communicator, Context, Group, NodeGroups, OffloadLimits, OffloadScope};
 
 /// Placement of a program that is called back, and the backend of its collective operations.
 #[derive(Clone, Copy, Debug)]
@@ -21,19 +21,19 @@ pub struct CalledPlace<'a> {
     /// Node of each rank.
     pub node_of: &'a [u32],
     /// Backend of collective operations. `None`: the algorithm of each operation determines its backend.
-    pub carrier: Option<Carrier>,
+    pub backend: Option<CollectiveBackend>,
     /// Whether operations of communicators that the program creates during the run fall back to messages. Switches have
     /// no tables for these communicators. If false, their operations are refused.
     pub by_messages: bool,
     /// Groups that switches have no room for.
-    pub unserved: &'a Unserved,
+    pub offload_limits: &'a OffloadLimits,
 }
 
 /// Collective operations of a program that is called back.
 #[derive(Debug)]
 pub struct CalledCollectives {
     node_of: Arc<[u32]>,
-    carrier: Option<Carrier>,
+    backend: Option<CollectiveBackend>,
     by_messages: bool,
     /// Nodes of all ranks.
     world: Arc<NodeGroups>,
@@ -44,10 +44,10 @@ pub struct CalledCollectives {
 impl CalledCollectives {
     /// Creates the collective operations of a program of `ranks` ranks that runs at `place`.
     pub fn new(ranks: u32, place: &CalledPlace<'_>) -> Self {
-        let world = NodeGroups::new(&Group::all(ranks), place.node_of).among(place.unserved, Context::WORLD);
+        let world = NodeGroups::new(&Group::all(ranks), place.node_of).among(place.offload_limits, Context::WORLD);
         Self {
             node_of: place.node_of.into(),
-            carrier: place.carrier,
+            backend: place.backend,
             by_messages: place.by_messages,
             world: Arc::new(world),
             called: Mutex::default(),
@@ -59,7 +59,7 @@ impl CalledCollectives {
     pub fn on_nodes(&self, communicator: Communicator) -> Communicator {
         let nodes = match communicator.context() {
             Context::WORLD => Arc::clone(&self.world),
-            _ => Arc::new(NodeGroups::new(communicator.group(), &self.node_of).served(Service::Nothing)),
+            _ => Arc::new(NodeGroups::new(communicator.group(), &self.node_of).served(OffloadScope::Nothing)),
         };
         communicator.on_nodes(nodes)
     }
@@ -76,13 +76,13 @@ impl CalledCollectives {
         number: &mut usize,
     ) -> Result<Collective, CollectiveError> {
         let operation = call.operation;
-        if call.algorithm == Algorithm::InSwitch && self.carrier != Some(Carrier::Hardware) {
+        if call.algorithm == Algorithm::InSwitch && self.backend != Some(CollectiveBackend::Hardware) {
             return Err(CollectiveError::CalledBack { operation });
         }
-        if self.carrier.is_none() {
+        if self.backend.is_none() {
             return Ok(*call);
         }
-        let carried = call.carried_by(self.carrier, &Selection::built_in(), communicator.len())?;
+        let carried = call.carried_by(self.backend, &Selection::built_in(), communicator.len())?;
         let carried = Collective { radix: call.radix, ..carried };
         if carried.algorithm == Algorithm::InSwitch {
             if communicator.context() != Context::WORLD && !self.by_messages {
@@ -117,7 +117,7 @@ impl CalledCollectives {
 
     /// Returns the groups that switches serve: the group of all ranks, represented by one rank of each node.
     pub fn groups(&self) -> Vec<ProgramGroup> {
-        if self.carrier != Some(Carrier::Hardware) || self.world.service() == Service::Nothing {
+        if self.backend != Some(CollectiveBackend::Hardware) || self.world.service() == OffloadScope::Nothing {
             return Vec::new();
         }
         let call = Collective::new(Operation::Barrier, Algorithm::InSwitch, 0);
@@ -148,9 +148,14 @@ mod tests {
     use super::*;
 
     /// Collective operations of four ranks on two nodes.
-    fn operations(carrier: Carrier, by_messages: bool) -> CalledCollectives {
-        let unserved = Unserved::new();
-        let place = CalledPlace { node_of: &[7, 7, 9, 9], carrier: Some(carrier), by_messages, unserved: &unserved };
+    fn operations(backend: CollectiveBackend, by_messages: bool) -> CalledCollectives {
+        let offload_limits = OffloadLimits::new();
+        let place = CalledPlace {
+            node_of: &[7, 7, 9, 9],
+            backend: Some(backend),
+            by_messages,
+            offload_limits: &offload_limits,
+        };
         CalledCollectives::new(4, &place)
     }
 
@@ -158,7 +163,7 @@ mod tests {
     fn switches_serve_the_communicator_of_all_ranks() {
         // Would catch a group of ranks that share a node, an operation that the backend does not carry out, and a
         // communicator without tables whose operations use trees of switches.
-        let own = operations(Carrier::Hardware, true);
+        let own = operations(CollectiveBackend::Hardware, true);
         assert_eq!(own.groups().iter().map(|group| group.ranks.clone()).collect::<Vec<_>>(), [vec![0, 2]]);
         let world = own.on_nodes(Communicator::world(1, 4));
         let call = |operation| Collective::new(operation, Algorithm::Auto, 8);
@@ -170,17 +175,17 @@ mod tests {
         assert_ne!(algorithm(Operation::Alltoall, &world), Algorithm::InSwitch);
         let part = Communicator::new(Context::new(1).unwrap(), Group::list(vec![1, 2]), 1).unwrap();
         assert_ne!(algorithm(Operation::Allreduce, &own.on_nodes(part.clone())), Algorithm::InSwitch);
-        let refused = operations(Carrier::Hardware, false);
+        let refused = operations(CollectiveBackend::Hardware, false);
         let call = Collective { communicator: 1, ..call(Operation::Allreduce) };
         let error = refused.carried(&call, &refused.on_nodes(part), &mut 0);
         assert_eq!(error, Err(CollectiveError::MadeInRun { operation: Operation::Allreduce, communicator: 1 }));
-        assert!(operations(Carrier::Nic, false).groups().is_empty());
+        assert!(operations(CollectiveBackend::Nic, false).groups().is_empty());
     }
 
     #[test]
     fn members_call_the_same_in_the_switches() {
         // Would catch packets of two different operations that are combined as packets of one.
-        let own = operations(Carrier::Hardware, false);
+        let own = operations(CollectiveBackend::Hardware, false);
         let world = own.on_nodes(Communicator::world(0, 4));
         let call = |bytes| Collective::new(Operation::Allreduce, Algorithm::Auto, bytes);
         let (mut one, mut other) = (0, 0);

@@ -1,34 +1,34 @@
 //! Choice of algorithm and backend for a call.
 
+use super::backend::CollectiveBackend;
 use super::call::{Collective, CollectiveError};
-use super::carrier::Carrier;
 use super::selection::Selection;
 use super::table::{Algorithm, is_in_switches};
 
 impl Collective {
-    /// Returns the call with the backend `carrier` and, if its algorithm is `Auto`, with the algorithm that `selection`
-    /// chooses for `members` members. Without a `carrier` the algorithm determines the backend.
+    /// Returns the call with the backend `backend` and, if its algorithm is `Auto`, with the algorithm that `selection`
+    /// chooses for `members` members. Without a `backend` the algorithm determines the backend.
     ///
     /// # Errors
     /// [`CollectiveError::Carrier`] if the algorithm does not belong to the backend; [`CollectiveError::CombinedOnNic`]
     /// if ranks would calculate in an operation of network interfaces.
     pub fn carried_by(
         &self,
-        carrier: Option<Carrier>,
+        backend: Option<CollectiveBackend>,
         selection: &Selection,
         members: u32,
     ) -> Result<Self, CollectiveError> {
-        let Some(carrier) = carrier else { return Ok(self.chosen_by(selection, members)) };
+        let Some(backend) = backend else { return Ok(self.chosen_by(selection, members)) };
         let served = is_in_switches(self.operation);
-        let by_switches = carrier == Carrier::Hardware && served;
+        let by_switches = backend == CollectiveBackend::Hardware && served;
         let call = match self.algorithm {
             Algorithm::Auto if by_switches => Self { algorithm: Algorithm::InSwitch, segment: 0, ..*self },
             _ => self.chosen_by(selection, members),
         };
         if (call.algorithm == Algorithm::InSwitch) != by_switches {
-            return Err(CollectiveError::Carrier { carrier, algorithm: call.algorithm, operation: call.operation });
+            return Err(CollectiveError::Carrier { backend, algorithm: call.algorithm, operation: call.operation });
         }
-        let on_nic = carrier == Carrier::Nic;
+        let on_nic = backend == CollectiveBackend::Nic;
         if on_nic && call.time_per_byte > 0 {
             return Err(CollectiveError::CombinedOnNic);
         }

@@ -5,12 +5,12 @@
 //! the member and the round alone, so that a rank keeps a few numbers and no list of messages. `table` lists the
 //! algorithms of each operation.
 
+mod backend;
 mod bounds;
 mod bruck;
 mod call;
 mod called;
 mod carried;
-mod carrier;
 mod data;
 mod dissemination;
 mod group_call;
@@ -29,10 +29,10 @@ mod stages;
 mod table;
 mod tree;
 
+pub use backend::CollectiveBackend;
 pub use bounds::{Fastest, RailUse, bound};
 pub use call::{Collective, CollectiveError, Stage};
 pub use called::{CalledCollectives, CalledPlace};
-pub use carrier::Carrier;
 pub use data::Data;
 pub use group_call::GroupCall;
 pub use in_switch::ProgramGroup;

@@ -27,7 +27,7 @@ pub use crate::communicator::{Communicator, Context};
 use crate::schedule::ScheduleError;
 
 pub use burst::Burst;
-pub use script::{Request, Script, Seen, Step};
+pub use script::{Request, Script, ScriptCall, Seen};
 pub use scripted::ScriptedRank;
 pub use scripts::Scripts;
 pub use sizes::Sizes;

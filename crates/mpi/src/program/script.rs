@@ -12,7 +12,7 @@ pub type Request = u32;
 
 /// Next call of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ScriptCall {
     /// Send, receive, calculation, poll or probe. A send or a receive is the next request, and the rank continues at
     /// once. After any other action it continues when the action has ended.
     Do(Action),
@@ -63,8 +63,8 @@ pub struct Seen {
 
 /// Calls of one rank.
 pub trait Script: Debug + Send {
-    /// Returns the next call. Not called again after `Step::End`.
-    fn next(&mut self, seen: &Seen) -> Step;
+    /// Returns the next call. Not called again after `ScriptCall::End`.
+    fn next(&mut self, seen: &Seen) -> ScriptCall;
     /// Returns the communicator that collective operations of this rank refer to by `_number`. Called once per number.
     /// If it returns `None`, number 0 is the communicator of all ranks.
     fn communicator(&self, _number: u32) -> Option<Communicator> {

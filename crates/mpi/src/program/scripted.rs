@@ -6,7 +6,7 @@ use super::burst::Burst;
 use super::deferred::{Begin, Deferred};
 use super::posts::Posts;
 use super::running::Running;
-use super::script::{Request, Script, Seen, Step};
+use super::script::{Request, Script, ScriptCall, Seen};
 use super::{Action, Ended, Interval, Matched, Notify, Op, ProgramError, RankProgram};
 use crate::collectives::{Collective, CollectiveError};
 use crate::communicator::Communicator;
@@ -29,7 +29,7 @@ enum Blocked {
     On(Request),
     OnAll,
     OnAny,
-    /// None any more: the script has returned `Step::End`.
+    /// None any more: the script has returned `ScriptCall::End`.
     Over,
 }
 
@@ -94,31 +94,35 @@ impl<S: Script> ScriptedRank<S> {
     fn call(&mut self, starts: &mut Vec<Op>) -> Result<(), ProgramError> {
         while self.blocked == Blocked::No {
             match self.script.next(&self.seen) {
-                Step::Do(action @ (Action::Calc { .. } | Action::Poll)) => self.block(CALCULATION, action, starts),
-                Step::Do(action @ Action::Probe { .. }) => self.block(PROBE, action, starts),
-                Step::Do(first) => self.request(Burst { first, count: 1, stride: 0 }, starts)?,
-                Step::Burst(burst) => self.request(burst, starts)?,
-                Step::StartCollective(call) => drop(self.begin_collective(call, starts)?),
-                Step::Collective(call) => {
+                ScriptCall::Do(action @ (Action::Calc { .. } | Action::Poll)) => {
+                    self.block(CALCULATION, action, starts)
+                }
+                ScriptCall::Do(action @ Action::Probe { .. }) => self.block(PROBE, action, starts),
+                ScriptCall::Do(first) => self.request(Burst { first, count: 1, stride: 0 }, starts)?,
+                ScriptCall::Burst(burst) => self.request(burst, starts)?,
+                ScriptCall::StartCollective(call) => drop(self.begin_collective(call, starts)?),
+                ScriptCall::Collective(call) => {
                     let request = self.begin_collective(call, starts)?;
                     self.wait(Blocked::On(request));
                 }
-                Step::StartCalc { time, unit } => self.make(Begin::Calc { time, unit }, starts),
-                Step::After(request) if request < self.made() => {
+                ScriptCall::StartCalc { time, unit } => self.make(Begin::Calc { time, unit }, starts),
+                ScriptCall::After(request) if request < self.made() => {
                     if !self.has_ended(request) {
                         self.deferred.get_or_insert_default().after(request);
                     }
                 }
-                Step::Wait(request) if request < self.made() => self.wait(Blocked::On(request)),
-                Step::Wait(request) | Step::After(request) => {
+                ScriptCall::Wait(request) if request < self.made() => self.wait(Blocked::On(request)),
+                ScriptCall::Wait(request) | ScriptCall::After(request) => {
                     return Err(ProgramError::NoSuchRequest { request, made: self.made() });
                 }
-                Step::WaitAll => self.wait(Blocked::OnAll),
-                Step::WaitAny if self.done.is_empty() && self.open == 0 => return Err(ProgramError::NothingToWaitFor),
-                Step::WaitAny => self.wait(Blocked::OnAny),
-                Step::Test => self.block(TEST, Action::Poll, starts),
-                Step::End => self.blocked = Blocked::Over,
-                Step::Fail => return Err(ProgramError::Failed),
+                ScriptCall::WaitAll => self.wait(Blocked::OnAll),
+                ScriptCall::WaitAny if self.done.is_empty() && self.open == 0 => {
+                    return Err(ProgramError::NothingToWaitFor);
+                }
+                ScriptCall::WaitAny => self.wait(Blocked::OnAny),
+                ScriptCall::Test => self.block(TEST, Action::Poll, starts),
+                ScriptCall::End => self.blocked = Blocked::Over,
+                ScriptCall::Fail => return Err(ProgramError::Failed),
             }
         }
         Ok(())

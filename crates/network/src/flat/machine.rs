@@ -14,7 +14,7 @@ use traffic::Placement;
 use units::{NodeId, PlaneId, Time};
 
 use super::volumes::Volumes;
-use super::worker::{Mail, Own, Worker};
+use super::worker::{JobState, Mail, Worker};
 use crate::machine::Machine;
 use crate::network::Network;
 use crate::part::Part;
@@ -45,7 +45,7 @@ pub fn build(
     let mail: Arc<Mail> = (0..own.len() * jobs.len()).map(|_| Mutex::default()).collect();
     let in_turn = share_nodes(jobs, nodes);
     let worker = |(number, nodes): (usize, &Vec<u32>)| {
-        let of_job = |job: &FlatJob<'_>| Own::new(job.span.clone(), own.len(), Volumes::new(wire, nodes));
+        let of_job = |job: &FlatJob<'_>| JobState::new(job.span.clone(), own.len(), Volumes::new(wire, nodes));
         let mut worker = Worker {
             part: number,
             traffic: traffic(Part { number, nodes, division: &division }),

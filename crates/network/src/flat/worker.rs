@@ -6,26 +6,26 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use host::{Envelope, Flight, HostContext};
+use host::{Envelope, HostContext, MessageInTransit};
 
 use super::volumes::Volumes;
 use crate::traffic::{JobTraffic, NodeTraffic, Span};
 
 /// Mailboxes by partition, then by job.
-pub(super) type Mail = [Mutex<Vec<Flight>>];
+pub(super) type Mail = [Mutex<Vec<MessageInTransit>>];
 
 /// Job of a worker.
-pub(super) struct Own {
+pub(super) struct JobState {
     /// Period in which the job sends, in picoseconds.
     pub span: Span,
     has_begun: bool,
     /// Messages under way to each partition.
-    outbox: Vec<Vec<Flight>>,
+    outbox: Vec<Vec<MessageInTransit>>,
     /// Volumes of the job. Empty for jobs of ranks.
     pub volumes: Volumes,
 }
 
-impl Own {
+impl JobState {
     /// Creates a job that has not begun, on a machine with `parts` partitions.
     pub fn new(span: Span, parts: usize, volumes: Volumes) -> Self {
         Self { span, has_begun: false, outbox: (0..parts).map(|_| Vec::new()).collect(), volumes }
@@ -36,7 +36,7 @@ impl Own {
 pub(super) struct Worker {
     pub part: usize,
     pub traffic: NodeTraffic,
-    pub jobs: Vec<Own>,
+    pub jobs: Vec<JobState>,
     pub nodes: Vec<u32>,
     /// Time at which each node's link is free, in picoseconds.
     pub links: Vec<u64>,
@@ -44,16 +44,16 @@ pub(super) struct Worker {
     /// Whether jobs share nodes.
     pub in_turn: bool,
     /// Mail that is about to be received, kept for its allocation.
-    pub inbox: Vec<Flight>,
+    pub inbox: Vec<MessageInTransit>,
 }
 
 /// Forwards the requests of an executor that concern other partitions.
-struct Sending<'a> {
-    outbox: &'a mut [Vec<Flight>],
+struct WorkerContext<'a> {
+    outbox: &'a mut [Vec<MessageInTransit>],
     partition_of: &'a [u16],
 }
 
-impl HostContext for Sending<'_> {
+impl HostContext for WorkerContext<'_> {
     /// Does nothing: messages leave as they are handed over, without polling.
     fn wake(&mut self, _node: u32) {}
 
@@ -64,8 +64,8 @@ impl HostContext for Sending<'_> {
     fn announce(&mut self, _node: u32, _envelope: Envelope) {}
 
     #[inline]
-    fn carry(&mut self, node: u32, flight: Flight) {
-        self.outbox[usize::from(self.partition_of[node as usize])].push(flight);
+    fn carry(&mut self, node: u32, message: MessageInTransit) {
+        self.outbox[usize::from(self.partition_of[node as usize])].push(message);
     }
 }
 
@@ -76,7 +76,7 @@ impl Worker {
         for job in 0..count {
             std::mem::swap(&mut *lock(&mail[self.part * count + job]), &mut self.inbox);
             if let Some(executor) = self.traffic.executor_mut(job) {
-                self.inbox.drain(..).for_each(|flight| executor.take_in(flight));
+                self.inbox.drain(..).for_each(|message| executor.take_in(message));
             }
         }
         match self.in_turn {
@@ -122,7 +122,7 @@ impl Worker {
         match traffic.of_job_mut(job) {
             Some(JobTraffic::Scheduled(ranks)) => {
                 let executor = ranks.executor_mut();
-                let mut around = Sending { outbox: &mut own.outbox, partition_of };
+                let mut around = WorkerContext { outbox: &mut own.outbox, partition_of };
                 executor.exchange_links(links);
                 if !own.has_begun && own.span.start < end {
                     own.has_begun = true;
@@ -147,6 +147,6 @@ impl Worker {
 }
 
 /// Locks a mailbox. A poisoned lock is ignored: if its owner has panicked, the run is lost anyway.
-fn lock(mail: &Mutex<Vec<Flight>>) -> MutexGuard<'_, Vec<Flight>> {
+fn lock(mail: &Mutex<Vec<MessageInTransit>>) -> MutexGuard<'_, Vec<MessageInTransit>> {
     mail.lock().unwrap_or_else(PoisonError::into_inner)
 }

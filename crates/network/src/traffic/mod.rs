@@ -22,7 +22,7 @@ pub use multicasts::{Multicasts, Runs};
 pub use numbers::JobNumbers;
 pub use open::{OpenTraffic, OpenTrafficSpec};
 pub use paced::{PacedSpec, PacedTraffic};
-pub use scheduled::{Division, RankSetting, ScheduledTraffic};
+pub use scheduled::{Division, RankContext, ScheduledTraffic};
 pub use shared::SharedTraffic;
 pub use single::JobTraffic;
 pub use span::Span;

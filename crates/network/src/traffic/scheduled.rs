@@ -39,7 +39,7 @@ impl Division {
 
 /// Context of the ranks of a partition.
 #[derive(Clone, Debug)]
-pub struct RankSetting {
+pub struct RankContext {
     /// Job number.
     pub job: usize,
     /// Packet class of the job's acknowledgements. None without acknowledgements.
@@ -60,7 +60,7 @@ pub struct RankSetting {
 #[derive(Debug)]
 pub struct ScheduledTraffic {
     executor: Executor,
-    setting: RankSetting,
+    context: RankContext,
     /// Node of each source, by the source's index in the partition.
     nodes: Vec<NodeId>,
     streams: Vec<Stream>,
@@ -70,14 +70,14 @@ pub struct ScheduledTraffic {
 
 impl ScheduledTraffic {
     /// Creates the traffic of an executor's ranks on `nodes`, each with a link into each of `planes` planes.
-    pub fn new(executor: Executor, setting: RankSetting, nodes: &[u32], planes: u32) -> Self {
-        let stream = |(node, plane)| Stream::new(setting.seed, owner(node, plane));
+    pub fn new(executor: Executor, context: RankContext, nodes: &[u32], planes: u32) -> Self {
+        let stream = |(node, plane)| Stream::new(context.seed, owner(node, plane));
         Self {
             executor,
             nodes: sources(nodes, planes).map(|(node, _)| node).collect(),
             streams: sources(nodes, planes).map(stream).collect(),
             given: Vec::new(),
-            setting,
+            context,
         }
     }
 
@@ -95,7 +95,7 @@ impl ScheduledTraffic {
 /// Forwards the requests of an executor to the fabric.
 struct Asking<'a> {
     actions: &'a mut Actions,
-    setting: &'a RankSetting,
+    context: &'a RankContext,
     now: u64,
 }
 
@@ -111,17 +111,17 @@ impl HostContext for Asking<'_> {
     /// Announces a message one window ahead. Its packets have to be sent and to cross a link between partitions, so
     /// they arrive later.
     fn announce(&mut self, node: u32, envelope: Envelope) {
-        let Envelope { source, number, turn, to, tag, context, bytes, place, asks } = envelope;
+        let Envelope { source, number, turn, to, tag, context, bytes, place, rendezvous: asks } = envelope;
         // No message has 2^63 bytes: the highest bit is free.
         let size = bytes | u64::from(asks) << 63;
         let words = [source, turn, number, to, tag, context.bits(), size as u32, (size >> 32) as u32, place];
         let notice = Notice {
             to: NodeId(node),
             from: NodeId(node),
-            flow_id: flow_of(self.setting.job, 0),
+            flow_id: flow_of(self.context.job, 0),
             content: NoticeContent::Announced(words),
         };
-        let Division { partition_of, window, .. } = &self.setting.division;
+        let Division { partition_of, window, .. } = &self.context.division;
         self.actions.notice(self.now + window, partition_of[node as usize], notice);
     }
 }
@@ -130,7 +130,7 @@ impl HostContext for Asking<'_> {
 fn envelope_of([source, turn, number, to, tag, context, low, high, place]: [u32; 9]) -> Envelope {
     let size = u64::from(high) << 32 | u64::from(low);
     let (bytes, asks) = (size & (u64::MAX >> 1), size >> 63 == 1);
-    Envelope { source, number, turn, to, tag, context: Context::from_bits(context), bytes, place, asks }
+    Envelope { source, number, turn, to, tag, context: Context::from_bits(context), bytes, place, rendezvous: asks }
 }
 
 impl ScheduledTraffic {
@@ -143,7 +143,7 @@ impl ScheduledTraffic {
         (now, actions): (u64, &mut Actions),
         may_send: impl Fn(NodeId, u32) -> bool,
     ) -> Option<Demand> {
-        if now >= self.setting.end {
+        if now >= self.context.end {
             return None;
         }
         let packet = self.executor.next_of(source, now, |dst, bytes| may_send(NodeId(dst), bytes))?;
@@ -154,7 +154,7 @@ impl ScheduledTraffic {
             return self.for_group(source, &packet);
         }
         let dst = NodeId(packet.dst);
-        let state = self.setting.routing.start(self.nodes[source], dst, &mut self.streams[source]);
+        let state = self.context.routing.start(self.nodes[source], dst, &mut self.streams[source]);
         let host::Outgoing { generated_at, bytes, flow_id, mark, .. } = packet;
         Some(Demand {
             generated_at,
@@ -173,14 +173,14 @@ impl ScheduledTraffic {
     /// Returns a node's packet for a group.
     #[inline(never)]
     fn for_group(&mut self, node: usize, packet: &host::Outgoing) -> Option<Demand> {
-        let groups = self.setting.groups.as_ref()?;
+        let groups = self.context.groups.as_ref()?;
         let own = self.executor.group_packet(node);
         let (of, mark) = groups.packet(self.nodes[node], &own);
         self.given.resize(self.nodes.len(), None);
         self.given[node] = Some(of);
         let &host::Outgoing { generated_at, bytes, flow_id, .. } = packet;
         // Acknowledgements load channels, but belong to no message.
-        let flow_id = match self.setting.acks {
+        let flow_id = match self.context.acks {
             Some(number) if own.work == GroupWork::Acknowledge => flow_of(number, flow_id),
             _ => flow_id,
         };
@@ -207,13 +207,13 @@ impl Traffic for ScheduledTraffic {
     }
 
     fn begin(&mut self, now: u64, actions: &mut Actions) {
-        let Self { executor, setting, .. } = self;
-        executor.begin(now, &mut Asking { actions, setting, now });
+        let Self { executor, context, .. } = self;
+        executor.begin(now, &mut Asking { actions, context, now });
     }
 
     fn on_event(&mut self, what: TrafficEvent, now: u64, actions: &mut Actions) {
-        let Self { executor, setting, .. } = self;
-        let around = &mut Asking { actions, setting, now };
+        let Self { executor, context, .. } = self;
+        let around = &mut Asking { actions, context, now };
         match what {
             TrafficEvent::Delivered { flow_id, mark, bytes, plane, .. } => {
                 let packet = Arrived { flow_id: job_of(flow_id).1, mark, bytes, rail: u32::from(plane.0) };
@@ -222,10 +222,10 @@ impl Traffic for ScheduledTraffic {
             TrafficEvent::Collected {
                 node, tree, segment, work, bytes, contributions, value, element, mark, ..
             } => {
-                let Some(groups) = &setting.groups else { return };
+                let Some(groups) = &context.groups else { return };
                 let packet = TreePacket { tree, segment, work, contributions, value, element };
                 let arrival = groups.arrival(&packet, (bytes, mark));
-                let number = setting.division.number_of[node.index()] as usize;
+                let number = context.division.number_of[node.index()] as usize;
                 executor.group_arrived(number, arrival, now, around);
             }
             TrafficEvent::Notice(Notice { content: NoticeContent::Announced(words), .. }) => {

@@ -8,7 +8,7 @@ use mpi::communicator::Group;
 use mpi::program::calls::CallsBuilder;
 use mpi::program::{
     Action, Burst, Communicator, Context, GroupCall, Messages, ProgramGroup, Programs, RankProgram, Request, Script,
-    ScriptedRank, Seen, Step,
+    ScriptCall, ScriptedRank, Seen,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -33,7 +33,7 @@ struct Run {
     /// Exception raised by a rank, with the rank; of several, that of the lowest rank.
     failure: Option<(u32, PyErr)>,
     /// Calls of each rank.
-    calls: BTreeMap<u32, Vec<Step>>,
+    calls: BTreeMap<u32, Vec<ScriptCall>>,
     /// Ranks of the communicators, which are numbered from 1 on.
     groups: BTreeMap<u32, Vec<u32>>,
 }
@@ -141,7 +141,7 @@ struct CalledRank {
     /// Calls that the generator has made and the rank has not carried out.
     rows: VecDeque<Row>,
     /// The previous call, if it returns a result.
-    last: Option<Step>,
+    last: Option<ScriptCall>,
     /// Results of the calls since the generator last resumed.
     answers: Vec<Answer>,
     own: Own,
@@ -152,7 +152,7 @@ struct CalledRank {
 /// Record of a rank: its calls and their results.
 #[derive(Default)]
 struct Own {
-    steps: Vec<Step>,
+    steps: Vec<ScriptCall>,
     /// Index into `steps` by request.
     requests: Vec<usize>,
 }
@@ -165,20 +165,20 @@ impl std::fmt::Debug for CalledRank {
 
 impl Own {
     /// Records a call as it is made, unless it returns a result.
-    fn made(&mut self, step: Step) {
+    fn made(&mut self, step: ScriptCall) {
         match step {
-            Step::WaitAny | Step::Wait(_) | Step::End | Step::Fail => return,
+            ScriptCall::WaitAny | ScriptCall::Wait(_) | ScriptCall::End | ScriptCall::Fail => return,
             // A request completed by a test is recorded as waited for. A message found by a probe that does not wait
             // may be received later.
-            Step::Test | Step::Do(Action::Probe { waits: false, .. }) => {
-                return self.steps.push(Step::Do(Action::Poll));
+            ScriptCall::Test | ScriptCall::Do(Action::Probe { waits: false, .. }) => {
+                return self.steps.push(ScriptCall::Do(Action::Poll));
             }
-            Step::Do(Action::Send { .. } | Action::Recv { .. })
-            | Step::Burst(_)
-            | Step::Collective(_)
-            | Step::StartCollective(_)
-            | Step::StartCalc { .. } => self.requests.push(self.steps.len()),
-            Step::Do(
+            ScriptCall::Do(Action::Send { .. } | Action::Recv { .. })
+            | ScriptCall::Burst(_)
+            | ScriptCall::Collective(_)
+            | ScriptCall::StartCollective(_)
+            | ScriptCall::StartCalc { .. } => self.requests.push(self.steps.len()),
+            ScriptCall::Do(
                 Action::Calc { .. }
                 | Action::Kernel { .. }
                 | Action::Poll
@@ -186,8 +186,8 @@ impl Own {
                 | Action::Group(_)
                 | Action::OnNic(_),
             )
-            | Step::After(_)
-            | Step::WaitAll => {}
+            | ScriptCall::After(_)
+            | ScriptCall::WaitAll => {}
         }
         self.steps.push(step);
     }
@@ -195,16 +195,18 @@ impl Own {
     /// Records the result of a call: that the rank has waited for a request, and the message that a receive has
     /// matched.
     fn found(&mut self, request: Request, seen: &Seen) {
-        self.steps.push(Step::Wait(request));
+        self.steps.push(ScriptCall::Wait(request));
         let receive = self.requests.get(request as usize).map(|&place| &mut self.steps[place]);
-        if let (Some(Step::Do(Action::Recv { from, tag, .. })), Some(met)) = (receive, seen.matched) {
+        if let (Some(ScriptCall::Do(Action::Recv { from, tag, .. })), Some(met)) = (receive, seen.matched) {
             (*from, *tag) = (Some(met.source), Some(met.tag));
         }
     }
 
     /// Records the result of a probe that waits.
     fn probed(&mut self, seen: &Seen) {
-        if let (Some(Step::Do(Action::Probe { from, tag, .. })), Some(met)) = (self.steps.last_mut(), seen.matched) {
+        if let (Some(ScriptCall::Do(Action::Probe { from, tag, .. })), Some(met)) =
+            (self.steps.last_mut(), seen.matched)
+        {
             (*from, *tag) = (Some(met.source), Some(met.tag));
         }
     }
@@ -214,8 +216,8 @@ impl CalledRank {
     /// Keeps the result of the previous call.
     fn keep_answer(&mut self, seen: &Seen) {
         let waited = match self.last.take() {
-            Some(Step::Wait(request)) => Some(request),
-            Some(Step::Do(_)) => {
+            Some(ScriptCall::Wait(request)) => Some(request),
+            Some(ScriptCall::Do(_)) => {
                 self.own.probed(seen);
                 None
             }
@@ -244,10 +246,10 @@ impl CalledRank {
     }
 
     /// Returns a call in the form in which it is carried out.
-    fn carried(&mut self, step: Step) -> PyResult<Step> {
+    fn carried(&mut self, step: ScriptCall) -> PyResult<ScriptCall> {
         match step {
-            Step::Collective(call) => Ok(Step::Collective(self.collective(&call)?)),
-            Step::StartCollective(call) => Ok(Step::StartCollective(self.collective(&call)?)),
+            ScriptCall::Collective(call) => Ok(ScriptCall::Collective(self.collective(&call)?)),
+            ScriptCall::StartCollective(call) => Ok(ScriptCall::StartCollective(self.collective(&call)?)),
             other => Ok(other),
         }
     }
@@ -262,8 +264,8 @@ impl CalledRank {
     }
 
     /// Notes the communicator of a message for the record of the run.
-    fn note_communicator(&self, step: &Step) {
-        let (Step::Do(action) | Step::Burst(Burst { first: action, .. })) = step else { return };
+    fn note_communicator(&self, step: &ScriptCall) {
+        let (ScriptCall::Do(action) | ScriptCall::Burst(Burst { first: action, .. })) = step else { return };
         let number = action.context().map_or(0, Context::number);
         if number > 0 && !self.program.run().groups.contains_key(&number) {
             // A caller is a member of the communicator.
@@ -271,7 +273,7 @@ impl CalledRank {
         }
     }
 
-    fn step(&mut self, seen: &Seen) -> PyResult<Step> {
+    fn step(&mut self, seen: &Seen) -> PyResult<ScriptCall> {
         loop {
             match self.rows.pop_front() {
                 None => self.resume(seen.now)?,
@@ -282,7 +284,13 @@ impl CalledRank {
                     self.own.made(step);
                     let step = self.carried(step)?;
                     self.last = Some(step).filter(|step| {
-                        matches!(step, Step::Wait(_) | Step::WaitAny | Step::Test | Step::Do(Action::Probe { .. }))
+                        matches!(
+                            step,
+                            ScriptCall::Wait(_)
+                                | ScriptCall::WaitAny
+                                | ScriptCall::Test
+                                | ScriptCall::Do(Action::Probe { .. })
+                        )
                     });
                     return Ok(step);
                 }
@@ -312,7 +320,7 @@ impl Script for CalledRank {
         Communicator::new(Context::new(number)?, Group::list(ranks), self.rank).map(placed)
     }
 
-    fn next(&mut self, seen: &Seen) -> Step {
+    fn next(&mut self, seen: &Seen) -> ScriptCall {
         self.keep_answer(seen);
         match self.step(seen) {
             Ok(step) => step,
@@ -321,7 +329,7 @@ impl Script for CalledRank {
                 if run.failure.as_ref().is_none_or(|(rank, _)| self.rank < *rank) {
                     run.failure = Some((self.rank, error));
                 }
-                Step::Fail
+                ScriptCall::Fail
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use mpi::collectives::{Algorithm, Collective, Operation, algorithms};
 use mpi::program::calls::{ANY_SIZE, Calls, CallsBuilder};
-use mpi::program::{Action, Burst, Context, Step};
+use mpi::program::{Action, Burst, Context, ScriptCall};
 
 /// Number of columns of a row. The columns of a point-to-point call are: the code of the call; the peer rank or the
 /// request (-1 for any rank); bytes (-1 for any) or picoseconds; the tag (-1 for any); the number of operations of a
@@ -14,7 +14,7 @@ const COLUMNS: usize = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Row {
     /// Call that the simulator carries out.
-    Step(Step),
+    Step(ScriptCall),
     /// Query of the current time.
     Time,
 }
@@ -41,7 +41,7 @@ fn row(&[code, peer, amount, tag, count, last]: &[i64; COLUMNS]) -> Result<Row, 
     let small = |number: i64, what: &str| u32::try_from(number).map_err(|_| format!("{number} is not {what}"));
     let open = |number: i64, what: &str| if number == -1 { Ok(None) } else { small(number, what).map(Some) };
     let step = match code {
-        0 => Step::Do(Action::Calc { time: amount }),
+        0 => ScriptCall::Do(Action::Calc { time: amount }),
         1 => burst(
             Action::send(small(peer, "a rank")?, amount, small(tag, "a tag")?).within(context()?),
             (small(count, "a number of operations")?, small(stride, "a stride")?),
@@ -50,19 +50,19 @@ fn row(&[code, peer, amount, tag, count, last]: &[i64; COLUMNS]) -> Result<Row, 
             Action::recv(open(peer, "a rank")?, amount, open(tag, "a tag")?).within(context()?),
             (small(count, "a number of operations")?, small(stride, "a stride")?),
         ),
-        3 => Step::Wait(small(peer, "a request")?),
-        4 => Step::WaitAll,
-        5 => Step::WaitAny,
-        6 => Step::Test,
+        3 => ScriptCall::Wait(small(peer, "a request")?),
+        4 => ScriptCall::WaitAll,
+        5 => ScriptCall::WaitAny,
+        6 => ScriptCall::Test,
         7 => return Ok(Row::Time),
-        8 => Step::End,
+        8 => ScriptCall::End,
         9 | 10 => {
             let call = collective((count, last), amount, (small(peer, "a communicator")?, small(tag, "a member")?))?;
-            if code == 9 { Step::Collective(call) } else { Step::StartCollective(call) }
+            if code == 9 { ScriptCall::Collective(call) } else { ScriptCall::StartCollective(call) }
         }
         11 | 12 => {
             let (from, tag) = (open(peer, "a rank")?, open(tag, "a tag")?);
-            Step::Do(Action::Probe { from, tag, context: context()?, waits: code == 11 })
+            ScriptCall::Do(Action::Probe { from, tag, context: context()?, waits: code == 11 })
         }
         _ => return Err(format!("{code} is no call")),
     };
@@ -98,8 +98,8 @@ pub fn names() -> (Vec<(&'static str, Vec<&'static str>)>, Vec<&'static str>) {
     (operations.into(), Algorithm::ALL.map(Algorithm::name).into())
 }
 
-fn burst(first: Action, (count, stride): (u32, u32)) -> Step {
-    if count == 0 { Step::Do(first) } else { Step::Burst(Burst { first, count, stride }) }
+fn burst(first: Action, (count, stride): (u32, u32)) -> ScriptCall {
+    if count == 0 { ScriptCall::Do(first) } else { ScriptCall::Burst(Burst { first, count, stride }) }
 }
 
 /// Decodes the calls of all ranks. `counts` is the number of calls of each rank; `groups` are the ranks of

@@ -12,7 +12,7 @@ pub fn open(path: &str, wildcards: bool, compute_scale: f64) -> Result<Trace, St
     if !(0.0..=LARGEST_SCALE).contains(&compute_scale) {
         return Err(format!("`compute_scale` is {compute_scale}; 0 to {LARGEST_SCALE} are allowed"));
     }
-    let replay = Replay { wildcards, compute_scale, carrier: None };
+    let replay = Replay { wildcards, compute_scale, backend: None };
     Trace::open(Path::new(path), replay).map_err(|error| format!("{path}: {error}"))
 }
 

@@ -3,7 +3,7 @@
 use topology::{ChannelClass, Topology};
 use units::VcClass;
 
-use super::drafts::{Direction, Draft};
+use super::drafts::{Direction, TreeBuilder};
 use super::error::TreeError;
 use super::spec::TreeClasses;
 use crate::Routing;
@@ -36,7 +36,11 @@ pub(super) struct Classes {
 
 impl Classes {
     /// Counts the classes that some exits need.
-    pub fn count(topology: &dyn Topology, numbering: &Numbering<'_>, drafts: &[Draft]) -> Result<Self, TreeError> {
+    pub fn count(
+        topology: &dyn Topology,
+        numbering: &Numbering<'_>,
+        drafts: &[TreeBuilder],
+    ) -> Result<Self, TreeError> {
         let mut levels: Vec<u32> = numbering.levels.iter().map(|&levels| u32::from(levels)).collect();
         for draft in drafts {
             if let Direction::Up(_, level) | Direction::Down(_, level) = draft.to {
@@ -70,7 +74,7 @@ impl Classes {
     }
 
     /// Returns the class of an exit.
-    pub fn of(&self, topology: &dyn Topology, draft: &Draft) -> VcClass {
+    pub fn of(&self, topology: &dyn Topology, draft: &TreeBuilder) -> VcClass {
         let class = usize::from(topology.class(draft.router, draft.port).0);
         VcClass(match draft.to {
             Direction::Member => 0,

@@ -26,14 +26,14 @@ pub(super) enum Direction {
 
 /// Exit under construction.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Draft {
+pub(super) struct TreeBuilder {
     pub router: RouterId,
     pub tree: u32,
     pub port: PortId,
     pub to: Direction,
 }
 
-impl Draft {
+impl TreeBuilder {
     /// Adds the exits of a tree.
     pub fn add_all(topology: &dyn Topology, (tree, made): (u32, &Made), members: &[NodeId], drafts: &mut Vec<Self>) {
         let path = made.sender.map(|sender| path_up(topology, &made.tree, sender));
@@ -42,15 +42,25 @@ impl Draft {
             let (above, down) = step.above(topology);
             // Packets of a directed tree go up only from its sender, and down everywhere else.
             if path.is_none() || on_path(step.router) {
-                drafts.push(Draft { router: step.router, tree, port: step.port, to: Direction::Up(above, step.level) });
+                drafts.push(TreeBuilder {
+                    router: step.router,
+                    tree,
+                    port: step.port,
+                    to: Direction::Up(above, step.level),
+                });
             }
             if !on_path(step.router) {
-                drafts.push(Draft { router: above, tree, port: down, to: Direction::Down(step.router, step.level) });
+                drafts.push(TreeBuilder {
+                    router: above,
+                    tree,
+                    port: down,
+                    to: Direction::Down(step.router, step.level),
+                });
             }
         }
         for &node in members.iter().filter(|&&node| made.sender != Some(node)) {
             let (router, port) = topology.attachment(node);
-            drafts.push(Draft { router, tree, port, to: Direction::Member });
+            drafts.push(TreeBuilder { router, tree, port, to: Direction::Member });
         }
     }
 }

@@ -38,5 +38,5 @@ pub use builders::minimal_depth::MinimalDepthSpec;
 pub use error::TreeError;
 pub use orders::kind::OrderKind;
 pub use spec::{TreeClasses, TreeSpec, TreesSpec};
-pub use tables::{Entry, Exit, TableMemory, Trees};
+pub use tables::{Exit, TableMemory, TreeEntry, Trees};
 pub use volumes::TreeVolumes;

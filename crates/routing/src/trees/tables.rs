@@ -6,7 +6,7 @@ use topology::{ChannelClass, Topology};
 use units::{NodeId, PortId, RouterId, VcClass};
 
 use super::classes::{Classes, Numbering};
-use super::drafts::{Direction, Draft, Made};
+use super::drafts::{Direction, Made, TreeBuilder};
 use super::error::TreeError;
 
 /// Exit: a port of a tree at a switch, as an output.
@@ -27,7 +27,7 @@ impl Exit {
 
 /// Entry: a tree at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct TreeEntry {
     /// Switch.
     pub router: RouterId,
     /// Number of the tree, its collective address.
@@ -55,7 +55,7 @@ pub struct TableMemory {
 /// Tables of all switches. Entries are numbered switch by switch and, within a switch, by tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trees {
-    entries: Vec<Entry>,
+    entries: Vec<TreeEntry>,
     exits: Vec<Exit>,
     /// Bit vectors of ports.
     words: Vec<u64>,
@@ -93,7 +93,7 @@ impl Trees {
         let mut drafts = Vec::new();
         let mut places: Vec<(RouterId, u32)> = Vec::new();
         for (tree, made) in (0..).zip(made) {
-            Draft::add_all(topology, (tree, made), &members[made.group as usize], &mut drafts);
+            TreeBuilder::add_all(topology, (tree, made), &members[made.group as usize], &mut drafts);
             places.push((made.tree.root, tree));
             places.extend(made.tree.steps.iter().map(|step| (step.router, tree)));
         }
@@ -142,7 +142,7 @@ impl Trees {
         &mut self,
         (topology, classes): (&dyn Topology, &Classes),
         places: &[(RouterId, u32)],
-        ((router, tree), drafts): ((RouterId, u32), &[Draft]),
+        ((router, tree), drafts): ((RouterId, u32), &[TreeBuilder]),
         directed: bool,
     ) {
         let (first_exit, first_word) = (self.exits.len() as u32, self.words.len());
@@ -158,9 +158,9 @@ impl Trees {
             self.exits.push(Exit { next, port: draft.port, vc_class: classes.of(topology, draft) });
         }
         // Nothing is combined on a directed tree.
-        let leads_up = |draft: &Draft| !directed && matches!(draft.to, Direction::Up(..));
+        let leads_up = |draft: &TreeBuilder| !directed && matches!(draft.to, Direction::Up(..));
         let up = drafts.iter().position(leads_up);
-        self.entries.push(Entry {
+        self.entries.push(TreeEntry {
             router,
             tree,
             first_exit,
@@ -260,14 +260,14 @@ impl Trees {
 
     /// Returns an entry.
     #[inline]
-    pub fn entry(&self, entry: u32) -> &Entry {
+    pub fn entry(&self, entry: u32) -> &TreeEntry {
         &self.entries[entry as usize]
     }
 
     /// Returns the exits of an entry, in the order of ports.
     #[inline]
     pub fn exits(&self, entry: u32) -> &[Exit] {
-        let Entry { first_exit, exits, .. } = self.entries[entry as usize];
+        let TreeEntry { first_exit, exits, .. } = self.entries[entry as usize];
         &self.exits[first_exit as usize..][..usize::from(exits)]
     }
 

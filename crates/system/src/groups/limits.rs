@@ -9,7 +9,7 @@
 //! count them (`host::executor::groups`).
 
 use ::mpi::collectives::{GroupCall, Operation};
-use ::mpi::communicator::Service;
+use ::mpi::communicator::OffloadScope;
 use host::GroupParams;
 use routing::trees::Trees;
 use topology::Topology;
@@ -125,12 +125,12 @@ impl<'a> Room<'a> {
     }
 
     /// Reserves a group's resources in the routers of its trees. Returns the operations that the routers have room for.
-    pub fn reserve(&mut self, demand: &Demand, routers: &[RouterId]) -> Service {
+    pub fn reserve(&mut self, demand: &Demand, routers: &[RouterId]) -> OffloadScope {
         let small = self.spec.largest_small();
         match self.take(demand, routers) {
-            Ok(()) => Service::All,
-            Err(Full::Streams(_) | Full::Message(..)) if !demand.is_beyond(small) => Service::UpTo(small),
-            Err(_) => Service::Nothing,
+            Ok(()) => OffloadScope::All,
+            Err(Full::Streams(_) | Full::Message(..)) if !demand.is_beyond(small) => OffloadScope::UpTo(small),
+            Err(_) => OffloadScope::Nothing,
         }
     }
 

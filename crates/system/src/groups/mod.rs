@@ -4,7 +4,7 @@ mod limits;
 
 use std::sync::Arc;
 
-use ::mpi::communicator::{Service, Unserved};
+use ::mpi::communicator::{OffloadLimits, OffloadScope};
 use ::mpi::program::Programs;
 use fabric::{CombineOrder, CombineSpec, Elements, GroupsSpec, LinkParameters};
 use host::GroupParams;
@@ -85,33 +85,33 @@ pub(crate) type JobGroups<'a> = (Vec<Vec<NodeId>>, Vec<Demand>, Option<&'a Arc<d
 ///
 /// # Errors
 /// If trees cannot be built for other reasons.
-pub(crate) fn unserved(
+pub(crate) fn offload_limits(
     spec: &ExperimentSpec,
     topology: &Arc<dyn Topology>,
     jobs: &[JobGroups<'_>],
-) -> Result<Vec<Unserved>, SystemError> {
+) -> Result<Vec<OffloadLimits>, SystemError> {
     let own = &spec.in_switch;
     let limited = (own.table_entries.is_some() || own.limits_room()) && own.overflow == Overflow::Software;
     if !limited || is_flat(&**topology) || topology.planes() > 1 {
-        return Ok(vec![Unserved::new(); jobs.len()]);
+        return Ok(vec![OffloadLimits::new(); jobs.len()]);
     }
     let groups: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| job.0.iter().cloned()).collect();
     let demands: Vec<Demand> = jobs.iter().flat_map(|job| job.1.iter().copied()).collect();
     let senders: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| job.3.iter().cloned()).collect();
-    let mut services = vec![Service::Nothing; groups.len()];
+    let mut services = vec![OffloadScope::Nothing; groups.len()];
     let mut room = Room::new(own, topology.routers());
     // A group without any operation left takes no room.
     let mut admits = |group: usize, routers: &[RouterId]| {
         services[group] = room.reserve(&demands[group], routers);
-        services[group] != Service::Nothing
+        services[group] != OffloadScope::Nothing
     };
     let fitting = trees_spec(own, &**topology).fitting(topology, (&groups, &senders), &mut admits);
     fitting.map_err(|error| SystemError::new("in_switch.trees", error))?;
     let mut services = services.into_iter();
     let of = |(groups, _, programs, _): &JobGroups<'_>| {
-        let own: Vec<Service> = services.by_ref().take(groups.len()).collect();
+        let own: Vec<OffloadScope> = services.by_ref().take(groups.len()).collect();
         let all = programs.map_or_else(Vec::new, |programs| programs.groups()).into_iter().zip(own);
-        let limited = all.filter(|(_, service)| *service != Service::All);
+        let limited = all.filter(|(_, service)| *service != OffloadScope::All);
         limited.map(|(group, service)| ((group.context, group.ranks[0]), service)).collect()
     };
     Ok(jobs.iter().map(of).collect())

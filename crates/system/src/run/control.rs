@@ -1,14 +1,14 @@
-//! Main loop of a run: advances a machine from decision to decision of its courses, until no foreground course runs.
+//! Main loop of a run: advances a machine from decision to decision of its runs, until no foreground run runs.
 //!
-//! The loop detects deadlock, reports progress, and ends when it is cancelled. Courses get their counts in whole
-//! batches. All of them decide at the ends of batches, except courses that need other times.
+//! The loop detects deadlock, reports progress, and ends when it is cancelled. Runs get their counts in whole
+//! batches. All of them decide at the ends of batches, except runs that need other times.
 
 use fabric::Batch;
 
 use super::outcome::RunError;
 use crate::last_time::LAST_TIME;
 use crate::progress::{Phase, Progress};
-use crate::workloads::{Counts, Course, State};
+use crate::workloads::{JobCounts, RunState, WorkloadRun};
 use ::network::Machine;
 use ::network::Network;
 
@@ -16,9 +16,9 @@ use ::network::Network;
 /// batches are shorter than paths.
 const STANDSTILL: u64 = 16;
 
-/// A course, and whether it is in the foreground: the run ends when no foreground course runs.
+/// A run, and whether it is in the foreground: the run ends when no foreground run runs.
 pub(crate) struct Runner {
-    pub course: Box<dyn Course>,
+    pub run: Box<dyn WorkloadRun>,
     pub foreground: bool,
 }
 
@@ -74,49 +74,49 @@ impl<'a> Control<'a> {
         self
     }
 
-    /// Advances until no foreground course runs, and lets each course take over the machine's counts. Returns the time
+    /// Advances until no foreground run runs, and lets each run take over the machine's counts. Returns the time
     /// in ticks.
     ///
     /// # Errors
     /// If the run is cancelled, if packets wait for one another for ever, or if the clock does not hold the end.
     pub fn run(&mut self, runners: &mut [Runner]) -> Result<u64, RunError> {
         for runner in &mut *runners {
-            runner.course.begin(self.machine);
-            // A course that ends as it begins may end with an error.
+            runner.run.begin(self.machine);
+            // A run that ends as it begins may end with an error.
             self.refuse_error(runner)?;
         }
-        while runners.iter().any(|runner| runner.foreground && matches!(runner.course.state(), State::Running(_))) {
+        while runners.iter().any(|runner| runner.foreground && matches!(runner.run.state(), RunState::Running(_))) {
             self.pass_over(runners);
-            let next = |runner: &Runner| match runner.course.state() {
-                State::Ended => u64::MAX,
-                State::Running(_) | State::Steady => runner.course.next_decision(self.now),
+            let next = |runner: &Runner| match runner.run.state() {
+                RunState::Ended => u64::MAX,
+                RunState::Running(_) | RunState::Steady => runner.run.next_decision(self.now),
             };
             let until = runners.iter().map(next).min().unwrap_or(u64::MAX);
             if until > self.last {
                 // Nothing is decided before `until`, so nothing can end before.
                 return Err(RunError::Clock { last: LAST_TIME });
             }
-            let origin = if let [only] = &*runners { only.course.origin() } else { 0 };
+            let origin = if let [only] = &*runners { only.run.origin() } else { 0 };
             let counts = self.move_to(until, origin)?;
             for (runner, counts) in runners.iter_mut().zip(&counts) {
-                runner.course.observe(counts, self.now, self.machine);
+                runner.run.observe(counts, self.now, self.machine);
                 self.refuse_error(runner)?;
             }
             self.report(runners);
         }
-        if runners.iter().any(|runner| runner.foreground && runner.course.may_be_stuck()) {
+        if runners.iter().any(|runner| runner.foreground && runner.run.may_be_stuck()) {
             self.refuse_cycle()?;
         }
         self.machine.check();
-        runners.iter_mut().for_each(|runner| runner.course.leave(self.machine, self.now));
+        runners.iter_mut().for_each(|runner| runner.run.leave(self.machine, self.now));
         Ok(self.now)
     }
 
-    /// Skips decision points of the only course before the next event; nothing can have changed at them. The remaining
+    /// Skips decision points of the only run before the next event; nothing can have changed at them. The remaining
     /// decisions keep their times, so results are unchanged.
     fn pass_over(&mut self, runners: &[Runner]) {
         let [only] = runners else { return };
-        let idle_until = only.course.idle_until().min(self.last);
+        let idle_until = only.run.idle_until().min(self.last);
         let decisions = idle_until.saturating_sub(self.now + 1) / self.batch;
         if decisions < 2 || self.in_flight != 0 {
             return;
@@ -138,15 +138,15 @@ impl<'a> Control<'a> {
     }
 
     fn refuse_error(&self, runner: &Runner) -> Result<(), RunError> {
-        runner.course.error(self.machine).map_or(Ok(()), Err)
+        runner.run.error(self.machine).map_or(Ok(()), Err)
     }
 
     /// Advances to `until`. Returns the counts since the last call, by packet class. Batches begin at `origin`.
-    fn move_to(&mut self, until: u64, origin: u64) -> Result<Vec<Counts>, RunError> {
+    fn move_to(&mut self, until: u64, origin: u64) -> Result<Vec<JobCounts>, RunError> {
         if self.progress.is_cancelled() {
             return Err(RunError::Cancelled);
         }
-        let mut all = vec![Counts::default(); self.partial.len()];
+        let mut all = vec![JobCounts::default(); self.partial.len()];
         while self.now < until {
             let into = (self.now - origin) % self.batch;
             if into == 0 {
@@ -200,15 +200,15 @@ impl<'a> Control<'a> {
         Ok(counts)
     }
 
-    /// Reports the progress of the slowest foreground course.
+    /// Reports the progress of the slowest foreground run.
     fn report(&self, runners: &[Runner]) {
-        let share = |runner: &Runner| match runner.course.state() {
-            State::Running(share) => share,
-            State::Steady | State::Ended => 1.0,
+        let share = |runner: &Runner| match runner.run.state() {
+            RunState::Running(share) => share,
+            RunState::Steady | RunState::Ended => 1.0,
         };
         let foreground = runners.iter().filter(|runner| runner.foreground);
         if let Some(last) = foreground.min_by(|a, b| share(a).total_cmp(&share(b))) {
-            self.progress.set(last.course.doing(), share(last));
+            self.progress.set(last.run.doing(), share(last));
         }
     }
 

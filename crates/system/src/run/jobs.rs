@@ -4,7 +4,7 @@ use units::NodeId;
 
 use crate::job::Job;
 use crate::system::System;
-use crate::workloads::{Totals, sent};
+use crate::workloads::{RunTotals, sent};
 use ::network::{Network, Sample};
 use measure::Series;
 use measure::{JobResult, PointResult, SeriesResult};
@@ -41,7 +41,7 @@ pub(super) fn slowdown(together: &PointResult, alone: &PointResult) -> Option<f6
 
 /// Returns the point of all jobs together: sums of their traffic, means over their packets, and the worst value where
 /// values can be worse.
-pub(super) fn sum(system: &System, points: &[PointResult], totals: &Totals) -> PointResult {
+pub(super) fn sum(system: &System, points: &[PointResult], totals: &RunTotals) -> PointResult {
     let network = &system.network;
     let packets: u64 = points.iter().map(|point| point.packets).sum();
     let mean = |of: fn(&PointResult) -> Option<f64>| {

@@ -13,7 +13,7 @@ use crate::clock::Stopwatch;
 use crate::job::Job;
 use crate::progress::Phase;
 use crate::system::System;
-use crate::workloads::Totals;
+use crate::workloads::RunTotals;
 use ::network::flat::{self, FlatJob};
 use ::network::traffic::{Division, JobNumbers, NodeTraffic, PacedSpec, SharedTraffic};
 use ::network::{Machine, Part, Sample};
@@ -62,16 +62,16 @@ pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, Ru
         if runners.len() > 1 {
             samples = machine.samples(end);
         }
-        if !runners.iter_mut().any(|runner| runner.course.continues()) {
+        if !runners.iter_mut().any(|runner| runner.run.continues()) {
             break end;
         }
     };
     let result =
-        |(runner, packet_hops): (Runner, u64)| runner.course.result(&Totals { packet_hops, end, wall_s: seconds });
+        |(runner, packet_hops): (Runner, u64)| runner.run.result(&RunTotals { packet_hops, end, wall_s: seconds });
     let mut points: Vec<PointResult> = runners.into_iter().zip(packet_hops).map(result).collect();
     let mut point = match &points[..] {
         [_] => points.remove(0),
-        _ => together(system, options, points, (&Totals { packet_hops: 0, end, wall_s: seconds }, samples))?,
+        _ => together(system, options, points, (&RunTotals { packet_hops: 0, end, wall_s: seconds }, samples))?,
     };
     if network.is_flat() {
         point.forget_channels();
@@ -85,7 +85,7 @@ fn together(
     system: &System,
     options: &RunOptions,
     points: Vec<PointResult>,
-    (totals, samples): (&Totals, Vec<Sample>),
+    (totals, samples): (&RunTotals, Vec<Sample>),
 ) -> Result<PointResult, RunError> {
     let mut all = jobs::sum(system, &points, totals);
     all.series = jobs::series(system, &points, samples);
@@ -112,8 +112,8 @@ fn compared(system: &System) -> impl Iterator<Item = usize> {
 }
 
 fn runner(system: &System, job: usize, batch: u64) -> Runner {
-    let course = system.jobs[job].workload.course(&system.setting(job, batch));
-    Runner { course, foreground: !system.jobs[job].background }
+    let run = system.jobs[job].workload.start(&system.context(job, batch));
+    Runner { run, foreground: !system.jobs[job].background }
 }
 
 /// Builds the machine of a system at time 0, divided over threads.
@@ -146,7 +146,7 @@ fn traffic_of(
     (numbers, pacers): (&Arc<JobNumbers>, &[PacedSpec]),
     part: Part<'_>,
 ) -> NodeTraffic {
-    let of_job = |number: usize| NodeTraffic::of(runners[number].course.traffic(part), &pacers[number], part.nodes);
+    let of_job = |number: usize| NodeTraffic::of(runners[number].run.traffic(part), &pacers[number], part.nodes);
     // `SharedTraffic` begins ranks that start later.
     let begins_later = |job: &Job| job.span.start > 0 && job.workload.programs().is_some();
     if let [only] = &system.jobs[..]

@@ -12,7 +12,7 @@ use topology::Topology;
 use traffic::Placement;
 use units::{NodeId, TaskId, Time};
 
-use super::site::Site;
+use super::build_context::BuildContext;
 use ::experiment::PlaceSpec;
 use ::network::traffic::Flow;
 use measure::MappingFigures;
@@ -117,12 +117,12 @@ pub(crate) fn figures(
 
 /// Returns the nodes of an application's job: its allocation, or the nodes of its placement file, or all nodes of the
 /// machine.
-pub(crate) fn allocation(site: &Site<'_>, placement: &Placement) -> Vec<NodeId> {
-    let all = || (0..site.topology.nodes()).map(NodeId);
-    if let Some(nodes) = site.nodes {
+pub(crate) fn allocation(context: &BuildContext<'_>, placement: &Placement) -> Vec<NodeId> {
+    let all = || (0..context.topology.nodes()).map(NodeId);
+    if let Some(nodes) = context.nodes {
         return nodes.iter().map(|&node| NodeId(node)).collect();
     }
-    let PlaceSpec::File(file) = site.place else { return all().collect() };
+    let PlaceSpec::File(file) = context.place else { return all().collect() };
     let mut nodes: Vec<NodeId> = placement.used().collect();
     let idle = file.allocated_nodes.map_or(0, |count| (count as usize).saturating_sub(nodes.len()));
     // Any idle nodes will do: they only enter the mean load.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use apps::benchmarks::{Benchmark, Built};
 use apps::message_driven::{DrivenError, DrivenSpec, MessageDriven};
-use apps::motifs::{CalledBackSpec, ProgramSite, ProgramSpec, check_room};
+use apps::motifs::{CalledBackSpec, ProgramContext, ProgramSpec, check_room};
 use apps::pattern_of;
 use mapping::NodeHops;
-use mpi::collectives::{CalledPlace, Carrier};
+use mpi::collectives::{CalledPlace, CollectiveBackend};
 use mpi::program::{Programs, Sizes};
 use routing::algorithms::flat::is_flat;
 use tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
@@ -17,11 +17,11 @@ use traffic::{Pattern, PatternError, PatternSpec, PlacedPattern, Placement, Shap
 use units::{Bytes, NodeId, TaskId, Time};
 
 use super::application::{SetLoads, allocation, application_flows, computation};
+use super::build_context::BuildContext;
 use super::exchange::Exchange;
 use super::ranks::{
-    BenchmarkPairs, Measured, NodeProcessors, OperationVolumes, Steps, Unlisted, UnservedGroups, volumes,
+    BenchmarkPairs, LimitedGroups, Measured, NodeProcessors, OperationVolumes, Steps, Unlisted, volumes,
 };
-use super::site::Site;
 use super::sizes::{LARGEST, check_size, packet_size};
 use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
@@ -51,14 +51,14 @@ const LONGEST_COMPUTATION: f64 = 1e15;
 ///
 /// # Errors
 /// If the specification is invalid. The error names a key below that of the job (`workload.graph`, `placement.path`).
-pub(crate) fn build(spec: &WorkloadSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+pub(crate) fn build(spec: &WorkloadSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, SystemError> {
     match spec {
-        WorkloadSpec::Traffic(spec) => traffic(spec, site),
-        WorkloadSpec::Exchange(spec) => exchange(spec, site),
-        WorkloadSpec::Collective(spec) => super::collective::build(spec, site),
-        WorkloadSpec::Application(spec) => application(spec, site),
-        WorkloadSpec::Benchmark(spec) => benchmark(spec, site),
-        WorkloadSpec::Program(spec) => program(spec, site),
+        WorkloadSpec::Traffic(spec) => traffic(spec, context),
+        WorkloadSpec::Exchange(spec) => exchange(spec, context),
+        WorkloadSpec::Collective(spec) => super::collective::build(spec, context),
+        WorkloadSpec::Application(spec) => application(spec, context),
+        WorkloadSpec::Benchmark(spec) => benchmark(spec, context),
+        WorkloadSpec::Program(spec) => program(spec, context),
     }
 }
 
@@ -66,22 +66,22 @@ fn wrong(key: &str, message: impl ToString) -> SystemError {
     SystemError::new(key, message)
 }
 
-fn traffic(spec: &TrafficSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
-    let (shape, placement) = site.place(None, true)?;
-    let packet = packet_size(spec.packet_size, site)?;
+fn traffic(spec: &TrafficSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+    let (shape, placement) = context.place(None, true)?;
+    let packet = packet_size(spec.packet_size, context)?;
     let message = spec.message_size.map_or(Ok(packet), |size| check_size("message_size", size))?;
     let packets = Packets { message: u64::from(message), packet };
     spec.injection.check(spec.load).map_err(|error| wrong("workload.load", error))?;
-    let pattern = spec.pattern.build(&shape, site.seed, site.base);
+    let pattern = spec.pattern.build(&shape, context.seed, context.base);
     let pattern = pattern.map_err(|error| wrong(&format!("workload.pattern.{}", error.key), error.message))?;
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, false));
-    check_crosses(&pattern, site)?;
+    check_crosses(&pattern, context)?;
     let (load, injection) = (spec.load, spec.injection);
     Ok(Arc::new(Open { load, injection, packets, pattern, placement, multicasts: None }))
 }
 
-fn exchange(spec: &ExchangeSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
-    let (shape, placement) = site.place(None, true)?;
+fn exchange(spec: &ExchangeSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+    let (shape, placement) = context.place(None, true)?;
     if !(1..=LARGEST_VOLUME).contains(&spec.volume.0) {
         let message = format!("{} is out of range: 1 B to 1 TiB are allowed", spec.volume);
         return Err(wrong("workload.volume", message));
@@ -95,25 +95,25 @@ fn exchange(spec: &ExchangeSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, S
         let message = format!("nobody exchanges in dimension {absent}: the grid of tasks is {:?}", grid.dims());
         return Err(wrong("workload.phases", message));
     }
-    let packet = packet_size(spec.packet_size, site)?;
+    let packet = packet_size(spec.packet_size, context)?;
     let only = match phases[..] {
         [only] => Some(only),
         _ => None,
     };
     let pattern = PatternSpec::Exchange(ExchangePatternSpec { dims: spec.dims.clone(), dimension: only });
-    let pattern = pattern.build(&shape, site.seed, site.base);
+    let pattern = pattern.build(&shape, context.seed, context.base);
     let pattern = pattern.map_err(|error| wrong(&format!("workload.{}", error.key), error.message))?;
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
-    check_crosses(&pattern, site)?;
+    check_crosses(&pattern, context)?;
     let phases = Phases::Exchange(Exchange { grid, phases, volume: spec.volume.0 });
-    let topology = Arc::clone(site.topology);
+    let topology = Arc::clone(context.topology);
     Ok(Arc::new(Volumes { phases, placement, pattern, packet, compute: 0, topology, nodes: Vec::new(), sets: None }))
 }
 
-fn application(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
-    let graph = graph_of(spec, site)?;
-    let (shape, placement) = site.place(Some(&graph), false)?;
-    if let PlaceSpec::File(file) = site.place
+fn application(spec: &ApplicationSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+    let graph = graph_of(spec, context)?;
+    let (shape, placement) = context.place(Some(&graph), false)?;
+    if let PlaceSpec::File(file) = context.place
         && graph.tasks() != placement.len()
     {
         let (path, placed) = (file.path.display(), placement.len());
@@ -134,23 +134,23 @@ fn application(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<dyn Worklo
         return Err(wrong("workload.time_per_load", message));
     }
     let in_hardware = match spec.collectives {
-        None | Some(Carrier::Software) => false,
-        Some(Carrier::Hardware) => true,
-        Some(Carrier::Nic) => {
+        None | Some(CollectiveBackend::Software) => false,
+        Some(CollectiveBackend::Hardware) => true,
+        Some(CollectiveBackend::Nic) => {
             let message = "multicasts and reductions of an application are carried out by switches (\"hardware\") or by messages of its nodes \
                            (\"software\"); interfaces carry out those of programs only";
             return Err(wrong("workload.collectives", message));
         }
     };
-    let packet = packet_size(spec.packet_size, site)?;
+    let packet = packet_size(spec.packet_size, context)?;
     let compute = computation(&graph, &placement, spec.time_per_load);
-    let nodes = allocation(site, &placement);
+    let nodes = allocation(context, &placement);
     match (spec.execution, spec.iterations) {
         (Execution::MessageDriven, iterations) => {
-            let topology = Arc::clone(site.topology);
+            let topology = Arc::clone(context.topology);
             let steps = Steps { graph, placement, topology, nodes, compute };
             let time = (spec.time_per_load, iterations.unwrap_or(1));
-            return message_driven(steps, time, (packet, in_hardware), site);
+            return message_driven(steps, time, (packet, in_hardware), context);
         }
         (Execution::BulkSynchronous, None) => {}
         (Execution::BulkSynchronous, Some(_)) => {
@@ -163,7 +163,7 @@ fn application(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<dyn Worklo
     let pattern = Arc::new(PlacedPattern::new(application_pattern(&graph, shape.tasks)?, &placement, true));
     let flows = || graph.phases.iter().map(|phase| application_flows(phase, &placement, true));
     let sets = if in_hardware { SetLoads::of(flows()).map(Arc::new) } else { None };
-    let (phases, topology) = (Phases::Application(graph), Arc::clone(site.topology));
+    let (phases, topology) = (Phases::Application(graph), Arc::clone(context.topology));
     Ok(Arc::new(Volumes { phases, placement, pattern, packet, compute, topology, nodes, sets }))
 }
 
@@ -172,13 +172,13 @@ fn message_driven(
     steps: Steps,
     (time_per_load, iterations): (Time, u32),
     (packet, in_hardware): (u32, bool),
-    site: &Site<'_>,
+    context: &BuildContext<'_>,
 ) -> Result<Arc<dyn Workload>, SystemError> {
     if !(1..=MOST_ITERATIONS).contains(&iterations) {
         let message = format!("{iterations} is out of range: 1 to {MOST_ITERATIONS} are allowed");
         return Err(wrong("workload.iterations", message));
     }
-    let nic = interface(site, packet)?;
+    let nic = interface(context, packet)?;
     let tasks = (0..steps.graph.tasks()).map(|task| steps.placement.node(TaskId(task)));
     let mut used: Vec<NodeId> = tasks.clone().collect();
     used.sort_unstable();
@@ -186,15 +186,15 @@ fn message_driven(
     let rank = |node: NodeId| used.binary_search(&node).unwrap_or(0) as u32;
     let rank_of: Vec<u32> = tasks.map(rank).collect();
     let (ranks, time_per_load) = (used.len() as u32, time_per_load.0 as f64);
-    let unserved = in_hardware.then_some(site.unserved);
-    let spec = DrivenSpec { rank_of: &rank_of, ranks, time_per_load, iterations, unserved };
+    let offload_limits = in_hardware.then_some(context.offload_limits);
+    let spec = DrivenSpec { rank_of: &rank_of, ranks, time_per_load, iterations, offload_limits };
     let programs = MessageDriven::new(&steps.graph, &spec);
     let programs = programs.map_err(|error| match error {
         DrivenError::TooLarge => wrong("workload.graph", error),
         DrivenError::Tags { .. } => wrong("workload.iterations", error),
     })?;
     check_programs(&programs, nic)?;
-    let placement = Arc::new(Placement::new(used.iter().map(|node| node.0).collect(), site.topology.nodes()));
+    let placement = Arc::new(Placement::new(used.iter().map(|node| node.0).collect(), context.topology.nodes()));
     let programs: Arc<dyn Programs> = Arc::new(programs);
     let pattern = pattern_of(&programs, ranks).map_err(|error| wrong("workload.graph", error.message))?;
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
@@ -207,25 +207,25 @@ fn message_driven(
         pattern,
         packet,
         nic: nic.clone(),
-        memory: site.node.memory.as_ref().map(MemorySpec::parameters),
+        memory: context.node.memory.as_ref().map(MemorySpec::parameters),
         volumes: None,
         operations,
-        processors: NodeProcessors::new(site)?,
+        processors: NodeProcessors::new(context)?,
         on_nic: false,
-        unserved: unserved.map_or_else(UnservedGroups::default, UnservedGroups::of),
+        offload_limits: offload_limits.map_or_else(LimitedGroups::default, LimitedGroups::of),
     }))
 }
 
-fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
-    let (shape, placement) = site.place(None, false)?;
+fn benchmark(spec: &RanksSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+    let (shape, placement) = context.place(None, false)?;
     if let Some(size) = spec.benchmark.message_size().filter(|size| !(1..=LARGEST).contains(size)) {
         let message = format!("{} is out of range: 1 B to 1 GiB are allowed", Bytes(size));
         return Err(wrong("workload.benchmark.message_size", message));
     }
-    let packet = packet_size(spec.packet_size, site)?;
-    let nic = interface(site, packet)?;
-    let carrier = spec.collectives;
-    if carrier.is_some() && !spec.benchmark.is_collective() {
+    let packet = packet_size(spec.packet_size, context)?;
+    let nic = interface(context, packet)?;
+    let backend = spec.collectives;
+    if backend.is_some() && !spec.benchmark.is_collective() {
         let message = format!(
             "\"{}\" has no collective operation; who carries it out is chosen for \"bcast\", \"allreduce\", \"alltoall\", \"allgather\" and \
              \"barrier\"",
@@ -234,20 +234,25 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
         return Err(wrong("workload.collectives", message));
     }
     let nodes = nodes_of(&shape, &placement);
-    let place =
-        ProgramSite { node_of: &nodes, base: site.base, carrier, unserved: site.unserved, settle: nic.settle() };
-    let built = spec.benchmark.build(&place, site.seed);
+    let place = ProgramContext {
+        node_of: &nodes,
+        base: context.base,
+        backend,
+        offload_limits: context.offload_limits,
+        settle: nic.settle(),
+    };
+    let built = spec.benchmark.build(&place, context.seed);
     let built = built.map_err(|error| wrong(&format!("workload.benchmark.{}", error.key), error.message))?;
     let programs = match &built {
         Built::RoundTrips(own) => Arc::clone(&own.programs),
         Built::Table(own) => Arc::clone(&own.programs),
     };
     check_programs(&*programs, nic)?;
-    let Senders { sizes, pattern, volumes } = senders(&programs, site, (&shape, &placement), "workload.benchmark")?;
+    let Senders { sizes, pattern, volumes } = senders(&programs, context, (&shape, &placement), "workload.benchmark")?;
     let measured = match built {
         Built::RoundTrips(Benchmark { message_size, pairs, .. }) => {
             let node = |rank| placement.node(TaskId(rank));
-            let channels = channels_between(site, pairs.iter().map(|&(a, b)| (node(a), node(b))))?;
+            let channels = channels_between(context, pairs.iter().map(|&(a, b)| (node(a), node(b))))?;
             Measured::Benchmark(Arc::new(BenchmarkPairs { message_size, pairs, channels }))
         }
         Built::Table(table) => Measured::Table(Arc::new(table)),
@@ -261,12 +266,12 @@ fn benchmark(spec: &RanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, Sys
         pattern,
         packet,
         nic: nic.clone(),
-        memory: site.node.memory.as_ref().map(MemorySpec::parameters),
+        memory: context.node.memory.as_ref().map(MemorySpec::parameters),
         volumes,
         operations,
-        processors: NodeProcessors::new(site)?,
-        on_nic: carrier == Some(Carrier::Nic),
-        unserved: UnservedGroups::of(site.unserved),
+        processors: NodeProcessors::new(context)?,
+        on_nic: backend == Some(CollectiveBackend::Nic),
+        offload_limits: LimitedGroups::of(context.offload_limits),
     }))
 }
 
@@ -275,30 +280,30 @@ fn nodes_of(shape: &Shape, placement: &Placement) -> Vec<u32> {
     (0..shape.tasks).map(|rank| placement.node(TaskId(rank)).0).collect()
 }
 
-fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
-    let (shape, placement) = site.place(None, false)?;
-    let packet = packet_size(spec.packet_size, site)?;
-    let nic = interface(site, packet)?;
-    let carrier = spec.collectives;
-    if carrier.is_some() && !spec.program.has_collectives() {
+fn program(spec: &ProgramRanksSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+    let (shape, placement) = context.place(None, false)?;
+    let packet = packet_size(spec.packet_size, context)?;
+    let nic = interface(context, packet)?;
+    let backend = spec.collectives;
+    if backend.is_some() && !spec.program.has_collectives() {
         let message = "who carries collective operations out is chosen for programs of kind \"collective\", \"training\", \"lammps\", \"calls\" and \
                        \"trace\", and of functions in Python; the operations of others are messages";
         return Err(wrong("workload.collectives", message));
     }
     let nodes = nodes_of(&shape, &placement);
     let programs = match &spec.program {
-        ProgramSpec::CalledBack(own) => called_back(own, (&nodes, carrier), site),
-        other => other.build_at(&ProgramSite {
+        ProgramSpec::CalledBack(own) => called_back(own, (&nodes, backend), context),
+        other => other.build_at(&ProgramContext {
             node_of: &nodes,
-            base: site.base,
-            carrier,
-            unserved: site.unserved,
+            base: context.base,
+            backend,
+            offload_limits: context.offload_limits,
             settle: Time(0),
         }),
     };
     let programs = programs.map_err(|error| wrong(&format!("workload.program.{}", error.key), error.message))?;
     check_programs(&*programs, nic)?;
-    let Senders { sizes, pattern, volumes } = senders(&programs, site, (&shape, &placement), "workload.program")?;
+    let Senders { sizes, pattern, volumes } = senders(&programs, context, (&shape, &placement), "workload.program")?;
     let operations = operations(&*programs, &placement, nic);
     Ok(Arc::new(Ranks {
         programs,
@@ -308,12 +313,12 @@ fn program(spec: &ProgramRanksSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>
         pattern,
         packet,
         nic: nic.clone(),
-        memory: site.node.memory.as_ref().map(MemorySpec::parameters),
+        memory: context.node.memory.as_ref().map(MemorySpec::parameters),
         volumes,
         operations,
-        processors: NodeProcessors::new(site)?,
-        on_nic: carrier == Some(Carrier::Nic),
-        unserved: UnservedGroups::of(site.unserved),
+        processors: NodeProcessors::new(context)?,
+        on_nic: backend == Some(CollectiveBackend::Nic),
+        offload_limits: LimitedGroups::of(context.offload_limits),
     }))
 }
 
@@ -323,22 +328,22 @@ fn operations(programs: &dyn Programs, placement: &Placement, nic: &NicSpec) -> 
 }
 
 /// Returns the program that the process has given under this name, placed on the nodes. It is called back during the
-/// run. `carrier` carries out its operations.
+/// run. `backend` carries out its operations.
 fn called_back(
     spec: &CalledBackSpec,
-    (node_of, carrier): (&[u32], Option<Carrier>),
-    site: &Site<'_>,
+    (node_of, backend): (&[u32], Option<CollectiveBackend>),
+    context: &BuildContext<'_>,
 ) -> Result<Arc<dyn Programs>, PatternError> {
-    let programs = site.programs.get(&spec.name).ok_or_else(|| spec.absent())?;
+    let programs = context.programs.get(&spec.name).ok_or_else(|| spec.absent())?;
     check_room(programs.ranks(), node_of.len() as u32).map_err(|message| PatternError::new("name", message))?;
-    let by_messages = site.overflow == Overflow::Software;
-    let place = CalledPlace { node_of, carrier, by_messages, unserved: site.unserved };
+    let by_messages = context.overflow == Overflow::Software;
+    let place = CalledPlace { node_of, backend, by_messages, offload_limits: context.offload_limits };
     Ok(Arc::clone(programs).placed(&place).unwrap_or_else(|| Arc::clone(programs)))
 }
 
 /// Returns the network interface of ranks whose packets have at most `packet` bytes.
-fn interface<'a>(site: &Site<'a>, packet: u32) -> Result<&'a NicSpec, SystemError> {
-    let nic = site.nic;
+fn interface<'a>(context: &BuildContext<'a>, packet: u32) -> Result<&'a NicSpec, SystemError> {
+    let nic = context.nic;
     if let Some(size) = nic.host().control_size.filter(|&size| size.0 > u64::from(packet) || size.0 == 0) {
         let message =
             format!("{size} is not within a packet of {}: a control message is one", Bytes(u64::from(packet)));
@@ -347,7 +352,7 @@ fn interface<'a>(site: &Site<'a>, packet: u32) -> Result<&'a NicSpec, SystemErro
     if let Some((key, time)) = nic.times().into_iter().find(|(_, time)| *time > LONGEST_TIME) {
         return Err(wrong(&format!("nic.{key}"), format!("{time} is too long: at most 1 s")));
     }
-    if let Some(memory) = site.node.memory.as_ref().filter(|memory| memory.latency > LONGEST_TIME) {
+    if let Some(memory) = context.node.memory.as_ref().filter(|memory| memory.latency > LONGEST_TIME) {
         return Err(wrong("node.memory.latency", format!("{} is too long: at most 1 s", memory.latency)));
     }
     Ok(nic)
@@ -364,8 +369,8 @@ fn check_programs(programs: &dyn Programs, nic: &NicSpec) -> Result<(), SystemEr
 }
 
 /// Refuses a pattern without traffic between nodes: to exchange or to offer nothing is a mistake.
-fn check_crosses(pattern: &PlacedPattern, site: &Site<'_>) -> Result<(), SystemError> {
-    if (0..site.topology.nodes()).any(|node| pattern.sends(NodeId(node))) {
+fn check_crosses(pattern: &PlacedPattern, context: &BuildContext<'_>) -> Result<(), SystemError> {
+    if (0..context.topology.nodes()).any(|node| pattern.sends(NodeId(node))) {
         return Ok(());
     }
     let message = "all that is sent stays within a node: nothing crosses the network";
@@ -373,9 +378,9 @@ fn check_crosses(pattern: &PlacedPattern, site: &Site<'_>) -> Result<(), SystemE
 }
 
 /// Returns the task graph of an application.
-fn graph_of(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<TaskGraph>, SystemError> {
+fn graph_of(spec: &ApplicationSpec, context: &BuildContext<'_>) -> Result<Arc<TaskGraph>, SystemError> {
     let refused = |message: String| wrong("workload.graph", message);
-    let build = |text: &String| text.parse::<GraphSpec>().and_then(|graph| graph.build(site.base, site.seed));
+    let build = |text: &String| text.parse::<GraphSpec>().and_then(|graph| graph.build(context.base, context.seed));
     let mut graph = build(&spec.graph).map_err(|error| refused(error.to_string()))?;
     if !spec.next_graphs.is_empty() {
         let next: Result<Vec<TaskGraph>, _> = spec.next_graphs.iter().map(build).collect();
@@ -394,11 +399,14 @@ fn graph_of(spec: &ApplicationSpec, site: &Site<'_>) -> Result<Arc<TaskGraph>, S
 }
 
 /// Returns the number of channels between the nodes of each pair.
-fn channels_between(site: &Site<'_>, pairs: impl Iterator<Item = (NodeId, NodeId)>) -> Result<Vec<u32>, SystemError> {
-    if is_flat(&**site.topology) {
+fn channels_between(
+    context: &BuildContext<'_>,
+    pairs: impl Iterator<Item = (NodeId, NodeId)>,
+) -> Result<Vec<u32>, SystemError> {
+    if is_flat(&**context.topology) {
         return Ok(pairs.map(|(one, other)| u32::from(one != other)).collect());
     }
-    let hops = NodeHops::new(&**site.topology).map_err(|error| wrong("topology", error.message))?;
+    let hops = NodeHops::new(&**context.topology).map_err(|error| wrong("topology", error.message))?;
     Ok(pairs.map(|(one, other)| hops.between(one, other)).collect())
 }
 
@@ -413,18 +421,20 @@ struct Senders {
 /// Returns the senders, sizes and destinations of programs of placed tasks. Errors name `key`.
 fn senders(
     programs: &Arc<dyn Programs>,
-    site: &Site<'_>,
+    context: &BuildContext<'_>,
     (shape, placement): (&Shape, &Arc<Placement>),
     key: &str,
 ) -> Result<Senders, SystemError> {
-    if is_flat(&**site.topology) {
+    if is_flat(&**context.topology) {
         let (sizes, volumes) = volumes(&**programs, placement);
         let pattern = PlacedPattern::new(Arc::new(Unlisted), placement, true).with_notes(programs.notes());
         let pattern = Arc::new(pattern);
         return Ok(Senders { sizes: Arc::new(sizes), pattern, volumes: Some(volumes) });
     }
     let pattern = match programs.is_called_back() {
-        true => PatternSpec::default().build(shape, site.seed, site.base).map_err(|error| wrong("placement", error))?,
+        true => PatternSpec::default()
+            .build(shape, context.seed, context.base)
+            .map_err(|error| wrong("placement", error))?,
         false => pattern_of(programs, shape.tasks).map_err(|error| wrong(key, error.message))?,
     };
     let pattern = Arc::new(PlacedPattern::new(pattern, placement, true).with_notes(programs.notes()));

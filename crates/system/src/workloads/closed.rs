@@ -4,7 +4,7 @@ use engine::statistics::Histogram;
 use fabric::{Batch, ChannelUse};
 use topology::ChannelSource;
 
-use super::Setting;
+use super::RunContext;
 use ::network::{Network, Packets};
 use measure::MessageTimes;
 use measure::Series;
@@ -26,7 +26,7 @@ pub(super) fn poll_interval(network: &Network, packets: Packets) -> u64 {
 
 /// Counts of a closed workload over its run.
 #[derive(Debug)]
-pub(super) struct Counted {
+pub(super) struct ClosedCounts {
     pub counts: Batch,
     pub latency: Histogram,
     pub channels: Vec<(ChannelSource, ChannelUse)>,
@@ -37,17 +37,17 @@ pub(super) struct Counted {
     pub series: Series,
 }
 
-impl Counted {
+impl ClosedCounts {
     /// Creates empty counts. `packet` is the size of packets in bytes. Messages of more than `striped_above` bytes are
     /// striped over all planes.
-    pub fn new(setting: &Setting, packet: u32, striped_above: Option<u64>) -> Self {
-        let messages = || MessageTimes::new(&setting.network, packet).striped_above(striped_above);
+    pub fn new(context: &RunContext, packet: u32, striped_above: Option<u64>) -> Self {
+        let messages = || MessageTimes::new(&context.network, packet).striped_above(striped_above);
         Self {
             counts: Batch::default(),
             latency: Histogram::new(),
             channels: Vec::new(),
             under_way: 0,
-            messages: setting.measure.messages.then(messages),
+            messages: context.measure.messages.then(messages),
             series: Series::default(),
         }
     }
@@ -84,9 +84,14 @@ pub(super) struct Ending {
 }
 
 /// Returns the result of a closed workload.
-pub(super) fn result(setting: &Setting, counted: &Counted, ending: &Ending, closed: ClosedResult) -> PointResult {
-    let network = &setting.network;
-    let Counted { counts, latency, channels, messages, series, .. } = counted;
+pub(super) fn result(
+    context: &RunContext,
+    counted: &ClosedCounts,
+    ending: &Ending,
+    closed: ClosedResult,
+) -> PointResult {
+    let network = &context.network;
+    let ClosedCounts { counts, latency, channels, messages, series, .. } = counted;
     let ticks = ending.time as f64 / network.plan.tick().0 as f64;
     let capacity = ticks * ending.rate * ending.offered;
     let latency = Latencies::of(latency, network);
@@ -101,7 +106,7 @@ pub(super) fn result(setting: &Setting, counted: &Counted, ending: &Ending, clos
         latency_p50_ns: latency.p50,
         latency_p99_ns: latency.p99,
         latency_max_ns: latency.max,
-        nic_overhead_ns: setting.nic_overhead_ns,
+        nic_overhead_ns: context.nic_overhead_ns,
         hops_mean: (counts.packets > 0).then(|| counts.hops as f64 / counts.packets as f64),
         steady: ending.finished,
         converged: true,

@@ -9,8 +9,8 @@ use traffic::multicast::{Destinations, FixedSets, RandomSets};
 use traffic::{InjectionSpec, PlacedPattern};
 use units::{NodeId, TaskId, Time};
 
+use super::build_context::BuildContext;
 use super::operations::{self, Common};
-use super::site::Site;
 use super::sizes::{check_size, packet_size};
 use super::{Open, Workload};
 use crate::error::SystemError;
@@ -25,15 +25,18 @@ const LONGEST_LATE: Time = Time(1_000_000_000_000);
 ///
 /// # Errors
 /// If the specification is invalid. The error names a key below that of the job.
-pub(super) fn build(spec: &CollectiveTrafficSpec, site: &Site<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+pub(super) fn build(
+    spec: &CollectiveTrafficSpec,
+    context: &BuildContext<'_>,
+) -> Result<Arc<dyn Workload>, SystemError> {
     let wrong = |key: &str, message: String| SystemError::new(format!("workload.{key}"), message);
     let combined = operations::combined(spec.operation);
-    check_operation(spec, site, combined)?;
-    check_packets(spec, &**site.topology)?;
-    let (shape, placement) = site.place(None, false)?;
-    let packet = packet_size(spec.packet_size, site)?;
+    check_operation(spec, context, combined)?;
+    check_packets(spec, &**context.topology)?;
+    let (shape, placement) = context.place(None, false)?;
+    let packet = packet_size(spec.packet_size, context)?;
     let message = spec.size.map_or(Ok(packet), |size| check_size("size", size))?;
-    let message = if combined == Some(Operation::Barrier) { control(site, packet) } else { message };
+    let message = if combined == Some(Operation::Barrier) { control(context, packet) } else { message };
     let packets = Packets { message: u64::from(message), packet };
     spec.injection.check(spec.load).map_err(|error| wrong("load", error.to_string()))?;
     let mut nodes: Vec<u32> = (0..shape.tasks).map(|task| placement.node(TaskId(task)).0).collect();
@@ -65,17 +68,17 @@ pub(super) fn build(spec: &CollectiveTrafficSpec, site: &Site<'_>) -> Result<Arc
         return Err(wrong("injection", message.to_owned()));
     }
     // Each sender's group has a separate stream from that of its messages.
-    let draws = |sender: NodeId| Stream::new(site.seed, Owner::Group(sender.0));
+    let draws = |sender: NodeId| Stream::new(context.seed, Owner::Group(sender.0));
     let pattern = Destinations::new(shape.tasks, senders, spec.include_self);
     let pattern = Arc::new(PlacedPattern::new(Arc::new(pattern), &placement, false));
-    debug_assert!((0..site.topology.nodes()).any(|node| pattern.sends(NodeId(node))), "nobody sends");
-    let sending = (0..site.topology.nodes()).map(NodeId).filter(|&node| pattern.sends(node));
+    debug_assert!((0..context.topology.nodes()).any(|node| pattern.sends(NodeId(node))), "nobody sends");
+    let sending = (0..context.topology.nodes()).map(NodeId).filter(|&node| pattern.sends(node));
     if let Some(operation) = combined {
         let sets = FixedSets::drawn(&sets, sending, draws);
         check_late(spec, &sets)?;
-        return operations::build((spec, operation), site, Common { placement, packets, sets });
+        return operations::build((spec, operation), context, Common { placement, packets, sets });
     }
-    let runs = (spec.packet_for == PacketFor::Consecutive).then(|| Runs::new(Arc::clone(site.topology)));
+    let runs = (spec.packet_for == PacketFor::Consecutive).then(|| Runs::new(Arc::clone(context.topology)));
     let fixed = is_fixed.then(|| Arc::new(FixedSets::drawn(&sets, sending, draws)));
     Ok(Arc::new(Open {
         load: spec.load,
@@ -90,7 +93,7 @@ pub(super) fn build(spec: &CollectiveTrafficSpec, site: &Site<'_>) -> Result<Arc
 /// Refuses keys that the operation does not allow.
 fn check_operation(
     spec: &CollectiveTrafficSpec,
-    site: &Site<'_>,
+    context: &BuildContext<'_>,
     combined: Option<Operation>,
 ) -> Result<(), SystemError> {
     let refused = |key: &str, message: &str| Err(SystemError::new(key, message));
@@ -114,7 +117,7 @@ fn check_operation(
     if operation == Operation::Barrier && spec.size.is_some() {
         return refused("workload.size", "a barrier has no data: `nic.control_size` is the size of its messages");
     }
-    if site.nic.parts().is_some() {
+    if context.nic.parts().is_some() {
         let message = "reductions and barriers that begin at a rate have processors that only wait for the next begin: `kind = \"ideal\"` has \
                        overheads without them; programs have the other kinds";
         return refused("nic.kind", message);
@@ -143,8 +146,8 @@ fn check_packets(spec: &CollectiveTrafficSpec, topology: &dyn Topology) -> Resul
 }
 
 /// Returns the size of a control message, in bytes.
-fn control(site: &Site<'_>, packet: u32) -> u32 {
-    site.nic.host().control().0.min(u64::from(packet)) as u32
+fn control(context: &BuildContext<'_>, packet: u32) -> u32 {
+    context.nic.host().control().0.min(u64::from(packet)) as u32
 }
 
 /// Refuses more late members than the smallest group has.

@@ -1,18 +1,18 @@
 //! Workloads: the traffic of a job, and the rule by which its measurement or its run ends.
 //!
-//! A [`Workload`] is immutable data. It answers the questions of the analyses and of the plan, and makes a [`Course`],
-//! the state of one run. A course makes the traffic of each partition. It decides at fixed simulated times, from sums
-//! over all partitions, so that its decisions cannot depend on threads.
+//! A [`Workload`] is immutable data. It answers the questions of the analyses and of the plan, and makes a
+//! [`WorkloadRun`], the state of one run. A run makes the traffic of each partition. It decides at fixed simulated
+//! times, from sums over all partitions, so that its decisions cannot depend on threads.
 
 pub(crate) mod application;
 mod build;
+mod build_context;
 mod closed;
 mod collective;
 pub(crate) mod exchange;
 mod open;
 mod operations;
 pub(crate) mod ranks;
-mod site;
 mod sizes;
 mod sources;
 mod steady;
@@ -37,10 +37,10 @@ use measure::{MappingFigures, PointResult};
 
 pub use application::SetLoads;
 pub(crate) use build::build;
+pub(crate) use build_context::BuildContext;
 pub(crate) use open::Open;
 pub use ranks::OperationVolumes;
 pub(crate) use ranks::Ranks;
-pub(crate) use site::Site;
 pub use sources::SATURATED_BELOW;
 pub(crate) use sources::Sources;
 pub(crate) use volumes::Volumes;
@@ -101,7 +101,7 @@ pub trait Workload: Debug + Send + Sync {
     /// Division of messages into packets.
     fn packets(&self) -> Packets;
     /// Sizes of partial packets, in bytes. 0 stands for none.
-    fn rests(&self) -> Vec<u64>;
+    fn partial_packets(&self) -> Vec<u64>;
     /// Times of the host that must be multiples of the tick.
     fn host_times(&self) -> Vec<Time> {
         Vec::new()
@@ -113,14 +113,14 @@ pub trait Workload: Debug + Send + Sync {
     /// Returns the batch length that the workload wants for its statistics, in ticks.
     fn batch(&self, network: &Network, measure: &MeasureSpec) -> u64;
     /// Returns the length of a run. `batch` is the length of a batch in ticks.
-    fn extent(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> Extent;
+    fn run_length(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> RunLength;
     /// Returns a lower bound of the time of a run, in ticks. For open traffic it bounds only runs that end by
     /// themselves.
     fn least_time(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> u64 {
-        self.extent(network, measure, batch).usual_time()
+        self.run_length(network, measure, batch).usual_time()
     }
     /// Creates the state of a run that is about to begin.
-    fn course(&self, setting: &Setting) -> Box<dyn Course>;
+    fn start(&self, context: &RunContext) -> Box<dyn WorkloadRun>;
     /// Returns the number of packets between nodes that a message of `bytes` bytes between ranks takes, control
     /// messages included.
     fn packets_of(&self, bytes: u64) -> u64 {
@@ -146,7 +146,7 @@ pub trait Workload: Debug + Send + Sync {
 
 /// Length of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum RunLength {
     /// A time, in ticks.
     Time {
         /// Time if the run converges as early as it can, in ticks.
@@ -160,7 +160,7 @@ pub enum Extent {
     Packets(u64),
 }
 
-impl Extent {
+impl RunLength {
     /// Returns the usual time in ticks, or 0 for a number of packets.
     pub fn usual_time(&self) -> u64 {
         if let Self::Time { usual, .. } = *self { usual } else { 0 }
@@ -174,7 +174,7 @@ impl Extent {
 
 /// Context of a run: network, measurement and identity of the job.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct RunContext {
     /// Network that the job runs on.
     pub network: Network,
     /// Settings of the measurement.
@@ -197,7 +197,7 @@ pub struct Setting {
     pub nic_overhead_ns: f64,
 }
 
-impl Setting {
+impl RunContext {
     /// Returns the time limit of the run, in ticks.
     pub fn longest(&self) -> u64 {
         self.measure.max_time.map_or(u64::MAX, |time| time.0 / self.network.plan.tick().0)
@@ -209,20 +209,20 @@ impl Setting {
     }
 }
 
-/// Progress of a course.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum State {
+pub enum RunState {
     /// Under way. The value is the finished share, from 0 to 1.
     Running(f64),
-    /// Measurement is complete; the course continues to send.
+    /// Measurement is complete; the run continues to send.
     Steady,
-    /// Finished; the course sends nothing more.
+    /// Finished; the run sends nothing more.
     Ended,
 }
 
-/// Totals of a run that its courses do not count.
+/// Totals of a run that its runs do not count.
 #[derive(Clone, Copy, Debug)]
-pub struct Totals {
+pub struct RunTotals {
     /// Transmissions of the job's packets by routers (packet-hops).
     pub packet_hops: u64,
     /// Simulated time at the end, in ticks.
@@ -233,7 +233,7 @@ pub struct Totals {
 
 /// Counts of a job since the last decision.
 #[derive(Clone, Debug, Default)]
-pub struct Counts {
+pub struct JobCounts {
     /// Batches that ended in this time.
     pub batches: Vec<Batch>,
     /// Sum of all counts in this time.
@@ -241,22 +241,22 @@ pub struct Counts {
 }
 
 /// State of one run of a workload.
-pub trait Course {
+pub trait WorkloadRun {
     /// Creates the traffic of a partition at the beginning of a machine.
     fn traffic(&self, part: Part<'_>) -> JobTraffic;
     /// Begins on a machine at time 0.
     fn begin(&mut self, machine: &mut dyn Machine);
     /// Returns the next decision time after `now`, in ticks.
     fn next_decision(&self, now: u64) -> u64;
-    /// Returns the time in ticks before which nothing happens to this course, as found at its last decision. Decisions
+    /// Returns the time in ticks before which nothing happens to this run, as found at its last decision. Decisions
     /// before that time change nothing. 0 if unknown.
     fn idle_until(&self) -> u64 {
         0
     }
     /// Adds the counts since the last call, and takes the decisions that are due.
-    fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine);
+    fn observe(&mut self, counts: &JobCounts, now: u64, machine: &mut dyn Machine);
     /// Returns the progress of the run.
-    fn state(&self) -> State;
+    fn state(&self) -> RunState;
     /// Returns the reason why the run cannot continue. None while it can.
     fn error(&self, _machine: &dyn Machine) -> Option<RunError> {
         None
@@ -265,7 +265,7 @@ pub trait Course {
     fn doing(&self) -> Phase {
         Phase::Measuring
     }
-    /// Start of the batches, in ticks. Used only if the course runs alone.
+    /// Start of the batches, in ticks. Used only if the run runs alone.
     fn origin(&self) -> u64 {
         0
     }
@@ -275,12 +275,12 @@ pub trait Course {
     }
     /// Ends on a machine, and takes over its counts.
     fn leave(&mut self, machine: &mut dyn Machine, now: u64);
-    /// Whether the course continues on a new machine that starts empty at time 0.
+    /// Whether the run continues on a new machine that starts empty at time 0.
     fn continues(&mut self) -> bool {
         false
     }
     /// Returns the measurements.
-    fn result(self: Box<Self>, totals: &Totals) -> PointResult;
+    fn result(self: Box<Self>, totals: &RunTotals) -> PointResult;
 }
 
 /// Returns the traffic delivered at all nodes while the node that sends most sends one unit, and the number of senders.

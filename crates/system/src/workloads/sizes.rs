@@ -2,15 +2,15 @@
 
 use units::Bytes;
 
-use super::site::Site;
+use super::build_context::BuildContext;
 use crate::error::SystemError;
 
 /// Largest size of packets and messages, in bytes: sizes are counted in 32 bits.
 pub(super) const LARGEST: u64 = 1 << 30;
 
 /// Returns the size of a workload's packets in bytes: `given`, or the default.
-pub(super) fn packet_size(given: Option<Bytes>, site: &Site<'_>) -> Result<u32, SystemError> {
-    check_size("packet_size", given.unwrap_or(site.packet))
+pub(super) fn packet_size(given: Option<Bytes>, context: &BuildContext<'_>) -> Result<u32, SystemError> {
+    check_size("packet_size", given.unwrap_or(context.packet))
 }
 
 /// Checks a size of packets or messages. Returns it in bytes.

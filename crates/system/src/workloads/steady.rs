@@ -1,7 +1,7 @@
 //! Rules for the lengths of warm-up and measurement of workloads that never end by themselves: shared by open traffic
 //! and by operations that begin at a rate. Each defines steady state and precision itself.
 
-use super::Setting;
+use super::RunContext;
 use ::experiment::WarmUp;
 
 /// Smallest number of batches of the warm-up, and of the measurement.
@@ -13,7 +13,7 @@ pub(super) const LONGEST_WARM_UP: usize = 400;
 /// Largest number of measured batches of a run that does not become precise. Overridden by `measure.max_time`.
 pub(super) const LONGEST_MEASURE: usize = 4096;
 
-impl Setting {
+impl RunContext {
     /// Returns the time at which measuring ends at the latest, in ticks.
     pub(super) fn last(&self) -> u64 {
         self.longest().min(self.span.end)

@@ -14,9 +14,9 @@ use traffic::{PlacedPattern, Placement};
 use units::{NodeId, TaskId};
 
 use super::application::{self, SetLoads, application_flows};
-use super::closed::{self, Counted, Ending};
+use super::closed::{self, ClosedCounts, Ending};
 use super::exchange::Exchange;
-use super::{Counts, Course, Extent, Setting, State, Totals, Workload, offered};
+use super::{JobCounts, RunContext, RunLength, RunState, RunTotals, Workload, WorkloadRun, offered};
 use ::experiment::MeasureSpec;
 use ::network::traffic::{Flow, JobTraffic, VolumeTraffic};
 use ::network::{Machine, Part};
@@ -99,7 +99,7 @@ impl Workload for Volumes {
         Packets { message: u64::from(self.packet), packet: self.packet }
     }
 
-    fn rests(&self) -> Vec<u64> {
+    fn partial_packets(&self) -> Vec<u64> {
         let rest = |bytes: u64| bytes % u64::from(self.packet);
         match &self.phases {
             Phases::Exchange(exchange) => vec![rest(exchange.volume)],
@@ -114,10 +114,10 @@ impl Workload for Volumes {
         closed::poll_interval(network, self.packets())
     }
 
-    fn extent(&self, _network: &Network, _measure: &MeasureSpec, _batch: u64) -> Extent {
+    fn run_length(&self, _network: &Network, _measure: &MeasureSpec, _batch: u64) -> RunLength {
         let flows = (0..self.count()).flat_map(|phase| self.flows(phase)).flatten();
         let packets = |flow: Flow| flow.left.div_ceil(u64::from(self.packet)) * flow.nodes().len() as u64;
-        Extent::Packets(flows.map(packets).sum())
+        RunLength::Packets(flows.map(packets).sum())
     }
 
     fn least_time(&self, network: &Network, _measure: &MeasureSpec, _batch: u64) -> u64 {
@@ -126,8 +126,8 @@ impl Workload for Volumes {
         phases.fold(compute, u64::saturating_add)
     }
 
-    fn course(&self, setting: &Setting) -> Box<dyn Course> {
-        Box::new(VolumesCourse::new(self.clone(), setting.clone()))
+    fn start(&self, context: &RunContext) -> Box<dyn WorkloadRun> {
+        Box::new(VolumesRun::new(self.clone(), context.clone()))
     }
 
     fn phases(&self) -> usize {
@@ -198,9 +198,9 @@ fn fullest_time(flows: &[Vec<Flow>], packet: u32, network: &Network) -> u64 {
 }
 
 /// Run of phases.
-struct VolumesCourse {
+struct VolumesRun {
     volumes: Volumes,
-    setting: Setting,
+    context: RunContext,
     /// Flows of the current phase, its bytes, and the bytes delivered.
     flows: Vec<Vec<Flow>>,
     volume: u64,
@@ -209,34 +209,34 @@ struct VolumesCourse {
     begun: u64,
     longest: u64,
     done: Vec<PhaseCounts>,
-    counted: Counted,
+    counted: ClosedCounts,
     /// Whether the phase has ended, or the time is up.
     ended: bool,
 }
 
-impl VolumesCourse {
-    fn new(volumes: Volumes, setting: Setting) -> Self {
-        let tick = setting.network.plan.tick().0;
+impl VolumesRun {
+    fn new(volumes: Volumes, context: RunContext) -> Self {
+        let tick = context.network.plan.tick().0;
         let compute = volumes.compute.div_ceil(tick);
         // Alone, the computation is over before the first machine starts.
-        let (begun, longest) = match setting.shared {
-            true => (setting.span.start.saturating_add(compute), setting.longest().min(setting.span.end)),
-            false => (0, setting.longest().saturating_sub(compute)),
+        let (begun, longest) = match context.shared {
+            true => (context.span.start.saturating_add(compute), context.longest().min(context.span.end)),
+            false => (0, context.longest().saturating_sub(compute)),
         };
-        let mut course = Self {
+        let mut run = Self {
             flows: Vec::new(),
             volume: 0,
             delivered: 0,
             begun,
             longest,
             done: Vec::new(),
-            counted: Counted::new(&setting, volumes.packet, Some(0)),
+            counted: ClosedCounts::new(&context, volumes.packet, Some(0)),
             ended: volumes.count() == 0,
             volumes,
-            setting,
+            context,
         };
-        course.load_phase();
-        course
+        run.load_phase();
+        run
     }
 
     /// Whether the current phase is the last.
@@ -255,13 +255,13 @@ impl VolumesCourse {
 
     /// Records the counts of the current phase.
     fn close_phase(&mut self, machine: &mut dyn Machine) {
-        let mut arrivals = machine.arrivals(self.setting.job);
+        let mut arrivals = machine.arrivals(self.context.job);
         self.record_messages(machine);
         arrivals.iter_mut().for_each(|arrival| *arrival = arrival.saturating_sub(self.begun));
         let finished = self.delivered == self.volume;
         let last = arrivals.iter().copied().max().unwrap_or(0);
         if !finished {
-            self.counted.under_way = machine.under_way(self.setting.job);
+            self.counted.under_way = machine.under_way(self.context.job);
         }
         self.done.push(PhaseCounts {
             time: if finished { last } else { self.longest.saturating_sub(self.begun) },
@@ -276,13 +276,13 @@ impl VolumesCourse {
     /// Records messages that have arrived whole in the current phase. All messages are generated as the phase begins.
     fn record_messages(&mut self, machine: &mut dyn Machine) {
         let Some(messages) = &mut self.counted.messages else { return };
-        let arrived = machine.take_messages(self.setting.job);
+        let arrived = machine.take_messages(self.context.job);
         let volumes: Vec<Vec<(NodeId, u64)>> = self.flows.iter().map(|flows| by_destination(flows)).collect();
         for ArrivedMessage { source, dst, bytes, at, .. } in arrived {
             let own = &volumes[source.index()];
             let whole = own.binary_search_by_key(&dst, |&(dst, _)| dst).is_ok_and(|place| own[place].1 == bytes);
             if whole {
-                let latency = (at - self.begun).saturating_mul(self.setting.network.plan.units_per_tick());
+                let latency = (at - self.begun).saturating_mul(self.context.network.plan.units_per_tick());
                 messages.record(Arrived { from: source, to: dst, bytes, latency });
             }
         }
@@ -291,7 +291,7 @@ impl VolumesCourse {
     /// Ends a phase whose bytes have been delivered, or whose time is up.
     fn check_phase(&mut self, now: u64, machine: &mut dyn Machine) {
         while !self.ended && (self.delivered >= self.volume || now >= self.longest) {
-            let goes_on = self.setting.shared && self.delivered >= self.volume && !self.is_last();
+            let goes_on = self.context.shared && self.delivered >= self.volume && !self.is_last();
             self.close_phase(machine);
             if !goes_on {
                 self.ended = true;
@@ -299,14 +299,14 @@ impl VolumesCourse {
             }
             self.begun += self.done.last().map_or(0, |phase| phase.time);
             self.load_phase();
-            let (job, flows, at) = (self.setting.job, &self.flows, self.begun);
+            let (job, flows, at) = (self.context.job, &self.flows, self.begun);
             machine.change_traffic(&mut |traffic, actions| traffic.begin_phase(job, flows, at, actions));
         }
     }
 
     /// Returns a lower bound of the time in ticks to deliver the rest of the current phase.
     fn least_left(&self) -> u64 {
-        let network = &self.setting.network;
+        let network = &self.context.network;
         let packet = self.volumes.packet;
         let nodes = u64::from(network.topology.nodes()) * u64::from(network.planes());
         let packets = (self.volume - self.delivered) / u64::from(packet) / nodes.max(1);
@@ -314,33 +314,33 @@ impl VolumesCourse {
     }
 }
 
-impl Course for VolumesCourse {
+impl WorkloadRun for VolumesRun {
     fn traffic(&self, part: Part<'_>) -> JobTraffic {
         let nodes = part.nodes;
-        let Setting { network, seed, span, .. } = &self.setting;
+        let RunContext { network, seed, span, .. } = &self.context;
         let own = nodes.iter().map(|&node| (NodeId(node), &self.flows[node as usize][..]));
         let own: Vec<_> = own.collect();
         let packet = (self.volumes.packet, network.slot(self.volumes.packets()));
-        let span = self.begun..if self.setting.shared { span.end } else { u64::MAX };
+        let span = self.begun..if self.context.shared { span.end } else { u64::MAX };
         JobTraffic::Volume(VolumeTraffic::new(&network.routing, (*seed, network.planes()), packet, span, &own))
     }
 
     fn begin(&mut self, machine: &mut dyn Machine) {
-        machine.note_arrivals(self.setting.job);
-        machine.measure_from(self.setting.job, 0);
+        machine.note_arrivals(self.context.job);
+        machine.measure_from(self.context.job, 0);
         if self.counted.messages.is_some() {
-            machine.measure_messages(self.setting.job, MessageKey::Pair);
+            machine.measure_messages(self.context.job, MessageKey::Pair);
         }
         self.ended = self.volumes.count() == 0;
         self.check_phase(0, machine);
     }
 
     fn next_decision(&self, now: u64) -> u64 {
-        let Setting { network, batch, shared, .. } = &self.setting;
+        let RunContext { network, batch, shared, .. } = &self.context;
         if !shared {
             return self.longest.min(now.saturating_add(*batch));
         }
-        let end = self.longest.max(now + 1).min(self.setting.end_of_batch(now));
+        let end = self.longest.max(now + 1).min(self.context.end_of_batch(now));
         if self.is_last() {
             return end;
         }
@@ -348,18 +348,18 @@ impl Course for VolumesCourse {
         end.min(now.max(self.begun).saturating_add(soon.max(self.least_left())))
     }
 
-    fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine) {
+    fn observe(&mut self, counts: &JobCounts, now: u64, machine: &mut dyn Machine) {
         self.counted.counts.add(&counts.sum);
         self.delivered = self.counted.counts.bytes - self.done.iter().map(|phase| phase.bytes).sum::<u64>();
         self.check_phase(now, machine);
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> RunState {
         if self.ended {
-            return State::Ended;
+            return RunState::Ended;
         }
         let part = self.delivered as f64 / self.volume.max(1) as f64;
-        State::Running((self.done.len() as f64 + part) / self.volumes.count().max(1) as f64)
+        RunState::Running((self.done.len() as f64 + part) / self.volumes.count().max(1) as f64)
     }
 
     fn leave(&mut self, machine: &mut dyn Machine, now: u64) {
@@ -369,23 +369,23 @@ impl Course for VolumesCourse {
         }
         let span = match self.done.split_last() {
             // Alone, each phase is a machine that begins at time 0, after the computation and the earlier phases.
-            Some((last, before)) if !self.setting.shared => {
-                let compute = self.volumes.compute.div_ceil(self.setting.network.plan.tick().0);
+            Some((last, before)) if !self.context.shared => {
+                let compute = self.volumes.compute.div_ceil(self.context.network.plan.tick().0);
                 (compute + before.iter().map(|phase| phase.time).sum::<u64>(), last.time)
             }
             _ => (0, u64::MAX),
         };
         // The tail of the last packet may arrive after the present.
         let end = self.done.last().map_or(self.begun, |phase| self.begun + phase.time);
-        let of_machine = if self.setting.shared { now } else { end };
-        self.counted.series.extend(machine.samples(of_machine), self.setting.job, span);
-        self.counted.channels.extend(machine.channel_use(self.setting.job, end));
-        self.counted.latency.merge(&machine.measured(self.setting.job).0);
+        let of_machine = if self.context.shared { now } else { end };
+        self.counted.series.extend(machine.samples(of_machine), self.context.job, span);
+        self.counted.channels.extend(machine.channel_use(self.context.job, end));
+        self.counted.latency.merge(&machine.measured(self.context.job).0);
     }
 
     fn continues(&mut self) -> bool {
         let finished = self.done.last().is_some_and(|phase| phase.finished);
-        if self.setting.shared || !finished || self.done.len() == self.volumes.count() {
+        if self.context.shared || !finished || self.done.len() == self.volumes.count() {
             return false;
         }
         self.longest = self.longest.saturating_sub(self.done.last().map_or(0, |phase| phase.time));
@@ -393,11 +393,11 @@ impl Course for VolumesCourse {
         true
     }
 
-    fn result(self: Box<Self>, totals: &Totals) -> PointResult {
-        let Self { volumes, setting, done, counted, .. } = *self;
-        let network = &setting.network;
+    fn result(self: Box<Self>, totals: &RunTotals) -> PointResult {
+        let Self { volumes, context, done, counted, .. } = *self;
+        let network = &context.network;
         let tick = network.plan.tick().0;
-        let compute = volumes.compute.min(setting.longest().saturating_mul(tick));
+        let compute = volumes.compute.min(context.longest().saturating_mul(tick));
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
         // Bytes that a sender's links carry in a tick.
         let rate = f64::from(network.planes()) * f64::from(volumes.packet) / network.slot(volumes.packets()) as f64;
@@ -432,9 +432,9 @@ impl Course for VolumesCourse {
             timeline: None,
         };
         let (offered, senders) = offered(&volumes, network.topology.nodes());
-        let Totals { packet_hops, wall_s, .. } = *totals;
+        let RunTotals { packet_hops, wall_s, .. } = *totals;
         let ending = Ending { time, finished, rate, offered, senders, packet_hops, wall_s };
-        closed::result(&setting, &counted, &ending, closed)
+        closed::result(&context, &counted, &ending, closed)
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// Group as written by PyTorch.
 #[derive(Debug, Deserialize)]
 struct Written {
-    pg_name: Label,
+    pg_name: GroupLabel,
     #[serde(default)]
     backend_id: Option<u64>,
     #[serde(default)]
@@ -19,12 +19,12 @@ struct Written {
 /// Name, which may be a number.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Label {
+enum GroupLabel {
     Text(String),
     Number(u64),
 }
 
-impl Label {
+impl GroupLabel {
     fn text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),

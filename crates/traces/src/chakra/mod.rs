@@ -32,7 +32,7 @@ pub use files::{files, read_together};
 use groups::Described;
 use mpi::collectives::{Algorithm, Collective, Operation};
 use mpi::program::calls::{Calls, CallsBuilder};
-use mpi::program::{Action, Context, Request, Step};
+use mpi::program::{Action, Context, Request, ScriptCall};
 use nodes::{File, Kind, Unit, Work};
 pub use notes::Contents;
 use notes::Tally;
@@ -156,7 +156,7 @@ struct Rank<'a> {
 impl Rank<'_> {
     fn call_all(mut self, order: &[u32]) -> Result<(), ChakraError> {
         order.iter().try_for_each(|&place| self.call(place))?;
-        self.push(order.last().copied().unwrap_or(0), Step::WaitAll)
+        self.push(order.last().copied().unwrap_or(0), ScriptCall::WaitAll)
     }
 
     /// Makes the calls of a node.
@@ -168,21 +168,21 @@ impl Rank<'_> {
             return Ok(());
         }
         let step = match &node.kind {
-            Kind::Joins => Step::StartCalc { time: 0, unit: 0 },
+            Kind::Joins => ScriptCall::StartCalc { time: 0, unit: 0 },
             Kind::Calculates(time, unit) => {
-                Step::StartCalc { time: *time, unit: self.units.get(unit).copied().unwrap_or(0) }
+                ScriptCall::StartCalc { time: *time, unit: self.units.get(unit).copied().unwrap_or(0) }
             }
             Kind::Sends(work) => {
                 let &Work { peer, tag, bytes, .. } = work;
-                Step::Do(Action::Send { to: peer, bytes, tag, context: Context::WORLD })
+                ScriptCall::Do(Action::Send { to: peer, bytes, tag, context: Context::WORLD })
             }
             Kind::Receives(work) => {
                 let &Work { peer, tag, bytes, .. } = work;
-                Step::Do(Action::Recv { from: Some(peer), bytes, tag: Some(tag), context: Context::WORLD })
+                ScriptCall::Do(Action::Recv { from: Some(peer), bytes, tag: Some(tag), context: Context::WORLD })
             }
-            Kind::Operates(operation, work) => Step::StartCollective(self.collective(place, *operation, work)?),
+            Kind::Operates(operation, work) => ScriptCall::StartCollective(self.collective(place, *operation, work)?),
         };
-        before.into_iter().try_for_each(|request| self.push(place, Step::After(request)))?;
+        before.into_iter().try_for_each(|request| self.push(place, ScriptCall::After(request)))?;
         self.push(place, step)?;
         self.requests[place as usize] = Some(self.made);
         self.made += 1;
@@ -227,7 +227,7 @@ impl Rank<'_> {
         Ok((number, ranks.len() as u64))
     }
 
-    fn push(&mut self, place: u32, step: Step) -> Result<(), ChakraError> {
+    fn push(&mut self, place: u32, step: ScriptCall) -> Result<(), ChakraError> {
         self.calls.push(self.rank, step).map_err(|error| self.wrong(place, error.to_string()))
     }
 

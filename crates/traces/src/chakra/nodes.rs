@@ -87,7 +87,7 @@ pub(super) struct Work {
 }
 
 /// Node as read, with the numbers of its dependencies.
-struct Draft {
+struct NodeBuilder {
     id: u64,
     kind: Kind,
     data: Vec<u64>,
@@ -111,7 +111,7 @@ impl File {
                 file.groups.extend(groups::read(&inputs.values).map_err(wrong)?);
             }
             let kind = Reading { node: &node, micros, options, tally: &mut file.tally }.kind().map_err(wrong)?;
-            drafts.push(Draft { id: node.id, kind, data: node.data_deps, ctrl: node.ctrl_deps });
+            drafts.push(NodeBuilder { id: node.id, kind, data: node.data_deps, ctrl: node.ctrl_deps });
             Ok(())
         };
         if path.extension().is_some_and(|ending| ending == "json") {
@@ -126,7 +126,7 @@ impl File {
     }
 
     /// Stores the nodes in ascending order of their numbers. Operations of a host trace run in sequence.
-    fn finish(&mut self, mut drafts: Vec<Draft>, of_host: bool) -> Result<(), ChakraError> {
+    fn finish(&mut self, mut drafts: Vec<NodeBuilder>, of_host: bool) -> Result<(), ChakraError> {
         drafts.sort_by_key(|draft| draft.id);
         let wrong = |node: u64, reason: String| ChakraError::Node { file: self.name.clone(), node, reason };
         if let Some(pair) = drafts.windows(2).find(|pair| pair[0].id == pair[1].id) {

@@ -2,7 +2,7 @@
 
 use super::{Trace, TraceError};
 use mpi::program::calls::{CallError, Calls, CallsBuilder};
-use mpi::program::{Programs, Step};
+use mpi::program::{Programs, ScriptCall};
 
 /// Reason why a trace cannot be converted to calls.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,7 +35,7 @@ impl Trace {
         for rank in 0..self.ranks() {
             let mut steps = self.steps(rank);
             while let Some(step) = steps.next_step()? {
-                if step != Step::End {
+                if step != ScriptCall::End {
                     builder.push(rank, step)?;
                 }
             }

@@ -8,8 +8,8 @@ use super::error::TraceError;
 use super::index::Index;
 use super::totals::Totals;
 use mpi::collectives::{Algorithm, Collective, GroupCall, ProgramGroup};
-use mpi::communicator::{Communicator, Context, NodeGroups, Unserved};
-use mpi::program::Step;
+use mpi::communicator::{Communicator, Context, NodeGroups, OffloadLimits};
+use mpi::program::ScriptCall;
 
 /// In-switch calls of a rank, by communicator: the number of operations, and a hash of their order and sizes.
 #[derive(Debug, Default)]
@@ -18,8 +18,8 @@ pub struct Called(BTreeMap<u32, (u64, u64)>);
 impl Called {
     /// Adds a call.
     #[inline]
-    pub fn add(&mut self, step: &Step) {
-        let (Step::Collective(call) | Step::StartCollective(call)) = step else { return };
+    pub fn add(&mut self, step: &ScriptCall) {
+        let (ScriptCall::Collective(call) | ScriptCall::StartCollective(call)) = step else { return };
         if call.algorithm != Algorithm::InSwitch {
             return;
         }
@@ -95,11 +95,11 @@ impl InSwitch {
         self.0.is_empty()
     }
 
-    /// Sets the nodes of ranks. `unserved` holds groups that switches have no room for.
-    pub fn place(&mut self, index: &Index, node_of: &[u32], unserved: &Unserved) {
+    /// Sets the nodes of ranks. `offload_limits` holds groups that switches have no room for.
+    pub fn place(&mut self, index: &Index, node_of: &[u32], offload_limits: &OffloadLimits) {
         for (&number, used) in &mut self.0 {
             let (Some(group), Some(context)) = (index.group(number), Context::new(number)) else { continue };
-            used.nodes = Some(Arc::new(NodeGroups::new(group, node_of).among(unserved, context)));
+            used.nodes = Some(Arc::new(NodeGroups::new(group, node_of).among(offload_limits, context)));
         }
     }
 

@@ -26,14 +26,15 @@ use std::sync::{Arc, Mutex};
 use in_switch::{Called, InSwitch};
 use index::{Index, open};
 use mpi::program::{
-    Action, Communicator, GroupCall, Messages, ProgramGroup, Programs, RankProgram, Script, ScriptedRank, Seen, Step,
+    Action, Communicator, GroupCall, Messages, ProgramGroup, Programs, RankProgram, Script, ScriptCall, ScriptedRank,
+    Seen,
 };
 use rank::RankReader;
 use source::{FilePart, Reader, SharedFile};
 use steps::Steps;
 use totals::Totals;
 
-use mpi::communicator::Unserved;
+use mpi::communicator::OffloadLimits;
 
 pub use calls::NoCalls;
 pub use error::TraceError;
@@ -77,7 +78,7 @@ impl Trace {
             let (mut totals, mut called) = (Totals::default(), Called::default());
             let mut steps = trace.steps(rank);
             while let Some(step) = steps.next_step()? {
-                trace.probes |= matches!(step, Step::Do(Action::Probe { .. }));
+                trace.probes |= matches!(step, ScriptCall::Do(Action::Probe { .. }));
                 totals.add(&step);
                 called.add(&step);
             }
@@ -91,12 +92,12 @@ impl Trace {
     }
 
     /// Declares the node of each rank. Ranks of one node then combine in-switch contributions within the node. By
-    /// default, each rank has a separate node. `unserved` holds groups that switches serve not at all or not
+    /// default, each rank has a separate node. `offload_limits` holds groups that switches serve not at all or not
     /// completely.
     #[must_use]
-    pub fn on_nodes(mut self, node_of: &[u32], unserved: &Unserved) -> Self {
+    pub fn on_nodes(mut self, node_of: &[u32], offload_limits: &OffloadLimits) -> Self {
         let Some(in_switch) = Arc::get_mut(&mut self.in_switch).filter(|own| !own.is_empty()) else { return self };
-        in_switch.place(&self.index, node_of, unserved);
+        in_switch.place(&self.index, node_of, offload_limits);
         self.operations = (0..self.ranks()).map(|rank| self.count(rank, &self.totals(rank))).sum();
         self
     }
@@ -163,7 +164,7 @@ impl Programs for Trace {
         // A file that has changed meanwhile ends the run when it is read there.
         while let Ok(Some(step)) = steps.next_step() {
             totals.add(&step);
-            if let Step::Do(Action::Send { to, bytes, .. }) = step {
+            if let ScriptCall::Do(Action::Send { to, bytes, .. }) = step {
                 visit(Messages { from, to, bytes, count: 1 });
             }
         }
@@ -190,9 +191,9 @@ struct RecordedRank {
 
 impl Script for RecordedRank {
     #[inline]
-    fn next(&mut self, _seen: &Seen) -> Step {
+    fn next(&mut self, _seen: &Seen) -> ScriptCall {
         // The whole trace has been read before. An error here means that the file has changed.
-        self.steps.next_step().map_or(Step::Fail, |step| step.unwrap_or(Step::End))
+        self.steps.next_step().map_or(ScriptCall::Fail, |step| step.unwrap_or(ScriptCall::End))
     }
 
     fn communicator(&self, number: u32) -> Option<Communicator> {

@@ -1,6 +1,6 @@
 //! Options of the replay of a trace.
 
-use mpi::collectives::Carrier;
+use mpi::collectives::CollectiveBackend;
 
 /// Largest factor on calculation times.
 pub const LARGEST_SCALE: f64 = 1e6;
@@ -14,12 +14,12 @@ pub struct Replay {
     /// Factor on calculation times, from 0 to `LARGEST_SCALE`.
     pub compute_scale: f64,
     /// Component that carries out collective operations.
-    pub carrier: Option<Carrier>,
+    pub backend: Option<CollectiveBackend>,
 }
 
 impl Default for Replay {
     fn default() -> Self {
-        Self { wildcards: false, compute_scale: 1.0, carrier: None }
+        Self { wildcards: false, compute_scale: 1.0, backend: None }
     }
 }
 

@@ -8,7 +8,7 @@ use super::record::{Call, End, Part};
 use super::replay::Replay;
 use mpi::collectives::{Algorithm, Collective, Selection};
 use mpi::communicator::Group;
-use mpi::program::{Action, Context, Step};
+use mpi::program::{Action, Context, ScriptCall};
 use mpi::schedule::LONGEST_CALC;
 
 /// Calls of a rank, converted as they are read.
@@ -17,7 +17,7 @@ pub struct Steps {
     records: RankReader,
     replay: Replay,
     /// Calls of the current record that have not been returned yet.
-    pending: VecDeque<Step>,
+    pending: VecDeque<ScriptCall>,
     /// Whether an exchange has occurred.
     exchanges: bool,
 }
@@ -35,7 +35,7 @@ impl Steps {
 
     /// Returns the next call. `None` at the end.
     #[inline]
-    pub fn next_step(&mut self) -> Result<Option<Step>, TraceError> {
+    pub fn next_step(&mut self) -> Result<Option<ScriptCall>, TraceError> {
         loop {
             if let Some(step) = self.pending.pop_front() {
                 return Ok(Some(step));
@@ -51,7 +51,7 @@ impl Steps {
         let mut left = self.replay.time(nanoseconds);
         while left > 0 {
             let time = left.min(LONGEST_CALC);
-            self.pending.push_back(Step::Do(Action::Calc { time }));
+            self.pending.push_back(ScriptCall::Do(Action::Calc { time }));
             left -= time;
         }
     }
@@ -69,15 +69,19 @@ impl Steps {
             }
             Call::Probe { end } => {
                 let (from, tag, context) = self.wanted(&end)?;
-                self.pending.push_back(Step::Do(Action::Probe { from, tag, context, waits: true }));
+                self.pending.push_back(ScriptCall::Do(Action::Probe { from, tag, context, waits: true }));
             }
             Call::Wait { age, count, .. } => self.wait(made - age, count),
-            Call::Poll => self.pending.push_back(Step::Do(Action::Poll)),
+            Call::Poll => self.pending.push_back(ScriptCall::Do(Action::Poll)),
             Call::Collective { operation, comm, bytes, root, blocks } => {
                 let call =
                     Collective { communicator: comm, root, ..Collective::new(operation, Algorithm::Auto, bytes) };
                 let call = self.carried(call)?;
-                self.pending.push_back(if blocks { Step::Collective(call) } else { Step::StartCollective(call) });
+                self.pending.push_back(if blocks {
+                    ScriptCall::Collective(call)
+                } else {
+                    ScriptCall::StartCollective(call)
+                });
             }
             Call::Exchange { comm, receives, sends, blocks } => {
                 self.exchange(comm, &receives, &sends)?;
@@ -90,13 +94,13 @@ impl Steps {
         Ok(())
     }
 
-    /// Assigns a collective operation to the carrier, if one is chosen.
+    /// Assigns a collective operation to the backend, if one is chosen.
     fn carried(&self, call: Collective) -> Result<Collective, TraceError> {
-        if self.replay.carrier.is_none() {
+        if self.replay.backend.is_none() {
             return Ok(call);
         }
         let members = self.records.index().group(call.communicator).map_or(1, Group::len);
-        let carried = call.carried_by(self.replay.carrier, &Selection::built_in(), members);
+        let carried = call.carried_by(self.replay.backend, &Selection::built_in(), members);
         carried.map_err(|error| TraceError::garbled(error.to_string()))
     }
 
@@ -118,12 +122,12 @@ impl Steps {
     /// Appends a message. If `waited` is its request number, appends a wait for it.
     #[inline]
     fn request(&mut self, action: Action, waited: Option<u32>) {
-        self.pending.push_back(Step::Do(action));
-        self.pending.extend(waited.map(Step::Wait));
+        self.pending.push_back(ScriptCall::Do(action));
+        self.pending.extend(waited.map(ScriptCall::Wait));
     }
 
     fn wait(&mut self, first: u32, count: u32) {
-        self.pending.extend((first..first + count).map(Step::Wait));
+        self.pending.extend((first..first + count).map(ScriptCall::Wait));
     }
 
     /// Returns the rank of a member of a communicator, and a context.

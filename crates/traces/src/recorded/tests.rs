@@ -9,7 +9,7 @@ use super::members::Members;
 use super::record::{Call, End, Ending, Record};
 use super::source::{Reader, put_all};
 use super::*;
-use mpi::collectives::{Algorithm, Carrier, Collective, Operation};
+use mpi::collectives::{Algorithm, Collective, CollectiveBackend, Operation};
 use mpi::communicator::Context;
 
 /// Temporary folder, removed when dropped.
@@ -73,7 +73,7 @@ fn ending() -> Record {
 }
 
 /// Returns the calls of a rank.
-fn steps(trace: &Trace, rank: u32) -> Vec<Step> {
+fn steps(trace: &Trace, rank: u32) -> Vec<ScriptCall> {
     let mut steps = trace.steps(rank);
     std::iter::from_fn(|| steps.next_step().unwrap()).collect()
 }
@@ -138,34 +138,34 @@ fn ranks_are_joined() {
     let apart = Context::new(4).unwrap();
     let within = |number| Context::new(number).unwrap();
     let allreduce = Collective::new(Operation::Allreduce, Algorithm::Auto, 8);
-    let sum = |communicator| Step::Collective(Collective { communicator, ..allreduce });
-    let request = |action: Action| Step::Do(action);
+    let sum = |communicator| ScriptCall::Collective(Collective { communicator, ..allreduce });
+    let request = |action: Action| ScriptCall::Do(action);
     let first = [
         request(Action::Calc { time: 1_000_000 }),
         request(Action::recv(Some(1), 64, Some(5))),
         request(Action::Calc { time: 500_000 }),
         request(Action::send(2, 10, 7).within(within(2))),
-        Step::Wait(0),
-        Step::Wait(1),
+        ScriptCall::Wait(0),
+        ScriptCall::Wait(1),
         sum(3),
         request(Action::recv(Some(1), 3, Some(0)).within(apart)),
         request(Action::send(1, 4, 0).within(apart)),
         request(Action::send(2, 5, 0).within(apart)),
-        Step::Wait(3),
-        Step::Wait(4),
-        Step::Wait(5),
+        ScriptCall::Wait(3),
+        ScriptCall::Wait(4),
+        ScriptCall::Wait(5),
     ];
     assert_eq!(steps(&trace, 0), first);
     let third = [
         request(Action::probe(Some(0), Some(7)).within(within(2))),
         request(Action::recv(Some(0), 10, Some(7)).within(within(2))),
-        Step::Wait(0),
+        ScriptCall::Wait(0),
         sum(3),
         request(Action::recv(Some(0), 5, Some(0)).within(apart)),
-        Step::Wait(2),
+        ScriptCall::Wait(2),
     ];
     assert_eq!(steps(&trace, 2), third);
-    let wild = folder.open(Replay { wildcards: true, compute_scale: 0.5, carrier: None });
+    let wild = folder.open(Replay { wildcards: true, compute_scale: 0.5, backend: None });
     assert_eq!(steps(&wild, 0)[..2], [request(Action::Calc { time: 500_000 }), request(Action::recv(None, 64, None))]);
     // Messages of every rank, including those of the sum.
     let mut sent = Vec::new();
@@ -314,7 +314,7 @@ fn switches_get_what_all_members_call_alike() {
     // Would catch a group with too many or too few calls, and members that would wait for one another forever.
     let call = |operation, bytes| at_once(Call::Collective { operation, comm: 0, bytes, root: 0, blocks: true });
     let sum = || call(Operation::Allreduce, 8);
-    let hardware = Replay { carrier: Some(Carrier::Hardware), ..Replay::default() };
+    let hardware = Replay { backend: Some(CollectiveBackend::Hardware), ..Replay::default() };
     let open = |name: &str, second: &[Record]| {
         let folder = Folder::new(name);
         let first = [sum(), call(Operation::Broadcast, 64), sum(), ending()];

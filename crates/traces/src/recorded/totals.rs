@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use mpi::collectives::{Algorithm, Collective, Operation};
 use mpi::communicator::Communicator;
-use mpi::program::{Messages, Step};
+use mpi::program::{Messages, ScriptCall};
 
 /// Shape of a collective operation: operation, algorithm, segment, communicator, root and bytes.
 type Shape = (Operation, Algorithm, u64, u32, u32, u64);
@@ -21,10 +21,10 @@ pub struct Totals {
 impl Totals {
     /// Adds a call.
     #[inline]
-    pub fn add(&mut self, step: &Step) {
+    pub fn add(&mut self, step: &ScriptCall) {
         match step {
-            Step::Do(_) => self.operations += 1,
-            Step::Collective(call) | Step::StartCollective(call) => {
+            ScriptCall::Do(_) => self.operations += 1,
+            ScriptCall::Collective(call) | ScriptCall::StartCollective(call) => {
                 let Collective { operation, algorithm, segment, communicator, root, bytes, .. } = *call;
                 let shape = (operation, algorithm, segment, communicator, root, bytes);
                 self.shapes.entry(shape).or_insert((*call, 0)).1 += 1;

@@ -6,11 +6,11 @@ use super::spec::{DOUBLE, LammpsSpec, Values};
 use crate::motifs::grid::Grid;
 use crate::motifs::limits::check_time;
 use crate::motifs::planned;
+use crate::motifs::program_context::ProgramContext;
 use crate::motifs::ranks::{Grouping, Groups};
-use crate::motifs::site::ProgramSite;
 use crate::motifs::{calc, recv, send};
 use mpi::collectives::{Algorithm, Collective, Fastest, Operation, ProgramGroup, Selection};
-use mpi::program::{GroupCall, Measure, Messages, Step};
+use mpi::program::{GroupCall, Measure, Messages, ScriptCall};
 use traffic::PatternError;
 
 /// Measured part of a step.
@@ -43,7 +43,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
     /// Makes a call.
-    Call(Step),
+    Call(ScriptCall),
     /// Begins a measured part, which lasts until the next calculation or mark.
     Mark(Kind),
 }
@@ -108,9 +108,9 @@ fn wrong(key: &'static str, message: String) -> PatternError {
 }
 
 impl Plan {
-    /// Plans the run of ranks on a site.
-    pub fn new(spec: &LammpsSpec, site: &ProgramSite<'_>) -> Result<Self, PatternError> {
-        let ranks = site.node_of.len() as u32;
+    /// Plans the run of ranks on a context.
+    pub fn new(spec: &LammpsSpec, context: &ProgramContext<'_>) -> Result<Self, PatternError> {
+        let ranks = context.node_of.len() as u32;
         let values = spec.values();
         let grid = Grid::new(spec.dims.as_deref(), 3, ranks)?;
         let per_rank = match spec.atoms {
@@ -120,7 +120,7 @@ impl Plan {
         let edge = (per_rank * if spec.atoms.is_some() { f64::from(ranks) } else { 1.0 } / values.density).cbrt();
         let edges: [f64; 3] =
             std::array::from_fn(|side| if spec.atoms.is_some() { edge / f64::from(grid.size(side)) } else { edge });
-        let allreduce = reduction(spec.allreduce, site, ranks)?;
+        let allreduce = reduction(spec.allreduce, context, ranks)?;
         let grouping = Grouping::new(ranks, ranks, 1).map_err(|message| wrong("dims", message))?;
         let mut plan = Self {
             ranks,
@@ -130,7 +130,7 @@ impl Plan {
             migrants: migrants(&edges, &values),
             step_time: of_atoms("atom_time", values.atom_time, per_rank)?,
             rebuild_time: of_atoms("rebuild_time", values.rebuild_time, per_rank)?,
-            all: Groups::new(grouping, 0, (site.node_of, site.unserved)),
+            all: Groups::new(grouping, 0, (context.node_of, context.offload_limits)),
             sums: values.sums.iter().map(|&bytes| Collective { bytes, ..allreduce }).collect(),
             allreduce,
             grid,
@@ -235,7 +235,7 @@ impl Plan {
     fn reduce(&self, sums: &[Collective], tasks: &mut Vec<Task>) {
         if self.ranks > 1 {
             tasks.push(Task::Mark(Kind::Sums));
-            tasks.extend(sums.iter().map(|&call| Task::Call(Step::Collective(call))));
+            tasks.extend(sums.iter().map(|&call| Task::Call(ScriptCall::Collective(call))));
         }
     }
 
@@ -245,7 +245,9 @@ impl Plan {
         let neighbour = |up| self.grid.neighbour(rank, (swap.dimension, up), true);
         let (Some(to), Some(from)) = (neighbour(swap.up), neighbour(!swap.up)) else { return };
         if bytes > 0 {
-            add(tasks, |calls| calls.extend([recv(from, bytes, tag(swap)), send(to, bytes, tag(swap)), Step::WaitAll]));
+            add(tasks, |calls| {
+                calls.extend([recv(from, bytes, tag(swap)), send(to, bytes, tag(swap)), ScriptCall::WaitAll])
+            });
         }
     }
 
@@ -281,10 +283,10 @@ impl planned::Plan for Plan {
             self.shaped(rank, shape, &mut tasks);
             for task in tasks {
                 match task {
-                    Task::Call(Step::Do(mpi::program::Action::Send { to, bytes, .. })) => {
+                    Task::Call(ScriptCall::Do(mpi::program::Action::Send { to, bytes, .. })) => {
                         visit(Messages { from: rank, to, bytes, count });
                     }
-                    Task::Call(Step::Collective(call)) => {
+                    Task::Call(ScriptCall::Collective(call)) => {
                         call.each_message(&own, &mut |to, bytes, times| {
                             visit(Messages { from: rank, to, bytes, count: count * times });
                         });
@@ -317,16 +319,17 @@ const COUNT: u64 = 4;
 const VECTOR: u64 = 3 * DOUBLE;
 
 /// Appends calls as actions.
-fn add(tasks: &mut Vec<Task>, of: impl FnOnce(&mut Vec<Step>)) {
+fn add(tasks: &mut Vec<Task>, of: impl FnOnce(&mut Vec<ScriptCall>)) {
     let mut calls = Vec::new();
     of(&mut calls);
     tasks.extend(calls.into_iter().map(Task::Call));
 }
 
 /// Returns the sum of a single number over all ranks.
-fn reduction(algorithm: Algorithm, site: &ProgramSite<'_>, ranks: u32) -> Result<Collective, PatternError> {
+fn reduction(algorithm: Algorithm, context: &ProgramContext<'_>, ranks: u32) -> Result<Collective, PatternError> {
     let call = Collective { element: COUNT as u32, ..Collective::new(Operation::Allreduce, algorithm, COUNT) };
-    call.carried_by(site.carrier, &Selection::built_in(), ranks).map_err(|error| wrong("allreduce", error.to_string()))
+    call.carried_by(context.backend, &Selection::built_in(), ranks)
+        .map_err(|error| wrong("allreduce", error.to_string()))
 }
 
 /// Returns the total time of `atoms` atoms, in picoseconds.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::plan::{Kind, Plan, Task};
 use mpi::communicator::Communicator;
-use mpi::program::{Action, Interval, Script, Seen, Step};
+use mpi::program::{Action, Interval, Script, ScriptCall, Seen};
 
 /// Rank of a run.
 #[derive(Debug)]
@@ -67,11 +67,11 @@ impl LammpsRank {
 }
 
 impl Script for LammpsRank {
-    fn next(&mut self, seen: &Seen) -> Step {
+    fn next(&mut self, seen: &Seen) -> ScriptCall {
         loop {
             match self.tasks.pop_front() {
                 Some(Task::Call(call)) => {
-                    if matches!(call, Step::Do(Action::Calc { .. })) {
+                    if matches!(call, ScriptCall::Do(Action::Calc { .. })) {
                         self.leave(seen.now);
                     }
                     return call;
@@ -85,7 +85,7 @@ impl Script for LammpsRank {
                         self.record(seen.now);
                     }
                     if self.steps == self.plan.steps {
-                        return Step::End;
+                        return ScriptCall::End;
                     }
                     (self.steps, self.begin) = (self.steps + 1, seen.now);
                     let plan = Arc::clone(&self.plan);

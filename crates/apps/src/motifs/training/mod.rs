@@ -19,18 +19,18 @@ pub(super) mod spec;
 use std::sync::Arc;
 
 use super::planned::Planned;
-use super::site::ProgramSite;
+use super::program_context::ProgramContext;
 use mpi::program::Programs;
 use plan::Plan;
 use rank::TrainingRank;
 use spec::TrainingSpec;
 use traffic::PatternError;
 
-/// Builds the training of ranks on a site.
+/// Builds the training of ranks on a context.
 ///
 /// # Errors
 /// Ranks that cannot be divided into the groups, layers that cannot be divided into stages, or an unreadable file.
-pub(super) fn build(spec: &TrainingSpec, site: &ProgramSite<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+pub(super) fn build(spec: &TrainingSpec, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, PatternError> {
     spec.check()?;
-    Ok(Arc::new(Planned::new(Plan::new(spec, site)?, TrainingRank::new)))
+    Ok(Arc::new(Planned::new(Plan::new(spec, context)?, TrainingRank::new)))
 }

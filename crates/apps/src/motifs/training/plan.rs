@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::spec::TrainingSpec;
 use crate::motifs::planned;
+use crate::motifs::program_context::ProgramContext;
 use crate::motifs::ranks::{Grouping, Groups};
-use crate::motifs::site::ProgramSite;
 use mpi::collectives::{
-    Algorithm, Carrier, Collective, CollectiveError, Fastest, Operation, ProgramGroup, Selection, bound,
+    Algorithm, Collective, CollectiveBackend, CollectiveError, Fastest, Operation, ProgramGroup, Selection, bound,
 };
 use mpi::program::{GroupCall, Measure, Messages};
 use traffic::PatternError;
@@ -93,7 +93,7 @@ pub(super) struct Plan {
     gradients: Collective,
     /// Rules by which `auto` chooses an algorithm.
     selection: Selection,
-    carrier: Option<Carrier>,
+    backend: Option<CollectiveBackend>,
 }
 
 fn wrong(key: &'static str, message: String) -> PatternError {
@@ -131,9 +131,9 @@ fn sizes(spec: &TrainingSpec, ranks: u32) -> Result<(u32, u32, u32), PatternErro
 }
 
 impl Plan {
-    /// Plans the training of ranks on a site.
-    pub fn new(spec: &TrainingSpec, site: &ProgramSite<'_>) -> Result<Self, PatternError> {
-        let &ProgramSite { node_of, base, carrier, unserved, .. } = site;
+    /// Plans the training of ranks on a context.
+    pub fn new(spec: &TrainingSpec, context: &ProgramContext<'_>) -> Result<Self, PatternError> {
+        let &ProgramContext { node_of, base, backend, offload_limits, .. } = context;
         let ranks = node_of.len() as u32;
         let (tensor, data, stages) = sizes(spec, ranks)?;
         let selection = match &spec.selection {
@@ -142,7 +142,7 @@ impl Plan {
         };
         let groups = |size, stride, number| {
             let grouping = Grouping::new(ranks, size, stride).map_err(|message| wrong("data", message))?;
-            Ok(Groups::new(grouping, number, (node_of, unserved)))
+            Ok(Groups::new(grouping, number, (node_of, offload_limits)))
         };
         let element = spec.element_size.0;
         let tokens = u64::from(spec.micro_batch_size) * u64::from(spec.sequence) * u64::from(spec.hidden);
@@ -177,7 +177,7 @@ impl Plan {
             exchange: (spec.expert > 1).then(|| call(Operation::Alltoall, spec.alltoall, EXPERT, of_expert)),
             gradients: call(Operation::Allreduce, spec.allreduce, DATA, 0),
             selection,
-            carrier,
+            backend,
         };
         plan.check_carrier()?;
         plan.combine = plan.combine.map(|call| plan.chosen(call, plan.tensor.size()));
@@ -186,13 +186,13 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Refuses algorithms that the carrier of collective operations does not have.
+    /// Refuses algorithms that the backend of collective operations does not have.
     fn check_carrier(&self) -> Result<(), PatternError> {
         let of_buckets = self.buckets.iter().flat_map(|bucket| self.of_bucket(bucket));
         let of_layers = [(self.combine, &self.tensor, "allreduce"), (self.exchange, &self.expert, "alltoall")];
         let of_layers = of_layers.into_iter().filter_map(|(call, groups, key)| Some((call?, groups, key)));
         for (call, groups, key) in of_buckets.map(|(call, groups)| (call, groups, "allreduce")).chain(of_layers) {
-            call.carried_by(self.carrier, &self.selection, groups.size()).map_err(|error| {
+            call.carried_by(self.backend, &self.selection, groups.size()).map_err(|error| {
                 let key = if error == CollectiveError::CombinedOnNic { "reduction_time" } else { key };
                 wrong(key, error.to_string())
             })?;
@@ -217,8 +217,8 @@ impl Plan {
 
     /// Returns a call with the algorithm chosen for a group of `members` ranks.
     fn chosen(&self, call: Collective, members: u32) -> Collective {
-        // Algorithms that the carrier lacks have been refused already.
-        call.carried_by(self.carrier, &self.selection, members).unwrap_or(call)
+        // Algorithms that the backend lacks have been refused already.
+        call.carried_by(self.backend, &self.selection, members).unwrap_or(call)
     }
 
     /// Returns the calls that combine a bucket.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::plan::{Kind, Plan};
 use mpi::collectives::Collective;
 use mpi::communicator::Communicator;
-use mpi::program::{Action, Interval, Request, Script, Seen, Step};
+use mpi::program::{Action, Interval, Request, Script, ScriptCall, Seen};
 
 /// Tags of messages to the next and to the previous stage.
 const FORWARDS: u32 = 0;
@@ -154,16 +154,16 @@ impl TrainingRank {
     }
 
     /// Returns the call of a task. `None` if the task is replaced by others, or makes no call.
-    fn call(&mut self, task: Task, now: u64) -> Option<Step> {
+    fn call(&mut self, task: Task, now: u64) -> Option<ScriptCall> {
         let plan = &*Arc::clone(&self.plan);
         match task {
             Task::Calculate(time) => {
                 self.doing = Some((Kind::Compute, now));
-                Some(Step::Do(Action::Calc { time }))
+                Some(ScriptCall::Do(Action::Calc { time }))
             }
             Task::Call(call, kind) => {
                 self.doing = Some((kind, now));
-                Some(self.request(Step::Collective(call)))
+                Some(self.request(ScriptCall::Collective(call)))
             }
             Task::Start(bucket) | Task::Finish(bucket) => {
                 self.gradients.get_or_insert(now);
@@ -175,17 +175,17 @@ impl TrainingRank {
                 }
                 None
             }
-            Task::Begin(call) => Some(self.request(Step::StartCollective(call))),
+            Task::Begin(call) => Some(self.request(ScriptCall::StartCollective(call))),
             Task::Receive { from, tag } => {
                 self.tasks.push_front(Task::Wait(self.made));
-                Some(self.request(Step::Do(Action::recv(Some(from), plan.activations, Some(tag)))))
+                Some(self.request(ScriptCall::Do(Action::recv(Some(from), plan.activations, Some(tag)))))
             }
             Task::Wait(request) => {
                 self.doing = Some((Kind::Pipeline, now));
-                Some(Step::Wait(request))
+                Some(ScriptCall::Wait(request))
             }
-            Task::Send { to, tag } => Some(self.request(Step::Do(Action::send(to, plan.activations, tag)))),
-            Task::WaitAll => Some(Step::WaitAll),
+            Task::Send { to, tag } => Some(self.request(ScriptCall::Do(Action::send(to, plan.activations, tag)))),
+            Task::WaitAll => Some(ScriptCall::WaitAll),
             Task::EndStep => {
                 self.record(plan, now);
                 None
@@ -193,14 +193,14 @@ impl TrainingRank {
         }
     }
 
-    fn request(&mut self, step: Step) -> Step {
+    fn request(&mut self, step: ScriptCall) -> ScriptCall {
         self.made += 1;
         step
     }
 }
 
 impl Script for TrainingRank {
-    fn next(&mut self, seen: &Seen) -> Step {
+    fn next(&mut self, seen: &Seen) -> ScriptCall {
         if let Some((kind, begin)) = self.doing.take() {
             self.times[kind as usize] += seen.now - begin;
         }
@@ -213,7 +213,7 @@ impl Script for TrainingRank {
             }
             let Some(passes) = self.passes else {
                 if self.steps == self.plan.steps {
-                    return Step::End;
+                    return ScriptCall::End;
                 }
                 (self.steps, self.passes, self.begin) = (self.steps + 1, Some(0), seen.now);
                 continue;

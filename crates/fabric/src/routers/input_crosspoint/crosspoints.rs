@@ -5,7 +5,7 @@
 use super::{InputCrosspointQueued, Place};
 use crate::fabric::{Fabric, LocalRouter, Outgoing, QUEUED, Sent};
 use crate::packet::NONE;
-use crate::routers::arbiter::{Side, Turn};
+use crate::routers::arbiter::{ArbitrationContext, Side};
 use crate::routers::crosspoint::Column;
 
 /// Last packet sent by an output.
@@ -85,7 +85,7 @@ impl InputCrosspointQueued {
             return;
         }
         let first = base << self.vc_shift;
-        let turn = Turn { rule: self.arbitration, router, output };
+        let turn = ArbitrationContext { rule: self.arbitration, router, output };
         let column = Column { crosspoints: &self.crosspoints, row: self.row, first, output, out };
         let Some((candidate, vc)) = self.columns.pick(fabric, turn, &column) else { return fabric.block(output) };
         let crosspoint = &mut self.crosspoints[(first + candidate) * self.row + out];

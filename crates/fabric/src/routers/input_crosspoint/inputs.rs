@@ -4,7 +4,7 @@ use super::{InputCrosspointQueued, Place};
 use crate::event_kind;
 use crate::fabric::{Arrival, Fabric, Leaving as FromInput, Space};
 use crate::packet::{NONE, Packet};
-use crate::routers::arbiter::{Candidates, Side, Turn};
+use crate::routers::arbiter::{ArbitrationContext, Candidates, Side};
 
 /// Input side of the crossbar.
 #[derive(Clone, Copy, Debug, Default)]
@@ -98,7 +98,7 @@ impl InputCrosspointQueued {
         if side.free_at > now {
             return self.wake_input(fabric, port);
         }
-        let turn = Turn { rule: self.arbitration, router: place.router, output: port };
+        let turn = ArbitrationContext { rule: self.arbitration, router: place.router, output: port };
         let heads = Heads { routers: self, base: place.base, port, now };
         // If none is ready, the input is tried again when a crosspoint has room again.
         let Some((candidate, _)) = self.inputs.pick(fabric, turn, &heads) else { return };
@@ -140,7 +140,7 @@ impl InputCrosspointQueued {
             self.enter(fabric, (base, input), (packet, bytes));
             fabric.activate::<PLAIN>(router, usize::from(out));
             let space = Space { input: input as u32, part: 0 };
-            fabric.vacate::<PLAIN>(self, space, FromInput { packet, bytes, time, tail_in }, now);
+            fabric.release_buffer::<PLAIN>(self, space, FromInput { packet, bytes, time, tail_in }, now);
         }
         busy
     }

@@ -32,7 +32,7 @@ use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::Queue;
 use crate::prefetch::Prefetch;
 use crate::routers::Routers;
-use crate::routers::arbiter::Requests;
+use crate::routers::arbiter::RequestTable;
 use crate::routers::crosspoint::Crosspoint;
 
 use crosspoints::Leaving;
@@ -50,7 +50,7 @@ pub struct InputCrosspointQueued {
     /// By input (port, virtual channel), bytes that its queues hold, as the upstream output accounts for them.
     held: Vec<u32>,
     /// For each input port, the queues that have packets, and its side of the crossbar.
-    inputs: Requests<InputSide>,
+    inputs: RequestTable<InputSide>,
     /// By router, the mask of input ports that may be able to send to a crosspoint in this instant.
     marked: Vec<u64>,
     /// Words of a mask of ports.
@@ -63,7 +63,7 @@ pub struct InputCrosspointQueued {
     depth: u32,
     /// For each output, the inputs (port, virtual channel) that have packets in its crosspoints, and the packet on its
     /// link.
-    columns: Requests<Leaving>,
+    columns: RequestTable<Leaving>,
 }
 
 /// Router: its number, and its first port.
@@ -85,13 +85,13 @@ impl InputCrosspointQueued {
             queues_per_vc,
             queues: vec![Queue::default(); (ports * queues_per_vc) << vc_shift],
             held: vec![0; ports << vc_shift],
-            inputs: Requests::new(ports, queues_per_vc << vc_shift),
+            inputs: RequestTable::new(ports, queues_per_vc << vc_shift),
             marked: vec![0; fabric.routers.len() * fabric.words],
             words: fabric.words,
             row,
             crosspoints: vec![Crosspoint::default(); (ports << vc_shift) * row],
             depth: fabric.plan.inner_depth,
-            columns: Requests::new(ports, row << vc_shift),
+            columns: RequestTable::new(ports, row << vc_shift),
         }
     }
 
@@ -104,7 +104,7 @@ impl InputCrosspointQueued {
 
 impl Buffers for InputCrosspointQueued {
     #[inline(always)]
-    fn shrink(&mut self, space: Space, bytes: u32) -> u32 {
+    fn dequeue_bytes(&mut self, space: Space, bytes: u32) -> u32 {
         self.held[space.input as usize] -= bytes;
         bytes
     }
@@ -195,9 +195,9 @@ impl InputCrosspointQueued {
         let queues_per_vc = if spec.queueing == InputQueueing::Fifo { 1 } else { size.max_ports };
         bytes_of::<Queue>(size.inputs() * queues_per_vc)
             + bytes_of::<u32>(size.inputs())
-            + Requests::<InputSide>::bytes(size.ports, queues_per_vc << size.vc_shift())
+            + RequestTable::<InputSide>::bytes(size.ports, queues_per_vc << size.vc_shift())
             + bytes_of::<u64>(size.routers * size.port_words())
             + bytes_of::<Crosspoint>(size.inputs() * size.max_ports)
-            + Requests::<Leaving>::bytes(size.ports, size.max_ports << size.vc_shift())
+            + RequestTable::<Leaving>::bytes(size.ports, size.max_ports << size.vc_shift())
     }
 }

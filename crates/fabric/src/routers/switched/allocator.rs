@@ -7,7 +7,7 @@ use engine::Bits;
 use super::Switched;
 use crate::event_kind;
 use crate::fabric::{Fabric, Leaving, Outgoing, QUEUED, Space};
-use crate::routers::arbiter::{Candidates, Turn, in_turn};
+use crate::routers::arbiter::{ArbitrationContext, Candidates, in_turn};
 
 /// Output: its router, the router's first port, and the output.
 #[derive(Clone, Copy)]
@@ -139,8 +139,10 @@ impl Switched {
     fn grant<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, now: u64) -> bool {
         let Place { router, base, output } = place;
         let heads = Heads::<PLAIN> { routers: self, output, first: base << self.vc_shift, now };
-        let Some(picked) = self.requests.pick(fabric, Turn { rule: self.arbitration, router, output }, &heads) else {
-            self.starve(fabric, output, now);
+        let Some(picked) =
+            self.requests.pick(fabric, ArbitrationContext { rule: self.arbitration, router, output }, &heads)
+        else {
+            self.no_grant(fabric, output, now);
             return false;
         };
         self.cross::<PLAIN>(fabric, place, picked, now)
@@ -148,7 +150,7 @@ impl Switched {
 
     /// Handles an output that no requesting head can use now: it is visited again when that may have changed.
     #[inline(never)]
-    pub(super) fn starve(&mut self, fabric: &mut Fabric, output: usize, now: u64) {
+    pub(super) fn no_grant(&mut self, fabric: &mut Fabric, output: usize, now: u64) {
         let free_at = fabric.outputs[output].free_at;
         if self.buffers.is_empty() {
             fabric.block(output);
@@ -219,7 +221,7 @@ impl Switched {
         } else {
             self.put_into_buffer(fabric, output, sent);
         }
-        fabric.vacate::<PLAIN>(self, Space { input: input as u32, part: 0 }, leaving, now);
+        fabric.release_buffer::<PLAIN>(self, Space { input: input as u32, part: 0 }, leaving, now);
         !goes_on
     }
 

@@ -35,7 +35,7 @@ use crate::event_kind;
 use crate::fabric::{Arrival, Buffers, Fabric, Space};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::routers::Routers;
-use crate::routers::arbiter::Requests;
+use crate::routers::arbiter::RequestTable;
 
 use bypass::Trial;
 use inputs::{Fifo, InputSide};
@@ -54,7 +54,7 @@ pub struct Switched {
     /// Generation times of the heads, by (port, virtual channel). Empty unless the arbitration needs them.
     ages: Vec<u64>,
     /// For each output, the heads that request it, and its side of the crossbar.
-    requests: Requests<OutputSide>,
+    requests: RequestTable<OutputSide>,
     /// Output buffers, by (port, virtual channel). Empty without output buffers.
     buffers: Vec<Buffer>,
     /// By output, the mask of virtual channels whose output buffers have packets. Empty without output buffers.
@@ -92,7 +92,7 @@ impl Switched {
     fn new(fabric: &Fabric, (arbitration, multicast): (Arbitration, FifoMulticast), speedup: Option<u8>) -> Self {
         let (ports, vc_shift) = (fabric.ports(), fabric.plan.vc_shift);
         let queues = ports << vc_shift;
-        let requests = Requests::new(ports, usize::from(fabric.plan.max_ports) << vc_shift);
+        let requests = RequestTable::new(ports, usize::from(fabric.plan.max_ports) << vc_shift);
         Self {
             vc_shift,
             arbitration,
@@ -116,7 +116,7 @@ impl Switched {
 
 impl Buffers for Switched {
     #[inline(always)]
-    fn shrink(&mut self, space: Space, bytes: u32) -> u32 {
+    fn dequeue_bytes(&mut self, space: Space, bytes: u32) -> u32 {
         self.fifos[space.input as usize].held -= bytes;
         bytes
     }
@@ -221,7 +221,7 @@ impl Switched {
         bytes_of::<Fifo>(size.inputs())
             + bytes_of::<InputSide>(size.ports)
             + bytes_of::<u64>(if arbitration == Arbitration::OldestFirst { size.inputs() } else { 0 })
-            + Requests::<OutputSide>::bytes(size.ports, size.max_ports << size.vc_shift())
+            + RequestTable::<OutputSide>::bytes(size.ports, size.max_ports << size.vc_shift())
             + bytes_of::<u16>(size.routers)
     }
 }

@@ -24,7 +24,7 @@ use crate::catalogue::{Arbitration, FanoutSplitting, FifoMulticast, MulticastPol
 use crate::event_kind;
 use crate::fabric::{Arrival, Fabric, Leaving};
 use crate::packet::NONE;
-use crate::routers::arbiter::{Candidates, Turn, in_turn};
+use crate::routers::arbiter::{ArbitrationContext, Candidates, in_turn};
 
 /// State for serving runs, beyond that for single packets.
 #[derive(Debug)]
@@ -239,7 +239,7 @@ impl Switched {
         } else if is_asked {
             match self.pick_run(fabric, place, policy, now) {
                 Some(candidate) => self.cross_copy(fabric, place, candidate, now),
-                None => self.starve(fabric, place.output, now),
+                None => self.no_grant(fabric, place.output, now),
             }
         }
         if self.requests.side(place.output).0.has_packets {
@@ -256,7 +256,7 @@ impl Switched {
         }
         let heads = Runs { routers: self, output, first: base << self.vc_shift, now };
         if policy == MulticastPolicy::Arbitration {
-            let turn = Turn { rule: self.arbitration, router, output };
+            let turn = ArbitrationContext { rule: self.arbitration, router, output };
             return self.requests.pick(fabric, turn, &heads).map(|(candidate, _)| candidate);
         }
         self.pick_by_order(fabric, place, &heads, policy)

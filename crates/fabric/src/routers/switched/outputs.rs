@@ -93,7 +93,7 @@ impl Switched {
         let vcs_per_class = fabric.classes[port.class.0 as usize].vcs_per_class;
         let first = class * vcs_per_class;
         let sending = port.free_at > now;
-        if !PLAIN && fabric.promises_several_vcs(output, class) {
+        if !PLAIN && fabric.reserves_several_vcs(output, class) {
             return self.promised_vc(fabric, (output, first), bytes, now);
         }
         if !sending && !side.has_packets {

@@ -33,7 +33,7 @@ impl Switched {
         residue.iter_mut().for_each(|left| *left = left.saturating_sub(1));
         while !order.is_empty() && residue.iter().any(|&left| left > 0) {
             let Some(next) =
-                (0..order.len()).min_by_key(|&index| self.keeps(fabric, base, order[index], (ready, residue)))
+                (0..order.len()).min_by_key(|&index| self.residue_rank(fabric, base, order[index], (ready, residue)))
             else {
                 break;
             };
@@ -69,7 +69,7 @@ impl Switched {
 
     /// Returns the key that is smallest for the candidate that keeps its copies first: the most in common with the
     /// residue, and the latest to request.
-    fn keeps(
+    fn residue_rank(
         &self,
         fabric: &Fabric,
         base: usize,

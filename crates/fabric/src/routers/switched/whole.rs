@@ -81,7 +81,7 @@ impl Switched {
                 self.wake_output(fabric, output);
                 all = false;
             } else if self.ready_copy(fabric, output, input, now).is_none() {
-                self.starve(fabric, output, now);
+                self.no_grant(fabric, output, now);
                 all = false;
             }
             all &= given[out] == NONE;

@@ -111,7 +111,7 @@ impl VirtualOutputQueued {
         let Sent { time, .. } = fabric.transmit::<QUEUED, PLAIN>(output, Outgoing { packet, bytes, vc }, now);
         self.input_sides[input >> self.vc_shift].free_at = now + time;
         let space = Space { input: input as u32, part: 0 };
-        fabric.vacate::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
+        fabric.release_buffer::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
     }
 
     /// Sends a copy that has been removed from its queue.
@@ -130,7 +130,7 @@ impl VirtualOutputQueued {
         let side = &mut self.input_sides[port];
         side.free_at = side.free_at.max(now + time);
         let space = Space { input: input as u32, part: 0 };
-        fabric.vacate::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
+        fabric.release_buffer::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
         if self.wanted[output] > 0 {
             self.output_free(fabric, output, now);
         }
@@ -138,7 +138,7 @@ impl VirtualOutputQueued {
 }
 
 impl Buffers for VirtualOutputQueued {
-    fn shrink(&mut self, space: Space, bytes: u32) -> u32 {
+    fn dequeue_bytes(&mut self, space: Space, bytes: u32) -> u32 {
         self.queues.held[space.input as usize] -= bytes;
         bytes
     }

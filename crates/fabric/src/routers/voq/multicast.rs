@@ -20,12 +20,12 @@ pub(super) struct MulticastQueues {
     /// By port, the virtual channel that was served last.
     last_vc: Vec<u8>,
     /// Turns, by router.
-    turns: Vec<Turn>,
+    turns: Vec<RoundRobinState>,
 }
 
 /// Round-robin state of a router.
 #[derive(Clone, Copy, Debug, Default)]
-struct Turn {
+struct RoundRobinState {
     /// Port that is served first.
     first: u16,
     /// Whether multicast packets go first at the next visit.
@@ -38,7 +38,7 @@ impl MulticastQueues {
         Self {
             queues: vec![Queue::default(); fabric.ports() << fabric.plan.vc_shift],
             last_vc: vec![u8::MAX; fabric.ports()],
-            turns: vec![Turn { first: 0, multicasts_next: true }; fabric.routers.len()],
+            turns: vec![RoundRobinState { first: 0, multicasts_next: true }; fabric.routers.len()],
         }
     }
 
@@ -56,7 +56,7 @@ impl MulticastQueues {
 
     /// Returns the bytes of the queues of a network, without packets.
     pub fn bytes(size: &NetworkSize) -> u64 {
-        bytes_of::<Queue>(size.inputs()) + bytes_of::<u8>(size.ports) + bytes_of::<Turn>(size.routers)
+        bytes_of::<Queue>(size.inputs()) + bytes_of::<u8>(size.ports) + bytes_of::<RoundRobinState>(size.routers)
     }
 }
 

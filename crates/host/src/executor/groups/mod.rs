@@ -144,9 +144,9 @@ impl Executor {
         debug_assert!(self.wire.is_none(), "a network that carries messages whole has no switches");
         let mut members = Vec::new();
         for (number, group) in (0..).zip(groups.iter()) {
-            for (member, &rank) in (0..).zip(&group.ranks).filter(|(_, rank)| self.placed.is_here(**rank)) {
+            for (member, &rank) in (0..).zip(&group.ranks).filter(|(_, rank)| self.placed.is_local(**rank)) {
                 let node = self.placed.local_node(rank) as u32;
-                members.push(Member::new((number, member), (rank, self.placed.number(rank)), node));
+                members.push(Member::new((number, member), (rank, self.placed.local_rank(rank)), node));
             }
         }
         members.sort_unstable_by_key(|own| (own.node, own.group));

@@ -10,7 +10,7 @@ use crate::executor::Executor;
 use crate::flow::{Part, flow_of};
 use crate::groups::contribution;
 use crate::nic::{Interfaces, Stream};
-use crate::processor::Reaction;
+use crate::processor::ProgressTask;
 use crate::queues::{self, Taken};
 
 /// Flag of an acknowledgement in a mark. The other bits are the member.
@@ -182,7 +182,7 @@ impl Executor {
         done.complete = true;
         let (gets, written_at) = (done.gets_any(), done.written_at);
         match gets {
-            true => self.react(rank, Reaction::Group(place), (now, now), around),
+            true => self.enter_progress(rank, ProgressTask::Group(place), (now, now), around),
             false => self.later(written_at.max(now), op, Event::GroupEnded(place), now, around),
         }
     }

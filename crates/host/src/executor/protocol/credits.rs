@@ -3,7 +3,7 @@
 //! A credit is returned by a control message when the receive that has taken the message out of the buffer ends. The
 //! interfaces exchange credits: credits use the network, and take no overheads.
 
-use super::super::{Executor, Sending};
+use super::super::{Executor, PendingSend};
 use crate::context::HostContext;
 use crate::credits::Claim;
 use crate::event::Event;
@@ -15,30 +15,30 @@ impl Executor {
     /// Returns whether a send's data or request may be handed over now. Otherwise it waits for a credit.
     #[inline]
     pub(super) fn may_go(&mut self, place: u32) -> bool {
-        let Sending { op, rank, to, asks, .. } = self.sends[place];
+        let PendingSend { op, rank, to, rendezvous, .. } = self.sends[place];
         let within = self.is_within(op.rank, to);
         let Some(credits) = self.credits.as_mut().filter(|_| !within) else { return true };
-        let may_go = credits.claim((rank, to), Claim { send: place, takes: !asks });
-        self.sends[place].stalled = !may_go;
+        let may_go = credits.claim((rank, to), Claim { send: place, takes: !rendezvous });
+        self.sends[place].waiting_for_credit = !may_go;
         may_go
     }
 
     /// Switches an eager send that finds no credit to rendezvous, if the protocol says so. Returns whether it was
     /// switched.
     pub(super) fn asks_for_credit(&mut self, place: u32) -> bool {
-        let Sending { op, rank, to, asks, .. } = self.sends[place];
-        if asks || !self.interface.protocol.asks_without_credit || self.is_within(op.rank, to) {
+        let PendingSend { op, rank, to, rendezvous, .. } = self.sends[place];
+        if rendezvous || !self.interface.protocol.asks_without_credit || self.is_within(op.rank, to) {
             return false;
         }
         let finds_none = self.credits.as_mut().is_some_and(|credits| credits.lacks((rank, to)));
-        self.sends[place].asks = finds_none;
+        self.sends[place].rendezvous = finds_none;
         finds_none
     }
 
     /// Returns a credit for a message that a rank has received, if the message has taken one.
     pub(super) fn give_back(&mut self, envelope: &Envelope, now: u64, around: &mut impl HostContext) {
-        let Envelope { source, to, asks, .. } = *envelope;
-        if self.credits.is_none() || self.is_within(source, to) || asks {
+        let Envelope { source, to, rendezvous, .. } = *envelope;
+        if self.credits.is_none() || self.is_within(source, to) || rendezvous {
             return;
         }
         if self.wire.is_some() {
@@ -60,8 +60,8 @@ impl Executor {
         let Some(credits) = &mut self.credits else { return };
         credits.give(rank, from);
         while let Some(send) = self.credits.as_mut().and_then(|credits| credits.next(rank, from)) {
-            self.sends[send].stalled = false;
-            match self.sends[send].asks {
+            self.sends[send].waiting_for_credit = false;
+            match self.sends[send].rendezvous {
                 true => self.put_request(send, now, around),
                 false => self.put_data(send, now, around),
             }

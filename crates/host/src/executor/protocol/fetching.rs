@@ -4,10 +4,10 @@
 //! come, without an overhead. When the receive has ended, the receiver hands over a notice, which takes both overheads,
 //! and ends the send.
 
-use super::super::{Executor, Sending};
+use super::super::{Executor, PendingSend};
 use crate::context::{HostContext, Rendezvous};
 use crate::event::Event;
-use crate::processor::Reaction;
+use crate::processor::ProgressTask;
 use crate::trace::{Purpose, TracedPart};
 
 impl Executor {
@@ -19,16 +19,16 @@ impl Executor {
 
     /// Handles the receiver's answer to the request of a send, or its notice if it has fetched the data.
     pub(in super::super) fn answer_arrived(&mut self, send: u32, now: u64, around: &mut impl HostContext) {
-        let Sending { op, rank, fetched, .. } = self.sends[send];
-        self.trace_arrival(op, if fetched { TracedPart::Notice } else { TracedPart::Answer }, now);
-        if fetched {
-            self.react(rank, Reaction::Fetched(send), (now, now), around);
+        let PendingSend { op, rank, read_complete, .. } = self.sends[send];
+        self.trace_arrival(op, if read_complete { TracedPart::Notice } else { TracedPart::Answer }, now);
+        if read_complete {
+            self.enter_progress(rank, ProgressTask::Fetched(send), (now, now), around);
         } else if self.reads() {
-            self.sends[send].fetched = true;
+            self.sends[send].read_complete = true;
             self.trace_latency(rank, (op, Purpose::Data), (now, now));
             self.put_on_network(send, now, around);
         } else {
-            self.react(rank, Reaction::Data(send), (now, now), around);
+            self.enter_progress(rank, ProgressTask::Data(send), (now, now), around);
         }
     }
 

@@ -2,10 +2,10 @@
 //!
 //! `docs/concepts/protocols.md` describes each protocol, with its times.
 
+mod compact;
 mod credits;
 mod fetching;
-mod flying;
-mod light;
+mod in_transit;
 mod passing;
 mod receiving;
 mod sending;

@@ -51,7 +51,7 @@ impl Executor {
     fn fragment_of(&mut self, place: u32, bytes: u64) -> Fragment {
         let control = self.control();
         let message = &mut self.arrivals[place];
-        if message.envelope.asks && !message.asked {
+        if message.envelope.rendezvous && !message.asked {
             message.asked = true;
             return control;
         }

@@ -2,13 +2,13 @@
 
 use mpi::program::Matched;
 
-use super::super::{Executor, Receiving};
+use super::super::{Executor, PendingRecv};
 use crate::context::HostContext;
 use crate::event::OpId;
 use crate::inbound::{Envelope, Inbound};
-use crate::label::Label;
+use crate::match_key::MatchKey;
 use crate::matching::Receive;
-use crate::processor::Reaction;
+use crate::processor::ProgressTask;
 use crate::report::{Completed, HostError};
 use crate::trace::{Purpose, TracedPart};
 
@@ -17,14 +17,14 @@ impl Executor {
     pub(in super::super) fn packet_arrived(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let message = &mut self.arrivals[place];
         let is_first = !message.is_here;
-        if message.envelope.asks && is_first {
+        if message.envelope.rendezvous && is_first {
             // If overheads do not occupy the processor, a request is read even before the earlier messages of its pair.
             let by_nic = self.interface.matching.on_nic || self.forwards_arrival(place).is_some();
             let message = &mut self.arrivals[place];
             message.read_at = now + if by_nic { 0 } else { self.interface.receive_overhead };
             let (op, rank, read_at) = (message.send(), message.rank, message.read_at);
             self.trace_arrival(op, TracedPart::Request, now);
-            if by_nic || !self.processors.occupied() {
+            if by_nic || !self.processors.is_host_driven() {
                 self.trace_latency(rank, (op, Purpose::Read), (now, read_at));
             }
         } else {
@@ -34,7 +34,7 @@ impl Executor {
                 self.trace_arrival(self.arrivals[place].send(), TracedPart::Data, now);
                 self.note_completed(&envelope);
                 if is_met {
-                    self.react(rank, Reaction::Complete(place), (now, now), around);
+                    self.enter_progress(rank, ProgressTask::Complete(place), (now, now), around);
                 }
             }
         }
@@ -51,18 +51,18 @@ impl Executor {
         }
         let mut last = Some(place);
         while let Some(place) = last {
-            self.react(self.arrivals[place].rank, Reaction::Admit(place), (now, now), around);
+            self.enter_progress(self.arrivals[place].rank, ProgressTask::Admit(place), (now, now), around);
             last = self.arrivals.next_of_pair(place);
         }
     }
 
     /// Delivers a message between ranks of one node at once.
     pub(super) fn deliver_within(&mut self, envelope: Envelope, now: u64, around: &mut impl HostContext) {
-        let rank = self.placed.number(envelope.to);
+        let rank = self.placed.local_rank(envelope.to);
         let message = self.arrivals.add(rank, envelope);
         self.arrivals[message].missing = 0;
         self.trace_arrival(self.arrivals[message].send(), TracedPart::Data, now);
-        self.react(rank, Reaction::Admit(message), (now, now), around);
+        self.enter_progress(rank, ProgressTask::Admit(message), (now, now), around);
     }
 
     fn note_completed(&mut self, envelope: &Envelope) {
@@ -77,29 +77,29 @@ impl Executor {
         if self.connections.on_demand() && !self.is_within(envelope.source, envelope.to) {
             self.connections.ready(rank, envelope.source, now);
         }
-        let asks = envelope.asks && !self.is_within(envelope.source, envelope.to);
+        let rendezvous = envelope.rendezvous && !self.is_within(envelope.source, envelope.to);
         let (mut from, send) = (now, self.arrivals[place].send());
         let by_nic = self.interface.matching.on_nic || self.forwards_arrival(place).is_some();
-        if asks && self.processors.occupied() && !by_nic {
+        if rendezvous && self.processors.is_host_driven() && !by_nic {
             from = self.reaction_work(rank, (send, Purpose::Read), now, self.interface.receive_overhead);
             self.arrivals[place].read_at = from;
         }
-        let label = Label { source: envelope.source, tag: Some(envelope.tag), context: envelope.context };
-        let met = self.matching.message(rank, label, || place);
+        let key = MatchKey { source: envelope.source, tag: Some(envelope.tag), context: envelope.context };
+        let met = self.matching.message(rank, key, || place);
         let from = self.search(rank, from, (send, false));
         match met {
             Some(receive) => self.meet((place, receive), (from, now), around),
             None => {
                 self.unexpected.hold(rank, self.buffered(place));
-                self.probes_find(place, label, (from, now), around);
+                self.probes_find(place, key, (from, now), around);
             }
         }
     }
 
     /// Returns the bytes of memory that an unexpected message takes. 0 if its data have not been sent.
     pub(in super::super) fn buffered(&self, place: u32) -> u64 {
-        let Envelope { bytes, asks, .. } = self.arrivals[place].envelope;
-        if asks { 0 } else { bytes }
+        let Envelope { bytes, rendezvous, .. } = self.arrivals[place].envelope;
+        if rendezvous { 0 } else { bytes }
     }
 
     /// Matches a message with its receive, which may be one of a burst, from time `from` on, which may be later than
@@ -112,27 +112,27 @@ impl Executor {
     ) {
         (self.arrivals[place].receive, self.arrivals[place].number) = (receive, number);
         let message = self.arrivals[place];
-        let Envelope { source, tag, context, bytes: sent, asks, .. } = message.envelope;
-        let Receiving { op, rank, bytes: received, .. } = self.receives[receive];
+        let Envelope { source, tag, context, bytes: sent, rendezvous, .. } = message.envelope;
+        let PendingRecv { op, rank, bytes: received, .. } = self.receives[receive];
         self.trace_met(rank, op.number.wrapping_add(number), message.send());
         if sent > received {
             self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, context, sent, received });
         }
         if message.missing == 0 {
-            self.react(message.rank, Reaction::Complete(place), (from, now), around);
+            self.enter_progress(message.rank, ProgressTask::Complete(place), (from, now), around);
         } else if self.is_within(source, op.rank) {
-            self.react(message.rank, Reaction::Copy(place), (from, now), around);
-        } else if asks {
-            self.react(message.rank, Reaction::Answer(place), (from, now), around);
+            self.enter_progress(message.rank, ProgressTask::Copy(place), (from, now), around);
+        } else if rendezvous {
+            self.enter_progress(message.rank, ProgressTask::Answer(place), (from, now), around);
         }
     }
 
     /// Ends the receive of a message.
     pub(in super::super) fn received(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
         let Inbound { envelope, receive, number, .. } = self.arrivals[message];
-        let Envelope { source, to, tag, bytes, asks, .. } = envelope;
+        let Envelope { source, to, tag, bytes, rendezvous, .. } = envelope;
         self.end_receive((receive, number), Matched { source, tag, bytes }, now);
-        if self.reads() && asks && !self.is_within(source, to) {
+        if self.reads() && rendezvous && !self.is_within(source, to) {
             return self.finish_read(message, now, around);
         }
         self.give_back(&envelope, now, around);
@@ -142,7 +142,7 @@ impl Executor {
     /// Ends a receive, which may be one of a burst, with a message.
     pub(super) fn end_receive(&mut self, (place, number): Receive, matched: Matched, now: u64) {
         let receiving = &mut self.receives[place];
-        let Receiving { op, rank, id, .. } = *receiving;
+        let PendingRecv { op, rank, id, .. } = *receiving;
         receiving.left -= 1;
         if receiving.left == 0 {
             self.receives.remove(place);
@@ -166,6 +166,6 @@ impl Executor {
     /// Removes a message that is no longer needed.
     pub(super) fn forget(&mut self, message: u32) {
         let source = self.arrivals[message].envelope.source;
-        self.arrivals.remove(message, !self.placed.is_here(source));
+        self.arrivals.remove(message, !self.placed.is_local(source));
     }
 }

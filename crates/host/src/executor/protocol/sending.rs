@@ -1,6 +1,6 @@
 //! Sender's side of the eager and the rendezvous protocol.
 
-use super::super::{Executor, NONE, Sending};
+use super::super::{Executor, NONE, PendingSend};
 use crate::connections::Found;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
@@ -15,7 +15,7 @@ use crate::trace::{Carriage, Purpose, TracedPart};
 
 /// Whether bytes of a message that are handed over together include its first and its last.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Extent {
+pub(super) struct MessageEnds {
     pub begins: bool,
     pub ends: bool,
 }
@@ -23,12 +23,12 @@ pub(super) struct Extent {
 impl Executor {
     /// Starts a send. Its data or its request are handed over after the work of the call.
     #[inline]
-    pub(in super::super) fn start_send(&mut self, mut sending: Sending, now: u64, around: &mut impl HostContext) {
-        let Sending { op, to, bytes, .. } = sending;
-        sending.asks = self.asks(op.rank, to, bytes);
+    pub(in super::super) fn start_send(&mut self, mut sending: PendingSend, now: u64, around: &mut impl HostContext) {
+        let PendingSend { op, to, bytes, .. } = sending;
+        sending.rendezvous = self.uses_rendezvous(op.rank, to, bytes);
         let place = self.sends.vacant(|| sending);
         sending.write(&mut self.sends[place]);
-        match sending.asks {
+        match sending.rendezvous {
             true => self.start_request(place, now, around),
             false => self.start_data(place, now, around),
         }
@@ -49,7 +49,7 @@ impl Executor {
     /// Starts a rendezvous send.
     fn start_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let sending = self.sends[place];
-        let Sending { op, rank, to, tag, context, bytes, .. } = sending;
+        let PendingSend { op, rank, to, tag, context, bytes, .. } = sending;
         let (setup, ready, is_new) = self.find_connection((op, rank, to));
         // If the data do not pass the interface, nothing has to be registered.
         let buffer = BufferUse { peer: to, receives: false, tag, context };
@@ -69,7 +69,7 @@ impl Executor {
 
     /// Starts an eager send.
     fn start_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let &Sending { op, rank, to, bytes, .. } = &self.sends[place];
+        let &PendingSend { op, rank, to, bytes, .. } = &self.sends[place];
         let (setup, ready, is_new) = self.find_connection((op, rank, to));
         if let Some(own) = self.forwards_send(place) {
             let at = self.nic_work(rank, (op, Purpose::Send), now, own.send + setup).max(ready);
@@ -98,7 +98,7 @@ impl Executor {
 
     /// Handles the request of a send that is ready to be handed over.
     pub(in super::super) fn send_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let Sending { op, to, .. } = self.sends[place];
+        let PendingSend { op, to, .. } = self.sends[place];
         if self.is_within(op.rank, to) {
             self.ask_within(place, now, around);
         } else if self.may_go(place) {
@@ -116,7 +116,7 @@ impl Executor {
     pub(in super::super) fn answer(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let part = if self.arrivals[place].missing == 0 { TracedPart::Notice } else { TracedPart::Answer };
         if self.wire.is_some() {
-            return self.fly_back((place, part), now, around);
+            return self.hand_over_answer((place, part), now, around);
         }
         let Envelope { source, to, place: sent_from, .. } = self.arrivals[place].envelope;
         let flow_id = flow_of(to, Part::Answer);
@@ -127,9 +127,9 @@ impl Executor {
 
     /// Handles the data of a send that are ready to be handed over.
     pub(in super::super) fn send_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        if self.light {
+        if self.compact {
             let sending = self.sends[place];
-            if self.goes_light(&sending) && sending.written_at <= now {
+            if self.is_sent_compact(&sending) && sending.written_at <= now {
                 self.sends.remove(place);
                 return self.send_light(&sending, now, around);
             }
@@ -139,36 +139,36 @@ impl Executor {
         } else if self.asks_for_credit(place) {
             self.forget_writing(place);
             self.put_request(place, now, around);
-        } else if self.sends[place].asks || self.may_go(place) {
+        } else if self.sends[place].rendezvous || self.may_go(place) {
             self.put_data(place, now, around);
         }
     }
 
     /// Handles the data of a send of a burst that need nothing but to be handed over.
-    pub(in super::super) fn send_one(&mut self, sending: Sending, now: u64, around: &mut impl HostContext) {
-        if self.goes_light(&sending) {
+    pub(in super::super) fn send_one(&mut self, sending: PendingSend, now: u64, around: &mut impl HostContext) {
+        if self.is_sent_compact(&sending) {
             return self.send_light(&sending, now, around);
         }
         let place = self.sends.insert(sending);
         self.send_data(place, now, around);
     }
 
-    /// Returns whether the message of a send is light.
+    /// Returns whether the message of a send is message.
     #[inline]
-    fn goes_light(&self, &Sending { op, to, bytes, .. }: &Sending) -> bool {
-        self.is_light(bytes) && !self.is_within(op.rank, to)
+    fn is_sent_compact(&self, &PendingSend { op, to, bytes, .. }: &PendingSend) -> bool {
+        self.can_be_compact(bytes) && !self.is_within(op.rank, to)
     }
 
-    /// Hands over a light message, and ends its send.
-    fn send_light(&mut self, sending: &Sending, now: u64, around: &mut impl HostContext) {
-        let &Sending { op, rank, id, .. } = sending;
+    /// Hands over a compact message, and ends its send.
+    fn send_light(&mut self, sending: &PendingSend, now: u64, around: &mut impl HostContext) {
+        let &PendingSend { op, rank, id, .. } = sending;
         self.end(rank, (op.number, id), now, None);
-        self.fly_light(sending, now, around);
+        self.send_compact(sending, now, around);
     }
 
     /// Hands over the data of a send. The send ends, unless its processor still writes them.
     pub(super) fn put_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let Sending { rank, id, to, tag, context, bytes, written_at, asks, .. } = self.sends[place];
+        let PendingSend { rank, id, to, tag, context, bytes, written_at, rendezvous, .. } = self.sends[place];
         let op = self.sends[place].op;
         let OpId { rank: source, number } = op;
         let is_cut = self.is_cut(place);
@@ -176,37 +176,37 @@ impl Executor {
             self.end(rank, (number, id), now, None);
         }
         if self.is_within(source, to) {
-            let envelope = Envelope { source, number, turn: 0, to, tag, context, bytes, place, asks: false };
+            let envelope = Envelope { source, number, turn: 0, to, tag, context, bytes, place, rendezvous: false };
             self.trace_hand_over(op, TracedPart::Data, now, Carriage::Memory);
             self.deliver_within(envelope, now, around);
         } else {
-            if !asks {
+            if !rendezvous {
                 self.announce(place, around);
             }
             self.put_on_network(place, now, around);
         }
         if is_cut {
-            self.sends[place].asks = false;
+            self.sends[place].rendezvous = false;
             self.wait_for_room(place, now, around);
         } else if written_at <= now {
             self.sends.remove(place);
         } else {
-            self.sends[place].asks = false;
+            self.sends[place].rendezvous = false;
             self.later(written_at, self.sends[place].op, Event::Sent(place), now, around);
         }
     }
 
     /// Ends a send whose data the processor has written.
     pub(in super::super) fn sent(&mut self, place: u32, now: u64) {
-        let Sending { op, rank, id, .. } = self.sends.remove(place);
+        let PendingSend { op, rank, id, .. } = self.sends.remove(place);
         self.end(rank, (op.number, id), now, None);
     }
 
     /// Lets the data of a send enter the network.
     pub(super) fn put_on_network(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let Sending { op: OpId { rank: source, number }, to, bytes, .. } = self.sends[place];
+        let PendingSend { op: OpId { rank: source, number }, to, bytes, .. } = self.sends[place];
         let is_cut = self.is_cut(place);
-        let extent = Extent { begins: true, ends: !is_cut };
+        let extent = MessageEnds { begins: true, ends: !is_cut };
         let part = self.sends[place].written.unwrap_or(bytes.max(1));
         if part > 0 {
             self.hand_over_part(place, (part, TracedPart::Data), (None, extent), now, around);
@@ -218,13 +218,14 @@ impl Executor {
 
     /// Announces the message of a send. A message that is carried whole needs no announcement.
     pub(super) fn announce(&mut self, place: u32, around: &mut impl HostContext) {
-        let Sending { op, to, tag, context, bytes, asks, .. } = self.sends[place];
+        let PendingSend { op, to, tag, context, bytes, rendezvous, .. } = self.sends[place];
         if self.wire.is_some() && !self.is_within(op.rank, to) {
             return;
         }
-        let envelope = Envelope { source: op.rank, number: op.number, turn: 0, to, tag, context, bytes, place, asks };
-        if self.placed.is_here(to) {
-            self.sends[place].placed = self.arrivals.announce(self.placed.number(to), envelope);
+        let envelope =
+            Envelope { source: op.rank, number: op.number, turn: 0, to, tag, context, bytes, place, rendezvous };
+        if self.placed.is_local(to) {
+            self.sends[place].placed = self.arrivals.announce(self.placed.local_rank(to), envelope);
         } else {
             let (tick, turn) = &mut self.announced;
             *turn = if *tick == self.tick { *turn + 1 } else { 0 };
@@ -235,7 +236,7 @@ impl Executor {
 
     /// Queues a whole message of a send.
     fn hand_over(&mut self, place: u32, what: (u64, TracedPart), now: u64, around: &mut impl HostContext) {
-        self.hand_over_part(place, what, (None, Extent { begins: true, ends: true }), now, around);
+        self.hand_over_part(place, what, (None, MessageEnds { begins: true, ends: true }), now, around);
     }
 
     /// Queues bytes of a send at its node's interface, or stripes of them at all of its interfaces. They are released
@@ -245,19 +246,19 @@ impl Executor {
         &mut self,
         place: u32,
         what: (u64, TracedPart),
-        (given, extent): (Option<Stream>, Extent),
+        (given, extent): (Option<Stream>, MessageEnds),
         now: u64,
         around: &mut impl HostContext,
     ) {
         let (bytes, traced) = what;
-        let Sending { op, to, placed, written_at, .. } = self.sends[place];
+        let PendingSend { op, to, placed, written_at, .. } = self.sends[place];
         let (node, is_data) = (self.local_node(op.rank), traced == TracedPart::Data);
         let from_now = || Stream { from: now, per_byte: PerByte::ratio(written_at - now, bytes) };
         let written = given.or_else(|| (is_data && written_at > now).then(from_now));
         if self.wire.is_some() {
             let at = self.connections.fetch(node, (op.rank, to), now);
             let stream = self.stream_of((node, is_data), (0, bytes), written, at);
-            return self.fly((place, traced), (bytes, stream), around);
+            return self.transmit_part((place, traced), (bytes, stream), around);
         }
         let (part, mark) = if placed == NONE { (Part::Numbered, op.number) } else { (Part::Placed, placed) };
         let message = queues::Outgoing { flow_id: flow_of(op.rank, part), mark, dst: self.placed.node(to) };

@@ -12,11 +12,11 @@
 //! a whole: the second copy does not begin before the first has ended. Reading the request of a message that is copied
 //! once takes no additional time.
 
-use super::super::{Executor, Sending};
+use super::super::{Executor, PendingSend};
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
-use crate::processor::Reaction;
+use crate::processor::ProgressTask;
 use crate::trace::{Carriage, Purpose, TracedPart};
 
 impl Executor {
@@ -33,14 +33,14 @@ impl Executor {
     /// Returns whether a send's message is copied by its sender.
     #[inline]
     pub(super) fn is_copied_in(&self, place: u32) -> bool {
-        let Sending { op, to, asks, .. } = self.sends[place];
-        self.interface.protocol.memory.is_some() && !asks && self.is_within(op.rank, to)
+        let PendingSend { op, to, rendezvous, .. } = self.sends[place];
+        self.interface.protocol.memory.is_some() && !rendezvous && self.is_within(op.rank, to)
     }
 
     /// Begins the sender's copy of a send within a node that has passed its overhead.
     pub(super) fn send_within(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         self.announce(place, around);
-        let Sending { op, bytes, .. } = self.sends[place];
+        let PendingSend { op, bytes, .. } = self.sends[place];
         self.trace_hand_over(op, TracedPart::Data, now, Carriage::Memory);
         self.begin_copy((op, Event::CopiedIn(place)), bytes, now, around);
     }
@@ -48,8 +48,8 @@ impl Executor {
     /// Announces a message within a node that is copied by its receiver alone.
     pub(super) fn ask_within(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         self.announce(place, around);
-        self.sends[place].fetched = true;
-        let Sending { op, placed, .. } = self.sends[place];
+        self.sends[place].read_complete = true;
+        let PendingSend { op, placed, .. } = self.sends[place];
         self.trace_hand_over(op, TracedPart::Data, now, Carriage::Memory);
         self.later(now.saturating_add(self.memory_latency()), op, Event::Readable(placed), now, around);
     }
@@ -76,7 +76,7 @@ impl Executor {
 
     /// Ends the sender's copy, and the send.
     pub(in super::super) fn copied_in(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let Sending { op, rank, id, placed, .. } = self.sends.remove(place);
+        let PendingSend { op, rank, id, placed, .. } = self.sends.remove(place);
         self.end(rank, (op.number, id), now, None);
         self.later(now.saturating_add(self.memory_latency()), op, Event::Readable(placed), now, around);
     }
@@ -92,10 +92,10 @@ impl Executor {
     pub(in super::super) fn copied(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
         self.arrivals[message].missing = 0;
         let (send, rank) = (self.arrivals[message].send(), self.arrivals[message].rank);
-        let Envelope { place, asks, .. } = self.arrivals[message].envelope;
+        let Envelope { place, rendezvous, .. } = self.arrivals[message].envelope;
         self.trace_arrival(send, TracedPart::Data, now);
-        self.react(rank, Reaction::Complete(message), (now, now), around);
-        if asks {
+        self.enter_progress(rank, ProgressTask::Complete(message), (now, now), around);
+        if rendezvous {
             self.trace_latency(rank, (send, Purpose::Finish), (now, now));
             self.trace_hand_over(send, TracedPart::Notice, now, Carriage::Memory);
             self.later(now.saturating_add(self.memory_latency()), send, Event::Answered(place), now, around);

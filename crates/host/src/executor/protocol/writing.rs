@@ -4,19 +4,19 @@
 //! packet by packet as room becomes free, when the library may react (`ProgressMode`), and the send ends when all has
 //! been written. On a network that carries messages whole room is not limited.
 
-use super::super::{Executor, Sending};
-use super::sending::Extent;
+use super::super::{Executor, PendingSend};
+use super::sending::MessageEnds;
 use crate::context::HostContext;
 use crate::event::Event;
 use crate::nic::{PerByte, Stream};
-use crate::processor::Reaction;
+use crate::processor::ProgressTask;
 use crate::queues::Taken;
 use crate::trace::{Purpose, TracedPart};
 
 impl Executor {
-    /// Writes the data of a send that fit, in a call or as a reaction, from a time on.
+    /// Writes the data of a send that fit, in a call or as a task, from a time on.
     pub(in super::super) fn begin_writing(&mut self, place: u32, (from, in_call): (u64, bool)) {
-        let Sending { op, rank, bytes, .. } = self.sends[place];
+        let PendingSend { op, rank, bytes, .. } = self.sends[place];
         let node = self.local_node(op.rank);
         let fits = self.rooms.begin(node, bytes.max(1));
         let Some(time) = self.interface.parts.pio.map(|pio| pio.time(fits.min(bytes))) else { return };
@@ -28,13 +28,13 @@ impl Executor {
 
     /// Returns whether some data of a send that is handed over have found no room.
     pub(super) fn is_cut(&self, place: u32) -> bool {
-        let Sending { bytes, written, .. } = self.sends[place];
+        let PendingSend { bytes, written, .. } = self.sends[place];
         written.is_some_and(|written| written < bytes.max(1))
     }
 
     /// Cancels the writing of a send's data, which do not leave yet.
     pub(super) fn forget_writing(&mut self, place: u32) {
-        let Sending { op, written, .. } = self.sends[place];
+        let PendingSend { op, written, .. } = self.sends[place];
         let node = self.local_node(op.rank);
         self.rooms.give_back(node, written.unwrap_or(0));
         (self.sends[place].written, self.sends[place].written_at) = (None, 0);
@@ -50,7 +50,7 @@ impl Executor {
     /// Continues the first waiting send of a node, if there is room for a packet.
     fn tell_room(&mut self, node: usize, now: u64, around: &mut impl HostContext) {
         if let Some(send) = self.rooms.next(node) {
-            self.react(self.sends[send].rank, Reaction::Write(send), (now, now), around);
+            self.enter_progress(self.sends[send].rank, ProgressTask::Write(send), (now, now), around);
         }
     }
 
@@ -61,14 +61,14 @@ impl Executor {
         (from, now): (u64, u64),
         around: &mut impl HostContext,
     ) {
-        let Sending { op, rank, bytes, written, .. } = self.sends[place];
+        let PendingSend { op, rank, bytes, written, .. } = self.sends[place];
         let (node, all, written) = (self.local_node(op.rank), bytes.max(1), written.unwrap_or(0));
         let fits = self.rooms.go_on(node, all - written);
         let time = self.interface.parts.pio.map_or(0, |pio| pio.time(fits));
         let at = self.reaction_work(rank, (op, Purpose::Write), from, time);
         let begin = self.processors.accepted().begin;
         let stream = Stream { from: begin, per_byte: PerByte::ratio(at - begin, fits) };
-        let extent = Extent { begins: written == 0, ends: written + fits == all };
+        let extent = MessageEnds { begins: written == 0, ends: written + fits == all };
         self.sends[place].written = Some(written + fits);
         self.hand_over_part(place, (fits, TracedPart::Data), (Some(stream), extent), now, around);
         if extent.ends {

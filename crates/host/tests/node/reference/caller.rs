@@ -1,6 +1,6 @@
 //! Naive calls of a rank: a list of requests, searched from its beginning.
 
-use mpi::program::{Action, Burst, Matched, Script, Seen, Step};
+use mpi::program::{Action, Burst, Matched, Script, ScriptCall, Seen};
 
 /// Identifier of a calculation in the program.
 pub const CALCULATION: u32 = u32::MAX;
@@ -74,30 +74,32 @@ impl Caller {
         let mut starts = Vec::new();
         while self.go_on() {
             match self.script.next(&self.seen) {
-                Step::Do(calc @ Action::Calc { .. }) => {
+                ScriptCall::Do(calc @ Action::Calc { .. }) => {
                     starts.push((CALCULATION, calc));
                     self.waits = Waits::ForCalculation;
                 }
-                Step::Do(probe @ Action::Probe { .. }) => {
+                ScriptCall::Do(probe @ Action::Probe { .. }) => {
                     starts.push((PROBE, probe));
                     self.waits = Waits::ForProbe;
                 }
-                Step::Do(first) => self.request(Work::Messages(Burst { first, count: 1, stride: 0 }), &mut starts),
-                Step::Burst(burst) => self.request(Work::Messages(burst), &mut starts),
-                Step::StartCalc { time, unit } => self.request(Work::Calc(time, unit), &mut starts),
-                Step::After(request) => self.after.push(request),
-                Step::Wait(request) => self.waits = Waits::For(request),
-                Step::WaitAll => self.waits = Waits::ForAll,
-                Step::WaitAny => self.waits = Waits::ForAny,
-                Step::Test => {
+                ScriptCall::Do(first) => {
+                    self.request(Work::Messages(Burst { first, count: 1, stride: 0 }), &mut starts)
+                }
+                ScriptCall::Burst(burst) => self.request(Work::Messages(burst), &mut starts),
+                ScriptCall::StartCalc { time, unit } => self.request(Work::Calc(time, unit), &mut starts),
+                ScriptCall::After(request) => self.after.push(request),
+                ScriptCall::Wait(request) => self.waits = Waits::For(request),
+                ScriptCall::WaitAll => self.waits = Waits::ForAll,
+                ScriptCall::WaitAny => self.waits = Waits::ForAny,
+                ScriptCall::Test => {
                     starts.push((TEST, Action::Poll));
                     self.waits = Waits::ForTest;
                 }
                 // Collective operations consist of these calls; they and failures have separate tests.
-                Step::Collective(_) | Step::StartCollective(_) | Step::Fail => {
+                ScriptCall::Collective(_) | ScriptCall::StartCollective(_) | ScriptCall::Fail => {
                     unreachable!("random ranks do not call it")
                 }
-                Step::End => self.waits = Waits::Over,
+                ScriptCall::End => self.waits = Waits::Over,
             }
         }
         self.start_calculations(&mut starts);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use host::{ForwardingParams, MemoryParams, NicParams, ProtocolParams, Rendezvous};
-use mpi::program::{Action, Burst, Context, Script, Seen, Step};
+use mpi::program::{Action, Burst, Context, Script, ScriptCall, Seen};
 use proptest::prelude::*;
 
 use super::caller::UNITS;
@@ -14,7 +14,7 @@ use crate::times::INTERFACE;
 /// Call of a rank.
 #[derive(Clone, Debug)]
 pub enum Call {
-    Step(Step),
+    Step(ScriptCall),
     /// Waits for the request made this number of requests ago.
     WaitBack(u32),
     /// Makes the next request begin after the request made this number of requests ago.
@@ -57,14 +57,14 @@ impl RandomRank {
     }
 
     /// Returns the next call, or none if the call makes no sense now.
-    fn step_of(&mut self, call: &Call, seen: &Seen) -> Option<Step> {
+    fn step_of(&mut self, call: &Call, seen: &Seen) -> Option<ScriptCall> {
         match *call {
             Call::Step(step) => {
                 match step {
-                    Step::Do(Action::Send { .. } | Action::Recv { .. }) | Step::Burst(_) | Step::StartCalc { .. } => {
-                        self.waited.push(false)
-                    }
-                    Step::WaitAll => self.waited.fill(true),
+                    ScriptCall::Do(Action::Send { .. } | Action::Recv { .. })
+                    | ScriptCall::Burst(_)
+                    | ScriptCall::StartCalc { .. } => self.waited.push(false),
+                    ScriptCall::WaitAll => self.waited.fill(true),
                     _ => {}
                 }
                 Some(step)
@@ -72,50 +72,50 @@ impl RandomRank {
             Call::WaitBack(_) | Call::AfterBack(_) if self.waited.is_empty() => None,
             Call::WaitBack(back) => {
                 let made = self.waited.len() as u32;
-                Some(Step::Wait(made - 1 - back % made))
+                Some(ScriptCall::Wait(made - 1 - back % made))
             }
             Call::AfterBack(back) => {
                 let made = self.waited.len() as u32;
-                Some(Step::After(made - 1 - back % made))
+                Some(ScriptCall::After(made - 1 - back % made))
             }
-            Call::WaitAny => self.is_any_open().then_some(Step::WaitAny),
+            Call::WaitAny => self.is_any_open().then_some(ScriptCall::WaitAny),
             Call::Reply if self.replies => {
                 self.replies = false;
                 let to = seen.matched?.source;
                 self.waited.push(false);
-                Some(Step::Do(Action::send(to, 77, 1)))
+                Some(ScriptCall::Do(Action::send(to, 77, 1)))
             }
             Call::Reply => {
                 self.replies = self.is_any_open();
                 if self.replies {
                     self.calls.push_front(Call::Reply);
                 }
-                self.replies.then_some(Step::WaitAny)
+                self.replies.then_some(ScriptCall::WaitAny)
             }
             Call::Probe(probe, receives) => {
                 if receives {
                     let Action::Probe { context, .. } = probe else { return None };
                     self.calls.push_front(Call::Receive(context));
                 }
-                Some(Step::Do(probe))
+                Some(ScriptCall::Do(probe))
             }
             Call::Receive(context) => {
                 let found = seen.matched?;
                 self.waited.push(false);
-                Some(Step::Do(Action::recv(Some(found.source), found.bytes, Some(found.tag)).within(context)))
+                Some(ScriptCall::Do(Action::recv(Some(found.source), found.bytes, Some(found.tag)).within(context)))
             }
             Call::Poll(time) => self.poll(time, seen),
         }
     }
 
-    fn poll(&mut self, time: u64, seen: &Seen) -> Option<Step> {
+    fn poll(&mut self, time: u64, seen: &Seen) -> Option<ScriptCall> {
         let left = self.within.take();
         // An even number of remaining steps means that a test is next, an odd one that a calculation is.
         let step = match left.unwrap_or(6) {
             0 => return None,
-            left if left.is_multiple_of(2) => (left - 1, Step::Test),
+            left if left.is_multiple_of(2) => (left - 1, ScriptCall::Test),
             _ if seen.request.is_some() => return None,
-            left => (left - 1, Step::Do(Action::Calc { time })),
+            left => (left - 1, ScriptCall::Do(Action::Calc { time })),
         };
         self.within = Some(step.0);
         self.calls.push_front(Call::Poll(time));
@@ -124,7 +124,7 @@ impl RandomRank {
 }
 
 impl Script for RandomRank {
-    fn next(&mut self, seen: &Seen) -> Step {
+    fn next(&mut self, seen: &Seen) -> ScriptCall {
         self.sights.lock().unwrap()[self.rank as usize].push(*seen);
         if let Some(request) = seen.request {
             self.waited[request as usize] = true;
@@ -134,7 +134,7 @@ impl Script for RandomRank {
                 return step;
             }
         }
-        Step::End
+        ScriptCall::End
     }
 }
 
@@ -181,13 +181,13 @@ fn other_call(ranks: u32) -> impl Strategy<Value = Call> {
     let time = prop::sample::select(vec![0_u64, 1, 50, 100, 777, 1000, 5000]);
     let burst = (0..ranks, 1_u32..4, 0..ranks, any::<bool>(), prop::bool::ANY);
     prop_oneof![
-        4 => time.clone().prop_map(|time| Call::Step(Step::Do(Action::Calc { time }))),
-        2 => (time.clone(), 0..UNITS).prop_map(|(time, unit)| Call::Step(Step::StartCalc { time, unit })),
+        4 => time.clone().prop_map(|time| Call::Step(ScriptCall::Do(Action::Calc { time }))),
+        2 => (time.clone(), 0..UNITS).prop_map(|(time, unit)| Call::Step(ScriptCall::StartCalc { time, unit })),
         2 => (0_u32..6).prop_map(Call::AfterBack),
         1 => (0_u32..6).prop_map(Call::WaitBack),
         1 => Just(Call::WaitAny),
         1 => Just(Call::Reply),
-        1 => Just(Call::Step(Step::WaitAll)),
+        1 => Just(Call::Step(ScriptCall::WaitAll)),
         1 => time.prop_map(|time| Call::Poll(time.max(1))),
         1 => burst.prop_map(|(other, count, stride, sends, is_large)| {
             let bytes = if is_large { 650 } else { 60 };
@@ -195,7 +195,7 @@ fn other_call(ranks: u32) -> impl Strategy<Value = Call> {
                 true => Action::send(other, bytes, 0),
                 false => Action::recv(Some(other), 2000, None),
             };
-            Call::Step(Step::Burst(Burst { first, count, stride }))
+            Call::Step(ScriptCall::Burst(Burst { first, count, stride }))
         }),
     ]
 }
@@ -208,13 +208,13 @@ fn calls(ranks: u32) -> impl Strategy<Value = Vec<Vec<Call>>> {
     (messages, others, waits).prop_map(move |(messages, others, waits)| {
         let mut keyed: Vec<Vec<(u32, Call)>> = vec![Vec::new(); ranks as usize];
         for ((from, to, (tag, context), bytes, room, (any_source, any_tag), receiver), (sent, received)) in messages {
-            keyed[from as usize].push((sent, Call::Step(Step::Do(Action::send(to, bytes, tag).within(context)))));
+            keyed[from as usize].push((sent, Call::Step(ScriptCall::Do(Action::send(to, bytes, tag).within(context)))));
             let (source, tag) = ((!any_source).then_some(from), (!any_tag).then_some(tag));
             let receive = Action::recv(source, room, tag).within(context);
             let probe = |waits| Action::Probe { from: source, tag, context, waits };
             let calls = match receiver {
-                Receiver::Receives => vec![Call::Step(Step::Do(receive))],
-                Receiver::Probes(waits) => vec![Call::Probe(probe(waits), false), Call::Step(Step::Do(receive))],
+                Receiver::Receives => vec![Call::Step(ScriptCall::Do(receive))],
+                Receiver::Probes(waits) => vec![Call::Probe(probe(waits), false), Call::Step(ScriptCall::Do(receive))],
                 Receiver::ReceivesFound(waits) => vec![Call::Probe(probe(waits), true)],
             };
             keyed[to as usize].extend(calls.into_iter().map(|call| (received, call)));
@@ -222,7 +222,7 @@ fn calls(ranks: u32) -> impl Strategy<Value = Vec<Vec<Call>>> {
         others.into_iter().for_each(|(rank, key, call)| keyed[rank as usize].push((key, call)));
         let of_rank = |(mut keyed, waits): (Vec<(u32, Call)>, bool)| {
             keyed.sort_by_key(|call| call.0);
-            let last = waits.then_some(Call::Step(Step::WaitAll));
+            let last = waits.then_some(Call::Step(ScriptCall::WaitAll));
             keyed.into_iter().map(|call| call.1).chain(last).collect()
         };
         keyed.into_iter().zip(waits).map(of_rank).collect()

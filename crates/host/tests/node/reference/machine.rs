@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host::{Arrived, Envelope, Executor, NicParams, RankPlacement};
+use host::{Arrived, Envelope, Executor, LocalRanks, NicParams};
 use mpi::program::Programs;
 
 use super::network::{Flight, Link, Wire, arrivals};
@@ -35,7 +35,7 @@ impl Machine {
         let executor = |part: u32| {
             let count = (part..nodes).step_by(parts as usize).count();
             let places = (Arc::clone(&executor_of), Arc::clone(&number_of));
-            Executor::new(programs, nic, RankPlacement::new(node_of.into(), places, part as u16, count))
+            Executor::new(programs, nic, LocalRanks::new(node_of.into(), places, part as u16, count))
         };
         Self {
             executors: (0..parts).map(executor).collect(),

@@ -8,7 +8,7 @@ use units::Draw;
 
 use super::super::affinity::Affinity;
 use super::super::annealing::{Fast, steps_for};
-use super::super::layout::{Change, Layout, Site};
+use super::super::layout::{Change, Layout, SearchRegion};
 use super::super::pace::Pace;
 use super::super::simple;
 use crate::{HopsView, Mapping, MappingError, Metric, Problem, with_metric};
@@ -45,8 +45,8 @@ impl HopsView for Exchange<'_> {
     fn run<M: Metric>(self, metric: &M) -> Self::Output {
         let Self { problem, affinity, start, steps } = self;
         let places: Vec<u32> = (0..problem.machine.places()).collect();
-        let site = Site::of(problem, &places, problem.room()?);
-        let mut layout = Layout::new(&site, affinity, metric, &start.place_of);
+        let region = SearchRegion::of(problem, &places, problem.room()?);
+        let mut layout = Layout::new(&region, affinity, metric, &start.place_of);
         let movable: Vec<u32> = (0..affinity.tasks()).filter(|&task| layout.is_movable(task)).collect();
         if movable.len() < 2 {
             return Ok(start.place_of.clone());

@@ -5,21 +5,21 @@ use std::sync::Arc;
 use super::line::line_of;
 use super::{Calls, collective_of};
 use crate::collectives::{Algorithm, Collective, ProgramGroup};
-use crate::communicator::{Context, Unserved};
-use crate::program::Step;
+use crate::communicator::{Context, OffloadLimits};
+use crate::program::ScriptCall;
 use crate::schedule::ScheduleError;
 
 impl Calls {
-    /// Applies the limits of the switches: groups in `unserved` are not carried out in the switches, or not for all
+    /// Applies the limits of the switches: groups in `offload_limits` are not carried out in the switches, or not for all
     /// operations. Requires known nodes ([`Calls::on_nodes`]).
     #[must_use]
-    pub fn among(mut self, unserved: &Unserved) -> Self {
+    pub fn among(mut self, offload_limits: &OffloadLimits) -> Self {
         for (number, nodes) in (0..).zip(&mut self.nodes) {
             if let (Some(nodes), Some(context)) = (nodes, Context::new(number)) {
-                *nodes = Arc::new((**nodes).clone().among(unserved, context));
+                *nodes = Arc::new((**nodes).clone().among(offload_limits, context));
             }
         }
-        if !unserved.is_empty() {
+        if !offload_limits.is_empty() {
             self.operations = self.count();
         }
         self
@@ -38,7 +38,7 @@ impl Calls {
     fn check_members(&self, number: u32, rank: u32) -> Result<(), ScheduleError> {
         let Some(communicator) = self.communicator(number, rank) else { return Ok(()) };
         let first = communicator.rank(0);
-        let known: Vec<&Step> = self.collectives(first, number).collect();
+        let known: Vec<&ScriptCall> = self.collectives(first, number).collect();
         for rank in (1..communicator.len()).map(|member| communicator.rank(member)) {
             let mut own = self.collectives(rank, number);
             let mut place = 0;
@@ -49,7 +49,7 @@ impl Calls {
                 }
                 place += 1;
                 if !is_shared(pair) {
-                    let call = |step: Option<&Step>| {
+                    let call = |step: Option<&ScriptCall>| {
                         step.map_or_else(|| "none".to_owned(), |step| format!("`{}`", line_of(step)))
                     };
                     let (ranks, calls) = ([first, rank], [call(pair.0), call(pair.1)]);
@@ -71,14 +71,15 @@ impl Calls {
     }
 
     /// Iterates over the collective operations of a rank in a communicator, in order.
-    pub(super) fn collectives(&self, rank: u32, communicator: u32) -> impl Iterator<Item = &Step> {
-        let is_own = move |step: &&Step| collective_of(step).is_some_and(|call| call.communicator == communicator);
+    pub(super) fn collectives(&self, rank: u32, communicator: u32) -> impl Iterator<Item = &ScriptCall> {
+        let is_own =
+            move |step: &&ScriptCall| collective_of(step).is_some_and(|call| call.communicator == communicator);
         self.of(rank).iter().filter(is_own)
     }
 }
 
 /// Returns whether the calls of two members are one operation; the time of combining may differ.
-fn is_shared(pair: (Option<&Step>, Option<&Step>)) -> bool {
+fn is_shared(pair: (Option<&ScriptCall>, Option<&ScriptCall>)) -> bool {
     let (one, other) = (pair.0.and_then(collective_of), pair.1.and_then(collective_of));
     let known = |call: &Collective| Collective { time_per_byte: 0, ..*call };
     one.map(known) == other.map(known)

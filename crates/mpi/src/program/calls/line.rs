@@ -3,7 +3,7 @@
 use units::{Bytes, Time};
 
 use crate::collectives::{Algorithm, Collective, Operation};
-use crate::program::{Action, Burst, Context, Step};
+use crate::program::{Action, Burst, Context, ScriptCall};
 
 /// Size of a receive that accepts a message of any size, in bytes.
 pub const ANY_SIZE: u64 = u64::MAX;
@@ -15,9 +15,9 @@ const WORDS: &str = "ranks, communicator, rank, calc, isend, irecv, wait, waital
 ///
 /// # Errors
 /// A description of the syntax error.
-pub fn step(words: &[&str]) -> Result<Step, String> {
+pub fn step(words: &[&str]) -> Result<ScriptCall, String> {
     match words {
-        ["calc", time @ ..] => Ok(Step::Do(Action::Calc { time: quantity::<Time>(time)?.0 })),
+        ["calc", time @ ..] => Ok(ScriptCall::Do(Action::Calc { time: quantity::<Time>(time)?.0 })),
         ["isend", rest @ ..] => {
             let (size, rest) = until(rest, "to")?;
             let (to, rest) = rank(rest)?;
@@ -35,24 +35,24 @@ pub fn step(words: &[&str]) -> Result<Step, String> {
             let (context, rest) = context(rest)?;
             burst(Action::recv(from, bytes, tag).within(context), rest)
         }
-        ["wait", request] => Ok(Step::Wait(number(request, "a request: they are counted from 0")?)),
-        ["waitall"] => Ok(Step::WaitAll),
-        ["waitany"] => Ok(Step::WaitAny),
-        ["test"] => Ok(Step::Test),
-        ["poll"] => Ok(Step::Do(Action::Poll)),
+        ["wait", request] => Ok(ScriptCall::Wait(number(request, "a request: they are counted from 0")?)),
+        ["waitall"] => Ok(ScriptCall::WaitAll),
+        ["waitany"] => Ok(ScriptCall::WaitAny),
+        ["test"] => Ok(ScriptCall::Test),
+        ["poll"] => Ok(ScriptCall::Do(Action::Poll)),
         ["probe", "from", rest @ ..] => probe(rest, true),
         ["iprobe", "from", rest @ ..] => probe(rest, false),
         [word @ ("probe" | "iprobe"), ..] => Err(format!("`{word}`: `from RANK` is missing")),
-        ["after", request] => Ok(Step::After(number(request, "a request: they are counted from 0")?)),
+        ["after", request] => Ok(ScriptCall::After(number(request, "a request: they are counted from 0")?)),
         ["start", "calc", rest @ ..] => {
             let (time, unit) = match rest {
                 [time @ .., "on", unit] => (time, number(unit, "a unit: 0 is the processor")?),
                 _ => (rest, 0),
             };
-            Ok(Step::StartCalc { time: quantity::<Time>(time)?.0, unit })
+            Ok(ScriptCall::StartCalc { time: quantity::<Time>(time)?.0, unit })
         }
-        ["start", rest @ ..] => Ok(Step::StartCollective(collective(rest)?)),
-        [word, ..] if operation_of(word).is_some() => Ok(Step::Collective(collective(words)?)),
+        ["start", rest @ ..] => Ok(ScriptCall::StartCollective(collective(rest)?)),
+        [word, ..] if operation_of(word).is_some() => Ok(ScriptCall::Collective(collective(words)?)),
         _ => Err(format!("`{}` is no call; a line begins with one of {WORDS}", words.join(" "))),
     }
 }
@@ -95,26 +95,26 @@ fn context<'a>(words: Words<'a>) -> Result<(Context, Words<'a>), String> {
 }
 
 /// Parses a probe, after `from`.
-fn probe(words: Words<'_>, waits: bool) -> Result<Step, String> {
+fn probe(words: Words<'_>, waits: bool) -> Result<ScriptCall, String> {
     let (from, rest) = rank(words)?;
     let (tag, rest) = tag(rest)?;
     let (context, rest) = context(rest)?;
     match rest {
-        [] => Ok(Step::Do(Action::Probe { from, tag, context, waits })),
+        [] => Ok(ScriptCall::Do(Action::Probe { from, tag, context, waits })),
         _ => Err(format!("`{}`: nothing may stand here", rest.join(" "))),
     }
 }
 
 /// Parses the optional `times N stride S` after an operation.
-fn burst(first: Action, words: Words<'_>) -> Result<Step, String> {
+fn burst(first: Action, words: Words<'_>) -> Result<ScriptCall, String> {
     let (count, stride) = match words {
-        [] => return Ok(Step::Do(first)),
+        [] => return Ok(ScriptCall::Do(first)),
         ["times", count] => (count, "0"),
         ["times", count, "stride", stride] => (count, *stride),
         _ => return Err(format!("`{}`: `times N stride S` may stand here, and nothing else", words.join(" "))),
     };
     let (count, stride) = (number(count, "a number of operations")?, number(stride, "a stride from 0")?);
-    Ok(Step::Burst(Burst { first, count, stride }))
+    Ok(ScriptCall::Burst(Burst { first, count, stride }))
 }
 
 /// Keywords after the size of a collective operation.
@@ -190,20 +190,22 @@ fn quantity<T: std::str::FromStr<Err: std::fmt::Display>>(words: Words<'_>) -> R
 }
 
 /// Returns the line of a call.
-pub fn line_of(step: &Step) -> String {
+pub fn line_of(step: &ScriptCall) -> String {
     match *step {
-        Step::Do(action) => of_action(action),
-        Step::Burst(Burst { first, count, stride }) => format!("{} times {count} stride {stride}", of_action(first)),
-        Step::Wait(request) => format!("wait {request}"),
-        Step::WaitAll => "waitall".to_owned(),
-        Step::WaitAny => "waitany".to_owned(),
-        Step::Test => "test".to_owned(),
-        Step::Collective(call) => of_collective(call),
-        Step::StartCollective(call) => format!("start {}", of_collective(call)),
-        Step::StartCalc { time, unit: 0 } => format!("start calc {time} ps"),
-        Step::StartCalc { time, unit } => format!("start calc {time} ps on {unit}"),
-        Step::After(request) => format!("after {request}"),
-        Step::End | Step::Fail => String::new(),
+        ScriptCall::Do(action) => of_action(action),
+        ScriptCall::Burst(Burst { first, count, stride }) => {
+            format!("{} times {count} stride {stride}", of_action(first))
+        }
+        ScriptCall::Wait(request) => format!("wait {request}"),
+        ScriptCall::WaitAll => "waitall".to_owned(),
+        ScriptCall::WaitAny => "waitany".to_owned(),
+        ScriptCall::Test => "test".to_owned(),
+        ScriptCall::Collective(call) => of_collective(call),
+        ScriptCall::StartCollective(call) => format!("start {}", of_collective(call)),
+        ScriptCall::StartCalc { time, unit: 0 } => format!("start calc {time} ps"),
+        ScriptCall::StartCalc { time, unit } => format!("start calc {time} ps on {unit}"),
+        ScriptCall::After(request) => format!("after {request}"),
+        ScriptCall::End | ScriptCall::Fail => String::new(),
     }
 }
 

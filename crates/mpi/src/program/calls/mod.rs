@@ -3,7 +3,7 @@
 //! A [`crate::schedule::Schedule`] is a graph of operations. Calls are a sequence instead, and so can wait for any
 //! request, test for completion and post bursts. They run like any other [`Script`].
 
-mod carrier;
+mod backend;
 mod in_switch;
 mod line;
 mod schedule;
@@ -19,7 +19,7 @@ use super::posts::Posts;
 use super::running::Running;
 use super::{
     Action, Burst, Communicator, Context, GroupCall, Messages, Op, ProgramError, ProgramGroup, Programs, RankProgram,
-    Request, Script, ScriptedRank, Seen, Step,
+    Request, Script, ScriptCall, ScriptedRank, Seen,
 };
 use crate::collectives::{Algorithm, Collective, CollectiveError};
 use crate::communicator::{Group, NodeGroups};
@@ -89,7 +89,7 @@ pub enum CallError {
 pub struct Calls {
     /// Index of the first call of each rank, and the end of the last rank's calls.
     first: Vec<usize>,
-    steps: Vec<Step>,
+    steps: Vec<ScriptCall>,
     /// Ranks of each communicator, by communicator number from 1.
     groups: Vec<Group>,
     /// Nodes of the members of each communicator, by communicator number from 0. Only for communicators with in-switch
@@ -104,7 +104,7 @@ pub struct Calls {
 /// Builder of [`Calls`].
 #[derive(Clone, Debug)]
 pub struct CallsBuilder {
-    steps: Vec<Vec<Step>>,
+    steps: Vec<Vec<ScriptCall>>,
     /// Number of requests made by each rank.
     made: Vec<Request>,
     calls: usize,
@@ -129,23 +129,25 @@ impl CallsBuilder {
         Ok(self.groups.len() as u32)
     }
 
-    /// Appends the next call of a rank. Ignores `Step::End`, which need not be written.
+    /// Appends the next call of a rank. Ignores `ScriptCall::End`, which need not be written.
     ///
     /// # Errors
     /// A call that is refused.
-    pub fn push(&mut self, rank: u32, step: Step) -> Result<(), CallError> {
+    pub fn push(&mut self, rank: u32, step: ScriptCall) -> Result<(), CallError> {
         let ranks = self.steps.len() as u32;
         check_rank(rank, ranks)?;
         let made = &mut self.made[rank as usize];
         match step {
             // In-switch calls and steps on the interface are parts of a collective operation. They are not calls.
-            Step::Do(Action::Group(_) | Action::OnNic(_) | Action::Kernel { .. }) => return Err(CallError::EmptyBurst),
-            Step::Do(action) => {
+            ScriptCall::Do(Action::Group(_) | Action::OnNic(_) | Action::Kernel { .. }) => {
+                return Err(CallError::EmptyBurst);
+            }
+            ScriptCall::Do(action) => {
                 check_action(action, ranks)?;
                 check_context(action, &self.groups, (rank, ranks))?;
                 *made += u32::from(action.is_message());
             }
-            Step::Burst(Burst { first, count, .. }) => {
+            ScriptCall::Burst(Burst { first, count, .. }) => {
                 if count == 0 || !first.is_message() {
                     return Err(CallError::EmptyBurst);
                 }
@@ -153,7 +155,7 @@ impl CallsBuilder {
                 check_context(first, &self.groups, (rank, ranks))?;
                 *made += 1;
             }
-            Step::Collective(call) | Step::StartCollective(call) => {
+            ScriptCall::Collective(call) | ScriptCall::StartCollective(call) => {
                 let communicator = communicator_of(&self.groups, call.communicator, (rank, ranks));
                 let communicator =
                     communicator.ok_or(CollectiveError::Communicator { communicator: call.communicator })?;
@@ -163,14 +165,14 @@ impl CallsBuilder {
                 call.check(&communicator)?;
                 *made += 1;
             }
-            Step::StartCalc { time, .. } => {
+            ScriptCall::StartCalc { time, .. } => {
                 check_action(Action::Calc { time }, ranks)?;
                 *made += 1;
             }
-            Step::Wait(request) | Step::After(request) if request >= *made => {
+            ScriptCall::Wait(request) | ScriptCall::After(request) if request >= *made => {
                 return Err(CallError::NoSuchRequest { request, made: *made });
             }
-            Step::End | Step::Fail => return Ok(()),
+            ScriptCall::End | ScriptCall::Fail => return Ok(()),
             _ => {}
         }
         self.calls += 1;
@@ -254,7 +256,7 @@ impl Calls {
     }
 
     /// Returns the calls of a rank.
-    pub fn of(&self, rank: u32) -> &[Step] {
+    pub fn of(&self, rank: u32) -> &[ScriptCall] {
         &self.steps[self.first[rank as usize]..self.first[rank as usize + 1]]
     }
 
@@ -307,16 +309,16 @@ impl Calls {
         let ranks = self.ranks();
         for step in self.of(rank) {
             match *step {
-                Step::Collective(call) | Step::StartCollective(call) => {
+                ScriptCall::Collective(call) | ScriptCall::StartCollective(call) => {
                     let mut each =
-                        |burst: Burst| each_action(&Step::Burst(burst), ranks, &mut |action| visit(action, 1));
+                        |burst: Burst| each_action(&ScriptCall::Burst(burst), ranks, &mut |action| visit(action, 1));
                     // Invalid calls have been refused already.
                     let _ = self.each_round(call, rank, 0, &mut |bursts| bursts.iter().for_each(|&burst| each(burst)));
                 }
-                Step::StartCalc { time, .. } => visit(Action::Calc { time }, 1),
+                ScriptCall::StartCalc { time, .. } => visit(Action::Calc { time }, 1),
                 // A test enters the progress engine.
-                Step::Test => visit(Action::Poll, 1),
-                Step::Burst(burst) if burst.stride == 0 => visit(burst.first, u64::from(burst.count)),
+                ScriptCall::Test => visit(Action::Poll, 1),
+                ScriptCall::Burst(burst) if burst.stride == 0 => visit(burst.first, u64::from(burst.count)),
                 _ => each_action(step, ranks, &mut |action| visit(action, 1)),
             }
         }
@@ -376,18 +378,18 @@ impl Calls {
 }
 
 /// Returns the collective operation of a call, if it is one.
-fn collective_of(step: &Step) -> Option<&Collective> {
+fn collective_of(step: &ScriptCall) -> Option<&Collective> {
     match step {
-        Step::Collective(call) | Step::StartCollective(call) => Some(call),
+        ScriptCall::Collective(call) | ScriptCall::StartCollective(call) => Some(call),
         _ => None,
     }
 }
 
 /// Visits each send, receive or other action of a call. Expands bursts, in a program of `ranks` ranks.
-fn each_action(step: &Step, ranks: u32, visit: &mut dyn FnMut(Action)) {
+fn each_action(step: &ScriptCall, ranks: u32, visit: &mut dyn FnMut(Action)) {
     match *step {
-        Step::Do(action) => visit(action),
-        Step::Burst(burst) => (0..burst.count).for_each(|number| visit(burst.action(number, ranks))),
+        ScriptCall::Do(action) => visit(action),
+        ScriptCall::Burst(burst) => (0..burst.count).for_each(|number| visit(burst.action(number, ranks))),
         _ => {}
     }
 }
@@ -398,7 +400,7 @@ impl Programs for Calls {
     }
 
     fn may_probe(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::Do(Action::Probe { .. })))
+        self.steps.iter().any(|step| matches!(step, ScriptCall::Do(Action::Probe { .. })))
     }
 
     fn ranks(&self) -> u32 {
@@ -451,8 +453,8 @@ struct CallingRank {
 }
 
 impl Script for CallingRank {
-    fn next(&mut self, _seen: &Seen) -> Step {
-        self.places.next().map_or(Step::End, |place| self.calls.steps[place])
+    fn next(&mut self, _seen: &Seen) -> ScriptCall {
+        self.places.next().map_or(ScriptCall::End, |place| self.calls.steps[place])
     }
 
     fn communicator(&self, number: u32) -> Option<Communicator> {

@@ -7,7 +7,7 @@ use super::line::{ANY_SIZE, line_of};
 use super::tags::{COLLECTIVE, Tags};
 use super::{Calls, each_action};
 use crate::collectives::{Algorithm, Collective};
-use crate::program::{Action, Burst, Programs, Step};
+use crate::program::{Action, Burst, Programs, ScriptCall};
 use crate::schedule::{OpId, Schedule, ScheduleBuilder, ScheduleError};
 
 /// Reason why calls cannot be converted to a schedule.
@@ -136,7 +136,8 @@ impl Calls {
             }
             _ => return error,
         };
-        let collective = |step: &&Step| matches!(step, Step::Collective(_) | Step::StartCollective(_));
+        let collective =
+            |step: &&ScriptCall| matches!(step, ScriptCall::Collective(_) | ScriptCall::StartCollective(_));
         if tag < COLLECTIVE || [from, to].iter().any(|&rank| self.of(rank).iter().any(|step| has_tag(step, tag))) {
             return error;
         }
@@ -151,10 +152,11 @@ impl Calls {
 
     /// Refuses receives and tags that could match messages of collective operations.
     fn check_tags(&self, rank: u32) -> Result<(), NoSchedule> {
-        let is_collective = |step: &&Step| matches!(step, Step::Collective(_) | Step::StartCollective(_));
+        let is_collective =
+            |step: &&ScriptCall| matches!(step, ScriptCall::Collective(_) | ScriptCall::StartCollective(_));
         let Some(collective) = self.of(rank).iter().find(is_collective) else { return Ok(()) };
         for step in self.of(rank) {
-            if let Step::Do(first) | Step::Burst(Burst { first, .. }) = step
+            if let ScriptCall::Do(first) | ScriptCall::Burst(Burst { first, .. }) = step
                 && let Action::Recv { tag: None, .. }
                 | Action::Recv { tag: Some(COLLECTIVE..), .. }
                 | Action::Send { tag: COLLECTIVE.., .. } = first
@@ -167,8 +169,8 @@ impl Calls {
 }
 
 /// Whether a call sends, receives or probes with a given tag.
-fn has_tag(step: &Step, wanted: u32) -> bool {
-    let (Step::Do(first) | Step::Burst(Burst { first, .. })) = step else { return false };
+fn has_tag(step: &ScriptCall, wanted: u32) -> bool {
+    let (ScriptCall::Do(first) | ScriptCall::Burst(Burst { first, .. })) = step else { return false };
     match first {
         Action::Send { tag, .. } => *tag == wanted,
         Action::Recv { tag, .. } | Action::Probe { tag, .. } => *tag == Some(wanted),
@@ -177,9 +179,9 @@ fn has_tag(step: &Step, wanted: u32) -> bool {
 }
 
 /// Returns the communicator of a collective operation.
-fn communicator_of(step: &Step) -> Option<u32> {
+fn communicator_of(step: &ScriptCall) -> Option<u32> {
     match step {
-        Step::Collective(call) | Step::StartCollective(call) => Some(call.communicator),
+        ScriptCall::Collective(call) | ScriptCall::StartCollective(call) => Some(call.communicator),
         _ => None,
     }
 }
@@ -230,17 +232,19 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a call.
-    fn step(&mut self, step: &Step) -> Result<(), NoSchedule> {
+    fn step(&mut self, step: &ScriptCall) -> Result<(), NoSchedule> {
         let made = self.requests.len();
         match *step {
-            Step::Do(Action::Calc { time }) => {
+            ScriptCall::Do(Action::Calc { time }) => {
                 let op = self.builder.calc(self.rank, time);
                 self.pass(op, &[]);
             }
             // Takes no time where overheads are latency only, as in schedules.
-            Step::Do(Action::Poll) => {}
-            Step::Do(Action::Probe { .. }) => return Err(NoSchedule::Call { rank: self.rank, call: line_of(step) }),
-            Step::Do(_) | Step::Burst(_) => {
+            ScriptCall::Do(Action::Poll) => {}
+            ScriptCall::Do(Action::Probe { .. }) => {
+                return Err(NoSchedule::Call { rank: self.rank, call: line_of(step) });
+            }
+            ScriptCall::Do(_) | ScriptCall::Burst(_) => {
                 let mut all = Vec::new();
                 let before = std::mem::take(&mut self.before);
                 each_action(step, self.calls.ranks(), &mut |action| {
@@ -250,24 +254,24 @@ impl<'a> Writer<'a> {
                 });
                 self.requests.push(all);
             }
-            Step::StartCalc { time, unit } => self.start_calc(time, unit),
-            Step::After(request) => {
+            ScriptCall::StartCalc { time, unit } => self.start_calc(time, unit),
+            ScriptCall::After(request) => {
                 self.before.extend_from_slice(&self.requests[request as usize]);
                 self.before.sort_unstable_by_key(|end| end.op);
                 self.before.dedup_by_key(|end| end.op);
             }
-            Step::StartCollective(call) => self.collective(call, step)?,
-            Step::Collective(call) => {
+            ScriptCall::StartCollective(call) => self.collective(call, step)?,
+            ScriptCall::Collective(call) => {
                 self.collective(call, step)?;
                 self.wait(made..made + 1);
             }
-            Step::Wait(request) => self.wait(request as usize..request as usize + 1),
-            Step::WaitAll => {
+            ScriptCall::Wait(request) => self.wait(request as usize..request as usize + 1),
+            ScriptCall::WaitAll => {
                 self.wait(self.open..made);
                 self.open = made;
             }
-            Step::End | Step::Fail => {}
-            Step::WaitAny | Step::Test => {
+            ScriptCall::End | ScriptCall::Fail => {}
+            ScriptCall::WaitAny | ScriptCall::Test => {
                 return Err(NoSchedule::Call { rank: self.rank, call: line_of(step) });
             }
         }
@@ -275,7 +279,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a collective operation, which is a request. Each of its rounds waits for the previous one.
-    fn collective(&mut self, call: Collective, step: &Step) -> Result<(), NoSchedule> {
+    fn collective(&mut self, call: Collective, step: &ScriptCall) -> Result<(), NoSchedule> {
         let call = match call.algorithm {
             Algorithm::InSwitch if !self.checks => {
                 return Err(NoSchedule::InSwitch { rank: self.rank, call: line_of(step) });
@@ -304,7 +308,7 @@ impl<'a> Writer<'a> {
             }
             last.clear();
             for burst in bursts {
-                each_action(&Step::Burst(*burst), ranks, &mut |action| {
+                each_action(&ScriptCall::Burst(*burst), ranks, &mut |action| {
                     let op = self.operation(action);
                     last.push(self.after(op, before));
                     self.behind(op, &others);

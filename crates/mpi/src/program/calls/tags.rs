@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::program::{Action, Burst, Context, Step};
+use crate::program::{Action, Burst, Context, ScriptCall};
 
 /// First tag of the messages of collective operations in a schedule. Calls together with collective operations may not
 /// use tags from here on.
@@ -22,7 +22,7 @@ impl Tags {
     ///
     /// # Errors
     /// A receive of any tag together with messages of communicators. It would match messages of other communicators.
-    pub fn of<'a>(calls: impl Iterator<Item = (u32, &'a Step)>) -> Result<Self, (u32, &'a Step)> {
+    pub fn of<'a>(calls: impl Iterator<Item = (u32, &'a ScriptCall)>) -> Result<Self, (u32, &'a ScriptCall)> {
         let (mut own, mut world) = (BTreeSet::new(), BTreeSet::new());
         let mut any = None;
         for (rank, step) in calls {
@@ -52,8 +52,8 @@ impl Tags {
 }
 
 /// Returns the communicator and the tag of a sent or received message.
-fn message_of(step: &Step) -> Option<(Context, Option<u32>)> {
-    let (Step::Do(first) | Step::Burst(Burst { first, .. })) = *step else { return None };
+fn message_of(step: &ScriptCall) -> Option<(Context, Option<u32>)> {
+    let (ScriptCall::Do(first) | ScriptCall::Burst(Burst { first, .. })) = *step else { return None };
     match first {
         Action::Send { tag, context, .. } => Some((context, Some(tag))),
         Action::Recv { tag, context, .. } => Some((context, tag)),

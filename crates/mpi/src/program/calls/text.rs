@@ -44,7 +44,7 @@ use std::fmt::Write as _;
 
 use super::line::{line_of, number, step};
 use super::{Calls, CallsBuilder, MOST_RANKS};
-use crate::program::{Programs, Step};
+use crate::program::{Programs, ScriptCall};
 
 /// Syntax error in a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -119,7 +119,7 @@ impl Reader {
         Err(format!("communicator {text}: they are numbered from 1 on in their order, and this is number {next}"))
     }
 
-    fn call(&mut self, step: Step) -> Result<(), String> {
+    fn call(&mut self, step: ScriptCall) -> Result<(), String> {
         let (Some(builder), Some(rank)) = (&mut self.builder, self.rank) else {
             return Err("`rank N` has to come before what it calls".to_owned());
         };

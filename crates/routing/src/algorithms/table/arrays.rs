@@ -6,7 +6,7 @@ use topology::{MAX_PORTS, Topology};
 use units::{NodeId, PortId, RouterId};
 use zip::ZipArchive;
 
-use super::draft::{Columns, Draft, Interner, NONE, Origin, TableError, class, layer};
+use super::draft::{Columns, Interner, NONE, Origin, TableBuilder, TableError, class, layer};
 use super::limits::{DestinationKind, MAX_ENTRIES, MAX_LAYERS, too_large};
 use super::npy::{self, Array};
 use crate::RoutingError;
@@ -34,7 +34,7 @@ pub(super) fn read_npy(
     bytes: &[u8],
     name: &str,
     network: (&dyn Topology, Option<DestinationKind>),
-) -> Result<Draft, RoutingError> {
+) -> Result<TableBuilder, RoutingError> {
     let ports = npy::read(bytes).map_err(|problem| refuse(name, &problem))?;
     draft(&Arrays { ports, classes: None, next_layers: None }, name, network)
 }
@@ -44,7 +44,7 @@ pub(super) fn read_npz(
     bytes: &[u8],
     name: &str,
     network: (&dyn Topology, Option<DestinationKind>),
-) -> Result<Draft, RoutingError> {
+) -> Result<TableBuilder, RoutingError> {
     let refused = |problem: String| refuse(name, &problem);
     let mut archive =
         ZipArchive::new(Cursor::new(bytes)).map_err(|error| refused(format!("is no archive: {error}")))?;
@@ -87,7 +87,7 @@ fn draft(
     arrays: &Arrays,
     name: &str,
     (topology, destinations): (&dyn Topology, Option<DestinationKind>),
-) -> Result<Draft, RoutingError> {
+) -> Result<TableBuilder, RoutingError> {
     let layout = Layout::of(&arrays.ports.shape, topology.routers()).map_err(|problem| refuse(name, &problem))?;
     let columns = layout.columns(topology, destinations)?;
     let cells = layout.layers * layout.routers * layout.width;
@@ -100,7 +100,7 @@ fn draft(
             .map_or(Ok(()), |array| layout.fits(array, name_of, &arrays.ports.shape))
             .map_err(|p| refuse(name, &p))?;
     }
-    let mut draft = Draft {
+    let mut draft = TableBuilder {
         name: name.to_owned(),
         layers: layout.layers,
         routers: layout.routers,

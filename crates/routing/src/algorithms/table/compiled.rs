@@ -3,7 +3,7 @@
 use topology::{Endpoint, Topology};
 use units::{NodeId, PortId, RouterId};
 
-use super::draft::{Columns, Draft, NONE, TableError};
+use super::draft::{Columns, NONE, TableBuilder, TableError};
 use crate::RoutingError;
 use crate::walk::Wiring;
 
@@ -25,7 +25,7 @@ pub(super) struct Compiled {
 
 impl Compiled {
     /// Checks every entry, and drops the entries of routers without nodes and of nodes equivalent to their neighbours.
-    pub fn new(draft: &mut Draft, topology: &dyn Topology, wiring: &Wiring) -> Result<Self, RoutingError> {
+    pub fn new(draft: &mut TableBuilder, topology: &dyn Topology, wiring: &Wiring) -> Result<Self, RoutingError> {
         let home: Vec<(RouterId, PortId)> =
             (0..topology.nodes()).map(|node| topology.attachment(NodeId(node))).collect();
         check_entries(draft, topology, wiring, &home)?;
@@ -63,7 +63,7 @@ fn select(index: Vec<u32>, width: usize, columns: &[u32]) -> Vec<u32> {
 
 /// Checks that ports lead to routers, and drops entries for a router's own nodes.
 fn check_entries(
-    draft: &mut Draft,
+    draft: &mut TableBuilder,
     topology: &dyn Topology,
     wiring: &Wiring,
     home: &[(RouterId, PortId)],
@@ -108,7 +108,7 @@ fn check_port(topology: &dyn Topology, wiring: &Wiring, router: RouterId, port: 
 }
 
 /// Returns whether the columns of all nodes of each router are equal.
-fn are_alike(draft: &Draft, home: &[(RouterId, PortId)], first_node: &[u32]) -> bool {
+fn are_alike(draft: &TableBuilder, home: &[(RouterId, PortId)], first_node: &[u32]) -> bool {
     let alike = |row: &[u32]| {
         row.iter().zip(home).all(|(&entry, (router, _))| entry == row[first_node[router.index()] as usize])
     };

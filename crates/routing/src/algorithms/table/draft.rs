@@ -95,7 +95,7 @@ pub(super) enum Origin {
 
 /// Table as given in a file.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct TableBuilder {
     /// Name of the file.
     pub name: String,
     pub layers: usize,
@@ -110,7 +110,7 @@ pub(super) struct Draft {
     pub origin: Origin,
 }
 
-impl Draft {
+impl TableBuilder {
     /// Returns the place of an entry.
     pub fn place(&self, layer: usize, router: usize, column: usize) -> usize {
         (layer * self.routers + router) * self.width + column

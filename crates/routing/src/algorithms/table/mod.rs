@@ -28,7 +28,7 @@ use topology::{ChannelClass, Topology};
 use units::{Draw, NodeId, PortId, RouterId, VcClass, input};
 
 use self::compiled::Compiled;
-use self::draft::{Draft, Entry};
+use self::draft::{Entry, TableBuilder};
 pub use self::limits::DestinationKind;
 pub(crate) use self::limits::{MAX_ENTRIES, MAX_LAYERS};
 use super::shortest_path::TieRule;
@@ -161,7 +161,7 @@ impl TableSpec {
         self.table(draft, topology)
     }
 
-    fn table(&self, mut draft: Draft, topology: &dyn Topology) -> Result<Table, RoutingError> {
+    fn table(&self, mut draft: TableBuilder, topology: &dyn Topology) -> Result<Table, RoutingError> {
         if !(1..=draft.layers).contains(&usize::from(self.starts)) {
             let message =
                 format!("`starts` is {}; {} has the layers 0 to {}", self.starts, draft.name, draft.layers - 1);

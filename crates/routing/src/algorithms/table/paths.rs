@@ -4,7 +4,7 @@ use topology::{Endpoint, Topology};
 use units::{PortId, RouterId};
 
 use super::compiled::Compiled;
-use super::draft::{Draft, NONE, TableError};
+use super::draft::{NONE, TableBuilder, TableError};
 use crate::RoutingError;
 use crate::walk::Wiring;
 
@@ -44,7 +44,7 @@ enum Lost {
 
 /// Follows all packets of a table. The error is that of the first destination that has one.
 pub(super) fn follow(
-    draft: &Draft,
+    draft: &TableBuilder,
     compiled: &Compiled,
     (topology, wiring): (&dyn Topology, &Wiring),
     starts: usize,
@@ -58,7 +58,7 @@ pub(super) fn follow(
     })
 }
 
-fn describe(draft: &Draft, compiled: &Compiled, column: usize, lost: &Lost) -> RoutingError {
+fn describe(draft: &TableBuilder, compiled: &Compiled, column: usize, lost: &Lost) -> RoutingError {
     let router = |place: usize| RouterId((place % draft.routers) as u32);
     let destination = draft.columns.name(compiled.source[column]);
     let error = match lost {
@@ -93,7 +93,7 @@ struct Stop {
 
 /// Depth-first search for the longest path to one destination. A place is a layer and a router.
 struct Search<'a> {
-    draft: &'a Draft,
+    draft: &'a TableBuilder,
     compiled: &'a Compiled,
     topology: &'a dyn Topology,
     wiring: &'a Wiring,
@@ -103,7 +103,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(draft: &'a Draft, compiled: &'a Compiled, topology: &'a dyn Topology, wiring: &'a Wiring) -> Self {
+    fn new(draft: &'a TableBuilder, compiled: &'a Compiled, topology: &'a dyn Topology, wiring: &'a Wiring) -> Self {
         Self { draft, compiled, topology, wiring, longest: Vec::new(), path: Vec::new() }
     }
 

@@ -3,7 +3,7 @@
 use topology::{MAX_PORTS, Topology};
 use units::{NodeId, PortId};
 
-use super::draft::{Columns, Draft, Interner, NONE, Origin, TableError, class, layer};
+use super::draft::{Columns, Interner, NONE, Origin, TableBuilder, TableError, class, layer};
 use super::limits::{DestinationKind, MAX_ENTRIES, MAX_LAYERS, too_large};
 use crate::RoutingError;
 
@@ -46,7 +46,7 @@ pub(super) fn read(
     text: &str,
     name: &str,
     (topology, plain): (&dyn Topology, Option<DestinationKind>),
-) -> Result<Draft, RoutingError> {
+) -> Result<TableBuilder, RoutingError> {
     let plain = plain.unwrap_or(DestinationKind::Routers);
     let mut lines = Lines {
         topology,
@@ -130,7 +130,7 @@ impl Lines<'_> {
     }
 
     /// Returns the table of the lines. Lines that name a destination take precedence over lines that name a set of it.
-    fn draft(mut self, name: &str) -> Result<Draft, RoutingError> {
+    fn draft(mut self, name: &str) -> Result<TableBuilder, RoutingError> {
         let by_node = self.lines.iter().any(|line| matches!(line.destination, Destination::Node(_)));
         let (columns, width) = match by_node {
             true => (Columns::Nodes, self.topology.nodes()),
@@ -151,7 +151,7 @@ impl Lines<'_> {
             let message = format!("{name}:{}: {}", pair[1].number, TableError::Twice(pair[0].number));
             return Err(RoutingError::new("path", message));
         }
-        let mut draft = Draft {
+        let mut draft = TableBuilder {
             name: name.to_owned(),
             layers,
             routers,

@@ -10,8 +10,8 @@
 //! limit. The latency is then that of the packets delivered in the interval, and the run ends when the accepted load is
 //! known.
 
-mod course;
 mod operations;
+mod run_state;
 mod synthetic;
 
 use std::sync::Arc;

@@ -7,9 +7,9 @@ use traffic::{InjectionSpec, PlacedPattern, Placement};
 use units::{NodeId, Time};
 
 use super::Open;
-use super::course::OpenCourse;
+use super::run_state::OpenRun;
 use crate::workloads::steady::{FEWEST_BATCHES, LONGEST_MEASURE, LONGEST_WARM_UP};
-use crate::workloads::{Course, Extent, Setting, Workload};
+use crate::workloads::{RunContext, RunLength, Workload, WorkloadRun};
 use ::experiment::{MeasureSpec, WarmUp};
 use ::network::traffic::Multicasts;
 use ::network::{Network, Packets};
@@ -33,7 +33,7 @@ pub(in crate::workloads) fn batch_length(network: &Network, measure: &MeasureSpe
 }
 
 /// Returns the length of a run of open traffic. `batch` is the length of a batch in ticks.
-pub(in crate::workloads) fn extent(network: &Network, measure: &MeasureSpec, batch: u64) -> Extent {
+pub(in crate::workloads) fn extent(network: &Network, measure: &MeasureSpec, batch: u64) -> RunLength {
     let ticks = |time: Time| time.0.div_ceil(network.plan.tick().0);
     let batches = |count: usize| batch.saturating_mul(count as u64);
     let (warm, longest_warm) = match measure.warm_up {
@@ -44,7 +44,7 @@ pub(in crate::workloads) fn extent(network: &Network, measure: &MeasureSpec, bat
     let end = measure.max_time.map(ticks);
     let longest = end.unwrap_or_else(|| longest_warm.saturating_add(batches(LONGEST_MEASURE)));
     let limited = |warm: u64| warm.saturating_add(least).min(end.unwrap_or(u64::MAX));
-    Extent::Time { usual: limited(warm), saturated: limited(longest_warm), longest }
+    RunLength::Time { usual: limited(warm), saturated: limited(longest_warm), longest }
 }
 
 impl Workload for Open {
@@ -78,7 +78,7 @@ impl Workload for Open {
         self.packets
     }
 
-    fn rests(&self) -> Vec<u64> {
+    fn partial_packets(&self) -> Vec<u64> {
         vec![self.packets.message % u64::from(self.packets.packet)]
     }
 
@@ -113,17 +113,17 @@ impl Workload for Open {
         batch_length(network, measure, (network.slot(self.packets()), slots.div_ceil(self.packets().count()).max(1)))
     }
 
-    fn extent(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> Extent {
+    fn run_length(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> RunLength {
         match extent(network, measure, batch) {
             // A backlogged source generates a message when it can send it, so latencies do not grow.
-            Extent::Time { usual, longest, .. } if self.injection == InjectionSpec::Backlogged => {
-                Extent::Time { usual, saturated: usual, longest }
+            RunLength::Time { usual, longest, .. } if self.injection == InjectionSpec::Backlogged => {
+                RunLength::Time { usual, saturated: usual, longest }
             }
             found => found,
         }
     }
 
-    fn course(&self, setting: &Setting) -> Box<dyn Course> {
-        Box::new(OpenCourse::new(self.clone(), setting.clone()))
+    fn start(&self, context: &RunContext) -> Box<dyn WorkloadRun> {
+        Box::new(OpenRun::new(self.clone(), context.clone()))
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct OperationCounters {
     /// Unfinished operations, by group and begin.
     open: BTreeMap<(u32, u64), Operation>,
     /// Finished operations that began in the measured period.
-    kept: Kept,
+    kept: MeasuredOperations,
     from: u64,
     until: u64,
     /// Number of finished operations of each group.
@@ -36,7 +36,7 @@ pub(super) struct Operation {
 
 /// Sums over measured operations, in picoseconds.
 #[derive(Debug, Default)]
-struct Kept {
+struct MeasuredOperations {
     times: Histogram,
     time: u64,
     copies: u64,
@@ -44,7 +44,7 @@ struct Kept {
     last_begin: u64,
 }
 
-impl Kept {
+impl MeasuredOperations {
     fn add(&mut self, own: &Operation) {
         self.times.record(own.end);
         self.time += own.end;
@@ -127,7 +127,7 @@ impl OperationCounters {
         (all_ended, is_late): (bool, bool),
         groups: Option<GroupsResult>,
     ) -> CollectiveResult {
-        let Kept { times, time, copies, completion, last_begin } = &self.kept;
+        let MeasuredOperations { times, time, copies, completion, last_begin } = &self.kept;
         let (operations, copies) = (self.kept(), *copies);
         let mean = |sum: u64, count: u64| (all_ended && count > 0).then(|| sum as f64 / count as f64 / 1e3);
         let of_ended = (!all_ended && ended.mean.is_finite()).then_some(ended.mean / 1e3);

@@ -6,7 +6,7 @@ use host::GroupParams;
 use traffic::{Injection, InjectionSpec};
 
 use super::program::{GroupSet, Timing};
-use crate::workloads::Setting;
+use crate::workloads::RunContext;
 use crate::workloads::ranks::Ranks;
 use ::experiment::LateSpec;
 use ::network::{Network, Packets};
@@ -34,13 +34,13 @@ impl GroupOperations {
     }
 
     /// Returns the times at which the groups begin operations in a run.
-    pub fn timing(&self, setting: &Setting) -> Timing {
-        let network = &setting.network;
+    pub fn timing(&self, context: &RunContext) -> Timing {
+        let network = &context.network;
         let GroupParams { window, .. } = network.group;
         Timing {
-            seed: setting.seed,
+            seed: context.seed,
             injection: Injection::new(self.injection, self.load, self.slot(network)),
-            span: (network.picoseconds(setting.span.start), network.picoseconds(setting.span.end)),
+            span: (network.picoseconds(context.span.start), network.picoseconds(context.span.end)),
             late: self.late.clone(),
             most: window.saturating_add(AHEAD) as usize,
         }

@@ -2,7 +2,7 @@
 //! begun at a rate.
 //!
 //! The operations run as a program of ranks (`program`), so that routers or messages carry them out as in any program,
-//! with the windows, limits and checks of programs. They are measured like open traffic (`course`): warm up, measure
+//! with the windows, limits and checks of programs. They are measured like open traffic (`run_state`): warm up, measure
 //! until the mean time of operations is precise, then wait for the operations that began in the measured interval,
 //! under continued load.
 //!
@@ -13,30 +13,30 @@
 //! processors only wait for the next begin.
 
 mod counters;
-mod course;
 mod described;
 mod program;
+mod run_state;
 
 use std::sync::Arc;
 
 use apps::pattern_of;
-use mpi::collectives::{Algorithm, Carrier, Collective, Operation, Selection};
+use mpi::collectives::{Algorithm, Collective, CollectiveBackend, Operation, Selection};
 use mpi::communicator::{Context, Group, NodeGroups};
 use mpi::program::{Programs, Sizes};
 use traffic::multicast::FixedSets;
 use traffic::{PlacedPattern, Placement};
 use units::{NodeId, TaskId, Time};
 
+use super::build_context::BuildContext;
 use super::open::{batch_length, extent};
-use super::ranks::{Measured, NodeProcessors, OperationVolumes, Ranks, UnservedGroups};
-use super::site::Site;
-use super::{Course, Extent, Setting, Workload};
+use super::ranks::{LimitedGroups, Measured, NodeProcessors, OperationVolumes, Ranks};
+use super::{RunContext, RunLength, Workload, WorkloadRun};
 use crate::error::SystemError;
 use ::experiment::{CollectiveOperation, CollectiveTrafficSpec, Collectives, MeasureSpec, MemorySpec};
 use ::network::{Network, Packets};
-use course::OperationsCourse;
 use described::GroupOperations;
 use program::{GroupSet, TimedGroup, TimedGroups};
+use run_state::OperationsRun;
 
 /// Mean number of operations in a batch.
 const OPERATIONS_A_BATCH: f64 = 64.0;
@@ -55,7 +55,7 @@ pub(super) struct Common {
 /// If the specification is invalid. The error names a key below that of the job.
 pub(super) fn build(
     (spec, operation): (&CollectiveTrafficSpec, Operation),
-    site: &Site<'_>,
+    context: &BuildContext<'_>,
     common: Common,
 ) -> Result<Arc<dyn Workload>, SystemError> {
     let Common { placement, packets, sets } = common;
@@ -66,14 +66,14 @@ pub(super) fn build(
     let node_of: Vec<u32> = (0..ranks).map(|rank| placement.node(TaskId(rank)).0).collect();
     let call =
         Collective::new(operation, Algorithm::Auto, if operation == Operation::Barrier { 0 } else { packets.message });
-    let carrier = match spec.collectives {
-        Collectives::Hardware => Carrier::Hardware,
-        Collectives::Software => Carrier::Software,
+    let backend = match spec.collectives {
+        Collectives::Hardware => CollectiveBackend::Hardware,
+        Collectives::Software => CollectiveBackend::Software,
     };
     let members = sets.mean().round() as u32 + 1;
-    let call = match carrier {
+    let call = match backend {
         // The messages of an operation depend on the size of each group.
-        Carrier::Hardware => call.carried_by(Some(carrier), &Selection::built_in(), members),
+        CollectiveBackend::Hardware => call.carried_by(Some(backend), &Selection::built_in(), members),
         _ => Ok(call),
     };
     let call = call.map_err(|error| SystemError::new("workload.collectives", error))?;
@@ -85,13 +85,13 @@ pub(super) fn build(
         let root = own.iter().position(|&rank| rank == rank_of(sender)).unwrap_or(0) as u32;
         let members = Group::list(own);
         let known = Context::new(number).unwrap_or(Context::WORLD);
-        let nodes = Arc::new(NodeGroups::new(&members, &node_of).among(site.unserved, known));
+        let nodes = Arc::new(NodeGroups::new(&members, &node_of).among(context.offload_limits, known));
         groups.push(TimedGroup { sender, root, members, nodes });
     }
     let set = Arc::new(GroupSet { call, ranks, groups, of_rank });
     let programs: Arc<dyn Programs> = Arc::new(TimedGroups { set: Arc::clone(&set), timing: None });
     let pattern = pattern_of(&programs, ranks).map_err(|error| SystemError::new("workload.senders", error.message))?;
-    let volumes = (site.nic.host().control().0, packets.message);
+    let volumes = (context.nic.host().control().0, packets.message);
     let volumes = OperationVolumes::of_one(&*programs, &placement, volumes);
     let ranks = Ranks {
         operations: Some(Arc::new(volumes)),
@@ -101,12 +101,12 @@ pub(super) fn build(
         pattern: Arc::new(PlacedPattern::new(pattern, &placement, true)),
         placement,
         packet: packets.packet,
-        nic: site.nic.clone(),
+        nic: context.nic.clone(),
         volumes: None,
-        memory: site.node.memory.as_ref().map(MemorySpec::parameters),
-        processors: NodeProcessors::new(site)?,
+        memory: context.node.memory.as_ref().map(MemorySpec::parameters),
+        processors: NodeProcessors::new(context)?,
         on_nic: false,
-        unserved: UnservedGroups::of(site.unserved),
+        offload_limits: LimitedGroups::of(context.offload_limits),
     };
     let (load, injection) = (spec.load, spec.injection);
     Ok(Arc::new(GroupOperations { load, injection, late: spec.late.clone(), packets, set, ranks }))
@@ -144,8 +144,8 @@ impl Workload for GroupOperations {
         self.packets
     }
 
-    fn rests(&self) -> Vec<u64> {
-        self.ranks.rests()
+    fn partial_packets(&self) -> Vec<u64> {
+        self.ranks.partial_packets()
     }
 
     fn host_times(&self) -> Vec<Time> {
@@ -162,12 +162,12 @@ impl Workload for GroupOperations {
         batch_length(network, measure, (slot, slots))
     }
 
-    fn extent(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> Extent {
+    fn run_length(&self, network: &Network, measure: &MeasureSpec, batch: u64) -> RunLength {
         extent(network, measure, batch)
     }
 
-    fn course(&self, setting: &Setting) -> Box<dyn Course> {
-        Box::new(OperationsCourse::new(self, setting))
+    fn start(&self, context: &RunContext) -> Box<dyn WorkloadRun> {
+        Box::new(OperationsRun::new(self, context))
     }
 
     fn groups(&self) -> Vec<Vec<NodeId>> {

@@ -13,7 +13,9 @@ use std::sync::Arc;
 use engine::{Owner, Stream};
 use mpi::collectives::{Collective, GroupCall, ProgramGroup};
 use mpi::communicator::{Communicator, Context, Group, NodeGroups};
-use mpi::program::{Action, Interval, Messages, Programs, RankProgram, Request, Script, ScriptedRank, Seen, Step};
+use mpi::program::{
+    Action, Interval, Messages, Programs, RankProgram, Request, Script, ScriptCall, ScriptedRank, Seen,
+};
 use traffic::{Injection, InjectionState};
 use units::{Draw, NodeId};
 
@@ -234,7 +236,7 @@ struct TimedRank {
     /// Unfinished operations: request, index in `groups`, and begin for the group in picoseconds.
     open: VecDeque<(Request, u32, u64)>,
     requests: Request,
-    /// Intervals that ended since the last batch. The course collects them after each batch, so that a long run needs
+    /// Intervals that ended since the last batch. The run collects them after each batch, so that a long run needs
     /// no more memory than a short one.
     intervals: Vec<Interval>,
 }
@@ -257,7 +259,7 @@ impl TimedRank {
     }
 
     /// Starts the next operation of a group, given by its index in `groups`.
-    fn start(&mut self, place: u32) -> Option<Step> {
+    fn start(&mut self, place: u32) -> Option<ScriptCall> {
         let timing = self.program.timing.as_ref()?;
         let own = &mut self.groups[place as usize];
         let (at, begins) = own.next?;
@@ -272,20 +274,20 @@ impl TimedRank {
         }
         self.open.push_back((self.requests, place, at));
         self.requests += 1;
-        Some(Step::StartCollective(self.program.set.call_of(own.number)))
+        Some(ScriptCall::StartCollective(self.program.set.call_of(own.number)))
     }
 }
 
 impl Script for TimedRank {
-    fn next(&mut self, seen: &Seen) -> Step {
+    fn next(&mut self, seen: &Seen) -> ScriptCall {
         match self.due.peek() {
-            Some(&Reverse((at, _))) if at > seen.now => Step::Do(Action::Calc { time: at - seen.now }),
+            Some(&Reverse((at, _))) if at > seen.now => ScriptCall::Do(Action::Calc { time: at - seen.now }),
             Some(&Reverse((_, place))) => {
                 self.due.pop();
-                self.start(place).unwrap_or(Step::End)
+                self.start(place).unwrap_or(ScriptCall::End)
             }
             // Every group waits for an unfinished operation, or begins no more.
-            None => self.open.front().map_or(Step::End, |first| Step::Wait(first.0)),
+            None => self.open.front().map_or(ScriptCall::End, |first| ScriptCall::Wait(first.0)),
         }
     }
 

@@ -6,7 +6,7 @@ use host::MemoryParams;
 use mpi::program::{Programs, Sizes};
 use traffic::{PlacedPattern, Placement};
 
-use super::measured::{Measured, UnservedGroups};
+use super::measured::{LimitedGroups, Measured};
 use super::operations::OperationVolumes;
 use super::processors::NodeProcessors;
 use ::experiment::NicSpec;
@@ -34,5 +34,5 @@ pub(crate) struct Ranks {
     /// Whether interfaces carry out collective operations.
     pub on_nic: bool,
     /// Groups whose operations were to be in routers that have no room for them.
-    pub unserved: UnservedGroups,
+    pub offload_limits: LimitedGroups,
 }

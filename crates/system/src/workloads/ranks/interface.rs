@@ -34,7 +34,7 @@ pub(super) fn parameters(ranks: &Ranks, network: &Network) -> NicParams {
         pace: network.slot(ranks.packets()),
         tick: network.plan.tick().0,
         overhead_per_byte: parts.map_or(PerByte::FREE, |nic| PerByte::of(nic.overhead_per_byte.0)),
-        spares_first: parts.is_some_and(spares_first),
+        first_byte_free: parts.is_some_and(is_first_byte_free),
         copy: parts.and_then(|nic| nic.copy.as_ref()).map_or([PerByte::FREE; 2], copy),
         processor: ProcessorParams { noise: ranks.processors.noise(), ..processor(nic) },
         matching: parts.map_or_else(MatchingParams::default, matching),
@@ -91,7 +91,7 @@ fn protocol(ranks: &Ranks, network: &Network) -> ProtocolParams {
     }
 }
 
-fn spares_first(nic: &LoggpNicSpec) -> bool {
+fn is_first_byte_free(nic: &LoggpNicSpec) -> bool {
     nic.charged_bytes == ChargedBytes::AllButFirst
 }
 
@@ -101,7 +101,7 @@ fn processor(nic: &NicSpec) -> ProcessorParams {
         ProgressSpec::Calls => ProgressMode::Calls,
         ProgressSpec::Interrupt => ProgressMode::Interrupt { cost: nic.host().interrupt_cost.map_or(0, |cost| cost.0) },
     };
-    ProcessorParams { occupied: nic.occupies(), progress, noise: None }
+    ProcessorParams { host_driven: nic.occupies(), progress, noise: None }
 }
 
 fn matching(nic: &LoggpNicSpec) -> MatchingParams {
@@ -158,7 +158,7 @@ fn parts_of(nic: &LoggpNicSpec) -> PartParams {
     let gap = |per_message: Time, per_byte: Time| GapParams {
         per_message: per_message.0,
         per_byte: PerByte::of(per_byte.0),
-        spares_first: spares_first(nic),
+        first_byte_free: is_first_byte_free(nic),
     };
     let dma = nic.dma.as_ref().map_or(DmaParams::NONE, |part| DmaParams {
         engines: part.engines,
@@ -190,7 +190,7 @@ pub(super) fn times(ranks: &Ranks) -> Vec<Time> {
         nic.times().into_iter().filter(|(key, _)| !key.ends_with("_per_byte")).map(|of| of.1).collect();
     times.extend(ranks.on_nic.then(|| nic.host().forwarding().2).filter(|combine| combine.0 > 0));
     let Some(parts) = nic.parts() else { return times };
-    let spared = u64::from(spares_first(parts));
+    let spared = u64::from(is_first_byte_free(parts));
     let mut charged = BTreeSet::new();
     for bytes in ranks.sizes.iter().map(|(bytes, _)| bytes.max(1)) {
         charged.extend([bytes - spared, bytes.min(packet) - spared]);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use apps::benchmarks::TableBenchmark;
 use host::{BusyTimes, CheckedElements, ConnectionCounts, Executor, Searches};
-use mpi::communicator::{Service, Unserved};
+use mpi::communicator::{OffloadLimits, OffloadScope};
 use mpi::program::{Interval, Measure};
 use tasks::TaskGraph;
 use topology::Topology;
@@ -140,18 +140,18 @@ impl HostCounts {
 
 /// Numbers of groups that were to operate in routers that have no room for them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct UnservedGroups {
+pub(crate) struct LimitedGroups {
     /// Groups without room for any operation.
     wholly: u32,
     /// Groups without room for some operations.
     partly: u32,
 }
 
-impl UnservedGroups {
-    /// Counts the groups of `unserved`.
-    pub fn of(unserved: &Unserved) -> Self {
-        let wholly = unserved.values().filter(|&&service| service == Service::Nothing).count() as u32;
-        Self { wholly, partly: unserved.len() as u32 - wholly }
+impl LimitedGroups {
+    /// Counts the groups of `offload_limits`.
+    pub fn of(offload_limits: &OffloadLimits) -> Self {
+        let wholly = offload_limits.values().filter(|&&service| service == OffloadScope::Nothing).count() as u32;
+        Self { wholly, partly: offload_limits.len() as u32 - wholly }
     }
 }
 
@@ -159,10 +159,10 @@ impl UnservedGroups {
 /// is the program's time in picoseconds. None without groups.
 pub(crate) fn of_groups(
     counts: &HostCounts,
-    (count, unserved): (u32, UnservedGroups),
+    (count, offload_limits): (u32, LimitedGroups),
     (network, time): (&Network, u64),
 ) -> Option<GroupsResult> {
-    if count + unserved.wholly + unserved.partly == 0 {
+    if count + offload_limits.wholly + offload_limits.partly == 0 {
         return None;
     }
     let units = network.plan.groups().and_then(|groups| groups.units);
@@ -173,8 +173,8 @@ pub(crate) fn of_groups(
         elements_checked: units.and_then(|units| units.elements).map(|_| counts.elements.checked),
         elements_digest: units.and_then(|units| units.elements).map(|_| format!("{:016x}", counts.elements.digest)),
         groups_window: units.map_or(0, |units| units.window),
-        groups_in_software: unserved.wholly,
-        groups_partly_in_software: unserved.partly,
+        groups_in_software: offload_limits.wholly,
+        groups_partly_in_software: offload_limits.partly,
         outstanding_waits: counts.group_waits,
         stall_share: units.filter(|_| time > 0).map(|_| (counts.longest_wait as f64 / time as f64).min(1.0)),
         table_entries_max: fullest.map_or(0, |(_, memory)| memory.entries),

@@ -1,11 +1,11 @@
 //! Ranks that run programs.
 
-mod course;
 mod described;
 mod interface;
 mod measured;
 mod operations;
 mod processors;
+mod run_state;
 mod table;
 mod volumes;
 
@@ -18,18 +18,18 @@ use traffic::{PlacedPattern, Placement};
 use units::{NodeId, TaskId, Time};
 
 use super::closed;
-use super::{Course, Extent, Setting, Workload};
+use super::{RunContext, RunLength, Workload, WorkloadRun};
 use crate::last_time::LAST_TIME;
 use ::experiment::MeasureSpec;
 use ::network::{Network, Packets};
-use course::RanksCourse;
 use measure::MappingFigures;
+use run_state::RanksRun;
 
-pub(crate) use course::{arithmetic, traffic_of};
 pub(crate) use described::Ranks;
-pub(crate) use measured::{BenchmarkPairs, HostCounts, Measured, Steps, UnservedGroups, of_groups};
+pub(crate) use measured::{BenchmarkPairs, HostCounts, LimitedGroups, Measured, Steps, of_groups};
 pub use operations::OperationVolumes;
 pub(crate) use processors::NodeProcessors;
+pub(crate) use run_state::{arithmetic, traffic_of};
 use volumes::most_sent;
 pub(crate) use volumes::{Unlisted, volumes};
 
@@ -50,7 +50,7 @@ impl Workload for Ranks {
         Packets { message: u64::from(self.packet), packet: self.packet }
     }
 
-    fn rests(&self) -> Vec<u64> {
+    fn partial_packets(&self) -> Vec<u64> {
         let rest = |bytes: u64| bytes % u64::from(self.packet);
         // An empty message is a packet of one byte.
         let mut rests: BTreeSet<u64> = self.sizes.iter().map(|(bytes, _)| rest(bytes.max(1))).collect();
@@ -71,9 +71,9 @@ impl Workload for Ranks {
         closed::poll_interval(network, self.packets())
     }
 
-    fn extent(&self, _network: &Network, _measure: &MeasureSpec, _batch: u64) -> Extent {
+    fn run_length(&self, _network: &Network, _measure: &MeasureSpec, _batch: u64) -> RunLength {
         let packets = self.sizes.iter().map(|(bytes, count)| self.packets_of(bytes).saturating_mul(count));
-        Extent::Packets(packets.fold(0, u64::saturating_add))
+        RunLength::Packets(packets.fold(0, u64::saturating_add))
     }
 
     fn packets_of(&self, bytes: u64) -> u64 {
@@ -90,8 +90,8 @@ impl Workload for Ranks {
         time(most_sent(&*self.programs, &self.placement))
     }
 
-    fn course(&self, setting: &Setting) -> Box<dyn Course> {
-        Box::new(RanksCourse::new(self, setting))
+    fn start(&self, context: &RunContext) -> Box<dyn WorkloadRun> {
+        Box::new(RanksRun::new(self, context))
     }
 
     fn groups(&self) -> Vec<Vec<NodeId>> {

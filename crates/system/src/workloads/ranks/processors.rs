@@ -5,7 +5,7 @@ use std::sync::Arc;
 use host::{NodeParams, NoiseParams};
 
 use crate::error::SystemError;
-use crate::workloads::site::Site;
+use crate::workloads::build_context::BuildContext;
 use ::experiment::{Detours, NodeSpec, NoisePhase, NoiseSpec};
 
 /// Processors of all nodes of a machine.
@@ -23,13 +23,13 @@ impl NodeProcessors {
     ///
     /// # Errors
     /// If noise is set for nodes that do not exist.
-    pub fn new(site: &Site<'_>) -> Result<Self, SystemError> {
-        let NodeSpec { speeds, noise, .. } = site.node;
+    pub fn new(context: &BuildContext<'_>) -> Result<Self, SystemError> {
+        let NodeSpec { speeds, noise, .. } = context.node;
         let noisy = match noise {
             Some(NoiseSpec { nodes: Some(nodes), .. }) => {
-                let nodes = mapping::parse_allocation(nodes, &**site.topology);
+                let nodes = mapping::parse_allocation(nodes, &**context.topology);
                 let nodes = nodes.map_err(|error| SystemError::new("node.noise.nodes", error.message))?;
-                let mut noisy = vec![false; site.topology.nodes() as usize];
+                let mut noisy = vec![false; context.topology.nodes() as usize];
                 nodes.iter().for_each(|node| noisy[node.0 as usize] = true);
                 noisy
             }
@@ -40,7 +40,7 @@ impl NodeProcessors {
             duration: noise.duration.0,
             drawn: noise.detours == Detours::Drawn,
             aligned: noise.phase == NoisePhase::Aligned,
-            seed: site.seed,
+            seed: context.seed,
         };
         Ok(Self { speeds: speeds.clone().into(), noise: noise.as_ref().map(params), noisy: noisy.into() })
     }

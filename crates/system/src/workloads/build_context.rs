@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use mapping::strategies::StrategyName;
 use mapping::{Machine, MachineSpec, MapSpec, MappingError, Problem, Silent};
-use mpi::communicator::Unserved;
+use mpi::communicator::OffloadLimits;
 use tasks::TaskGraph;
 use topology::Topology;
 use traffic::{Placement, PlacementSpec, Shape};
 use units::{Bytes, NodeId};
 
+use crate::build_cache::GivenPrograms;
 use crate::error::SystemError;
-use crate::parts::GivenPrograms;
 use ::experiment::{MappedSpec, NicSpec, NodeSpec, Overflow, Place, PlaceSpec};
 
 /// Context in which a workload is built.
-pub(crate) struct Site<'a> {
+pub(crate) struct BuildContext<'a> {
     pub topology: &'a Arc<dyn Topology>,
     pub place: &'a PlaceSpec,
     /// Nodes of the job, in order. None if it has all nodes.
@@ -33,7 +33,7 @@ pub(crate) struct Site<'a> {
     /// Programs that no file can express.
     pub programs: &'a GivenPrograms,
     /// Groups that routers have no room for.
-    pub unserved: &'a Unserved,
+    pub offload_limits: &'a OffloadLimits,
     /// Treatment of operations that routers have no room for.
     pub overflow: Overflow,
 }
@@ -42,7 +42,7 @@ fn wrong(key: &str, message: impl ToString) -> SystemError {
     SystemError::new(format!("placement.{key}"), message)
 }
 
-impl Site<'_> {
+impl BuildContext<'_> {
     /// Returns the tasks and their placement: the tasks of a graph, or as many as the rule puts on the nodes. `fixed`
     /// requires a task on each node of the rule.
     pub fn place(&self, graph: Option<&TaskGraph>, fixed: bool) -> Result<(Shape, Arc<Placement>), SystemError> {

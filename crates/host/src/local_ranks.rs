@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 /// Placement of the ranks and nodes of a run, and the ranks of one executor.
 #[derive(Clone, Debug)]
-pub struct RankPlacement {
+pub struct LocalRanks {
     /// By rank, its node.
     pub node_of: Arc<[u32]>,
     /// By node of the machine, the number of its executor.
@@ -19,10 +19,10 @@ pub struct RankPlacement {
     ranks: Vec<u32>,
     /// First rank, if all ranks are alone on their nodes and numbered consecutively like them. Then no table of numbers
     /// is needed.
-    in_line: Option<u32>,
+    identity_base: Option<u32>,
 }
 
-impl RankPlacement {
+impl LocalRanks {
     /// Creates the placement of executor `own`, of the nodes in `executor_of` and `number_of`.
     pub fn new(
         node_of: Arc<[u32]>,
@@ -39,7 +39,7 @@ impl RankPlacement {
         let are_alone = first.windows(2).all(|pair| pair[1] - pair[0] == 1);
         let are_consecutive = ranks.windows(2).all(|pair| pair[0] + 1 == pair[1]);
         let in_line = ranks.first().copied().filter(|_| are_alone && are_consecutive);
-        Self { node_of, executor_of, number_of, own, first, ranks, in_line }
+        Self { node_of, executor_of, number_of, own, first, ranks, identity_base: in_line }
     }
 
     /// Creates the placement of a single executor, of a machine of `nodes` nodes.
@@ -72,13 +72,13 @@ impl RankPlacement {
     /// Returns the number of ranks of its node before a rank of this executor.
     #[inline]
     pub(crate) fn place_on_node(&self, rank: u32) -> u32 {
-        self.number(rank) - self.first[self.local_node(rank)]
+        self.local_rank(rank) - self.first[self.local_node(rank)]
     }
 
     /// Returns whether a rank belongs to this executor.
     #[inline]
-    pub(crate) fn is_here(&self, rank: u32) -> bool {
-        match self.in_line {
+    pub(crate) fn is_local(&self, rank: u32) -> bool {
+        match self.identity_base {
             Some(first) => rank.wrapping_sub(first) < self.ranks.len() as u32,
             None => self.executor_of[self.node(rank) as usize] == self.own,
         }
@@ -86,8 +86,8 @@ impl RankPlacement {
 
     /// Returns whether a rank of this executor shares its node with another rank, or is that rank.
     #[inline]
-    pub(crate) fn is_within(&self, one: u32, other: u32) -> bool {
-        match self.in_line {
+    pub(crate) fn share_node(&self, one: u32, other: u32) -> bool {
+        match self.identity_base {
             Some(_) => one == other,
             None => self.node(one) == self.node(other),
         }
@@ -96,7 +96,7 @@ impl RankPlacement {
     /// Returns the local node of a rank of this executor.
     #[inline]
     pub(crate) fn local_node(&self, rank: u32) -> usize {
-        match self.in_line {
+        match self.identity_base {
             Some(first) => (rank - first) as usize,
             None => self.number_of[self.node(rank) as usize] as usize,
         }
@@ -104,8 +104,8 @@ impl RankPlacement {
 
     /// Returns the local number of a rank of this executor.
     #[inline]
-    pub(crate) fn number(&self, rank: u32) -> u32 {
-        match self.in_line {
+    pub(crate) fn local_rank(&self, rank: u32) -> u32 {
+        match self.identity_base {
             Some(first) => rank - first,
             None => self.number_on_node(rank),
         }
@@ -134,18 +134,18 @@ mod tests {
         for node_of in placements {
             for own in 0..2 {
                 let tables = (Arc::from([0, 0, 1, 1]), Arc::from([0, 1, 0, 1]));
-                let placed = RankPlacement::new(node_of.into(), tables, own, 2);
-                let plain = RankPlacement { in_line: None, ..placed.clone() };
+                let placed = LocalRanks::new(node_of.into(), tables, own, 2);
+                let plain = LocalRanks { identity_base: None, ..placed.clone() };
                 let expects_line = [[0, 1, 2, 3], [2, 3, 0, 1]].iter().any(|line| line == node_of);
-                assert_eq!(placed.in_line.is_some(), expects_line, "{node_of:?}");
+                assert_eq!(placed.identity_base.is_some(), expects_line, "{node_of:?}");
                 for rank in 0..node_of.len() as u32 {
-                    assert_eq!(placed.is_here(rank), plain.is_here(rank));
-                    if plain.is_here(rank) {
+                    assert_eq!(placed.is_local(rank), plain.is_local(rank));
+                    if plain.is_local(rank) {
                         let of =
-                            |own: &RankPlacement| (own.number(rank), own.local_node(rank), own.place_on_node(rank));
+                            |own: &LocalRanks| (own.local_rank(rank), own.local_node(rank), own.place_on_node(rank));
                         assert_eq!(of(&placed), of(&plain));
-                        let within = |own: &RankPlacement| {
-                            (0..node_of.len() as u32).map(|other| own.is_within(rank, other)).collect::<Vec<_>>()
+                        let within = |own: &LocalRanks| {
+                            (0..node_of.len() as u32).map(|other| own.share_node(rank, other)).collect::<Vec<_>>()
                         };
                         assert_eq!(within(&placed), within(&plain));
                     }

@@ -8,7 +8,9 @@ use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::nic::{Fragment, Passage, Rooms, Stream};
 use crate::trace::{Carriage, TracedPart};
-use crate::wire::{Arriving, Cargo, Carried, Flight, Light, Shape, Way, Wire, WireParams};
+use crate::wire::{
+    Arriving, Carried, CompactMessage, CompactShape, MessageInTransit, Payload, Transmission, Wire, WireParams,
+};
 
 impl Executor {
     /// Lets the network carry messages whole, in a run that ends at `end` picoseconds at the latest. Must be called
@@ -49,9 +51,9 @@ impl Executor {
     }
 
     /// Takes in a message of another executor. Must not be called after its arrival time.
-    pub fn take_in(&mut self, flight: Flight) {
+    pub fn take_in(&mut self, message: MessageInTransit) {
         self.progress.packets -= 1;
-        self.expect_flight(flight);
+        self.arrive_later(message);
     }
 
     /// Returns the totals of arrivals at the nodes of this executor, and of departures from them, if messages are
@@ -61,7 +63,7 @@ impl Executor {
     }
 
     /// Hands over a part of a send, its data or its request.
-    pub(super) fn fly(
+    pub(super) fn transmit_part(
         &mut self,
         (place, part): (u32, TracedPart),
         bytes: (u64, Stream),
@@ -70,8 +72,8 @@ impl Executor {
         let sending = self.sends[place];
         let (op, to) = (sending.op, sending.to);
         // A rendezvous message has a place at its receiver.
-        let cargo = match sending.placed {
-            NONE => Cargo::Announced(Envelope {
+        let payload = match sending.placed {
+            NONE => Payload::Announced(Envelope {
                 source: op.rank,
                 number: op.number,
                 turn: 0,
@@ -80,21 +82,26 @@ impl Executor {
                 context: sending.context,
                 bytes: sending.bytes,
                 place,
-                asks: sending.asks,
+                rendezvous: sending.rendezvous,
             }),
-            placed => Cargo::Data(placed),
+            placed => Payload::Data(placed),
         };
-        let at = self.send_flight((op, to), cargo, bytes, around);
+        let at = self.transmit((op, to), payload, bytes, around);
         self.trace_carried(op, part, at);
     }
 
     /// Hands over the answer to a message's request, or the notice for its data.
-    pub(super) fn fly_back(&mut self, (place, part): (u32, TracedPart), now: u64, around: &mut impl HostContext) {
+    pub(super) fn hand_over_answer(
+        &mut self,
+        (place, part): (u32, TracedPart),
+        now: u64,
+        around: &mut impl HostContext,
+    ) {
         let Envelope { source, number, to, place: send, .. } = self.arrivals[place].envelope;
         let op = OpId { rank: to, number };
         let stream = self.control_stream(op.rank, source, now);
         let control = (u64::from(self.interface.control), stream);
-        let at = self.send_flight((op, source), Cargo::Answer(send, place), control, around);
+        let at = self.transmit((op, source), Payload::Answer(send, place), control, around);
         self.trace_carried(OpId { rank: source, number }, part, at);
     }
 
@@ -109,7 +116,7 @@ impl Executor {
         let Envelope { source, number, to, .. } = *envelope;
         let op = OpId { rank: to, number };
         let stream = self.control_stream(op.rank, source, now);
-        self.send_flight((op, source), Cargo::Credit, (u64::from(self.interface.control), stream), around);
+        self.transmit((op, source), Payload::Credit, (u64::from(self.interface.control), stream), around);
     }
 
     /// Returns the stream of a rank's control message that is handed over now.
@@ -118,20 +125,26 @@ impl Executor {
     }
 
     /// Sends bytes to a rank, for an operation of the sender. Returns their arrival times.
-    pub(super) fn send_flight(
+    pub(super) fn transmit(
         &mut self,
         (op, to): (OpId, u32),
-        cargo: Cargo,
+        payload: Payload,
         (bytes, stream): (u64, Stream),
         around: &mut impl HostContext,
     ) -> Passage {
         let arrival = self.leave(self.local_node(op.rank), (bytes, stream));
         let Passage { head, tail } = arrival;
-        let flight = Flight { at: tail, op, to, cargo, way: Way { bytes, span: tail - head, since: stream.from } };
-        if self.placed.is_here(to) {
-            self.expect_flight(flight);
+        let message = MessageInTransit {
+            at: tail,
+            op,
+            to,
+            payload,
+            transmission: Transmission { bytes, span: tail - head, since: stream.from },
+        };
+        if self.placed.is_local(to) {
+            self.arrive_later(message);
         } else {
-            self.send_away(flight, around);
+            self.send_away(message, around);
         }
         arrival
     }
@@ -147,45 +160,45 @@ impl Executor {
     }
 
     /// Sends a message or protocol part to a rank of another executor.
-    pub(super) fn send_away(&mut self, flight: Flight, around: &mut impl HostContext) {
+    pub(super) fn send_away(&mut self, message: MessageInTransit, around: &mut impl HostContext) {
         self.progress.packets += 1;
-        around.carry(self.placed.node(flight.to), flight);
+        around.carry(self.placed.node(message.to), message);
     }
 
     /// Notes that a message or protocol part is in transit to a rank of this executor.
-    fn expect_flight(&mut self, Flight { at, op, to, cargo, way }: Flight) {
-        let event = match cargo {
-            Cargo::Announced(envelope) if self.is_light(envelope.bytes) => {
+    fn arrive_later(&mut self, MessageInTransit { at, op, to, payload, transmission }: MessageInTransit) {
+        let event = match payload {
+            Payload::Announced(envelope) if self.can_be_compact(envelope.bytes) => {
                 let Envelope { tag, context, bytes, .. } = envelope;
-                let shape = Shape { tag, context, bytes, span: way.span };
-                return self.expect_light(&Light { at, since: way.since, op, to, shape });
+                let shape = CompactShape { tag, context, bytes, span: transmission.span };
+                return self.receive_compact_later(&CompactMessage { at, since: transmission.since, op, to, shape });
             }
-            Cargo::Announced(envelope) => {
-                Event::Packet(self.arrivals.announce_in_order(self.placed.number(to), envelope))
+            Payload::Announced(envelope) => {
+                Event::Packet(self.arrivals.announce_in_order(self.placed.local_rank(to), envelope))
             }
-            Cargo::Data(place) => Event::Packet(place),
-            Cargo::Answer(send, placed) => {
+            Payload::Data(place) => Event::Packet(place),
+            Payload::Answer(send, placed) => {
                 self.sends[send].placed = placed;
                 Event::Answered(send)
             }
-            Cargo::Credit => self.credit_returns((self.placed.number(to), op.rank)),
+            Payload::Credit => self.credit_returns((self.placed.local_rank(to), op.rank)),
         };
         let Some(wire) = &mut self.wire else { return };
-        let place = wire.arriving.insert(Arriving { to, event, way });
+        let place = wire.arriving.insert(Arriving { to, event, transmission });
         self.pending.push_arrival(at, op, Event::Arrived(place));
     }
 
     /// Handles an arrival, which passes the parts of the interface.
-    pub(in super::super) fn flight_arrived(&mut self, op: OpId, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(in super::super) fn handle_arrival(&mut self, op: OpId, place: u32, now: u64, around: &mut impl HostContext) {
         let Some(wire) = &mut self.wire else { return };
-        let Arriving { to, event, way } = wire.arriving.remove(place);
-        wire.carried.arrive(way.bytes, now - way.since);
+        let Arriving { to, event, transmission } = wire.arriving.remove(place);
+        wire.carried.arrive(transmission.bytes, now - transmission.since);
         if !self.interfaces.receiving {
             return self.act(op, event, now, around);
         }
         let node = self.local_node(to);
-        let at = Passage { head: now.saturating_sub(way.span), tail: now };
-        let passed = self.interfaces.receive(node, &whole(way.bytes), at).tail;
+        let at = Passage { head: now.saturating_sub(transmission.span), tail: now };
+        let passed = self.interfaces.receive(node, &whole(transmission.bytes), at).tail;
         self.later(passed, op, event, now, around);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fabric::Batch;
-use host::{Completed, Executor, Groups, HostError, MOST_TRACED, Progress, RankPlacement, Released};
+use host::{Completed, Executor, Groups, HostError, LocalRanks, MOST_TRACED, Progress, Released};
 use mpi::collectives::Fastest;
 use mpi::program::Interval;
 use topology::ChannelClass;
@@ -14,10 +14,10 @@ use super::interface;
 use super::measured::{HostCounts, Measured, Steps, measured_times, of_groups, of_program, steps_result};
 use super::table::table;
 use crate::run::outcome::RunError;
-use crate::workloads::closed::{self, Counted, Ending};
-use crate::workloads::{Counts, Course, Setting, State, Totals, Workload, offered};
+use crate::workloads::closed::{self, ClosedCounts, Ending};
+use crate::workloads::{JobCounts, RunContext, RunState, RunTotals, Workload, WorkloadRun, offered};
 use ::network::Network;
-use ::network::traffic::{GroupTrees, JobTraffic, RankSetting, ScheduledTraffic};
+use ::network::traffic::{GroupTrees, JobTraffic, RankContext, ScheduledTraffic};
 use ::network::{Machine, Part};
 use measure::Arrived;
 use measure::activity::{Explained, Gathered, Wires, explain};
@@ -27,10 +27,10 @@ use measure::{ClosedResult, PointResult};
 const MOST_NAMED: usize = 8;
 
 /// State of a run of ranks.
-pub(super) struct RanksCourse {
+pub(super) struct RanksRun {
     ranks: Ranks,
-    setting: Setting,
-    counted: Counted,
+    context: RunContext,
+    counted: ClosedCounts,
     /// Node of each rank.
     node_of: Arc<[u32]>,
     /// Groups whose operations routers carry out.
@@ -41,7 +41,7 @@ pub(super) struct RanksCourse {
     held_since: Option<u64>,
     /// Time before which nothing happens, in ticks. 0 if something is under way.
     idle_until: u64,
-    ended: Ends,
+    ended: RankEnds,
     /// Explanation of the ranks' time. None unless it was recorded and all ranks have ended.
     explained: Option<Explained>,
     /// Latest end of the run, in ticks.
@@ -51,7 +51,7 @@ pub(super) struct RanksCourse {
 
 /// State of a run's executors at its end.
 #[derive(Debug, Default)]
-struct Ends {
+struct RankEnds {
     /// End of each rank's last operation, in picoseconds. 0 for a rank without operations, none for a rank that has not
     /// ended.
     ranks: Vec<Option<u64>>,
@@ -60,27 +60,27 @@ struct Ends {
     counts: HostCounts,
 }
 
-impl Ends {
+impl RankEnds {
     /// Returns the end of the last rank, in picoseconds. None unless all ranks have ended.
     fn last(&self) -> Option<u64> {
         self.ranks.iter().copied().collect::<Option<Vec<u64>>>()?.into_iter().max()
     }
 }
 
-impl RanksCourse {
+impl RanksRun {
     /// Creates the state of a run that is about to begin.
-    pub fn new(ranks: &Ranks, setting: &Setting) -> Self {
+    pub fn new(ranks: &Ranks, context: &RunContext) -> Self {
         let count = ranks.programs.ranks();
         Self {
-            longest: setting.longest().min(if setting.shared { setting.span.end } else { u64::MAX }),
+            longest: context.longest().min(if context.shared { context.span.end } else { u64::MAX }),
             node_of: (0..count).map(|rank| ranks.placement.node(TaskId(rank)).0).collect(),
-            groups: Arc::new(Groups::of(&*ranks.programs).with_elements(arithmetic(&setting.network))),
-            setting: setting.clone(),
-            counted: Counted::new(setting, ranks.packet, ranks.nic.host().stripe_above()),
+            groups: Arc::new(Groups::of(&*ranks.programs).with_elements(arithmetic(&context.network))),
+            context: context.clone(),
+            counted: ClosedCounts::new(context, ranks.packet, ranks.nic.host().stripe_above()),
             progress: Progress { open: u64::from(count), ..Progress::default() },
             held_since: None,
             idle_until: 0,
-            ended: Ends::default(),
+            ended: RankEnds::default(),
             explained: None,
             ranks: ranks.clone(),
             now: 0,
@@ -90,7 +90,7 @@ impl RanksCourse {
     /// Visits every executor.
     fn each_executor(&self, machine: &dyn Machine, visit: &mut dyn FnMut(&Executor)) {
         machine.visit_traffic(&mut |traffic| {
-            if let Some(ranks) = traffic.scheduled(self.setting.job) {
+            if let Some(ranks) = traffic.scheduled(self.context.job) {
                 visit(ranks.executor());
             }
         });
@@ -103,7 +103,7 @@ impl RanksCourse {
             next = next.zip(executor.idle_until()).map(|(next, own)| next.min(own));
         });
         let is_idle = progress.packets == 0 && progress.combining == 0;
-        self.idle_until = next.filter(|_| is_idle).map_or(0, |next| next / self.setting.network.plan.tick().0);
+        self.idle_until = next.filter(|_| is_idle).map_or(0, |next| next / self.context.network.plan.tick().0);
         let Batch { entered, copies, packets, ended, .. } = self.counted.counts;
         let is_held = progress.waits_for_members() && progress.combining > 0 && entered + copies == packets + ended;
         self.held_since = self.held_since.filter(|_| progress == self.progress).or(Some(now)).filter(|_| is_held);
@@ -122,7 +122,7 @@ impl RanksCourse {
         released.sort_unstable();
         completed.sort_unstable();
         let node = |rank: u32| self.ranks.placement.node(TaskId(rank));
-        let units = self.setting.network.plan.units_per_tick();
+        let units = self.context.network.plan.units_per_tick();
         let key = |message: &Released| (message.source, message.number);
         for Completed { source, number, at } in completed {
             // A message that has arrived has been released.
@@ -135,7 +135,7 @@ impl RanksCourse {
 
     /// Explains the ranks' time if it was recorded.
     fn explain_time(&mut self, machine: &dyn Machine) {
-        let Setting { network, job, measure, .. } = &self.setting;
+        let RunContext { network, job, measure, .. } = &self.context;
         if !measure.timeline || self.ended.last().is_none() {
             return;
         }
@@ -148,14 +148,14 @@ impl RanksCourse {
 
     /// Returns the begin of the ranks, in picoseconds.
     fn start(&self) -> u64 {
-        self.setting.network.picoseconds(if self.setting.shared { self.setting.span.start } else { 0 })
+        self.context.network.picoseconds(if self.context.shared { self.context.span.start } else { 0 })
     }
 
     /// Returns the end of a finished run, in the machine's ticks.
     fn last_tick(&self) -> u64 {
-        let tick = self.setting.network.plan.tick().0;
+        let tick = self.context.network.plan.tick().0;
         match self.ended.last() {
-            Some(last) if !self.setting.shared => last.div_ceil(tick),
+            Some(last) if !self.context.shared => last.div_ceil(tick),
             _ => u64::MAX,
         }
     }
@@ -164,7 +164,7 @@ impl RanksCourse {
     /// for longer than a packet's path, for members that do not call the operation. (A packet is counted as delivered
     /// when its head leaves the last router.)
     fn stands_still(&self) -> bool {
-        let patience = 2 * self.setting.network.longest_path();
+        let patience = 2 * self.context.network.longest_path();
         self.progress.stands_still() || self.held_since.is_some_and(|since| self.now - since > patience)
     }
 
@@ -189,14 +189,14 @@ impl RanksCourse {
 /// operations routers carry out.
 pub(crate) fn traffic_of(
     ranks: &Ranks,
-    own: &Setting,
+    own: &RunContext,
     (node_of, groups): (&Arc<[u32]>, &Arc<Groups>),
     part: Part<'_>,
 ) -> JobTraffic {
-    let Setting { network, job, seed, span, .. } = own;
+    let RunContext { network, job, seed, span, .. } = own;
     let division = part.division;
     let places = (Arc::clone(&division.partition_of), Arc::clone(&division.number_of));
-    let placed = RankPlacement::new(Arc::clone(node_of), places, part.number as u16, part.nodes.len());
+    let placed = LocalRanks::new(Arc::clone(node_of), places, part.number as u16, part.nodes.len());
     let mut executor = Executor::new(&ranks.programs, interface::parameters(ranks, network), placed);
     if network.is_flat() {
         executor.use_wire(network.wire(), own.longest().min(own.span.end));
@@ -213,7 +213,7 @@ pub(crate) fn traffic_of(
     if own.measure.timeline {
         executor.trace();
     }
-    let setting = RankSetting {
+    let context = RankContext {
         job: *job,
         acks: own.acks,
         seed: *seed,
@@ -222,7 +222,7 @@ pub(crate) fn traffic_of(
         division: division.clone(),
         groups: GroupTrees::of(network, own.first_group),
     };
-    JobTraffic::Scheduled(Box::new(ScheduledTraffic::new(executor, setting, part.nodes, network.planes())))
+    JobTraffic::Scheduled(Box::new(ScheduledTraffic::new(executor, context, part.nodes, network.planes())))
 }
 
 /// Returns the arithmetic of the elements in packets of reductions. None if packets carry no elements.
@@ -254,42 +254,42 @@ fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     }
 }
 
-impl Course for RanksCourse {
+impl WorkloadRun for RanksRun {
     fn traffic(&self, part: Part<'_>) -> JobTraffic {
-        traffic_of(&self.ranks, &self.setting, (&self.node_of, &self.groups), part)
+        traffic_of(&self.ranks, &self.context, (&self.node_of, &self.groups), part)
     }
 
     fn begin(&mut self, machine: &mut dyn Machine) {
-        machine.measure_from(self.setting.job, 0);
-        if self.setting.measure.timeline {
-            machine.log_transmissions(self.setting.job);
+        machine.measure_from(self.context.job, 0);
+        if self.context.measure.timeline {
+            machine.log_transmissions(self.context.job);
         }
         self.poll(0, machine);
     }
 
     fn next_decision(&self, now: u64) -> u64 {
-        match self.setting.shared {
-            true => self.longest.max(now + 1).min(self.setting.end_of_batch(now)),
-            false => self.longest.min(now.saturating_add(self.setting.batch)),
+        match self.context.shared {
+            true => self.longest.max(now + 1).min(self.context.end_of_batch(now)),
+            false => self.longest.min(now.saturating_add(self.context.batch)),
         }
     }
 
     fn idle_until(&self) -> u64 {
         // Other jobs, and the end of this job, have further decision times.
-        if self.setting.shared { 0 } else { self.idle_until.min(self.longest) }
+        if self.context.shared { 0 } else { self.idle_until.min(self.longest) }
     }
 
-    fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine) {
+    fn observe(&mut self, counts: &JobCounts, now: u64, machine: &mut dyn Machine) {
         self.counted.counts.add(&counts.sum);
         self.poll(now, machine);
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> RunState {
         if self.progress.open == 0 || self.now >= self.longest {
-            return State::Ended;
+            return RunState::Ended;
         }
         let operations = self.ranks.programs.operations().max(self.progress.ended + 1);
-        State::Running(self.progress.ended as f64 / operations as f64)
+        RunState::Running(self.progress.ended as f64 / operations as f64)
     }
 
     fn error(&self, machine: &dyn Machine) -> Option<RunError> {
@@ -302,7 +302,7 @@ impl Course for RanksCourse {
     }
 
     fn leave(&mut self, machine: &mut dyn Machine, now: u64) {
-        let mut ended = Ends { ranks: vec![None; self.node_of.len()], ..Ends::default() };
+        let mut ended = RankEnds { ranks: vec![None; self.node_of.len()], ..RankEnds::default() };
         let mut measured: Vec<(u32, Vec<Interval>)> = Vec::new();
         self.each_executor(machine, &mut |executor| {
             executor.ends().for_each(|(rank, end)| ended.ranks[rank as usize] = end);
@@ -310,28 +310,28 @@ impl Course for RanksCourse {
             let own = executor.intervals().filter(|(_, intervals)| !intervals.is_empty());
             measured.extend(own.map(|(rank, intervals)| (rank, intervals.to_vec())));
         });
-        ended.counts.longest_wait = self.setting.network.picoseconds(machine.longest_wait());
+        ended.counts.longest_wait = self.context.network.picoseconds(machine.longest_wait());
         ended.counts.connection_bytes = self.ranks.nic.connection_bytes();
         measured.sort_unstable_by_key(|&(rank, _)| rank);
         ended.intervals = measured.into_iter().flat_map(|(_, intervals)| intervals).collect();
         self.ended = ended;
         self.record_messages(machine);
         self.explain_time(machine);
-        self.counted.series.extend(machine.samples(now), self.setting.job, (0, self.last_tick()));
+        self.counted.series.extend(machine.samples(now), self.context.job, (0, self.last_tick()));
         self.longest = self.longest.min(now.max(self.now));
-        let tick = self.setting.network.plan.tick().0;
+        let tick = self.context.network.plan.tick().0;
         let end = self.ended.last().map_or(self.longest, |last| last.div_ceil(tick));
-        self.counted.channels = machine.channel_use(self.setting.job, end);
+        self.counted.channels = machine.channel_use(self.context.job, end);
         if self.ended.last().is_none() {
-            self.counted.under_way = machine.under_way(self.setting.job);
+            self.counted.under_way = machine.under_way(self.context.job);
         }
-        self.counted.latency = machine.measured(self.setting.job).0;
+        self.counted.latency = machine.measured(self.context.job).0;
     }
 
-    fn result(self: Box<Self>, totals: &Totals) -> PointResult {
+    fn result(self: Box<Self>, totals: &RunTotals) -> PointResult {
         let start = self.start();
-        let Self { ranks, setting, counted, ended, explained, longest, .. } = *self;
-        let network = &setting.network;
+        let Self { ranks, context, counted, ended, explained, longest, .. } = *self;
+        let network = &context.network;
         let last = ended.last();
         let time = last.unwrap_or_else(|| network.picoseconds(longest)).saturating_sub(start);
         let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
@@ -342,8 +342,11 @@ impl Course for RanksCourse {
                 let mut program = of_program(&ended.counts, all, ranks.programs.is_called_back());
                 let measures = ranks.programs.measures(&fastest(&ranks, network));
                 program.times = measured_times(&measures, &ended.intervals);
-                program.groups =
-                    of_groups(&ended.counts, (ranks.programs.groups().len() as u32, ranks.unserved), (network, time));
+                program.groups = of_groups(
+                    &ended.counts,
+                    (ranks.programs.groups().len() as u32, ranks.offload_limits),
+                    (network, time),
+                );
                 (None, Some(program))
             }
         };
@@ -383,7 +386,7 @@ impl Course for RanksCourse {
             packet_hops: totals.packet_hops,
             wall_s: totals.wall_s,
         };
-        let mut point = closed::result(&setting, &counted, &ending, closed);
+        let mut point = closed::result(&context, &counted, &ending, closed);
         point.warnings.extend(ended.counts.unreceived().filter(|_| last.is_some()));
         point
     }

@@ -1,37 +1,46 @@
-//! Reactions of the library to arrivals, and the times at which the processor allows them.
+//! Progress tasks of the library to arrivals, and the times at which the processor allows them.
 
 use super::forwarding::Notified;
-use super::{Executor, Sending};
+use super::{Executor, PendingSend};
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::{Envelope, Inbound};
-use crate::processor::Reaction;
+use crate::processor::ProgressTask;
 use crate::registration::BufferUse;
 use crate::trace::Purpose;
 
 impl Executor {
-    /// Schedules a reaction of the library of a local rank: from time `from` on, which may be later than now, or when
-    /// the rank is inside the library. Reactions of the interface do not wait for that.
+    /// Schedules a progress task of the library of a local rank: from time `from` on, which may be later than now, or when
+    /// the rank is inside the library. Progress tasks of the interface do not wait for that.
     #[inline]
-    pub(super) fn react(
+    pub(super) fn enter_progress(
         &mut self,
         rank: u32,
-        reaction: Reaction,
+        task: ProgressTask,
         (from, now): (u64, u64),
         around: &mut impl HostContext,
     ) {
         let by_nic = self.interface.matching.on_nic
-            && !matches!(reaction, Reaction::Complete(_) | Reaction::Copy(_) | Reaction::Group(_) | Reaction::Write(_));
-        if self.processors.defers(rank) && !by_nic && !self.forwards_reaction(reaction) {
-            return self.processors.defer(rank, reaction);
+            && !matches!(
+                task,
+                ProgressTask::Complete(_) | ProgressTask::Copy(_) | ProgressTask::Group(_) | ProgressTask::Write(_)
+            );
+        if self.processors.must_defer_progress(rank) && !by_nic && !self.forwards_progress(task) {
+            return self.processors.defer_progress(rank, task);
         }
-        self.handle(rank, reaction, (from, now), around);
+        self.run_progress_task(rank, task, (from, now), around);
     }
 
-    fn handle(&mut self, rank: u32, reaction: Reaction, (from, now): (u64, u64), around: &mut impl HostContext) {
-        match reaction {
-            Reaction::Admit(message) => self.admit(message, now, around),
-            Reaction::Complete(message) => {
+    fn run_progress_task(
+        &mut self,
+        rank: u32,
+        task: ProgressTask,
+        (from, now): (u64, u64),
+        around: &mut impl HostContext,
+    ) {
+        match task {
+            ProgressTask::Admit(message) => self.admit(message, now, around),
+            ProgressTask::Complete(message) => {
                 let Envelope { bytes, .. } = self.arrivals[message].envelope;
                 let op = self.receive_of(message);
                 let at = match self.forwards_arrival(message) {
@@ -40,26 +49,26 @@ impl Executor {
                 };
                 self.later(at, op, Event::Received(message), now, around);
             }
-            Reaction::Notified(place) => {
+            ProgressTask::Notified(place) => {
                 let Notified { op, .. } = self.notified[place];
                 let at = self.reaction_work(rank, (op, Purpose::Send), from, self.interface.receive_overhead);
                 self.later(at, op, Event::Notified(place), now, around);
             }
-            Reaction::Group(place) => {
+            ProgressTask::Group(place) => {
                 let (at, op) = self.group_came(place, from);
                 self.later(at, op, Event::GroupEnded(place), now, around);
             }
-            Reaction::Answer(message) => {
+            ProgressTask::Answer(message) => {
                 let at = self.answering(rank, message, from);
                 self.later(at, self.arrivals[message].send(), Event::Answer(message), now, around);
             }
-            Reaction::Copy(message) => {
+            ProgressTask::Copy(message) => {
                 let at = self.copying(rank, message, from);
                 let op = self.receive_of(message);
                 self.later(at, op, Event::CopyOut(message), now, around);
             }
-            Reaction::Fetched(send) => {
-                let Sending { op, to, .. } = self.sends[send];
+            ProgressTask::Fetched(send) => {
+                let PendingSend { op, to, .. } = self.sends[send];
                 // Within a node the sender reads a word of memory; otherwise a message.
                 if let Some(own) = self.forwards_send(send) {
                     let at = self.nic_work(rank, (op, Purpose::Fetched), from, own.receive);
@@ -70,8 +79,8 @@ impl Executor {
                 let at = self.reaction_work(rank, (op, Purpose::Fetched), from, work);
                 self.later(at, op, Event::Fetched(send), now, around);
             }
-            Reaction::Write(send) => self.go_on_writing(send, (from, now), around),
-            Reaction::Data(send) => {
+            ProgressTask::Write(send) => self.go_on_writing(send, (from, now), around),
+            ProgressTask::Data(send) => {
                 let at = self.sending_data(rank, send, from);
                 self.later(at, self.sends[send].op, Event::Data(send), now, around);
             }
@@ -95,7 +104,7 @@ impl Executor {
         let registration = self.registration_of(rank, buffer, bytes);
         let work = self.interface.send_overhead + registration;
         // An occupied processor has read the request before it goes on to this.
-        let from = if self.processors.occupied() { from } else { read_at.max(from) };
+        let from = if self.processors.is_host_driven() { from } else { read_at.max(from) };
         self.reaction_work(rank, what, from, work)
     }
 
@@ -114,7 +123,7 @@ impl Executor {
 
     /// Returns the time at which the data of a send are handed over whose request was answered at `from`.
     fn sending_data(&mut self, rank: u32, send: u32, from: u64) -> u64 {
-        let Sending { op, bytes, .. } = self.sends[send];
+        let PendingSend { op, bytes, .. } = self.sends[send];
         if let Some(own) = self.forwards_send(send) {
             return self.nic_work(rank, (op, Purpose::Data), from, own.receive + own.send);
         }
@@ -130,7 +139,7 @@ impl Executor {
         at
     }
 
-    /// Charges a search of a rank's queue, in a call or as a reaction. Returns the time at which it ends.
+    /// Charges a search of a rank's queue, in a call or as a progress task. Returns the time at which it ends.
     #[inline]
     pub(super) fn search(&mut self, rank: u32, now: u64, what: (OpId, bool)) -> u64 {
         match self.interface.matching.per_entry {
@@ -152,24 +161,25 @@ impl Executor {
         }
     }
 
-    /// Runs the deferred reactions of a rank that is inside the library.
+    /// Runs the deferred progress tasks of a rank that is inside the library.
     #[inline]
-    pub(super) fn react_to_deferred(&mut self, rank: u32, now: u64, around: &mut impl HostContext) {
-        while let Some(reaction) = self.processors.next_deferred(rank) {
-            self.handle(rank, reaction, (now, now), around);
+    pub(super) fn run_pending_progress(&mut self, rank: u32, now: u64, around: &mut impl HostContext) {
+        while let Some(task) = self.processors.next_pending_progress(rank) {
+            self.run_progress_task(rank, task, (now, now), around);
         }
     }
 
     /// Continues a rank whose processor has ended a calculation: first the operations that its program issues, then
-    /// postponed operations, then deferred reactions, if the rank waits inside the library because it does not compute.
+    /// postponed operations, then deferred progress tasks, if the rank waits inside the library because it does not
+    /// compute.
     pub(super) fn settle(&mut self, rank: u32, now: u64, around: &mut impl HostContext) {
         loop {
             self.start_ready(now, around);
             if let Some(op) = self.processors.next_postponed(rank) {
                 self.trace_resumed(rank);
                 self.start(rank, &op, now, around);
-            } else if let Some(reaction) = self.processors.next_deferred(rank) {
-                self.handle(rank, reaction, (now, now), around);
+            } else if let Some(task) = self.processors.next_pending_progress(rank) {
+                self.run_progress_task(rank, task, (now, now), around);
             } else {
                 return;
             }

@@ -17,7 +17,7 @@ use crate::run::outcome::RunError;
 use crate::workloads::ranks::{HostCounts, Ranks, arithmetic, of_groups, traffic_of};
 use crate::workloads::sources::{SATURATED_BELOW, least_accepted};
 use crate::workloads::steady::FEWEST_BATCHES;
-use crate::workloads::{Counts, Course, Setting, State, Totals};
+use crate::workloads::{JobCounts, RunContext, RunState, RunTotals, WorkloadRun};
 use ::network::Packets;
 use ::network::traffic::JobTraffic;
 use ::network::{Machine, Part};
@@ -34,13 +34,13 @@ enum Stage {
 }
 
 /// State of a run of operations of groups.
-pub(super) struct OperationsCourse {
+pub(super) struct OperationsRun {
     load: f64,
     packets: Packets,
     ranks: Ranks,
     program: Arc<TimedGroups>,
     timing: Timing,
-    setting: Setting,
+    context: RunContext,
     groups: Arc<Groups>,
     node_of: Arc<[u32]>,
     /// Operations of all groups in a batch at load 1.
@@ -72,25 +72,25 @@ struct Found {
     series: Series,
 }
 
-impl OperationsCourse {
+impl OperationsRun {
     /// Creates the state of a run that is about to begin.
-    pub fn new(own: &GroupOperations, setting: &Setting) -> Self {
+    pub fn new(own: &GroupOperations, context: &RunContext) -> Self {
         // Records of messages and of ranks' time are for programs that end.
-        let mut setting = setting.clone();
-        (setting.measure.messages, setting.measure.timeline) = (false, false);
-        let timing = own.timing(&setting);
+        let mut context = context.clone();
+        (context.measure.messages, context.measure.timeline) = (false, false);
+        let timing = own.timing(&context);
         let program = Arc::new(TimedGroups { set: Arc::clone(&own.set), timing: Some(timing.clone()) });
         let programs: Arc<dyn Programs> = Arc::<TimedGroups>::clone(&program);
-        let groups = Groups::of(&*programs).with_elements(arithmetic(&setting.network));
+        let groups = Groups::of(&*programs).with_elements(arithmetic(&context.network));
         let count = own.set.ranks;
-        let batch = setting.network.picoseconds(setting.batch);
+        let batch = context.network.picoseconds(context.batch);
         Self {
             load: own.load,
             packets: own.packets,
             node_of: (0..count).map(|rank| own.ranks.placement.node(TaskId(rank)).0).collect(),
             ranks: Ranks { programs, ..own.ranks.clone() },
             groups: Arc::new(groups),
-            capacity: batch as f64 / own.slot(&setting.network) as f64 * own.set.groups.len() as f64,
+            capacity: batch as f64 / own.slot(&context.network) as f64 * own.set.groups.len() as f64,
             counters: OperationCounters::new(own.set.groups.len()),
             stage: Stage::WarmUp { check_at: FEWEST_BATCHES },
             ended: Ended::default(),
@@ -103,7 +103,7 @@ impl OperationsCourse {
             saturated: false,
             now: 0,
             found: Found::default(),
-            setting,
+            context,
             program,
             timing,
         }
@@ -112,7 +112,7 @@ impl OperationsCourse {
     /// Visits every executor.
     fn each_executor(&self, machine: &dyn Machine, visit: &mut dyn FnMut(&Executor)) {
         machine.visit_traffic(&mut |traffic| {
-            if let Some(ranks) = traffic.scheduled(self.setting.job) {
+            if let Some(ranks) = traffic.scheduled(self.context.job) {
                 visit(ranks.executor());
             }
         });
@@ -120,7 +120,7 @@ impl OperationsCourse {
 
     /// Collects the operations that have ended.
     fn collect(&mut self, machine: &mut dyn Machine) {
-        let (counters, ended, set, job) = (&mut self.counters, &mut self.ended, &self.program.set, self.setting.job);
+        let (counters, ended, set, job) = (&mut self.counters, &mut self.ended, &self.program.set, self.context.job);
         machine.change_traffic(&mut |traffic, _| {
             if let Some(JobTraffic::Scheduled(ranks)) = traffic.of_job_mut(job) {
                 ranks.executor_mut().take_intervals(&mut |rank, own| counters.add(set, (rank, own), ended));
@@ -129,7 +129,7 @@ impl OperationsCourse {
     }
 
     fn warm_up(&mut self, now: u64, check_at: usize, machine: &mut dyn Machine) {
-        if let Some(end) = self.setting.fixed_warm_up() {
+        if let Some(end) = self.context.fixed_warm_up() {
             if now >= end {
                 self.settled = true;
                 self.start_measuring(now, machine);
@@ -142,7 +142,7 @@ impl OperationsCourse {
             check_at += check_at / 2;
         }
         self.stage = Stage::WarmUp { check_at };
-        if self.settled || self.setting.warm_up_ends(self.batches.len(), now) {
+        if self.settled || self.context.warm_up_ends(self.batches.len(), now) {
             self.start_measuring(now, machine);
         }
     }
@@ -164,28 +164,28 @@ impl OperationsCourse {
         self.measured = (now, now);
         self.batches.clear();
         self.ended_by[0] = self.counters.by_group().to_vec();
-        self.counters.keep_from(self.setting.network.picoseconds(now));
-        machine.measure_from(self.setting.job, now);
+        self.counters.keep_from(self.context.network.picoseconds(now));
+        machine.measure_from(self.context.job, now);
         self.stage = Stage::Measure { check_at: FEWEST_BATCHES };
     }
 
     /// Whether the measurement ends after the present batches even if it is not precise.
     fn measure_ends(&self, now: u64) -> bool {
-        self.setting.measure_ends(self.batches.len()) || now >= self.setting.last()
+        self.context.measure_ends(self.batches.len()) || now >= self.context.last()
     }
 
     fn measure(&mut self, now: u64, check_at: usize, machine: &mut dyn Machine) {
-        if self.batches.len() >= check_at && self.setting.is_long_enough(self.batches.len()) {
+        if self.batches.len() >= check_at && self.context.is_long_enough(self.batches.len()) {
             self.converged = self.is_precise();
             self.stage = Stage::Measure { check_at: check_at + check_at / 4 };
         }
         if self.converged || self.measure_ends(now) {
             self.measured.1 = now;
             self.ended_by[1] = self.counters.by_group().to_vec();
-            self.counters.keep_until(self.setting.network.picoseconds(now));
-            machine.measure_until(self.setting.job, now);
+            self.counters.keep_until(self.context.network.picoseconds(now));
+            machine.measure_until(self.context.job, now);
             self.saturated = self.is_saturated();
-            let longest = self.setting.longest_drain(self.measured);
+            let longest = self.context.longest_drain(self.measured);
             self.stage = Stage::Drain { longest };
             self.drain(now, longest);
         }
@@ -202,7 +202,7 @@ impl OperationsCourse {
     /// Returns the accepted load of the group with the least progress. Operations of a group end in order.
     fn least(&self, accepted: f64) -> Option<f64> {
         let (from, to) = (self.measured.0, self.measured.1);
-        let [from, to] = [from, to].map(|ticks| self.setting.network.picoseconds(ticks));
+        let [from, to] = [from, to].map(|ticks| self.context.network.picoseconds(ticks));
         let [before, after] = &self.ended_by;
         let of = |((group, &before), &after): ((&TimedGroup, &u64), &u64)| {
             let mut clock = Clock::new(&self.timing, group);
@@ -223,7 +223,7 @@ impl OperationsCourse {
     /// Returns the number of operations that began in the measured interval.
     fn begun(&self) -> u64 {
         let (from, to) = (self.measured.0, self.measured.1);
-        let [from, to] = [from, to].map(|ticks| self.setting.network.picoseconds(ticks));
+        let [from, to] = [from, to].map(|ticks| self.context.network.picoseconds(ticks));
         let of = |group| {
             let mut clock = Clock::new(&self.timing, group);
             let begins = std::iter::from_fn(|| clock.next(&self.timing)).map(|begin| begin.at);
@@ -240,12 +240,12 @@ impl OperationsCourse {
             (0..members.len()).filter(|&member| set.gets(number, members.rank(member))).count()
         };
         let copies: usize = (0..set.groups.len() as u32).map(of).sum();
-        let slot = self.setting.network.slot(self.packets).max(1);
+        let slot = self.context.network.slot(self.packets).max(1);
         copies as f64 * self.packets.message as f64 / slot as f64
     }
 
     fn is_precise(&self) -> bool {
-        let precision = self.setting.measure.precision;
+        let precision = self.context.measure.precision;
         let time = self.time();
         if time.independent && time.relative_half_width() <= precision {
             return true;
@@ -271,20 +271,20 @@ impl OperationsCourse {
 
     fn estimate(&self, of: impl Fn(&Ended) -> Mean) -> Estimate {
         let batches: Vec<Mean> = self.batches.iter().map(of).collect();
-        statistics::estimate(&batches, self.setting.measure.confidence)
+        statistics::estimate(&batches, self.context.measure.confidence)
     }
 }
 
-impl Course for OperationsCourse {
+impl WorkloadRun for OperationsRun {
     fn traffic(&self, part: Part<'_>) -> JobTraffic {
-        traffic_of(&self.ranks, &self.setting, (&self.node_of, &self.groups), part)
+        traffic_of(&self.ranks, &self.context, (&self.node_of, &self.groups), part)
     }
 
     fn begin(&mut self, machine: &mut dyn Machine) {
-        if self.setting.fixed_warm_up() == Some(0)
-            || self.setting.fixed_warm_up().is_none() && self.setting.warm_up_ends(self.batches.len(), 0)
+        if self.context.fixed_warm_up() == Some(0)
+            || self.context.fixed_warm_up().is_none() && self.context.warm_up_ends(self.batches.len(), 0)
         {
-            self.settled = self.setting.fixed_warm_up().is_some();
+            self.settled = self.context.fixed_warm_up().is_some();
             self.start_measuring(0, machine);
         }
     }
@@ -293,22 +293,22 @@ impl Course for OperationsCourse {
         if self.stage == Stage::Done {
             return u64::MAX;
         }
-        let next = match self.setting.shared {
-            true => self.setting.end_of_batch(now),
-            false => now.saturating_add(self.setting.batch),
+        let next = match self.context.shared {
+            true => self.context.end_of_batch(now),
+            false => now.saturating_add(self.context.batch),
         };
-        match (self.stage, self.setting.fixed_warm_up()) {
+        match (self.stage, self.context.fixed_warm_up()) {
             (Stage::WarmUp { .. }, Some(end)) => end.max(now + 1).min(next),
             _ => next,
         }
     }
 
-    fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine) {
+    fn observe(&mut self, counts: &JobCounts, now: u64, machine: &mut dyn Machine) {
         self.now = now;
         self.collect(machine);
-        let is_fixed = matches!(self.stage, Stage::WarmUp { .. }) && self.setting.fixed_warm_up().is_some();
+        let is_fixed = matches!(self.stage, Stage::WarmUp { .. }) && self.context.fixed_warm_up().is_some();
         // Inside a batch, and before the job begins, there is nothing to decide.
-        if counts.batches.is_empty() && !is_fixed || now <= self.setting.span.start {
+        if counts.batches.is_empty() && !is_fixed || now <= self.context.span.start {
             return;
         }
         self.batches.push(std::mem::take(&mut self.ended));
@@ -320,16 +320,16 @@ impl Course for OperationsCourse {
         }
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> RunState {
         let share = |check_at: usize| (self.batches.len() as f64 / check_at as f64).min(1.0);
-        State::Running(match self.stage {
-            Stage::WarmUp { check_at } => match self.setting.fixed_warm_up() {
+        RunState::Running(match self.stage {
+            Stage::WarmUp { check_at } => match self.context.fixed_warm_up() {
                 Some(end) => 0.2 * self.now as f64 / end.max(1) as f64,
                 None => 0.2 * share(check_at),
             },
             Stage::Measure { check_at } => 0.2 + 0.7 * share(check_at),
             Stage::Drain { .. } => 0.9,
-            Stage::Done => return State::Steady,
+            Stage::Done => return RunState::Steady,
         })
     }
 
@@ -359,7 +359,7 @@ impl Course for OperationsCourse {
         if matches!(self.stage, Stage::Measure { .. }) {
             self.measured.1 = now;
             self.saturated = self.is_saturated();
-            self.counters.keep_until(self.setting.network.picoseconds(now));
+            self.counters.keep_until(self.context.network.picoseconds(now));
         }
         self.collect(machine);
         if matches!(self.stage, Stage::Measure { .. }) {
@@ -367,24 +367,24 @@ impl Course for OperationsCourse {
         }
         let mut counts = HostCounts::default();
         self.each_executor(machine, &mut |executor| counts.add(executor));
-        counts.longest_wait = self.setting.network.picoseconds(machine.longest_wait());
-        let (latency, hops) = machine.measured(self.setting.job);
+        counts.longest_wait = self.context.network.picoseconds(machine.longest_wait());
+        let (latency, hops) = machine.measured(self.context.job);
         let mut series = Series::default();
-        series.extend(machine.samples(now), self.setting.job, (0, u64::MAX));
-        let channels = machine.channel_use(self.setting.job, now);
+        series.extend(machine.samples(now), self.context.job, (0, u64::MAX));
+        let channels = machine.channel_use(self.context.job, now);
         self.found = Found { latency, hops, channels, counts, series };
         self.now = now;
     }
 
-    fn result(self: Box<Self>, totals: &Totals) -> PointResult {
-        let network = &self.setting.network;
+    fn result(self: Box<Self>, totals: &RunTotals) -> PointResult {
+        let network = &self.context.network;
         let accepted = self.accepted();
         let packets = self.found.latency.count();
         let latency = if self.drained { Latencies::of(&self.found.latency, network) } else { Latencies::default() };
         let used = channels::utilization(network, &self.found.channels, (totals.end - self.measured.0).max(1) as f64);
         let served = self.ranks.programs.groups().len() as u32;
         let time = network.picoseconds(totals.end);
-        let groups = of_groups(&self.found.counts, (served, self.ranks.unserved), (network, time));
+        let groups = of_groups(&self.found.counts, (served, self.ranks.offload_limits), (network, time));
         let collective = self.counters.result(self.time(), (self.drained, self.timing.late.is_some()), groups);
         let finite = |value: f64| value.is_finite().then_some(value);
         PointResult {

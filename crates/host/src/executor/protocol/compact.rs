@@ -1,4 +1,4 @@
-//! Light messages: eager messages on a network that carries them whole, if no protocol, credit or trace needs them
+//! Compact messages: eager messages on a network that carries them whole, if no protocol, credit or trace needs them
 //! individually. Messages in transit, messages that pass interfaces, and pending receives are held as progressions
 //! ([`crate::progressions`]), so that a burst needs the memory of one message.
 //!
@@ -7,112 +7,133 @@
 
 use mpi::program::Matched;
 
-use super::super::{Executor, NONE, Sending};
-use super::flying::whole;
+use super::super::{Executor, NONE, PendingSend};
+use super::in_transit::whole;
 use crate::completing::Completing;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
-use crate::label::Label;
+use crate::match_key::MatchKey;
 use crate::matching::Receive;
 use crate::nic::Passage;
 use crate::report::HostError;
 use crate::trace::Purpose;
-use crate::wire::{Cargo, Flight, Light, Shape, Way};
+use crate::wire::{CompactMessage, CompactShape, MessageInTransit, Payload, Transmission};
 
 impl Executor {
-    /// Returns whether a message of `bytes` bytes can be light.
+    /// Returns whether a message of `bytes` bytes can be message.
     #[inline]
-    pub(in super::super) fn is_light(&self, bytes: u64) -> bool {
-        self.light && !self.waits_for_receiver(bytes)
+    pub(in super::super) fn can_be_compact(&self, bytes: u64) -> bool {
+        self.compact && !self.waits_for_receiver(bytes)
     }
 
-    /// Returns whether eager messages are light, from the begin of the programs on.
-    pub(in super::super) fn has_light(&self) -> bool {
+    /// Returns whether eager messages are compact, from the begin of the programs on.
+    pub(in super::super) fn has_compact(&self) -> bool {
         let notes_each = self.credits.is_some() || self.connections.on_demand() || self.may_probe;
         let notes_each = notes_each || self.interface.protocol.forwarding.is_some();
         self.wire.is_some() && !notes_each && self.trace.is_none() && self.notes.is_none()
     }
 
-    /// Hands a light message over to a rank of another node.
-    pub(super) fn fly_light(&mut self, sending: &Sending, now: u64, around: &mut impl HostContext) {
-        let &Sending { op, to, tag, context, bytes, .. } = sending;
+    /// Hands a compact message over to a rank of another node.
+    pub(super) fn send_compact(&mut self, sending: &PendingSend, now: u64, around: &mut impl HostContext) {
+        let &PendingSend { op, to, tag, context, bytes, .. } = sending;
         let (node, carried) = (self.local_node(op.rank), bytes.max(1));
         let at = self.connections.fetch(node, (op.rank, to), now);
         let stream = self.interfaces.fetch(node, carried, at);
         let Passage { head, tail } = self.leave(node, (carried, stream));
         let (span, since) = (tail - head, stream.from);
-        if self.placed.is_here(to) {
-            let shape = Shape { tag, context, bytes, span };
-            return self.expect_light(&Light { at: tail, since, op, to, shape });
+        if self.placed.is_local(to) {
+            let shape = CompactShape { tag, context, bytes, span };
+            return self.receive_compact_later(&CompactMessage { at: tail, since, op, to, shape });
         }
-        let envelope =
-            Envelope { source: op.rank, number: op.number, turn: 0, to, tag, context, bytes, place: NONE, asks: false };
-        let way = Way { bytes: carried, span, since };
-        self.send_away(Flight { at: tail, op, to, cargo: Cargo::Announced(envelope), way }, around);
+        let envelope = Envelope {
+            source: op.rank,
+            number: op.number,
+            turn: 0,
+            to,
+            tag,
+            context,
+            bytes,
+            place: NONE,
+            rendezvous: false,
+        };
+        let transmission = Transmission { bytes: carried, span, since };
+        self.send_away(
+            MessageInTransit { at: tail, op, to, payload: Payload::Announced(envelope), transmission },
+            around,
+        );
     }
 
-    /// Notes that a light message is in transit to a rank of this executor.
+    /// Notes that a compact message is in transit to a rank of this executor.
     #[inline]
-    pub(super) fn expect_light(&mut self, light: &Light) {
-        let node = self.placed.node(light.op.rank) as usize;
+    pub(super) fn receive_compact_later(&mut self, message: &CompactMessage) {
+        let node = self.placed.node(message.op.rank) as usize;
         let Some(wire) = &mut self.wire else { return };
-        if let Some(place) = wire.flying.push(node, light.shape, light.numbers()) {
-            self.pending.push_arrival(light.at, light.op, Event::Arrives(place));
+        if let Some(place) = wire.in_transit.push(node, message.shape, message.numbers()) {
+            self.pending.push_arrival(message.at, message.op, Event::Arrives(place));
         }
     }
 
     /// Handles the arrival of the first message of a progression.
     pub(in super::super) fn first_arrives(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Some(wire) = &mut self.wire else { return };
-        let light = wire.flying.light(place);
-        if let Some(next) = wire.flying.pass(place) {
-            let (at, op) = wire.flying.due(next);
+        let message = wire.in_transit.first_message(place);
+        if let Some(next) = wire.in_transit.pass(place) {
+            let (at, op) = wire.in_transit.due(next);
             self.pending.push_arrival(at, op, Event::Arrives(next));
         }
-        let carried = light.shape.bytes.max(1);
-        wire.carried.arrive(carried, now - light.since);
+        let carried = message.shape.bytes.max(1);
+        wire.carried.arrive(carried, now - message.since);
         if !self.interfaces.receiving {
-            return self.light_comes(&light, now, around);
+            return self.compact_arrives(&message, now, around);
         }
-        let at = Passage { head: now.saturating_sub(light.shape.span), tail: now };
-        let node = self.local_node(light.to);
+        let at = Passage { head: now.saturating_sub(message.shape.span), tail: now };
+        let node = self.local_node(message.to);
         let passed = self.interfaces.receive(node, &whole(carried), at).tail;
         if passed <= now {
-            return self.light_comes(&light, now, around);
+            return self.compact_arrives(&message, now, around);
         }
-        let light = Light { at: passed, ..light };
+        let message = CompactMessage { at: passed, ..message };
         let Some(wire) = &mut self.wire else { return };
-        if let Some(place) = wire.passing.push(node, light.shape, light.numbers()) {
-            self.pending.push(passed, light.op, Event::Passes(place));
+        if let Some(place) = wire.passing.push(node, message.shape, message.numbers()) {
+            self.pending.push(passed, message.op, Event::Passes(place));
         }
     }
 
     /// Handles the first message of a progression, which has passed the interface of its receiver.
-    pub(in super::super) fn passes(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(in super::super) fn traversed_nic(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let Some(wire) = &mut self.wire else { return };
-        let light = wire.passing.light(place);
+        let message = wire.passing.first_message(place);
         if let Some(next) = wire.passing.pass(place) {
             let (at, op) = wire.passing.due(next);
             self.pending.push(at, op, Event::Passes(next));
         }
-        self.light_comes(&light, now, around);
+        self.compact_arrives(&message, now, around);
     }
 
-    /// Handles a light message that has come to its rank.
-    fn light_comes(&mut self, light: &Light, now: u64, around: &mut impl HostContext) {
-        let &Light { op, to, shape: Shape { tag, context, bytes, .. }, .. } = light;
-        let rank = self.placed.number(to);
-        let envelope =
-            Envelope { source: op.rank, number: op.number, turn: 0, to, tag, context, bytes, place: NONE, asks: false };
-        if self.processors.defers(rank) {
+    /// Handles a compact message that has come to its rank.
+    fn compact_arrives(&mut self, message: &CompactMessage, now: u64, around: &mut impl HostContext) {
+        let &CompactMessage { op, to, shape: CompactShape { tag, context, bytes, .. }, .. } = message;
+        let rank = self.placed.local_rank(to);
+        let envelope = Envelope {
+            source: op.rank,
+            number: op.number,
+            turn: 0,
+            to,
+            tag,
+            context,
+            bytes,
+            place: NONE,
+            rendezvous: false,
+        };
+        if self.processors.must_defer_progress(rank) {
             // The library learns of it later: until then it is an ordinary message.
             let message = self.arrivals.add_whole(rank, envelope);
             return self.come_in_turn(message, now, around);
         }
-        let label = Label { source: op.rank, tag: Some(tag), context };
+        let key = MatchKey { source: op.rank, tag: Some(tag), context };
         let arrivals = &mut self.arrivals;
-        let met = self.matching.message(rank, label, || arrivals.add_whole(rank, envelope));
+        let met = self.matching.message(rank, key, || arrivals.add_whole(rank, envelope));
         let from = self.search(rank, now, (op, false));
         match met {
             Some(receive) => self.complete(&envelope, (rank, receive), (from, now)),

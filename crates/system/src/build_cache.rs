@@ -21,9 +21,9 @@ pub type GivenPrograms = BTreeMap<String, Arc<dyn Programs>>;
 
 /// Topologies and routings used most recently. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub struct Parts {
-    topologies: Arc<Kept<NetworkSpec, Arc<dyn Topology>>>,
-    routings: Arc<Kept<Pair, Arc<dyn Routing>>>,
+pub struct BuildCache {
+    topologies: Arc<Cache<NetworkSpec, Arc<dyn Topology>>>,
+    routings: Arc<Cache<Pair, Arc<dyn Routing>>>,
     /// Programs that `ProgramSpec::CalledBack` names.
     pub programs: Arc<GivenPrograms>,
 }
@@ -31,7 +31,7 @@ pub struct Parts {
 /// Topology, and the routing on it if the experiment sets one.
 type Pair = (NetworkSpec, Option<RoutingSpec>);
 
-impl Parts {
+impl BuildCache {
     /// Returns the topology of a point. Relative paths in it start from `base`, which is equal for all points.
     ///
     /// # Errors
@@ -63,18 +63,18 @@ impl Parts {
 
 /// Cache of recently built values, by their specification.
 #[derive(Debug)]
-struct Kept<K, V>(Mutex<Vec<(K, Slot<V>)>>);
+struct Cache<K, V>(Mutex<Vec<(K, Slot<V>)>>);
 
 /// Cached value. Locked while it is built, so that other threads wait for it and do not build it too.
 type Slot<V> = Arc<Mutex<Option<V>>>;
 
-impl<K, V> Default for Kept<K, V> {
+impl<K, V> Default for Cache<K, V> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<K: Clone + PartialEq, V: Clone> Kept<K, V> {
+impl<K: Clone + PartialEq, V: Clone> Cache<K, V> {
     /// Returns the value of a key, and builds it if it is not in the cache. Failures are not cached.
     fn get_or_build<E>(&self, key: &K, build: impl FnOnce() -> Result<V, E>) -> Result<V, E> {
         let slot = self.slot(key);
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn what_was_used_last_is_built_once() {
         // Would catch a value of another key, one that is built anew, and one that is kept for ever.
-        let kept = Kept::<u32, u32>::default();
+        let kept = Cache::<u32, u32>::default();
         let mut built = Vec::new();
         for key in [1, 2, 1, 3, 4, 1, 5, 1, 2] {
             let value = kept.get_or_build(&key, || {

@@ -6,7 +6,7 @@
 //! count alike.
 
 use crate::burst::PostedBurst;
-use crate::label::Label;
+use crate::match_key::MatchKey;
 use crate::order::Order;
 use crate::table::{Key, Table};
 
@@ -16,16 +16,16 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Largest number of entries of a queue that is searched from its front: some cache lines.
 const SHORT: u32 = 8;
 
-/// Key of a list: a label at a local rank.
+/// Key of a list: a key at a local rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ListKey {
     rank: u32,
-    label: Label,
+    key: MatchKey,
 }
 
 impl Key for ListKey {
     fn words(self) -> (u64, u64) {
-        let (source, tag) = self.label.words();
+        let (source, tag) = self.key.words();
         (u64::from(self.rank) << 32 | u64::from(source), tag)
     }
 }
@@ -62,7 +62,7 @@ struct RankQueue {
 
 /// Entry of a queue.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry<const LISTS: usize> {
+pub(crate) struct QueueEntry<const LISTS: usize> {
     /// Item that the entry stands for.
     item: u32,
     /// Number of the item in its burst, if it was part of one.
@@ -70,7 +70,7 @@ pub(crate) struct Entry<const LISTS: usize> {
     /// Burst, if the entry is one.
     burst: u32,
     rank: u32,
-    pub label: Label,
+    pub key: MatchKey,
     position: u32,
     /// Neighbours in the queue of its rank.
     link: Link,
@@ -80,19 +80,19 @@ pub(crate) struct Entry<const LISTS: usize> {
 
 /// Result of a search: an entry, the number in its burst, and the number of entries that the search has visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct SearchResult {
     place: u32,
     number: u32,
     pub depth: u32,
 }
 
 /// Queues of ranks, each entry of which can be in `LISTS` lists: its own, and those of the next labels in
-/// `Label::wider`.
+/// `MatchKey::wider`.
 #[derive(Clone, Debug)]
-pub(crate) struct Queue<const LISTS: usize> {
+pub(crate) struct MatchQueue<const LISTS: usize> {
     ranks: Vec<RankQueue>,
     lists: Table<ListKey, List>,
-    entries: Vec<Entry<LISTS>>,
+    entries: Vec<QueueEntry<LISTS>>,
     free: Vec<u32>,
     bursts: Vec<Option<PostedBurst>>,
     free_bursts: Vec<u32>,
@@ -100,7 +100,7 @@ pub(crate) struct Queue<const LISTS: usize> {
     used: usize,
 }
 
-impl<const LISTS: usize> Queue<LISTS> {
+impl<const LISTS: usize> MatchQueue<LISTS> {
     /// Creates empty queues of `ranks` ranks, whose entries are in their own lists only.
     pub fn new(ranks: usize) -> Self {
         Self {
@@ -121,9 +121,9 @@ impl<const LISTS: usize> Queue<LISTS> {
     }
 
     /// Searches a rank's queue for the first entry with one of the `labels`, the first of which is a message's own, or
-    /// a burst with a matching receive. `meets` says whether an entry's label is one of them.
+    /// a burst with a matching receive. `meets` says whether an entry's key is one of them.
     #[inline]
-    pub fn search(&mut self, rank: u32, labels: &[Label], meets: impl Fn(Label) -> bool) -> Option<Found> {
+    pub fn search(&mut self, rank: u32, labels: &[MatchKey], meets: impl Fn(MatchKey) -> bool) -> Option<SearchResult> {
         match self.ranks[rank as usize].order {
             None => self.walk(rank, labels[0].source, meets),
             Some(_) => self.look_up(rank, labels),
@@ -132,21 +132,21 @@ impl<const LISTS: usize> Queue<LISTS> {
 
     /// Searches from the front.
     #[inline]
-    fn walk(&mut self, rank: u32, source: u32, meets: impl Fn(Label) -> bool) -> Option<Found> {
+    fn walk(&mut self, rank: u32, source: u32, meets: impl Fn(MatchKey) -> bool) -> Option<SearchResult> {
         let (mut place, mut depth) = (self.ranks[rank as usize].list.head, 0);
         while place != NONE {
-            let Entry { label, number, burst, link, .. } = self.entries[place as usize];
+            let QueueEntry { key, number, burst, link, .. } = self.entries[place as usize];
             if burst == NONE {
                 depth += 1;
-                if meets(label) {
-                    return Some(Found { place, number, depth });
+                if meets(key) {
+                    return Some(SearchResult { place, number, depth });
                 }
             } else if let Some(burst) = &mut self.bursts[burst as usize] {
-                // The source in a burst's label is the source of its first receive.
-                if meets(Label { source, ..label })
+                // The source in a burst's key is the source of its first receive.
+                if meets(MatchKey { source, ..key })
                     && let Some(number) = burst.find(source)
                 {
-                    return Some(Found { place, number, depth: depth + burst.before(number) + 1 });
+                    return Some(SearchResult { place, number, depth: depth + burst.before(number) + 1 });
                 }
                 depth += burst.len();
             }
@@ -155,29 +155,29 @@ impl<const LISTS: usize> Queue<LISTS> {
         None
     }
 
-    /// Looks up the first entry of each label.
-    fn look_up(&self, rank: u32, labels: &[Label]) -> Option<Found> {
-        let first = |&label: &Label| self.lists.get(ListKey { rank, label }).map(|list| list.head);
+    /// Looks up the first entry of each key.
+    fn look_up(&self, rank: u32, labels: &[MatchKey]) -> Option<SearchResult> {
+        let first = |&key: &MatchKey| self.lists.get(ListKey { rank, key }).map(|list| list.head);
         let place = labels.iter().filter_map(first).min_by_key(|&place| self.entries[place as usize].position)?;
-        let Entry { position, number, .. } = self.entries[place as usize];
+        let QueueEntry { position, number, .. } = self.entries[place as usize];
         let before = self.ranks[rank as usize].order.as_ref().map_or(0, |order| order.before(position));
-        Some(Found { place, number, depth: before + 1 })
+        Some(SearchResult { place, number, depth: before + 1 })
     }
 
-    /// Returns the label of a search result.
-    pub fn label(&self, found: Found) -> Label {
-        self.entries[found.place as usize].label
+    /// Returns the key of a search result.
+    pub fn key(&self, found: SearchResult) -> MatchKey {
+        self.entries[found.place as usize].key
     }
 
     /// Returns the item of a search result.
-    pub fn item(&self, found: Found) -> u32 {
+    pub fn item(&self, found: SearchResult) -> u32 {
         self.entries[found.place as usize].item
     }
 
     /// Removes a search result. Returns its item, and its number in its burst.
     #[inline]
-    pub fn take(&mut self, Found { place, number, .. }: Found) -> (u32, u32) {
-        let Entry { item, rank, burst, .. } = self.entries[place as usize];
+    pub fn take(&mut self, SearchResult { place, number, .. }: SearchResult) -> (u32, u32) {
+        let QueueEntry { item, rank, burst, .. } = self.entries[place as usize];
         self.ranks[rank as usize].len -= 1;
         if burst != NONE {
             let left = self.bursts[burst as usize].as_mut().map_or(0, |burst| {
@@ -197,7 +197,7 @@ impl<const LISTS: usize> Queue<LISTS> {
     /// Removes an entry.
     #[inline]
     fn remove(&mut self, place: u32) {
-        let Entry { rank, label, position, link, .. } = self.entries[place as usize];
+        let QueueEntry { rank, key, position, link, .. } = self.entries[place as usize];
         let queue = &mut self.ranks[rank as usize];
         queue.entries -= 1;
         let is_indexed = queue.order.is_some();
@@ -214,7 +214,7 @@ impl<const LISTS: usize> Queue<LISTS> {
         }
         if is_indexed {
             for number in 0..self.used {
-                self.delist(place, number, ListKey { rank, label: label.wider()[number] });
+                self.delist(place, number, ListKey { rank, key: key.wider()[number] });
             }
             if self.ranks[rank as usize].entries == 0 {
                 self.ranks[rank as usize].order = None;
@@ -225,30 +225,30 @@ impl<const LISTS: usize> Queue<LISTS> {
 
     /// Appends an entry to a rank's queue. `number` is its number in its burst.
     #[inline]
-    pub fn push(&mut self, rank: u32, label: Label, (item, number): (u32, u32)) {
+    pub fn push(&mut self, rank: u32, key: MatchKey, (item, number): (u32, u32)) {
         let queue = &self.ranks[rank as usize];
         if queue.order.is_none() && queue.entries >= SHORT {
             self.index(rank);
         }
         self.ranks[rank as usize].len += 1;
-        self.append(Entry {
+        self.append(QueueEntry {
             item,
             number,
             burst: NONE,
             rank,
-            label,
+            key,
             position: 0,
             link: NOWHERE,
             links: [NOWHERE; LISTS],
         });
     }
 
-    /// Appends a burst to a rank's queue, with the label of its first receive.
-    pub fn push_burst(&mut self, rank: u32, label: Label, item: u32, burst: PostedBurst) {
+    /// Appends a burst to a rank's queue, with the key of its first receive.
+    pub fn push_burst(&mut self, rank: u32, key: MatchKey, item: u32, burst: PostedBurst) {
         let queue = &mut self.ranks[rank as usize];
         if queue.order.is_some() || queue.entries >= SHORT {
             for (number, source) in burst.receives() {
-                self.push(rank, Label { source, ..label }, (item, number));
+                self.push(rank, MatchKey { source, ..key }, (item, number));
             }
             return;
         }
@@ -259,12 +259,12 @@ impl<const LISTS: usize> Queue<LISTS> {
             None => self.bursts.push(Some(burst)),
         }
         let (link, links) = (NOWHERE, [NOWHERE; LISTS]);
-        self.append(Entry { item, number: 0, burst: place, rank, label, position: 0, link, links });
+        self.append(QueueEntry { item, number: 0, burst: place, rank, key, position: 0, link, links });
     }
 
     /// Appends an entry to the queue of its rank.
     #[inline]
-    fn append(&mut self, entry: Entry<LISTS>) {
+    fn append(&mut self, entry: QueueEntry<LISTS>) {
         let rank = entry.rank;
         let is_indexed = self.ranks[rank as usize].order.is_some();
         let position = if is_indexed { self.position(rank) } else { 0 };
@@ -276,7 +276,7 @@ impl<const LISTS: usize> Queue<LISTS> {
             NONE => queue.list.head = place,
             before => self.entries[before as usize].link.behind = place,
         }
-        let entry = Entry { position, link: Link { before, behind: NONE }, ..entry };
+        let entry = QueueEntry { position, link: Link { before, behind: NONE }, ..entry };
         match self.entries.get_mut(place as usize) {
             Some(free) => *free = entry,
             None => self.entries.push(entry),
@@ -289,10 +289,10 @@ impl<const LISTS: usize> Queue<LISTS> {
     /// Puts the entries of a rank into lists, each receive of a burst separately.
     #[cold]
     fn index(&mut self, rank: u32) {
-        let all: Vec<(Label, (u32, u32))> = self.of_rank(rank).collect();
+        let all: Vec<(MatchKey, (u32, u32))> = self.of_rank(rank).collect();
         let mut place = std::mem::replace(&mut self.ranks[rank as usize].list, EMPTY).head;
         while place != NONE {
-            let Entry { link, burst, .. } = self.entries[place as usize];
+            let QueueEntry { link, burst, .. } = self.entries[place as usize];
             if burst != NONE {
                 self.bursts[burst as usize] = None;
                 self.free_bursts.push(burst);
@@ -302,21 +302,21 @@ impl<const LISTS: usize> Queue<LISTS> {
         }
         let queue = &mut self.ranks[rank as usize];
         (queue.entries, queue.len, queue.order) = (0, 0, Some(Box::default()));
-        all.into_iter().for_each(|(label, item)| self.push(rank, label, item));
+        all.into_iter().for_each(|(key, item)| self.push(rank, key, item));
     }
 
     /// Iterates over the queue of a rank, from the front: labels, items, and numbers in bursts.
-    pub fn of_rank(&self, rank: u32) -> impl Iterator<Item = (Label, (u32, u32))> + '_ {
+    pub fn of_rank(&self, rank: u32) -> impl Iterator<Item = (MatchKey, (u32, u32))> + '_ {
         let head = Some(self.ranks[rank as usize].list.head);
         let place = |place: u32| Some(place).filter(|&place| place != NONE);
         let places =
             std::iter::successors(head.and_then(place), move |&at| place(self.entries[at as usize].link.behind));
         places.flat_map(|place| {
-            let Entry { item, number, burst, label, .. } = self.entries[place as usize];
+            let QueueEntry { item, number, burst, key, .. } = self.entries[place as usize];
             let burst = self.bursts.get(burst as usize).and_then(Option::as_ref);
-            let own = burst.is_none().then_some((label, (item, number)));
+            let own = burst.is_none().then_some((key, (item, number)));
             let receives = burst.into_iter().flat_map(PostedBurst::receives);
-            own.into_iter().chain(receives.map(move |(number, source)| (Label { source, ..label }, (item, number))))
+            own.into_iter().chain(receives.map(move |(number, source)| (MatchKey { source, ..key }, (item, number))))
         })
     }
 
@@ -339,8 +339,8 @@ impl<const LISTS: usize> Queue<LISTS> {
 
     /// Appends an entry to one of its lists.
     fn enlist(&mut self, place: u32, number: usize) {
-        let Entry { rank, label, .. } = self.entries[place as usize];
-        let list = self.lists.get_or_insert(ListKey { rank, label: label.wider()[number] }, EMPTY);
+        let QueueEntry { rank, key, .. } = self.entries[place as usize];
+        let list = self.lists.get_or_insert(ListKey { rank, key: key.wider()[number] }, EMPTY);
         let before = std::mem::replace(&mut list.tail, place);
         match before {
             NONE => list.head = place,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Backend that carries out the collective operations of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Carrier {
+pub enum CollectiveBackend {
     /// Switches carry out the operations that they support. All other operations are made of messages.
     Hardware,
     /// Processors of ranks, by messages.
@@ -15,7 +15,7 @@ pub enum Carrier {
     Nic,
 }
 
-impl Carrier {
+impl CollectiveBackend {
     /// Returns the name in files.
     pub const fn name(self) -> &'static str {
         match self {

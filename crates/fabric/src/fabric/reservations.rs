@@ -29,7 +29,7 @@ impl Fabric {
         let mut best = self.open_ports(base, route).filter(|&(_, load)| load == least);
         let out = best.nth(pick as usize).map_or(route.first().0, |(out, _)| out);
         drop(best);
-        self.promised[base + usize::from(out)] += 1;
+        self.reserved[base + usize::from(out)] += 1;
         (out, route.vc_class.0, true)
     }
 
@@ -37,43 +37,43 @@ impl Fabric {
     fn open_ports<'a>(&'a self, base: usize, route: &Route) -> impl Iterator<Item = (u16, u64)> + 'a {
         let (now, full, class) = (self.now(), u64::from(self.full_bytes), route.vc_class.0);
         let ports = route.ports(self.routing.port_lists()).map(move |port| (port.0, base + usize::from(port.0)));
-        let open = ports.filter(move |&(_, output)| self.has_unpromised_slot(output, class));
+        let open = ports.filter(move |&(_, output)| self.has_unreserved_slot(output, class));
         open.map(move |(out, output)| (out, self.outputs[output].congestion(now, full)))
     }
 
     /// Returns whether an output has unreserved credit on a class for one more packet of the largest size. Slots of
     /// whole packets count, separately for each virtual channel: a packet of any size takes at most one of them, on the
     /// virtual channel with the most credit, so that a reservation can always be honoured.
-    fn has_unpromised_slot(&self, output: usize, class: u8) -> bool {
+    fn has_unreserved_slot(&self, output: usize, class: u8) -> bool {
         let vcs_per_class = self.vcs_per_class(output);
         let vcs = class * vcs_per_class..(class + 1) * vcs_per_class;
         let slots = vcs.map(|vc| self.credit_on(output, vc) / self.full_bytes).sum::<u32>();
-        slots > self.promised[output]
+        slots > self.reserved[output]
     }
 
     /// Releases the reservation of a packet that leaves, if it has one.
-    pub(super) fn keep_promise(&mut self, output: usize, packet: u32) {
-        if self.is_promised(packet) {
-            debug_assert!(self.promised[output] > 0, "an adaptive channel without a promise");
-            self.promised[output] -= 1;
+    pub(super) fn release_reservation(&mut self, output: usize, packet: u32) {
+        if self.has_reservation(packet) {
+            debug_assert!(self.reserved[output] > 0, "an adaptive channel without a reservation");
+            self.reserved[output] -= 1;
         }
     }
 
     /// Returns whether a packet's credit is reserved, so that it waits for the link only.
-    pub(crate) fn is_promised(&self, packet: u32) -> bool {
+    pub(crate) fn has_reservation(&self, packet: u32) -> bool {
         self.adaptive_class == Some(self.pool[packet].class())
     }
 
     /// Returns whether no credit is reserved any more.
-    pub(crate) fn all_promises_kept(&self) -> bool {
-        self.promised.iter().all(|&promised| promised == 0)
+    pub(crate) fn no_reservations_left(&self) -> bool {
+        self.reserved.iter().all(|&reserved| reserved == 0)
     }
 
     /// Returns whether packets of a class leave by reserved credit, on several virtual channels. A packet may then
     /// enter an output's buffer only for a virtual channel whose credit also covers all packets that wait there
     /// already. There always is one.
     #[inline(always)]
-    pub(crate) fn promises_several_vcs(&self, output: usize, class: u8) -> bool {
+    pub(crate) fn reserves_several_vcs(&self, output: usize, class: u8) -> bool {
         self.adaptive_class == Some(class) && self.vcs_per_class(output) > 1
     }
 

@@ -13,7 +13,7 @@ use super::operations::Operations;
 use crate::progress::Phase;
 use crate::workloads::sources::{SATURATED_BELOW, Sources};
 use crate::workloads::steady::FEWEST_BATCHES;
-use crate::workloads::{Counts, Course, Setting, State, Totals, Workload, weights};
+use crate::workloads::{JobCounts, RunContext, RunState, RunTotals, Workload, WorkloadRun, weights};
 use ::network::Network;
 use ::network::traffic::{GroupTrees, JobTraffic, OpenTraffic, OpenTrafficSpec};
 use ::network::{Machine, Part};
@@ -34,9 +34,9 @@ enum Stage {
 }
 
 /// State of a run of open traffic.
-pub(super) struct OpenCourse {
+pub(super) struct OpenRun {
     open: Open,
-    setting: Setting,
+    context: RunContext,
     stage: Stage,
     /// Accepted load of all sources together at load 1.0, in bytes per batch.
     capacity: f64,
@@ -60,22 +60,22 @@ pub(super) struct OpenCourse {
     messages: Option<MessageTimes>,
     /// Collective operations. None unless messages have several destinations.
     operations: Option<Operations>,
-    found: Found,
+    found: FinalCounts,
 }
 
 /// Final counts of the machine.
 #[derive(Default)]
-struct Found {
+struct FinalCounts {
     latency: Histogram,
     hops: u64,
     channels: Vec<(ChannelSource, ChannelUse)>,
     series: Series,
 }
 
-impl OpenCourse {
-    pub fn new(open: Open, setting: Setting) -> Self {
-        let weights = weights(&open, setting.network.topology.nodes());
-        let bytes = injection_bytes(&open, &setting);
+impl OpenRun {
+    pub fn new(open: Open, context: RunContext) -> Self {
+        let weights = weights(&open, context.network.topology.nodes());
+        let bytes = injection_bytes(&open, &context);
         Self {
             stage: Stage::WarmUp { check_at: FEWEST_BATCHES },
             capacity: weights.iter().sum::<f64>() * bytes,
@@ -96,37 +96,37 @@ impl OpenCourse {
             saturated: false,
             now: 0,
             operations: open.multicasts.as_ref().map(|_| Operations::new(open.fanout())),
-            messages: setting.measure.messages.then(|| MessageTimes::new(&setting.network, open.packets().packet)),
-            found: Found::default(),
+            messages: context.measure.messages.then(|| MessageTimes::new(&context.network, open.packets().packet)),
+            found: FinalCounts::default(),
             open,
-            setting,
+            context,
         }
     }
 
     /// Returns the time `batches` batches after `now`. With other jobs, `now` may lie inside a batch.
     fn after(&self, now: u64, batches: usize) -> u64 {
-        let batch = self.setting.batch;
-        let begin = if self.setting.shared { now - now % batch } else { now };
+        let batch = self.context.batch;
+        let begin = if self.context.shared { now - now % batch } else { now };
         begin.saturating_add(batch.saturating_mul(batches as u64))
     }
 
     /// Whether the measurement ends after `count` batches even if it is not precise.
     fn measure_ends(&self, count: usize) -> bool {
-        count > 0 && (self.setting.measure_ends(count) || self.after(self.measured.0, count) >= self.setting.last())
+        count > 0 && (self.context.measure_ends(count) || self.after(self.measured.0, count) >= self.context.last())
     }
 
     fn warm_up(&mut self, counts: &[Batch], now: u64, check_at: usize, machine: &mut dyn Machine) {
-        if self.setting.shared && now > self.setting.span.start {
+        if self.context.shared && now > self.context.span.start {
             self.warm.extend(counts);
         }
-        if let Some(end) = self.setting.fixed_warm_up() {
+        if let Some(end) = self.context.fixed_warm_up() {
             if now >= end {
                 self.settled = true;
                 self.start_measuring(now, machine);
             }
             return;
         }
-        if now <= self.setting.span.start && self.setting.shared {
+        if now <= self.context.span.start && self.context.shared {
             return;
         }
         for counts in counts {
@@ -142,13 +142,13 @@ impl OpenCourse {
             check_at += check_at / 2;
         }
         self.stage = Stage::WarmUp { check_at };
-        if self.settled || self.setting.warm_up_ends(self.latencies.len(), now) {
+        if self.settled || self.context.warm_up_ends(self.latencies.len(), now) {
             self.start_measuring(now, machine);
         }
     }
 
     fn start_measuring(&mut self, now: u64, machine: &mut dyn Machine) {
-        let job = self.setting.job;
+        let job = self.context.job;
         self.measured = (now, now);
         machine.measure_from(job, now);
         if self.messages.is_some() || self.operations.is_some() {
@@ -161,12 +161,12 @@ impl OpenCourse {
     fn measure(&mut self, counts: &[Batch], now: u64, check_at: usize, machine: &mut dyn Machine) {
         self.batches.extend(counts);
         let count = self.batches.len();
-        let job = self.setting.job;
+        let job = self.context.job;
         if count.is_multiple_of(BATCHES_AN_OBSERVATION) {
             let delivered = machine.by_source(job);
             self.sources.observe(delivered, machine.progress_by_source(job), now);
         }
-        if count >= check_at && self.setting.is_long_enough(count) {
+        if count >= check_at && self.context.is_long_enough(count) {
             self.converged = self.is_precise();
             self.stage = Stage::Measure { check_at: check_at + check_at / 4 };
         }
@@ -177,7 +177,7 @@ impl OpenCourse {
             if let Some(entered) = self.entered(machine, now) {
                 self.sources.end(&entered, &machine.by_source(job));
             }
-            let longest = self.setting.longest_drain(self.measured);
+            let longest = self.context.longest_drain(self.measured);
             self.stage = Stage::Drain { start: now, longest };
             self.drain(now, longest, machine);
         }
@@ -186,8 +186,8 @@ impl OpenCourse {
     /// Returns the bytes of each source that have entered the network since the measurement began, once for each
     /// destination. None if the copies of a packet are not known.
     fn entered(&self, machine: &dyn Machine, now: u64) -> Option<Vec<f64>> {
-        let mut entered = vec![0.0; self.setting.network.topology.nodes() as usize];
-        for (from, used) in machine.channel_use(self.setting.job, now) {
+        let mut entered = vec![0.0; self.context.network.topology.nodes() as usize];
+        for (from, used) in machine.channel_use(self.context.job, now) {
             if let ChannelSource::Node(node, _) = from {
                 entered[node.index()] += used.bytes as f64 * self.open.deliveries(node)?;
             }
@@ -197,7 +197,7 @@ impl OpenCourse {
 
     /// Waits for the measured packets to arrive. Past saturation the last of them never would.
     fn drain(&mut self, now: u64, longest: u64, machine: &mut dyn Machine) {
-        self.drained = !machine.outstanding(self.setting.job, self.measured.1);
+        self.drained = !machine.outstanding(self.context.job, self.measured.1);
         if self.drained || self.saturated || now > longest {
             self.stage = Stage::Done;
         }
@@ -208,8 +208,8 @@ impl OpenCourse {
         if self.messages.is_none() && self.operations.is_none() {
             return;
         }
-        let units = self.setting.network.plan.units_per_tick();
-        for message in machine.take_messages(self.setting.job) {
+        let units = self.context.network.plan.units_per_tick();
+        for message in machine.take_messages(self.context.job) {
             let ArrivedMessage { source, dst, bytes, generated_at, at, .. } = message;
             let latency = at.wrapping_mul(units).wrapping_sub(generated_at);
             if let Some(messages) = &mut self.messages {
@@ -226,12 +226,12 @@ impl OpenCourse {
         if self.batches.len() < FEWEST_BATCHES {
             return 0.5;
         }
-        let ratio = self.setting.measure.precision / self.latency().relative_half_width();
+        let ratio = self.context.measure.precision / self.latency().relative_half_width();
         (ratio * ratio).clamp(0.3, 1.0)
     }
 
     fn is_precise(&self) -> bool {
-        let precision = self.setting.measure.precision;
+        let precision = self.context.measure.precision;
         let latency = self.latency();
         if latency.independent && latency.relative_half_width() <= precision {
             return true;
@@ -242,7 +242,7 @@ impl OpenCourse {
     }
 
     fn is_saturated(&self) -> bool {
-        let (load, confidence) = (self.open.load(), self.setting.measure.confidence);
+        let (load, confidence) = (self.open.load(), self.context.measure.confidence);
         let accepted = self.accepted();
         accepted.mean + accepted.half_width < SATURATED_BELOW * load || self.sources.held_back(confidence)
     }
@@ -259,20 +259,20 @@ impl OpenCourse {
 
     fn estimate(&self, of: impl Fn(&Batch) -> Mean) -> Estimate {
         let batches: Vec<Mean> = self.batches.iter().map(of).collect();
-        statistics::estimate(&batches, self.setting.measure.confidence)
+        statistics::estimate(&batches, self.context.measure.confidence)
     }
 }
 
-impl Course for OpenCourse {
+impl WorkloadRun for OpenRun {
     fn traffic(&self, part: Part<'_>) -> JobTraffic {
         let nodes = part.nodes;
-        let Setting { network, seed, span, .. } = &self.setting;
+        let RunContext { network, seed, span, .. } = &self.context;
         let (open, load) = (self.open.clone(), self.open.load);
         let spec = OpenTrafficSpec {
             pattern: Arc::clone(&open.pattern),
             routing: Arc::clone(&network.routing),
             multicasts: open.multicasts.clone(),
-            groups: GroupTrees::of(network, self.setting.first_group),
+            groups: GroupTrees::of(network, self.context.first_group),
             injection: open.injection,
             slot: network.slot(open.packets()),
             units_per_tick: network.plan.units_per_tick(),
@@ -286,10 +286,10 @@ impl Course for OpenCourse {
     }
 
     fn begin(&mut self, machine: &mut dyn Machine) {
-        if self.setting.fixed_warm_up() == Some(0)
-            || self.setting.fixed_warm_up().is_none() && self.setting.warm_up_ends(0, 0)
+        if self.context.fixed_warm_up() == Some(0)
+            || self.context.fixed_warm_up().is_none() && self.context.warm_up_ends(0, 0)
         {
-            self.settled = self.setting.fixed_warm_up().is_some();
+            self.settled = self.context.fixed_warm_up().is_some();
             self.start_measuring(0, machine);
         }
     }
@@ -298,32 +298,32 @@ impl Course for OpenCourse {
         let count = self.batches.len();
         let batches = match self.stage {
             Stage::WarmUp { check_at } => {
-                if let Some(end) = self.setting.fixed_warm_up() {
+                if let Some(end) = self.context.fixed_warm_up() {
                     return end.max(now + 1).min(self.after(now, BATCHES_AN_OBSERVATION));
                 }
                 let before = self.latencies.len();
-                let decides = |n| before + n >= check_at || self.setting.warm_up_ends(before + n, self.after(now, n));
+                let decides = |n| before + n >= check_at || self.context.warm_up_ends(before + n, self.after(now, n));
                 first(|n| n >= BATCHES_AN_OBSERVATION || decides(n))
             }
             Stage::Measure { check_at } => first(|n| {
                 let count = count + n;
                 count.is_multiple_of(BATCHES_AN_OBSERVATION)
-                    || count >= check_at && self.setting.is_long_enough(count)
+                    || count >= check_at && self.context.is_long_enough(count)
                     || self.measure_ends(count)
             }),
             // If batches are short, several at once: the last packet is under way for some time.
-            Stage::Drain { .. } => (self.setting.network.longest_path() / 4 / self.setting.batch).max(1) as usize,
+            Stage::Drain { .. } => (self.context.network.longest_path() / 4 / self.context.batch).max(1) as usize,
             Stage::Done => return u64::MAX,
         };
         self.after(now, batches)
     }
 
-    fn observe(&mut self, counts: &Counts, now: u64, machine: &mut dyn Machine) {
+    fn observe(&mut self, counts: &JobCounts, now: u64, machine: &mut dyn Machine) {
         self.now = now;
         self.record_messages(machine);
         let counts = &counts.batches[..];
         match self.stage {
-            Stage::WarmUp { check_at } if self.setting.fixed_warm_up().is_some() => {
+            Stage::WarmUp { check_at } if self.context.fixed_warm_up().is_some() => {
                 self.warm_up(counts, now, check_at, machine)
             }
             // Inside a batch there is nothing to decide.
@@ -335,9 +335,9 @@ impl Course for OpenCourse {
         }
     }
 
-    fn state(&self) -> State {
-        State::Running(match self.stage {
-            Stage::WarmUp { check_at } => match self.setting.fixed_warm_up() {
+    fn state(&self) -> RunState {
+        RunState::Running(match self.stage {
+            Stage::WarmUp { check_at } => match self.context.fixed_warm_up() {
                 Some(end) => 0.2 * self.now as f64 / end.max(1) as f64,
                 None => 0.2 * self.latencies.len() as f64 / check_at as f64,
             },
@@ -347,7 +347,7 @@ impl Course for OpenCourse {
             Stage::Drain { start, longest } => {
                 0.9 + 0.1 * self.now.saturating_sub(start) as f64 / (longest - start) as f64
             }
-            Stage::Done => return State::Steady,
+            Stage::Done => return RunState::Steady,
         })
     }
 
@@ -370,21 +370,21 @@ impl Course for OpenCourse {
     fn leave(&mut self, machine: &mut dyn Machine, now: u64) {
         if let Stage::WarmUp { .. } = self.stage {
             self.batches = std::mem::take(&mut self.warm);
-            self.measured = (now - (self.batches.len() as u64 * self.setting.batch).min(now), now);
+            self.measured = (now - (self.batches.len() as u64 * self.context.batch).min(now), now);
         } else if let Stage::Measure { .. } = self.stage {
             self.measured.1 = now;
             self.saturated = self.is_saturated();
         }
         self.record_messages(machine);
-        let (latency, hops) = machine.measured(self.setting.job);
+        let (latency, hops) = machine.measured(self.context.job);
         let mut series = Series::default();
-        series.extend(machine.samples(now), self.setting.job, (0, u64::MAX));
-        self.found = Found { latency, hops, channels: machine.channel_use(self.setting.job, now), series };
+        series.extend(machine.samples(now), self.context.job, (0, u64::MAX));
+        self.found = FinalCounts { latency, hops, channels: machine.channel_use(self.context.job, now), series };
         self.now = now;
     }
 
-    fn result(self: Box<Self>, totals: &Totals) -> PointResult {
-        let network = &self.setting.network;
+    fn result(self: Box<Self>, totals: &RunTotals) -> PointResult {
+        let network = &self.context.network;
         let (accepted, interval) = (self.accepted(), self.latency());
         let mut delivered = Batch::default();
         self.batches.iter().for_each(|batch| delivered.add(batch));
@@ -415,7 +415,7 @@ impl Course for OpenCourse {
             latency_p50_ns: latency.p50,
             latency_p99_ns: latency.p99,
             latency_max_ns: latency.max,
-            nic_overhead_ns: self.setting.nic_overhead_ns,
+            nic_overhead_ns: self.context.nic_overhead_ns,
             hops_mean: (packets > 0).then(|| hops as f64 / packets as f64),
             saturated: self.saturated,
             steady: self.settled && self.converged && self.drained,
@@ -429,7 +429,7 @@ impl Course for OpenCourse {
             wall_s: totals.wall_s,
             collective: self.operations.as_ref().map(|operations| operations.result(network, self.drained)),
             messages: self.messages.as_ref().map(|messages| messages.result(self.drained)),
-            series: self.found.series.result(network, self.capacity / self.setting.batch as f64, self.senders),
+            series: self.found.series.result(network, self.capacity / self.context.batch as f64, self.senders),
             ..PointResult::of_channels(network, used)
         }
     }
@@ -451,7 +451,7 @@ fn first(holds: impl Fn(usize) -> bool) -> usize {
 
 /// Returns the bytes of one node that arrive in a batch at load 1.0, sent over all of its injection links. Multicasts
 /// count at each destination.
-fn injection_bytes(open: &Open, setting: &Setting) -> f64 {
-    let sent = setting.batch as f64 * open.packets().message as f64 / setting.network.slot(open.packets()) as f64;
-    f64::from(setting.network.planes()) * sent * open.fanout()
+fn injection_bytes(open: &Open, context: &RunContext) -> f64 {
+    let sent = context.batch as f64 * open.packets().message as f64 / context.network.slot(open.packets()) as f64;
+    f64::from(context.network.planes()) * sent * open.fanout()
 }
