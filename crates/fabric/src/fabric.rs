@@ -221,9 +221,7 @@ pub struct Fabric {
     tags: Vec<GroupTag>,
     /// Buffer for splitting on a tree, kept to avoid allocation.
     tree_branches: Vec<groups::Branch>,
-    /// Whether the traffic is notified of deliveries.
-    pub(crate) notify_deliveries: bool,
-    /// Whether notifications of deliveries have the content of the packet (`TrafficEvent::Delivered`).
+    /// Whether the traffic is notified of deliveries (`TrafficEvent::Delivered`).
     pub(crate) reports_deliveries: bool,
     /// Marks that the traffic gave the packets, by place of the pool. Empty unless deliveries are reported.
     marks: Vec<u32>,

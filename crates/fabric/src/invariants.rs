@@ -74,7 +74,7 @@ impl Fabric {
         for (kind, event) in self.wheel.events() {
             if kind == event_kind::CREDIT {
                 ledger.add(part, event.target, i64::from(event.arg));
-            } else if kind == event_kind::TRAFFIC && event.arg == notify::REPORTED {
+            } else if kind == event_kind::TRAFFIC && event.arg == notify::DELIVERED {
                 // Delivered packets are kept until their tail has come.
                 ledger.packets -= 1;
             } else if kind == event_kind::ARRIVAL {

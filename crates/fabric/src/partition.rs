@@ -69,8 +69,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             notices: Notices::default(),
         };
         if partition.traffic.wants_events() {
-            partition.fabric.notify_deliveries = true;
-            partition.fabric.reports_deliveries = partition.traffic.wants_deliveries();
+            partition.fabric.reports_deliveries = true;
             partition.traffic.begin(0, &mut partition.actions);
             partition.actions.wakes.clear();
             partition.set_alarms();
@@ -166,8 +165,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let Self { fabric, traffic_events, notices, combined, .. } = self;
         for event in events {
             traffic_events.push(match event.arg {
-                notify::DELIVERED => TrafficEvent::Arrival { flow_id: event.target },
-                notify::REPORTED => fabric.reported(event.target),
+                notify::DELIVERED => fabric.reported(event.target),
                 notify::COMBINED => {
                     combined.push(event.target);
                     continue;

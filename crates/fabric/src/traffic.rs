@@ -25,7 +25,7 @@ pub struct Demand {
     /// Identifier of the packet in its traffic, in the low `FLOW_BITS`: the number of the sending node, unless the
     /// traffic is notified of deliveries. The bits above hold the number of its job.
     pub flow_id: u32,
-    /// Mark of the packet, reported with its delivery to a traffic that wants deliveries.
+    /// Mark of the packet, reported with its delivery.
     pub mark: u32,
 }
 
@@ -33,15 +33,9 @@ pub struct Demand {
 /// nodes, planes, ranks and times: results do not depend on the division of nodes over partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrafficEvent {
-    /// The tail of a packet has reached its node.
-    Arrival {
-        /// Identifier of the packet in its traffic.
-        flow_id: u32,
-    },
-    /// Delivery of a packet, to a traffic that wants deliveries. Replaces `Arrival`. The order of fields is the order
-    /// of deliveries in an instant: a plane delivers at most one tail to a node in a tick, so that node and plane
-    /// decide. Marks and the low bits of `flow_id` may depend on the division of nodes over partitions, and are
-    /// compared last.
+    /// Delivery of a packet: its tail has reached its node. The order of fields is the order of deliveries in an
+    /// instant: a plane delivers at most one tail to a node in a tick, so that node and plane decide. Marks and the
+    /// low bits of `flow_id` may depend on the division of nodes over partitions, and are compared last.
     Delivered {
         /// Node that the packet has reached.
         node: NodeId,
@@ -169,7 +163,7 @@ impl Actions {
 pub trait Traffic: Send {
     /// Returns the next packet of a source, by its number in the partition. Called at time 0, and whenever the previous
     /// packet has been sent. `None`: the node never sends again, or not before the traffic requests it. Of `actions`
-    /// only alarms may be set, and only by a traffic that wants deliveries.
+    /// only alarms may be set, and only by a traffic that wants events.
     fn next(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand>;
     /// Returns the destinations of the last packet of a node, if it is for `Target::Members`: at least one, in
     /// ascending order and without duplicates.
@@ -185,10 +179,6 @@ pub trait Traffic: Send {
     fn before_next(&self, _node: usize) {}
     /// Returns whether the traffic wants to be notified of deliveries.
     fn wants_events(&self) -> bool {
-        false
-    }
-    /// Returns whether deliveries are reported as `TrafficEvent::Delivered`. Requires `wants_events`.
-    fn wants_deliveries(&self) -> bool {
         false
     }
     /// Prepares the traffic before nodes are asked for their first packets.

@@ -61,10 +61,6 @@ impl Traffic for Reported {
         true
     }
 
-    fn wants_deliveries(&self) -> bool {
-        true
-    }
-
     fn on_event(&mut self, what: TrafficEvent, now: u64, actions: &mut Actions) {
         self.log.lock().unwrap().push((now, what));
         if let TrafficEvent::Delivered { flow_id, node, bytes, mark, .. } = what {

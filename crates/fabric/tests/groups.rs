@@ -150,10 +150,6 @@ impl Traffic for Members {
         true
     }
 
-    fn wants_deliveries(&self) -> bool {
-        true
-    }
-
     fn on_event(&mut self, what: TrafficEvent, now: u64, actions: &mut Actions) {
         let TrafficEvent::Collected { node, tree, segment, contributions, value, mark, .. } = what else {
             panic!("{what:?}")

@@ -76,10 +76,6 @@ impl Traffic for Multicasts {
         true
     }
 
-    fn wants_deliveries(&self) -> bool {
-        true
-    }
-
     fn on_event(&mut self, what: TrafficEvent, now: u64, _actions: &mut Actions) {
         let TrafficEvent::Delivered { flow_id, node, mark, .. } = what else { panic!("{what:?}") };
         assert_eq!(flow_id, mark / PACKETS);

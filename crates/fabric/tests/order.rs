@@ -60,7 +60,7 @@ impl Traffic for Numbered {
     }
 
     fn on_event(&mut self, what: TrafficEvent, _now: u64, _actions: &mut Actions) {
-        if let TrafficEvent::Arrival { flow_id } = what {
+        if let TrafficEvent::Delivered { flow_id, .. } = what {
             self.arrived.lock().unwrap().push(flow_id);
         }
     }

@@ -83,7 +83,6 @@ impl Fabric {
             full_bytes: plan.packet,
             router_delay: plan.delay,
             reads_class: plan.routing.uses_input_port() && plan.vcs_per_class.iter().any(|&vcs| vcs != 1),
-            notify_deliveries: false,
             reports_deliveries: false,
             marks: Vec::new(),
             transmissions: None,

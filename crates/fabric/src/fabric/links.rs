@@ -280,7 +280,7 @@ impl Fabric {
     fn deliver(&mut self, output: usize, packet: u32, at: u64) {
         let plane = self.plane_behind(output);
         self.context.counters.delivered(&self.pool[packet], plane, at);
-        if self.notify_deliveries {
+        if self.reports_deliveries {
             return self.announce(plane, packet, at);
         }
         self.pool.free(packet);
@@ -299,12 +299,8 @@ impl Fabric {
     /// plane instead of the port by which it left its last router.
     #[inline(never)]
     fn announce(&mut self, plane: PlaneId, packet: u32, at: u64) {
-        if self.reports_deliveries {
-            self.pool[packet].out = u16::from(plane.0);
-            return self.wheel.insert(at, event_kind::TRAFFIC, packet, notify::REPORTED);
-        }
-        self.wheel.insert(at, event_kind::TRAFFIC, self.pool[packet].flow_id, notify::DELIVERED);
-        self.pool.free(packet);
+        self.pool[packet].out = u16::from(plane.0);
+        self.wheel.insert(at, event_kind::TRAFFIC, packet, notify::DELIVERED);
     }
 
     /// Returns the delivery event of a packet whose tail has reached its node.

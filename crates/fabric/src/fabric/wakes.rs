@@ -6,17 +6,14 @@ use crate::port::OutputPort;
 
 /// Kinds of notifications of the traffic, as the argument of an event of kind `TRAFFIC`.
 pub(crate) mod notify {
-    /// The tail of a packet has reached its node. The target is the packet's identifier in its traffic.
+    /// The tail of a packet has reached its node. The target is the packet, whose content is kept until now.
     pub const DELIVERED: u32 = 0;
-    /// The tail of a packet has reached its node, and the traffic wants deliveries. The target is the packet, whose
-    /// content is kept until now.
-    pub const REPORTED: u32 = 1;
     /// A notice has arrived. The target is its place.
-    pub const NOTICE: u32 = 2;
+    pub const NOTICE: u32 = 1;
     /// A combine unit has combined a packet, the target. The traffic is not notified of it.
-    pub const COMBINED: u32 = 3;
+    pub const COMBINED: u32 = 2;
     /// First of the traffic's alarms. The target is the traffic's.
-    pub const ALARM: u32 = 4;
+    pub const ALARM: u32 = 3;
 }
 
 impl Fabric {

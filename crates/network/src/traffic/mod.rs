@@ -142,14 +142,6 @@ impl Traffic for NodeTraffic {
         }
     }
 
-    fn wants_deliveries(&self) -> bool {
-        match self {
-            Self::Job(traffic) => traffic.wants_deliveries(),
-            Self::Paced(traffic) => traffic.wants_deliveries(),
-            Self::Shared(traffic) => traffic.wants_deliveries(),
-        }
-    }
-
     fn begin(&mut self, now: u64, actions: &mut Actions) {
         match self {
             Self::Job(traffic) => traffic.begin(now, actions),

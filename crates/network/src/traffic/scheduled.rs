@@ -202,10 +202,6 @@ impl Traffic for ScheduledTraffic {
         true
     }
 
-    fn wants_deliveries(&self) -> bool {
-        true
-    }
-
     fn begin(&mut self, now: u64, actions: &mut Actions) {
         let Self { executor, context, .. } = self;
         executor.begin(now, &mut Asking { actions, context, now });
@@ -233,7 +229,7 @@ impl Traffic for ScheduledTraffic {
             }
             TrafficEvent::Alarm { .. } => executor.alarm(now, around),
             // Acknowledgements are for pacers.
-            TrafficEvent::Arrival { .. } | TrafficEvent::Notice(_) => {}
+            TrafficEvent::Notice(_) => {}
         }
     }
 

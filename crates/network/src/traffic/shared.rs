@@ -175,10 +175,6 @@ impl<T: Traffic> Traffic for SharedTraffic<T> {
         self.jobs.iter().any(Traffic::wants_events)
     }
 
-    fn wants_deliveries(&self) -> bool {
-        self.jobs.iter().any(Traffic::wants_deliveries)
-    }
-
     fn begin(&mut self, now: u64, actions: &mut Actions) {
         for job in (0..self.jobs.len()).filter(|&job| self.jobs[job].wants_events()).collect::<Vec<_>>() {
             if self.starts[job] > now {
@@ -191,18 +187,12 @@ impl<T: Traffic> Traffic for SharedTraffic<T> {
 
     fn on_event(&mut self, what: TrafficEvent, now: u64, actions: &mut Actions) {
         let (job, what) = match what {
-            TrafficEvent::Arrival { flow_id } => {
-                let (job, flow_id) = job_of(flow_id);
-                (job, TrafficEvent::Arrival { flow_id })
-            }
             TrafficEvent::Delivered { flow_id, .. } => {
                 let job = self.numbers.job(job_of(flow_id).0);
-                let traffic = &self.jobs[job];
-                match traffic.wants_deliveries() {
-                    true => (job, what),
-                    false if traffic.wants_events() => (job, TrafficEvent::Arrival { flow_id: job_of(flow_id).1 }),
-                    false => return,
+                if !self.jobs[job].wants_events() {
+                    return;
                 }
+                (job, what)
             }
             TrafficEvent::Collected { flow_id, .. } => (self.numbers.job(job_of(flow_id).0), what),
             TrafficEvent::Notice(notice) => (job_of(notice.flow_id).0, what),

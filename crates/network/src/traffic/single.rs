@@ -66,10 +66,6 @@ impl Traffic for JobTraffic {
         matches!(self, Self::Scheduled(_))
     }
 
-    fn wants_deliveries(&self) -> bool {
-        matches!(self, Self::Scheduled(_))
-    }
-
     fn begin(&mut self, now: u64, actions: &mut Actions) {
         if let Self::Scheduled(traffic) = self {
             traffic.begin(now, actions);

@@ -179,10 +179,6 @@ impl Traffic for PacedTraffic {
         true
     }
 
-    fn wants_deliveries(&self) -> bool {
-        true
-    }
-
     fn begin(&mut self, now: u64, actions: &mut Actions) {
         if self.inner.wants_events() {
             self.inner.begin(now, actions);
@@ -209,10 +205,9 @@ impl Traffic for PacedTraffic {
                 }
             }
             TrafficEvent::Alarm { target, purpose: RETRY } => actions.wake(target),
-            TrafficEvent::Arrival { .. }
-            | TrafficEvent::Collected { .. }
-            | TrafficEvent::Alarm { .. }
-            | TrafficEvent::Notice(_) => self.inner.on_event(what, now, actions),
+            TrafficEvent::Collected { .. } | TrafficEvent::Alarm { .. } | TrafficEvent::Notice(_) => {
+                self.inner.on_event(what, now, actions)
+            }
         }
     }
 
