@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from cutthrough.measured import optional, required, several
+
 __all__ = [
     "BreakdownRanks",
     "BreakdownResult",
@@ -35,383 +37,128 @@ __all__ = [
 class ClassUtilization(dict[str, Any]):
     """Utilization of the channels of a class, as a share of their bandwidth."""
 
-    @property
-    def class_(self) -> str:
-        """Name of the class."""
-        value: str = self["class"]
-        return value
-
-    @property
-    def channels(self) -> int:
-        """Number of channels of the class."""
-        value: int = self["channels"]
-        return value
-
-    @property
-    def mean(self) -> float:
-        """Mean utilization of the channels, from 0 to 1."""
-        value: float = self["mean"]
-        return value
-
-    @property
-    def max(self) -> float:
-        """Utilization of the busiest channel, from 0 to 1."""
-        value: float = self["max"]
-        return value
-
-    @property
-    def exact_mean(self) -> float | None:
-        """The mean over channels by the exact load per unit of offered load times the accepted load.
-
-        None with adaptive routing, or where it was not computed.
-        """
-        value: float | None = self.get("exact_mean")
-        return value
-
-    @property
-    def even_spread_mean(self) -> float | None:
-        """The mean over channels if packets were spread evenly over the candidates of an adaptive routing.
-
-        Above 1, such a spread could not carry the accepted load. None with other routings, or where it was not
-        computed.
-        """
-        value: float | None = self.get("even_spread_mean")
-        return value
-
-    @property
-    def without_acknowledgements_mean(self) -> float | None:
-        """The mean over channels by the exact load, at the accepted load, without packets that acknowledge
-        results.
-
-        None where there are no such results, or where it was not computed.
-        """
-        value: float | None = self.get("without_acknowledgements_mean")
-        return value
-
-    @property
-    def upper_bound_mean(self) -> float | None:
-        """The mean over channels by an upper bound of the load, at the accepted load.
-
-        Copies count on each path that they may take. None where loads are exact, or where it was not computed.
-        """
-        value: float | None = self.get("upper_bound_mean")
-        return value
-
-    @property
-    def exact_max(self) -> float | None:
-        """The most used channel by the exact load per unit of offered load times the accepted load.
-
-        None with adaptive routing, or where it was not computed.
-        """
-        value: float | None = self.get("exact_max")
-        return value
-
-    @property
-    def even_spread_max(self) -> float | None:
-        """The most used channel if packets were spread evenly over the candidates of an adaptive routing.
-
-        Above 1, such a spread could not carry the accepted load. None with other routings, or where it was not
-        computed.
-        """
-        value: float | None = self.get("even_spread_max")
-        return value
-
-    @property
-    def without_acknowledgements_max(self) -> float | None:
-        """The most used channel by the exact load, at the accepted load, without packets that acknowledge results.
-
-        None where there are no such results, or where it was not computed.
-        """
-        value: float | None = self.get("without_acknowledgements_max")
-        return value
-
-    @property
-    def upper_bound_max(self) -> float | None:
-        """The most used channel by an upper bound of the load, at the accepted load.
-
-        Copies count on each path that they may take. None where loads are exact, or where it was not computed.
-        """
-        value: float | None = self.get("upper_bound_max")
-        return value
+    class_ = required(str)("Name of the class.")
+    channels = required(int)("Number of channels of the class.")
+    mean = required(float)("Mean utilization of the channels, from 0 to 1.")
+    max = required(float)("Utilization of the busiest channel, from 0 to 1.")
+    exact_mean = optional(float)("""The mean over channels by the exact load per unit of offered load times the accepted
+        load. None with adaptive routing, or where it was not computed.""")
+    even_spread_mean = optional(float)("""The mean over channels if packets were spread evenly over the candidates of an
+        adaptive routing. Above 1, such a spread could not carry the accepted load. None with other routings, or where
+        it was not computed.""")
+    without_acknowledgements_mean = optional(float)("""The mean over channels by the exact load, at the accepted load,
+        without packets that acknowledge results. None where there are no such results, or where it was not
+        computed.""")
+    upper_bound_mean = optional(float)("""The mean over channels by an upper bound of the load, at the accepted load.
+        Copies count on each path that they may take. None where loads are exact, or where it was not computed.""")
+    exact_max = optional(float)("""The most used channel by the exact load per unit of offered load times the accepted
+        load. None with adaptive routing, or where it was not computed.""")
+    even_spread_max = optional(float)("""The most used channel if packets were spread evenly over the candidates of an
+        adaptive routing. Above 1, such a spread could not carry the accepted load. None with other routings, or where
+        it was not computed.""")
+    without_acknowledgements_max = optional(float)("""The most used channel by the exact load, at the accepted load,
+        without packets that acknowledge results. None where there are no such results, or where it was not
+        computed.""")
+    upper_bound_max = optional(float)("""The most used channel by an upper bound of the load, at the accepted load.
+        Copies count on each path that they may take. None where loads are exact, or where it was not computed.""")
 
 
 class ChannelUtilization(dict[str, Any]):
     """Utilization of a channel, as a share of its bandwidth."""
 
-    @property
-    def id(self) -> int:
-        """Number of the channel in the table of channels."""
-        value: int = self["id"]
-        return value
-
-    @property
-    def channel(self) -> str:
-        """Source and destination of the channel."""
-        value: str = self["channel"]
-        return value
-
-    @property
-    def class_(self) -> str:
-        """Class of the channel."""
-        value: str = self["class"]
-        return value
-
-    @property
-    def utilization(self) -> float:
-        """Share of time in which the channel sends, from 0 to 1."""
-        value: float = self["utilization"]
-        return value
-
-    @property
-    def exact(self) -> float | None:
-        """The share of time in which it should send by the exact load per unit of offered load times the accepted
-        load.
-
-        None with adaptive routing, or where it was not computed.
-        """
-        value: float | None = self.get("exact")
-        return value
-
-    @property
-    def even_spread(self) -> float | None:
-        """The share of time in which it should send if packets were spread evenly over the candidates of an
-        adaptive routing.
-
-        Above 1, such a spread could not carry the accepted load. None with other routings, or where it was not
-        computed.
-        """
-        value: float | None = self.get("even_spread")
-        return value
-
-    @property
-    def without_acknowledgements(self) -> float | None:
-        """The share of time in which it should send by the exact load, at the accepted load, without packets that
-        acknowledge results.
-
-        None where there are no such results, or where it was not computed.
-        """
-        value: float | None = self.get("without_acknowledgements")
-        return value
-
-    @property
-    def upper_bound(self) -> float | None:
-        """The share of time in which it should send by an upper bound of the load, at the accepted load.
-
-        Copies count on each path that they may take. None where loads are exact, or where it was not computed.
-        """
-        value: float | None = self.get("upper_bound")
-        return value
+    id = required(int)("Number of the channel in the table of channels.")
+    channel = required(str)("Source and destination of the channel.")
+    class_ = required(str)("Class of the channel.")
+    utilization = required(float)("Share of time in which the channel sends, from 0 to 1.")
+    exact = optional(float)("""The share of time in which it should send by the exact load per unit of offered load
+        times the accepted load. None with adaptive routing, or where it was not computed.""")
+    even_spread = optional(float)("""The share of time in which it should send if packets were spread evenly over the
+        candidates of an adaptive routing. Above 1, such a spread could not carry the accepted load. None with other
+        routings, or where it was not computed.""")
+    without_acknowledgements = optional(float)("""The share of time in which it should send by the exact load, at the
+        accepted load, without packets that acknowledge results. None where there are no such results, or where it was
+        not computed.""")
+    upper_bound = optional(float)("""The share of time in which it should send by an upper bound of the load, at the
+        accepted load. Copies count on each path that they may take. None where loads are exact, or where it was not
+        computed.""")
 
 
 class PhaseResult(dict[str, Any]):
     """Results of one phase of a workload that finishes."""
 
-    @property
-    def dimension(self) -> int:
-        """Dimension in which tasks exchange, from 0. For an application: number of the phase."""
-        value: int = self["dimension"]
-        return value
-
-    @property
-    def name(self) -> str:
-        """Name of the phase."""
-        value: str = self["name"]
-        return value
-
-    @property
-    def time_ns(self) -> float | None:
-        """Time from the begin of the phase to its last arrival, in nanoseconds.
-
-        Null if the run ended earlier.
-        """
-        value: float | None = self.get("time_ns")
-        return value
-
-    @property
-    def bytes(self) -> int:
-        """Bytes that crossed the network."""
-        value: int = self["bytes"]
-        return value
-
-    @property
-    def throughput(self) -> float | None:
-        """Throughput: bytes sent by the nodes that send, over the bytes that their links could carry in the time
-        of the phase.
-
-        Null if the run ended before anything arrived.
-        """
-        value: float | None = self.get("throughput")
-        return value
+    dimension = required(int)("Dimension in which tasks exchange, from 0. For an application: number of the phase.")
+    name = required(str)("Name of the phase.")
+    time_ns = optional(float)("""Time from the begin of the phase to its last arrival, in nanoseconds. Null if the run
+        ended earlier.""")
+    bytes = required(int)("Bytes that crossed the network.")
+    throughput = optional(float)("""Throughput: bytes sent by the nodes that send, over the bytes that their links could
+        carry in the time of the phase. Null if the run ended before anything arrived.""")
 
 
 class PairResult(dict[str, Any]):
     """Results of two ranks that have exchanged messages."""
 
-    @property
-    def rank(self) -> int:
-        """Rank that begins."""
-        value: int = self["rank"]
-        return value
-
-    @property
-    def partner(self) -> int:
-        """Rank that answers."""
-        value: int = self["partner"]
-        return value
-
-    @property
-    def channels(self) -> int:
-        """Number of links between the nodes of the two ranks. 0 within a node."""
-        value: int = self["channels"]
-        return value
-
-    @property
-    def messages(self) -> int:
-        """Number of round trips that have ended."""
-        value: int = self["messages"]
-        return value
-
-    @property
-    def time_mean_ns(self) -> float | None:
-        """Mean time of a message, in nanoseconds."""
-        value: float | None = self.get("time_mean_ns")
-        return value
-
-    @property
-    def time_min_ns(self) -> float | None:
-        """Least time of a message, in nanoseconds."""
-        value: float | None = self.get("time_min_ns")
-        return value
-
-    @property
-    def time_max_ns(self) -> float | None:
-        """Greatest time of a message, in nanoseconds."""
-        value: float | None = self.get("time_max_ns")
-        return value
+    rank = required(int)("Rank that begins.")
+    partner = required(int)("Rank that answers.")
+    channels = required(int)("Number of links between the nodes of the two ranks. 0 within a node.")
+    messages = required(int)("Number of round trips that have ended.")
+    time_mean_ns = optional(float)("Mean time of a message, in nanoseconds.")
+    time_min_ns = optional(float)("Least time of a message, in nanoseconds.")
+    time_max_ns = optional(float)("Greatest time of a message, in nanoseconds.")
 
 
 class RowResult(dict[str, Any]):
     """A row of a benchmark's table.
 
-    Values are null if the run ended before the row was measured, and if the benchmark does not have the
-    quantity.
+    Values are null if the run ended before the row was measured, and if the benchmark does not have the quantity.
     """
 
-    @property
-    def size_B(self) -> int:
-        """Size of a message, in bytes. For collective operations: the size as the benchmark counts it."""
-        value: int = self["size_B"]
-        return value
-
-    @property
-    def repetitions(self) -> int:
-        """Number of measured iterations."""
-        value: int = self["repetitions"]
-        return value
-
-    @property
-    def time_min_ns(self) -> float | None:
-        """Time of an iteration at the fastest rank, in nanoseconds: half of the iteration if a message goes there
-        and back.
-
-        For polling: the time of all work.
-        """
-        value: float | None = self.get("time_min_ns")
-        return value
-
-    @property
-    def time_max_ns(self) -> float | None:
-        """Time of an iteration at the slowest rank, in nanoseconds: half of the iteration if a message goes there
-        and back.
-
-        For polling: the time of all work.
-        """
-        value: float | None = self.get("time_max_ns")
-        return value
-
-    @property
-    def time_mean_ns(self) -> float | None:
-        """Time of an iteration, mean over the ranks that measure, in nanoseconds: half of the iteration if a
-        message goes there and back.
-
-        For polling: the time of all work.
-        """
-        value: float | None = self.get("time_mean_ns")
-        return value
-
-    @property
-    def bandwidth_B_per_s(self) -> float | None:
-        """Bytes moved in an iteration over its time at the slowest rank, in bytes per second.
-
-        `sendrecv` and `imb-exchange` count the bytes that a rank sends and receives, other benchmarks the bytes
-        of all messages. For polling: bytes that a rank receives over its time.
-        """
-        value: float | None = self.get("bandwidth_B_per_s")
-        return value
-
-    @property
-    def messages_per_s(self) -> float | None:
-        """Messages of an iteration over its time at the slowest rank, per second.
-
-        `streaming` and `osu-mbw-mr` only. For polling: messages that a rank receives over its time.
-        """
-        value: float | None = self.get("messages_per_s")
-        return value
-
-    @property
-    def interval_ns(self) -> float | None:
-        """Time between two polls, in nanoseconds. Polling only."""
-        value: float | None = self.get("interval_ns")
-        return value
-
-    @property
-    def availability(self) -> float | None:
-        """Share of the time in which ranks have computed. Polling only."""
-        value: float | None = self.get("availability")
-        return value
+    size_B = required(int)("""Size of a message, in bytes. For collective operations: the size as the benchmark counts
+        it.""")
+    repetitions = required(int)("Number of measured iterations.")
+    time_min_ns = optional(float)("""Time of an iteration at the fastest rank, in nanoseconds: half of the iteration if
+        a message goes there and back. For polling: the time of all work.""")
+    time_max_ns = optional(float)("""Time of an iteration at the slowest rank, in nanoseconds: half of the iteration if
+        a message goes there and back. For polling: the time of all work.""")
+    time_mean_ns = optional(float)("""Time of an iteration, mean over the ranks that measure, in nanoseconds: half of
+        the iteration if a message goes there and back. For polling: the time of all work.""")
+    bandwidth_B_per_s = optional(float)("""Bytes moved in an iteration over its time at the slowest rank, in bytes per
+        second. `sendrecv` and `imb-exchange` count the bytes that a rank sends and receives, other benchmarks the bytes
+        of all messages. For polling: bytes that a rank receives over its time.""")
+    messages_per_s = optional(float)("""Messages of an iteration over its time at the slowest rank, per second.
+        `streaming` and `osu-mbw-mr` only. For polling: messages that a rank receives over its time.""")
+    interval_ns = optional(float)("Time between two polls, in nanoseconds. Polling only.")
+    availability = optional(float)("Share of the time in which ranks have computed. Polling only.")
 
 
 class MeasureResult(dict[str, Any]):
     """A time that a program measures."""
 
-    @property
-    def name(self) -> str:
-        """Name of the time."""
-        value: str = self["name"]
-        return value
+    name = required(str)("Name of the time.")
+    count = required(int)("Number of measurements of all ranks together.")
+    time_mean_ns = optional(float)("""Time from a rank's begin to its end, in nanoseconds: mean over ranks and
+        repetitions. Null if none has ended.""")
+    time_max_ns = optional(float)("Greatest time from a rank's begin to its end, in nanoseconds.")
+    span_mean_ns = optional(float)("""Time from the first rank's begin to the last rank's end, in nanoseconds: mean over
+        repetitions.""")
+    bound_ns = optional(float)("Lower bound of `span_mean_ns`, in nanoseconds. Null if none is known.")
 
-    @property
-    def count(self) -> int:
-        """Number of measurements of all ranks together."""
-        value: int = self["count"]
-        return value
 
-    @property
-    def time_mean_ns(self) -> float | None:
-        """Time from a rank's begin to its end, in nanoseconds: mean over ranks and repetitions.
+class BreakdownRanks(dict[str, Any]):
+    """Time in each state, by rank."""
 
-        Null if none has ended.
-        """
-        value: float | None = self.get("time_mean_ns")
-        return value
-
-    @property
-    def time_max_ns(self) -> float | None:
-        """Greatest time from a rank's begin to its end, in nanoseconds."""
-        value: float | None = self.get("time_max_ns")
-        return value
-
-    @property
-    def span_mean_ns(self) -> float | None:
-        """Time from the first rank's begin to the last rank's end, in nanoseconds: mean over repetitions."""
-        value: float | None = self.get("span_mean_ns")
-        return value
-
-    @property
-    def bound_ns(self) -> float | None:
-        """Lower bound of `span_mean_ns`, in nanoseconds. Null if none is known."""
-        value: float | None = self.get("bound_ns")
-        return value
+    computing_ns = required(list[float | None])("Time in which a calculation has the processor, in nanoseconds.")
+    overhead_ns = required(list[float | None])("""Time in the overhead of an operation, without a simultaneous
+        calculation, in nanoseconds.""")
+    late_sender_ns = required(list[float | None])("""Time in which the rank is blocked and the message that it waits for
+        has not been sent (late sender), in nanoseconds.""")
+    late_receiver_ns = required(list[float | None])("""Time in which the rank is blocked in a send whose receive has not
+        been posted (late receiver), in nanoseconds.""")
+    transfer_ns = required(list[float | None])("""Time in which the rank is blocked and the message that it waits for is
+        on its way, in nanoseconds.""")
+    noise_ns = required(list[float | None])("Time in which noise has the processor, in nanoseconds.")
+    ended_ns = required(list[float | None])("""Time after the end of the rank's last operation, while other ranks have
+        not ended, in nanoseconds.""")
 
 
 class BreakdownResult(dict[str, Any]):
@@ -420,242 +167,79 @@ class BreakdownResult(dict[str, Any]):
     The times of a rank add up to the time of the run.
     """
 
-    @property
-    def computing_ns(self) -> float:
-        """Time in which a calculation has the processor, in nanoseconds."""
-        value: float = self["computing_ns"]
-        return value
-
-    @property
-    def overhead_ns(self) -> float:
-        """Time in the overhead of an operation, without a simultaneous calculation, in nanoseconds."""
-        value: float = self["overhead_ns"]
-        return value
-
-    @property
-    def late_sender_ns(self) -> float:
-        """Time in which the rank is blocked and the message that it waits for has not been sent (late sender), in
-        nanoseconds.
-        """
-        value: float = self["late_sender_ns"]
-        return value
-
-    @property
-    def late_receiver_ns(self) -> float:
-        """Time in which the rank is blocked in a send whose receive has not been posted (late receiver), in
-        nanoseconds.
-        """
-        value: float = self["late_receiver_ns"]
-        return value
-
-    @property
-    def transfer_ns(self) -> float:
-        """Time in which the rank is blocked and the message that it waits for is on its way, in nanoseconds."""
-        value: float = self["transfer_ns"]
-        return value
-
-    @property
-    def noise_ns(self) -> float:
-        """Time in which noise has the processor, in nanoseconds."""
-        value: float = self["noise_ns"]
-        return value
-
-    @property
-    def ended_ns(self) -> float:
-        """Time after the end of the rank's last operation, while other ranks have not ended, in nanoseconds."""
-        value: float = self["ended_ns"]
-        return value
-
-    @property
-    def ranks(self) -> BreakdownRanks:
-        """Times by state, for each rank."""
-        return BreakdownRanks(self["ranks"])
-
-
-class BreakdownRanks(dict[str, Any]):
-    """Time in each state, by rank."""
-
-    @property
-    def computing_ns(self) -> list[float | None]:
-        """Time in which a calculation has the processor, in nanoseconds."""
-        value: list[float | None] = self["computing_ns"]
-        return value
-
-    @property
-    def overhead_ns(self) -> list[float | None]:
-        """Time in the overhead of an operation, without a simultaneous calculation, in nanoseconds."""
-        value: list[float | None] = self["overhead_ns"]
-        return value
-
-    @property
-    def late_sender_ns(self) -> list[float | None]:
-        """Time in which the rank is blocked and the message that it waits for has not been sent (late sender), in
-        nanoseconds.
-        """
-        value: list[float | None] = self["late_sender_ns"]
-        return value
-
-    @property
-    def late_receiver_ns(self) -> list[float | None]:
-        """Time in which the rank is blocked in a send whose receive has not been posted (late receiver), in
-        nanoseconds.
-        """
-        value: list[float | None] = self["late_receiver_ns"]
-        return value
-
-    @property
-    def transfer_ns(self) -> list[float | None]:
-        """Time in which the rank is blocked and the message that it waits for is on its way, in nanoseconds."""
-        value: list[float | None] = self["transfer_ns"]
-        return value
-
-    @property
-    def noise_ns(self) -> list[float | None]:
-        """Time in which noise has the processor, in nanoseconds."""
-        value: list[float | None] = self["noise_ns"]
-        return value
-
-    @property
-    def ended_ns(self) -> list[float | None]:
-        """Time after the end of the rank's last operation, while other ranks have not ended, in nanoseconds."""
-        value: list[float | None] = self["ended_ns"]
-        return value
-
-
-class CriticalPathResult(dict[str, Any]):
-    """Critical path: the chain of work and messages that the end of the run has waited for
-    (`measure.timeline`).
-
-    Its parts add up to the time of the run.
-    """
-
-    @property
-    def computing_ns(self) -> float:
-        """Time of calculations on the path, in nanoseconds."""
-        value: float = self["computing_ns"]
-        return value
-
-    @property
-    def overhead_ns(self) -> float:
-        """Time of overheads of operations on the path, in nanoseconds."""
-        value: float = self["overhead_ns"]
-        return value
-
-    @property
-    def noise_ns(self) -> float:
-        """Time by which noise lengthens calculations and overheads on the path, in nanoseconds."""
-        value: float = self["noise_ns"]
-        return value
-
-    @property
-    def network_ns(self) -> float:
-        """Time in the network and the interfaces, in nanoseconds.
-
-        Sum of `serialization_ns`, `propagation_ns`, `routers_ns`, `queueing_ns`, `host_ns` and `unresolved_ns`.
-        """
-        value: float = self["network_ns"]
-        return value
-
-    @property
-    def serialization_ns(self) -> float:
-        """Time of sending, in nanoseconds: at the source, of the packets of a message before the last; at the end,
-        of the last packet.
-        """
-        value: float = self["serialization_ns"]
-        return value
-
-    @property
-    def propagation_ns(self) -> float:
-        """Delays of channels, in nanoseconds."""
-        value: float = self["propagation_ns"]
-        return value
-
-    @property
-    def routers_ns(self) -> float:
-        """Time in the pipelines of routers, in nanoseconds."""
-        value: float = self["routers_ns"]
-        return value
-
-    @property
-    def queueing_ns(self) -> float:
-        """Time of waiting for channels behind other messages, in nanoseconds."""
-        value: float = self["queueing_ns"]
-        return value
-
-    @property
-    def host_ns(self) -> float:
-        """Time between a processor and the network, and behind earlier messages of the pair of ranks, in
-        nanoseconds.
-        """
-        value: float = self["host_ns"]
-        return value
-
-    @property
-    def unresolved_ns(self) -> float:
-        """Time in the network that is not divided further, in nanoseconds: there were too many transmissions for a
-        log, or switches executed the operation.
-        """
-        value: float = self["unresolved_ns"]
-        return value
-
-    @property
-    def messages(self) -> int:
-        """Number of messages on the path. Requests and answers count as messages."""
-        value: int = self["messages"]
-        return value
-
-    @property
-    def ranks(self) -> int:
-        """Number of ranks that the path visits."""
-        value: int = self["ranks"]
-        return value
-
-    @property
-    def classes(self) -> list[PathClass]:
-        """Parts of the path by class of channels."""
-        return [PathClass(each) for each in self.get("classes") or ()]
+    computing_ns = required(float)("Time in which a calculation has the processor, in nanoseconds.")
+    overhead_ns = required(float)("""Time in the overhead of an operation, without a simultaneous calculation, in
+        nanoseconds.""")
+    late_sender_ns = required(float)("""Time in which the rank is blocked and the message that it waits for has not been
+        sent (late sender), in nanoseconds.""")
+    late_receiver_ns = required(float)("""Time in which the rank is blocked in a send whose receive has not been posted
+        (late receiver), in nanoseconds.""")
+    transfer_ns = required(float)("""Time in which the rank is blocked and the message that it waits for is on its way,
+        in nanoseconds.""")
+    noise_ns = required(float)("Time in which noise has the processor, in nanoseconds.")
+    ended_ns = required(float)("""Time after the end of the rank's last operation, while other ranks have not ended, in
+        nanoseconds.""")
+    ranks = required(BreakdownRanks)("Times by state, for each rank.")
 
 
 class PathClass(dict[str, Any]):
     """Share of the critical path in the channels of one class."""
 
-    @property
-    def class_(self) -> str:
-        """Name of the class."""
-        value: str = self["class"]
-        return value
+    class_ = required(str)("Name of the class.")
+    crossed = required(int)("Number of channels that the path crosses.")
+    serialization_ns = required(float)("""Time of sending, in nanoseconds: at the source, of the packets of a message
+        before the last; at the end, of the last packet.""")
+    propagation_ns = required(float)("Delays of channels, in nanoseconds.")
+    queueing_ns = required(float)("Time of waiting for channels behind other messages, in nanoseconds.")
+    share = required(float)("Time of this class on the path, as a share of the time of the run.")
 
-    @property
-    def crossed(self) -> int:
-        """Number of channels that the path crosses."""
-        value: int = self["crossed"]
-        return value
 
-    @property
-    def serialization_ns(self) -> float:
-        """Time of sending, in nanoseconds: at the source, of the packets of a message before the last; at the end,
-        of the last packet.
-        """
-        value: float = self["serialization_ns"]
-        return value
+class CriticalPathResult(dict[str, Any]):
+    """Critical path: the chain of work and messages that the end of the run has waited for (`measure.timeline`).
 
-    @property
-    def propagation_ns(self) -> float:
-        """Delays of channels, in nanoseconds."""
-        value: float = self["propagation_ns"]
-        return value
+    Its parts add up to the time of the run.
+    """
 
-    @property
-    def queueing_ns(self) -> float:
-        """Time of waiting for channels behind other messages, in nanoseconds."""
-        value: float = self["queueing_ns"]
-        return value
+    computing_ns = required(float)("Time of calculations on the path, in nanoseconds.")
+    overhead_ns = required(float)("Time of overheads of operations on the path, in nanoseconds.")
+    noise_ns = required(float)("Time by which noise lengthens calculations and overheads on the path, in nanoseconds.")
+    network_ns = required(float)("""Time in the network and the interfaces, in nanoseconds. Sum of `serialization_ns`,
+        `propagation_ns`, `routers_ns`, `queueing_ns`, `host_ns` and `unresolved_ns`.""")
+    serialization_ns = required(float)("""Time of sending, in nanoseconds: at the source, of the packets of a message
+        before the last; at the end, of the last packet.""")
+    propagation_ns = required(float)("Delays of channels, in nanoseconds.")
+    routers_ns = required(float)("Time in the pipelines of routers, in nanoseconds.")
+    queueing_ns = required(float)("Time of waiting for channels behind other messages, in nanoseconds.")
+    host_ns = required(float)("""Time between a processor and the network, and behind earlier messages of the pair of
+        ranks, in nanoseconds.""")
+    unresolved_ns = required(float)("""Time in the network that is not divided further, in nanoseconds: there were too
+        many transmissions for a log, or switches executed the operation.""")
+    messages = required(int)("Number of messages on the path. Requests and answers count as messages.")
+    ranks = required(int)("Number of ranks that the path visits.")
+    classes = several(PathClass)("Parts of the path by class of channels.")
 
-    @property
-    def share(self) -> float:
-        """Time of this class on the path, as a share of the time of the run."""
-        value: float = self["share"]
-        return value
+
+class TimelineMessages(dict[str, Any]):
+    """Messages of a timeline, by column."""
+
+    from_ = required(list[int | None])("Rank that sends the message.")
+    to = required(list[int | None])("Rank that receives the message.")
+    bytes_B = required(list[int | None])("Size of the message, in bytes.")
+    sent_ns = required(list[float | None])("Time at which the overhead of the send begins, in nanoseconds.")
+    handed_ns = required(list[float | None])("Time at which the data are handed over to the interface, in nanoseconds.")
+    arrived_ns = required(list[float | None])("Time at which the last byte arrives, in nanoseconds.")
+    received_ns = required(list[float | None])("""Time at which the matching receive ends, in nanoseconds. Null if there
+        is none.""")
+
+
+class TimelinePath(dict[str, Any]):
+    """Steps of a critical path in order of time, by column."""
+
+    kind = required(list[int | None])("Kind of the step (0 computing, 1 overhead, 2 message, 3 noise).")
+    from_ = required(list[int | None])("Rank at the begin of the step.")
+    to = required(list[int | None])("Rank at the end of the step.")
+    begin_ns = required(list[float | None])("Begin of the step, in nanoseconds.")
+    end_ns = required(list[float | None])("End of the step, in nanoseconds.")
 
 
 class TimelineResult(dict[str, Any]):
@@ -665,431 +249,78 @@ class TimelineResult(dict[str, Any]):
     intervals and 262,144 messages.
     """
 
-    @property
-    def start_ns(self) -> float:
-        """Time at which the ranks began, in nanoseconds."""
-        value: float = self["start_ns"]
-        return value
-
-    @property
-    def end_ns(self) -> float:
-        """Time at which the last rank ended, in nanoseconds."""
-        value: float = self["end_ns"]
-        return value
-
-    @property
-    def every(self) -> int:
-        """Distance of the ranks that are kept: ranks 0, `every`, 2 `every` and so on."""
-        value: int = self["every"]
-        return value
-
-    @property
-    def states(self) -> list[str | None]:
-        """Names of states, by their number."""
-        value: list[str | None] = self["states"]
-        return value
-
-    @property
-    def rank(self) -> list[int | None]:
-        """Rank of each interval. Intervals are in ascending order of ranks and times."""
-        value: list[int | None] = self["rank"]
-        return value
-
-    @property
-    def state(self) -> list[int | None]:
-        """Number of the state of each interval."""
-        value: list[int | None] = self["state"]
-        return value
-
-    @property
-    def begin_ns(self) -> list[float | None]:
-        """Begin of each interval, in nanoseconds."""
-        value: list[float | None] = self["begin_ns"]
-        return value
-
-    @property
-    def interval_end_ns(self) -> list[float | None]:
-        """End of each interval, in nanoseconds."""
-        value: list[float | None] = self["interval_end_ns"]
-        return value
-
-    @property
-    def messages(self) -> TimelineMessages:
-        """Messages between ranks that are kept."""
-        return TimelineMessages(self["messages"])
-
-    @property
-    def path(self) -> TimelinePath:
-        """Steps of the critical path."""
-        return TimelinePath(self["path"])
-
-
-class TimelineMessages(dict[str, Any]):
-    """Messages of a timeline, by column."""
-
-    @property
-    def from_(self) -> list[int | None]:
-        """Rank that sends the message."""
-        value: list[int | None] = self["from"]
-        return value
-
-    @property
-    def to(self) -> list[int | None]:
-        """Rank that receives the message."""
-        value: list[int | None] = self["to"]
-        return value
-
-    @property
-    def bytes_B(self) -> list[int | None]:
-        """Size of the message, in bytes."""
-        value: list[int | None] = self["bytes_B"]
-        return value
-
-    @property
-    def sent_ns(self) -> list[float | None]:
-        """Time at which the overhead of the send begins, in nanoseconds."""
-        value: list[float | None] = self["sent_ns"]
-        return value
-
-    @property
-    def handed_ns(self) -> list[float | None]:
-        """Time at which the data are handed over to the interface, in nanoseconds."""
-        value: list[float | None] = self["handed_ns"]
-        return value
-
-    @property
-    def arrived_ns(self) -> list[float | None]:
-        """Time at which the last byte arrives, in nanoseconds."""
-        value: list[float | None] = self["arrived_ns"]
-        return value
-
-    @property
-    def received_ns(self) -> list[float | None]:
-        """Time at which the matching receive ends, in nanoseconds. Null if there is none."""
-        value: list[float | None] = self["received_ns"]
-        return value
-
-
-class TimelinePath(dict[str, Any]):
-    """Steps of a critical path in order of time, by column."""
-
-    @property
-    def kind(self) -> list[int | None]:
-        """Kind of the step (0 computing, 1 overhead, 2 message, 3 noise)."""
-        value: list[int | None] = self["kind"]
-        return value
-
-    @property
-    def from_(self) -> list[int | None]:
-        """Rank at the begin of the step."""
-        value: list[int | None] = self["from"]
-        return value
-
-    @property
-    def to(self) -> list[int | None]:
-        """Rank at the end of the step."""
-        value: list[int | None] = self["to"]
-        return value
-
-    @property
-    def begin_ns(self) -> list[float | None]:
-        """Begin of the step, in nanoseconds."""
-        value: list[float | None] = self["begin_ns"]
-        return value
-
-    @property
-    def end_ns(self) -> list[float | None]:
-        """End of the step, in nanoseconds."""
-        value: list[float | None] = self["end_ns"]
-        return value
-
-
-class MessageResult(dict[str, Any]):
-    """Messages of a point or a job (`measure.messages`).
-
-    A message is `message_size` bytes of open traffic, all that a node sends to another in a phase of
-    volumes, or the data of one send of a rank.
-    """
-
-    @property
-    def count(self) -> int:
-        """Number of arrived messages among those generated in the measured interval.
-
-        For workloads that finish: among all messages.
-        """
-        value: int = self["count"]
-        return value
-
-    @property
-    def latency_mean_ns(self) -> float | None:
-        """Mean latency, from generation to the arrival of the last byte, in nanoseconds.
-
-        It includes the source queue and excludes network interfaces.
-        """
-        value: float | None = self.get("latency_mean_ns")
-        return value
-
-    @property
-    def latency_p50_ns(self) -> float | None:
-        """Median of the latency, in nanoseconds."""
-        value: float | None = self.get("latency_p50_ns")
-        return value
-
-    @property
-    def latency_p90_ns(self) -> float | None:
-        """90th percentile of the latency, in nanoseconds."""
-        value: float | None = self.get("latency_p90_ns")
-        return value
-
-    @property
-    def latency_p99_ns(self) -> float | None:
-        """99th percentile of the latency, in nanoseconds."""
-        value: float | None = self.get("latency_p99_ns")
-        return value
-
-    @property
-    def latency_p999_ns(self) -> float | None:
-        """99.9th percentile of the latency, in nanoseconds."""
-        value: float | None = self.get("latency_p999_ns")
-        return value
-
-    @property
-    def latency_max_ns(self) -> float | None:
-        """Maximum of the latency, in nanoseconds."""
-        value: float | None = self.get("latency_max_ns")
-        return value
-
-    @property
-    def slowdown_mean(self) -> float | None:
-        """Mean slowdown.
-
-        The slowdown of a message is its latency over the time that it takes alone in the network.
-        """
-        value: float | None = self.get("slowdown_mean")
-        return value
-
-    @property
-    def slowdown_p50(self) -> float | None:
-        """Median of the slowdown."""
-        value: float | None = self.get("slowdown_p50")
-        return value
-
-    @property
-    def slowdown_p90(self) -> float | None:
-        """90th percentile of the slowdown."""
-        value: float | None = self.get("slowdown_p90")
-        return value
-
-    @property
-    def slowdown_p99(self) -> float | None:
-        """99th percentile of the slowdown."""
-        value: float | None = self.get("slowdown_p99")
-        return value
-
-    @property
-    def slowdown_p999(self) -> float | None:
-        """99.9th percentile of the slowdown."""
-        value: float | None = self.get("slowdown_p999")
-        return value
-
-    @property
-    def slowdown_max(self) -> float | None:
-        """Maximum of the slowdown."""
-        value: float | None = self.get("slowdown_max")
-        return value
-
-    @property
-    def sizes(self) -> list[MessageSize]:
-        """Latencies and slowdowns by size, in ascending order: each size that occurs or, if there are more than
-        16, classes by powers of two.
-        """
-        return [MessageSize(each) for each in self.get("sizes") or ()]
-
-    @property
-    def distribution(self) -> Distribution:
-        """Distribution of latencies and slowdowns. Null unless all measured messages arrived."""
-        return Distribution(self["distribution"])
+    start_ns = required(float)("Time at which the ranks began, in nanoseconds.")
+    end_ns = required(float)("Time at which the last rank ended, in nanoseconds.")
+    every = required(int)("Distance of the ranks that are kept: ranks 0, `every`, 2 `every` and so on.")
+    states = required(list[str | None])("Names of states, by their number.")
+    rank = required(list[int | None])("Rank of each interval. Intervals are in ascending order of ranks and times.")
+    state = required(list[int | None])("Number of the state of each interval.")
+    begin_ns = required(list[float | None])("Begin of each interval, in nanoseconds.")
+    interval_end_ns = required(list[float | None])("End of each interval, in nanoseconds.")
+    messages = required(TimelineMessages)("Messages between ranks that are kept.")
+    path = required(TimelinePath)("Steps of the critical path.")
 
 
 class MessageSize(dict[str, Any]):
     """Messages of one size, or of one class of sizes."""
 
-    @property
-    def smallest_B(self) -> int:
-        """Size of the smallest message, in bytes."""
-        value: int = self["smallest_B"]
-        return value
-
-    @property
-    def largest_B(self) -> int:
-        """Size of the largest message, in bytes."""
-        value: int = self["largest_B"]
-        return value
-
-    @property
-    def count(self) -> int:
-        """Number of arrived messages among those generated in the measured interval.
-
-        For workloads that finish: among all messages.
-        """
-        value: int = self["count"]
-        return value
-
-    @property
-    def latency_mean_ns(self) -> float | None:
-        """Mean latency, from generation to the arrival of the last byte, in nanoseconds.
-
-        It includes the source queue and excludes network interfaces.
-        """
-        value: float | None = self.get("latency_mean_ns")
-        return value
-
-    @property
-    def latency_p50_ns(self) -> float | None:
-        """Median of the latency, in nanoseconds."""
-        value: float | None = self.get("latency_p50_ns")
-        return value
-
-    @property
-    def latency_p90_ns(self) -> float | None:
-        """90th percentile of the latency, in nanoseconds."""
-        value: float | None = self.get("latency_p90_ns")
-        return value
-
-    @property
-    def latency_p99_ns(self) -> float | None:
-        """99th percentile of the latency, in nanoseconds."""
-        value: float | None = self.get("latency_p99_ns")
-        return value
-
-    @property
-    def latency_p999_ns(self) -> float | None:
-        """99.9th percentile of the latency, in nanoseconds."""
-        value: float | None = self.get("latency_p999_ns")
-        return value
-
-    @property
-    def latency_max_ns(self) -> float | None:
-        """Maximum of the latency, in nanoseconds."""
-        value: float | None = self.get("latency_max_ns")
-        return value
-
-    @property
-    def slowdown_mean(self) -> float | None:
-        """Mean slowdown.
-
-        The slowdown of a message is its latency over the time that it takes alone in the network.
-        """
-        value: float | None = self.get("slowdown_mean")
-        return value
-
-    @property
-    def slowdown_p50(self) -> float | None:
-        """Median of the slowdown."""
-        value: float | None = self.get("slowdown_p50")
-        return value
-
-    @property
-    def slowdown_p90(self) -> float | None:
-        """90th percentile of the slowdown."""
-        value: float | None = self.get("slowdown_p90")
-        return value
-
-    @property
-    def slowdown_p99(self) -> float | None:
-        """99th percentile of the slowdown."""
-        value: float | None = self.get("slowdown_p99")
-        return value
-
-    @property
-    def slowdown_p999(self) -> float | None:
-        """99.9th percentile of the slowdown."""
-        value: float | None = self.get("slowdown_p999")
-        return value
-
-    @property
-    def slowdown_max(self) -> float | None:
-        """Maximum of the slowdown."""
-        value: float | None = self.get("slowdown_max")
-        return value
+    smallest_B = required(int)("Size of the smallest message, in bytes.")
+    largest_B = required(int)("Size of the largest message, in bytes.")
+    count = required(int)("""Number of arrived messages among those generated in the measured interval. For workloads
+        that finish: among all messages.""")
+    latency_mean_ns = optional(float)("""Mean latency, from generation to the arrival of the last byte, in nanoseconds.
+        It includes the source queue and excludes network interfaces.""")
+    latency_p50_ns = optional(float)("Median of the latency, in nanoseconds.")
+    latency_p90_ns = optional(float)("90th percentile of the latency, in nanoseconds.")
+    latency_p99_ns = optional(float)("99th percentile of the latency, in nanoseconds.")
+    latency_p999_ns = optional(float)("99.9th percentile of the latency, in nanoseconds.")
+    latency_max_ns = optional(float)("Maximum of the latency, in nanoseconds.")
+    slowdown_mean = optional(float)("""Mean slowdown. The slowdown of a message is its latency over the time that it
+        takes alone in the network.""")
+    slowdown_p50 = optional(float)("Median of the slowdown.")
+    slowdown_p90 = optional(float)("90th percentile of the slowdown.")
+    slowdown_p99 = optional(float)("99th percentile of the slowdown.")
+    slowdown_p999 = optional(float)("99.9th percentile of the slowdown.")
+    slowdown_max = optional(float)("Maximum of the slowdown.")
 
 
 class Distribution(dict[str, Any]):
-    """Distributions of latency and of slowdown, separately: the values that a given part of the messages does
-    not exceed.
+    """Distributions of latency and of slowdown, separately: the values that a given part of the messages does not
+    exceed.
     """
 
-    @property
-    def part(self) -> list[float | None]:
-        """Parts of the messages, from 0 to 1."""
-        value: list[float | None] = self["part"]
-        return value
-
-    @property
-    def latency_ns(self) -> list[float | None]:
-        """Latency that each part does not exceed, in nanoseconds."""
-        value: list[float | None] = self["latency_ns"]
-        return value
-
-    @property
-    def slowdown(self) -> list[float | None]:
-        """Slowdown that each part does not exceed."""
-        value: list[float | None] = self["slowdown"]
-        return value
+    part = required(list[float | None])("Parts of the messages, from 0 to 1.")
+    latency_ns = required(list[float | None])("Latency that each part does not exceed, in nanoseconds.")
+    slowdown = required(list[float | None])("Slowdown that each part does not exceed.")
 
 
-class SeriesResult(dict[str, Any]):
-    """Time series (`measure.series`): a value for each interval between two samples, from the start of the run
-    on.
+class MessageResult(dict[str, Any]):
+    """Messages of a point or a job (`measure.messages`).
+
+    A message is `message_size` bytes of open traffic, all that a node sends to another in a phase of volumes, or
+    the data of one send of a rank.
     """
 
-    @property
-    def interval_ns(self) -> float:
-        """Longest interval, in nanoseconds: `measure.series`, or that period times a power of two if there would
-        be too many intervals.
-
-        The last interval of a run or of a phase may be shorter.
-        """
-        value: float = self["interval_ns"]
-        return value
-
-    @property
-    def time_ns(self) -> list[float | None]:
-        """End of each interval, in nanoseconds."""
-        value: list[float | None] = self["time_ns"]
-        return value
-
-    @property
-    def accepted_load(self) -> list[float | None]:
-        """Load delivered in each interval, in the unit of the point's `accepted_load`."""
-        value: list[float | None] = self["accepted_load"]
-        return value
-
-    @property
-    def source_wait_mean_ns(self) -> list[float | None] | None:
-        """Time that packets at the heads of source queues have waited at the end of each interval, in nanoseconds:
-        mean over the nodes that send.
-
-        0 for nodes where no packet waits. Absent for several jobs together.
-        """
-        value: list[float | None] | None = self.get("source_wait_mean_ns")
-        return value
-
-    @property
-    def source_wait_max_ns(self) -> list[float | None] | None:
-        """Time that the packet at the head of a source queue has waited at the end of each interval, in
-        nanoseconds: maximum over nodes.
-        """
-        value: list[float | None] | None = self.get("source_wait_max_ns")
-        return value
-
-    @property
-    def queues(self) -> list[QueueSeries]:
-        """Packets waiting in routers at the end of each interval, by class of the channels that they wait for.
-
-        For several jobs: only for all of them together.
-        """
-        return [QueueSeries(each) for each in self.get("queues") or ()]
+    count = required(int)("""Number of arrived messages among those generated in the measured interval. For workloads
+        that finish: among all messages.""")
+    latency_mean_ns = optional(float)("""Mean latency, from generation to the arrival of the last byte, in nanoseconds.
+        It includes the source queue and excludes network interfaces.""")
+    latency_p50_ns = optional(float)("Median of the latency, in nanoseconds.")
+    latency_p90_ns = optional(float)("90th percentile of the latency, in nanoseconds.")
+    latency_p99_ns = optional(float)("99th percentile of the latency, in nanoseconds.")
+    latency_p999_ns = optional(float)("99.9th percentile of the latency, in nanoseconds.")
+    latency_max_ns = optional(float)("Maximum of the latency, in nanoseconds.")
+    slowdown_mean = optional(float)("""Mean slowdown. The slowdown of a message is its latency over the time that it
+        takes alone in the network.""")
+    slowdown_p50 = optional(float)("Median of the slowdown.")
+    slowdown_p90 = optional(float)("90th percentile of the slowdown.")
+    slowdown_p99 = optional(float)("99th percentile of the slowdown.")
+    slowdown_p999 = optional(float)("99.9th percentile of the slowdown.")
+    slowdown_max = optional(float)("Maximum of the slowdown.")
+    sizes = several(MessageSize)("""Latencies and slowdowns by size, in ascending order: each size that occurs or, if
+        there are more than 16, classes by powers of two.""")
+    distribution = required(Distribution)("""Distribution of latencies and slowdowns. Null unless all measured messages
+        arrived.""")
 
 
 class QueueSeries(dict[str, Any]):
@@ -1098,802 +329,231 @@ class QueueSeries(dict[str, Any]):
     A packet waits from the end of the router's pipeline until its head leaves.
     """
 
-    @property
-    def class_(self) -> str:
-        """Name of the class."""
-        value: str = self["class"]
-        return value
+    class_ = required(str)("Name of the class.")
+    channels = required(int)("Number of channels of the class.")
+    mean_B = required(list[float | None])("""Bytes that wait for a channel at the end of each interval, mean over
+        channels.""")
+    max_B = required(list[int | None])("""Bytes that wait for the channel with the longest queue at the end of each
+        interval.""")
 
-    @property
-    def channels(self) -> int:
-        """Number of channels of the class."""
-        value: int = self["channels"]
-        return value
 
-    @property
-    def mean_B(self) -> list[float | None]:
-        """Bytes that wait for a channel at the end of each interval, mean over channels."""
-        value: list[float | None] = self["mean_B"]
-        return value
+class SeriesResult(dict[str, Any]):
+    """Time series (`measure.series`): a value for each interval between two samples, from the start of the run on."""
 
-    @property
-    def max_B(self) -> list[int | None]:
-        """Bytes that wait for the channel with the longest queue at the end of each interval."""
-        value: list[int | None] = self["max_B"]
-        return value
+    interval_ns = required(float)("""Longest interval, in nanoseconds: `measure.series`, or that period times a power of
+        two if there would be too many intervals. The last interval of a run or of a phase may be shorter.""")
+    time_ns = required(list[float | None])("End of each interval, in nanoseconds.")
+    accepted_load = required(list[float | None])("""Load delivered in each interval, in the unit of the point's
+        `accepted_load`.""")
+    source_wait_mean_ns = optional(list[float | None])("""Time that packets at the heads of source queues have waited at
+        the end of each interval, in nanoseconds: mean over the nodes that send. 0 for nodes where no packet waits.
+        Absent for several jobs together.""")
+    source_wait_max_ns = optional(list[float | None])("""Time that the packet at the head of a source queue has waited
+        at the end of each interval, in nanoseconds: maximum over nodes.""")
+    queues = several(QueueSeries)("""Packets waiting in routers at the end of each interval, by class of the channels
+        that they wait for. For several jobs: only for all of them together.""")
 
 
 class PointWarning(dict[str, Any]):
     """Warning about a result that may mislead although the experiment is valid."""
 
-    @property
-    def kind(self) -> str:
-        """Kind of the warning, one of `fast-link`, `credits`, `memory`, `head-of-line`, `short-run`, `cut-short`,
-        `coarse-series`, `fine-series`, `no-timeline`, `starvation`, `unproven`, `not-monotone` or `unreceived`.
-        """
-        value: str = self["kind"]
-        return value
-
-    @property
-    def key(self) -> str:
-        """Key of the experiment whose value causes it."""
-        value: str = self["key"]
-        return value
-
-    @property
-    def message(self) -> str:
-        """Effect to expect, and possible remedies."""
-        value: str = self["message"]
-        return value
+    kind = required(str)("""Kind of the warning, one of `fast-link`, `credits`, `memory`, `head-of-line`, `short-run`,
+        `cut-short`, `coarse-series`, `fine-series`, `no-timeline`, `starvation`, `unproven`, `not-monotone` or
+        `unreceived`.""")
+    key = required(str)("Key of the experiment whose value causes it.")
+    message = required(str)("Effect to expect, and possible remedies.")
 
 
 class Quantities(dict[str, Any]):
     """Results of one point.
 
-    Latencies run from generation to the delivery of the tail. They include the source queue and exclude
-    network interfaces. A quantity without a measurement is null.
+    Latencies run from generation to the delivery of the tail. They include the source queue and exclude network
+    interfaces. A quantity without a measurement is null.
     """
 
-    @property
-    def offered_load(self) -> float:
-        """Load that every source offers, as a share of the bandwidth of its injection channel.
-
-        For several jobs: the largest of their loads.
-        """
-        value: float = self["offered_load"]
-        return value
-
-    @property
-    def accepted_load(self) -> float | None:
-        """Delivered load, as a share of the bandwidth of an injection channel: mean over the sources that send, by
-        weight.
-
-        For multicasts: the traffic received by all destinations over their mean number. Not a number (null in
-        JSON) if nothing could have arrived, because the measured interval was shorter than the longest path.
-        """
-        value: float | None = self.get("accepted_load")
-        return value
-
-    @property
-    def accepted_load_ci(self) -> float | None:
-        """Half-width of the confidence interval of `accepted_load`."""
-        value: float | None = self.get("accepted_load_ci")
-        return value
-
-    @property
-    def accepted_load_min(self) -> float | None:
-        """Delivered load of the source that is served worst."""
-        value: float | None = self.get("accepted_load_min")
-        return value
-
-    @property
-    def latency_mean_ns(self) -> float | None:
-        """Mean latency of the packets generated in the measured interval, in nanoseconds.
-
-        Past saturation, where many of them do not arrive: mean over the packets delivered in the interval,
-        which grows with the length of the run. For workloads that finish: mean over all delivered packets.
-        """
-        value: float | None = self.get("latency_mean_ns")
-        return value
-
-    @property
-    def latency_ci_ns(self) -> float | None:
-        """Half-width of the confidence interval of `latency_mean_ns`, in nanoseconds."""
-        value: float | None = self.get("latency_ci_ns")
-        return value
-
-    @property
-    def latency_p50_ns(self) -> float | None:
-        """Median of the latency, in nanoseconds. Percentiles are null unless all measured packets arrived."""
-        value: float | None = self.get("latency_p50_ns")
-        return value
-
-    @property
-    def latency_p99_ns(self) -> float | None:
-        """99th percentile of the latency, in nanoseconds."""
-        value: float | None = self.get("latency_p99_ns")
-        return value
-
-    @property
-    def latency_max_ns(self) -> float | None:
-        """Maximum of the latency, in nanoseconds."""
-        value: float | None = self.get("latency_max_ns")
-        return value
-
-    @property
-    def nic_overhead_ns(self) -> float:
-        """Latency that network interfaces add to every message, in nanoseconds.
-
-        The other latencies do not include it.
-        """
-        value: float = self["nic_overhead_ns"]
-        return value
-
-    @property
-    def hops_mean(self) -> float | None:
-        """Mean number of routers that a packet traverses."""
-        value: float | None = self.get("hops_mean")
-        return value
-
-    @property
-    def saturated(self) -> bool:
-        """Whether some source's accepted load is below 0.97 of its offered load, by more than the confidence
-        interval.
-        """
-        value: bool = self["saturated"]
-        return value
-
-    @property
-    def steady(self) -> bool:
-        """Whether the end of the transient was found, the precision was reached, and all measured packets arrived."""
-        value: bool = self["steady"]
-        return value
-
-    @property
-    def converged(self) -> bool:
-        """Whether the precision `measure.precision` was reached."""
-        value: bool = self["converged"]
-        return value
-
-    @property
-    def drained(self) -> bool:
-        """Whether all measured packets arrived."""
-        value: bool = self["drained"]
-        return value
-
-    @property
-    def packets(self) -> int:
-        """Number of measured packets: generated in the measured interval or, if not all of them arrived, delivered
-        in it.
-        """
-        value: int = self["packets"]
-        return value
-
-    @property
-    def packet_hops(self) -> int:
-        """Packet-hops simulated: transmissions of packets by routers in the whole run.
-
-        A packet counts once for each router that it leaves, delivered or not.
-        """
-        value: int = self["packet_hops"]
-        return value
-
-    @property
-    def warm_up_ns(self) -> float:
-        """Simulated time before the measured interval, in nanoseconds."""
-        value: float = self["warm_up_ns"]
-        return value
-
-    @property
-    def measured_ns(self) -> float:
-        """Length of the measured interval, in nanoseconds."""
-        value: float = self["measured_ns"]
-        return value
-
-    @property
-    def sim_time_ns(self) -> float:
-        """Simulated time of the whole run, in nanoseconds."""
-        value: float = self["sim_time_ns"]
-        return value
-
-    @property
-    def wall_s(self) -> float:
-        """Wall-clock time of the simulation without set-up, in seconds."""
-        value: float = self["wall_s"]
-        return value
-
-    @property
-    def class_utilization(self) -> list[ClassUtilization]:
-        """Channel utilization by class, from the begin of the measured interval.
-
-        For several jobs: over the time in which any of them is counted.
-        """
-        return [ClassUtilization(each) for each in self.get("class_utilization") or ()]
-
-    @property
-    def hottest_channels(self) -> list[ChannelUtilization]:
-        """Channels with the highest utilization."""
-        return [ChannelUtilization(each) for each in self.get("hottest_channels") or ()]
-
-    @property
-    def saturation_load(self) -> float | None:
-        """Load at which the network saturates: the accepted load of the worst-served source, at the largest
-        offered load that the network carries.
-
-        Searches only.
-        """
-        value: float | None = self.get("saturation_load")
-        return value
-
-    @property
-    def time_ns(self) -> float | None:
-        """Time from the begin of the workload to the last arrival of its last phase, in nanoseconds.
-
-        Null if the run ended earlier.
-        """
-        value: float | None = self.get("time_ns")
-        return value
-
-    @property
-    def bandwidth_B_per_s(self) -> float | None:
-        """Bytes delivered to all nodes together over the time of the workload, in bytes per second.
-
-        Null if the run ended before anything arrived.
-        """
-        value: float | None = self.get("bandwidth_B_per_s")
-        return value
-
-    @property
-    def per_rank(self) -> list[float | None] | None:
-        """For each task, the time until its node had computed and had received everything: the sum over phases, in
-        nanoseconds.
-
-        For ranks: the time at which the last operation of each rank ended. The ranks of a message-driven
-        application are the nodes with tasks. Null for tasks and ranks that had not ended.
-        """
-        value: list[float | None] | None = self.get("per_rank")
-        return value
-
-    @property
-    def phases(self) -> list[PhaseResult]:
-        """Results of phases, in order. Empty for ranks and for message-driven applications."""
-        return [PhaseResult(each) for each in self.get("phases") or ()]
-
-    @property
-    def compute_ns(self) -> float | None:
-        """Computation time of the node with the most computation, in nanoseconds.
-
-        In a bulk-synchronous execution it precedes the first phase.
-        """
-        value: float | None = self.get("compute_ns")
-        return value
-
-    @property
-    def hop_bytes(self) -> float | None:
-        """Bytes times links, summed over messages. A multicast or reduction counts once for each member."""
-        value: float | None = self.get("hop_bytes")
-        return value
-
-    @property
-    def hops_per_byte(self) -> float | None:
-        """Mean number of links that a byte crosses."""
-        value: float | None = self.get("hops_per_byte")
-        return value
-
-    @property
-    def multicast_hop_bytes(self) -> float | None:
-        """Hop-bytes in which a multicast counts once for each node that it reaches, and a reduction once for each
-        node that it leaves.
-        """
-        value: float | None = self.get("multicast_hop_bytes")
-        return value
-
-    @property
-    def proxies(self) -> int | None:
-        """Number of pairs of a multicast or reduction and a node with members, other than the root's node."""
-        value: int | None = self.get("proxies")
-        return value
-
-    @property
-    def imbalance(self) -> float | None:
-        """Greatest load of a node over the mean load of the nodes that tasks can fill (at most one node for each
-        task).
-        """
-        value: float | None = self.get("imbalance")
-        return value
-
-    @property
-    def steps(self) -> int | None:
-        """Number of steps that have ended."""
-        value: int | None = self.get("steps")
-        return value
-
-    @property
-    def step_time_ns(self) -> float | None:
-        """Time of a step, in nanoseconds: the time of all steps over their number.
-
-        Steps overlap. Null if the run ended earlier.
-        """
-        value: float | None = self.get("step_time_ns")
-        return value
-
-    @property
-    def first_step_ns(self) -> float | None:
-        """Time until all objects have ended the first step, in nanoseconds. Null if the run ended earlier."""
-        value: float | None = self.get("first_step_ns")
-        return value
-
-    @property
-    def message_size_B(self) -> int | None:
-        """Size of a message, in bytes."""
-        value: int | None = self.get("message_size_B")
-        return value
-
-    @property
-    def message_time_mean_ns(self) -> float | None:
-        """Mean time of a message, in nanoseconds: mean over the pairs on different nodes."""
-        value: float | None = self.get("message_time_mean_ns")
-        return value
-
-    @property
-    def message_time_min_ns(self) -> float | None:
-        """Mean time of a message of the fastest pair, in nanoseconds. Pairs on different nodes only."""
-        value: float | None = self.get("message_time_min_ns")
-        return value
-
-    @property
-    def message_time_max_ns(self) -> float | None:
-        """Mean time of a message of the slowest pair, in nanoseconds. Pairs on different nodes only."""
-        value: float | None = self.get("message_time_max_ns")
-        return value
-
-    @property
-    def message_time_spread(self) -> float | None:
-        """Relative difference between the slowest and the fastest pair: (max - min) / min.
-
-        Pairs on different nodes only.
-        """
-        value: float | None = self.get("message_time_spread")
-        return value
-
-    @property
-    def pair_channels_mean(self) -> float | None:
-        """Mean number of links between the two ranks of a pair. Pairs on different nodes only."""
-        value: float | None = self.get("pair_channels_mean")
-        return value
-
-    @property
-    def pairs(self) -> list[PairResult]:
-        """Results of each pair."""
-        return [PairResult(each) for each in self.get("pairs") or ()]
-
-    @property
-    def benchmark_kind(self) -> str | None:
-        """Name of the benchmark."""
-        value: str | None = self.get("benchmark_kind")
-        return value
-
-    @property
-    def benchmark_ranks(self) -> int | None:
-        """Number of ranks that take part."""
-        value: int | None = self.get("benchmark_ranks")
-        return value
-
-    @property
-    def least_time_ns(self) -> float | None:
-        """Least `time_max_ns` of any row, in nanoseconds: the time of a short message."""
-        value: float | None = self.get("least_time_ns")
-        return value
-
-    @property
-    def peak_bandwidth_B_per_s(self) -> float | None:
-        """Greatest bandwidth of any row, in bytes per second."""
-        value: float | None = self.get("peak_bandwidth_B_per_s")
-        return value
-
-    @property
-    def peak_messages_per_s(self) -> float | None:
-        """Greatest message rate of any row, in messages per second."""
-        value: float | None = self.get("peak_messages_per_s")
-        return value
-
-    @property
-    def benchmark_rows(self) -> list[RowResult]:
-        """Rows of the table: one for each message size, or for each polling interval."""
-        return [RowResult(each) for each in self.get("benchmark_rows") or ()]
-
-    @property
-    def program_called_back(self) -> bool | None:
-        """Whether the program was called back during the run, on one thread, because its calls depended on
-        received messages.
-        """
-        value: bool | None = self.get("program_called_back")
-        return value
-
-    @property
-    def program_messages(self) -> int | None:
-        """Number of messages that have arrived at their ranks."""
-        value: int | None = self.get("program_messages")
-        return value
-
-    @property
-    def unexpected_max(self) -> int | None:
-        """Greatest length of a rank's queue of unexpected messages."""
-        value: int | None = self.get("unexpected_max")
-        return value
-
-    @property
-    def unexpected_max_B(self) -> int | None:
-        """Greatest number of bytes of unexpected messages that a rank has held at once.
-
-        Messages of the rendezvous protocol hold none.
-        """
-        value: int | None = self.get("unexpected_max_B")
-        return value
-
-    @property
-    def posted_search_mean(self) -> float | None:
-        """Mean number of entries visited by a search for a posted receive. Null without messages."""
-        value: float | None = self.get("posted_search_mean")
-        return value
-
-    @property
-    def unexpected_search_mean(self) -> float | None:
-        """Mean number of entries visited by a search for an unexpected message. Null without receives."""
-        value: float | None = self.get("unexpected_search_mean")
-        return value
-
-    @property
-    def search_max(self) -> int | None:
-        """Greatest number of entries visited by any search."""
-        value: int | None = self.get("search_max")
-        return value
-
-    @property
-    def copied_B(self) -> int | None:
-        """Bytes copied between ranks of a node.
-
-        Bytes that are copied twice count twice. 0 without `node.memory`.
-        """
-        value: int | None = self.get("copied_B")
-        return value
-
-    @property
-    def credit_waits(self) -> int | None:
-        """Number of sends without an eager credit (`nic.eager_credits`).
-
-        They have waited, or used the rendezvous protocol.
-        """
-        value: int | None = self.get("credit_waits")
-        return value
-
-    @property
-    def connections_max(self) -> int | None:
-        """Greatest number of connections of a rank at once. 0 without `nic.connections`."""
-        value: int | None = self.get("connections_max")
-        return value
-
-    @property
-    def connection_memory_max_B(self) -> int | None:
-        """Greatest memory of all connections of a node's ranks together, in bytes."""
-        value: int | None = self.get("connection_memory_max_B")
-        return value
-
-    @property
-    def connection_misses(self) -> int | None:
-        """Number of messages, stripes and control messages that have waited for the state of their connection."""
-        value: int | None = self.get("connection_misses")
-        return value
-
-    @property
-    def registrations(self) -> int | None:
-        """Number of memory registrations, at both ends of messages. 0 without `nic.registration`."""
-        value: int | None = self.get("registrations")
-        return value
-
-    @property
-    def registration_hits(self) -> int | None:
-        """Number of messages whose memory was already registered, at both ends of messages."""
-        value: int | None = self.get("registration_hits")
-        return value
-
-    @property
-    def computing_share(self) -> float | None:
-        """Share of the time that a rank's processor computes, mean over ranks.
-
-        Time lost to noise does not count. Null if the ranks have not ended.
-        """
-        value: float | None = self.get("computing_share")
-        return value
-
-    @property
-    def library_share(self) -> float | None:
-        """Share of the time that a rank's processor is occupied by library work (overheads, searches,
-        registrations, interrupts), mean over ranks.
-
-        Time lost to noise does not count. Null if the ranks have not ended.
-        """
-        value: float | None = self.get("library_share")
-        return value
-
-    @property
-    def noise_share(self) -> float | None:
-        """Share of the time that noise lengthens calculations and library work, mean over ranks.
-
-        Null if the ranks have not ended.
-        """
-        value: float | None = self.get("noise_share")
-        return value
-
-    @property
-    def operation_time_mean_ns(self) -> float | None:
-        """Mean time of a collective operation, or of a training step, in nanoseconds.
-
-        For collective traffic: from the begin of an operation until its last node has ended. For a program:
-        from a rank's begin to its end, mean over ranks and repetitions. Null if none has ended, and for
-        multicasts unless all measured packets have arrived. For reductions and barriers past saturation, where
-        some measured operations do not end: mean over the operations that have ended in the measured interval.
-        """
-        value: float | None = self.get("operation_time_mean_ns")
-        return value
-
-    @property
-    def operation_time_max_ns(self) -> float | None:
-        """Greatest time of a collective operation or training step, in nanoseconds."""
-        value: float | None = self.get("operation_time_max_ns")
-        return value
-
-    @property
-    def operation_span_mean_ns(self) -> float | None:
-        """Time from the first rank's begin to the last rank's end, in nanoseconds: mean over repetitions."""
-        value: float | None = self.get("operation_span_mean_ns")
-        return value
-
-    @property
-    def operation_bound_ns(self) -> float | None:
-        """Lower bound of `operation_span_mean_ns`, in nanoseconds: the time of the shortest message, and of the
-        bytes that some node has to send or receive at least.
-        """
-        value: float | None = self.get("operation_bound_ns")
-        return value
-
-    @property
-    def measures(self) -> list[MeasureResult]:
-        """Each time that the program measures. The first is that of the operation or the step."""
-        return [MeasureResult(each) for each in self.get("measures") or ()]
-
-    @property
-    def groups(self) -> int | None:
-        """Number of groups of the program."""
-        value: int | None = self.get("groups")
-        return value
-
-    @property
-    def groups_in_software(self) -> int | None:
-        """Number of groups without room in routers, whose operations are executed by messages
-        (`in_switch.overflow`).
-        """
-        value: int | None = self.get("groups_in_software")
-        return value
-
-    @property
-    def groups_partly_in_software(self) -> int | None:
-        """Number of other groups whose operations larger than `in_switch.low_latency.max_message` are executed by
-        messages.
-        """
-        value: int | None = self.get("groups_partly_in_software")
-        return value
-
-    @property
-    def outstanding_waits(self) -> int | None:
-        """Number of operations of ranks that have waited for the limit of operations of their group in progress
-        (`outstanding_operations` of `in_switch` and of `in_switch.streaming`).
-        """
-        value: int | None = self.get("outstanding_waits")
-        return value
-
-    @property
-    def groups_verified(self) -> bool | None:
-        """Whether every result contained each contribution exactly once, and every copy arrived once.
-
-        Contributions are counted, and summed in 64 bits.
-        """
-        value: bool | None = self.get("groups_verified")
-        return value
-
-    @property
-    def elements_checked(self) -> int | None:
-        """Number of results whose elements were computed again and found right.
-
-        If `groups_verified` is false, some of them may be wrong. Requires `in_switch.verify`.
-        """
-        value: int | None = self.get("elements_checked")
-        return value
-
-    @property
-    def elements_digest(self) -> str | None:
-        """Digest of the bits of all checked elements.
-
-        Runs that combine in an identical way have an identical digest. Requires `in_switch.verify`.
-        """
-        value: str | None = self.get("elements_digest")
-        return value
-
-    @property
-    def groups_window(self) -> int | None:
-        """Number of packets of a group that a member may have in flight before a result is known."""
-        value: int | None = self.get("groups_window")
-        return value
-
-    @property
-    def stall_share(self) -> float | None:
-        """Share of the time for which packets wait at the combine unit with the longest waits, of all jobs
-        together.
-
-        Upper bound of the time for which packets behind them, unicasts included, are blocked at an input that
-        they share.
-        """
-        value: float | None = self.get("stall_share")
-        return value
-
-    @property
-    def table_entries_max(self) -> int | None:
-        """Greatest number of entries of a router's table: trees of all jobs through the router."""
-        value: int | None = self.get("table_entries_max")
-        return value
-
-    @property
-    def breakdown(self) -> BreakdownResult | None:
-        """Time of ranks by state. Requires `measure.timeline`, and that all ranks have ended."""
-        return None if self.get("breakdown") is None else BreakdownResult(self["breakdown"])
-
-    @property
-    def critical_path(self) -> CriticalPathResult | None:
-        """Critical path. Requires `measure.timeline`, and that all ranks have ended."""
-        return None if self.get("critical_path") is None else CriticalPathResult(self["critical_path"])
-
-    @property
-    def timeline(self) -> TimelineResult | None:
-        """Timeline of ranks. Requires `measure.timeline`, and that all ranks have ended."""
-        return None if self.get("timeline") is None else TimelineResult(self["timeline"])
-
-    @property
-    def operations(self) -> int | None:
-        """Number of measured operations: begun in the measured interval."""
-        value: int | None = self.get("operations")
-        return value
-
-    @property
-    def operation_time_ci_ns(self) -> float | None:
-        """Half-width of the confidence interval of `operation_time_mean_ns`, in nanoseconds.
-
-        Reductions and barriers only (`operation` is `reduce`, `allreduce` or `barrier`). Infinite (null in
-        JSON) if too little was measured.
-        """
-        value: float | None = self.get("operation_time_ci_ns")
-        return value
-
-    @property
-    def operation_time_p99_ns(self) -> float | None:
-        """99th percentile of the times of operations, in nanoseconds."""
-        value: float | None = self.get("operation_time_p99_ns")
-        return value
-
-    @property
-    def copies(self) -> int | None:
-        """Number of arrived messages of the measured operations: one at each node that gets a result."""
-        value: int | None = self.get("copies")
-        return value
-
-    @property
-    def fanout_mean(self) -> float | None:
-        """Mean number of destinations of an operation.
-
-        If not all measured packets arrived: the mean given in the experiment.
-        """
-        value: float | None = self.get("fanout_mean")
-        return value
-
-    @property
-    def completion_mean_ns(self) -> float | None:
-        """Mean time from the begin of an operation until the whole message is at a destination, in nanoseconds."""
-        value: float | None = self.get("completion_mean_ns")
-        return value
-
-    @property
-    def last_begin_mean_ns(self) -> float | None:
-        """Mean time from the begin of an operation until its last member begins, in nanoseconds.
-
-        Requires `workload.late`.
-        """
-        value: float | None = self.get("last_begin_mean_ns")
-        return value
-
-    @property
-    def messages(self) -> MessageResult | None:
-        """Latencies and slowdowns of messages.
-
-        Requires `measure.messages`. With several jobs, each job has its own.
-        """
-        return None if self.get("messages") is None else MessageResult(self["messages"])
-
-    @property
-    def series(self) -> SeriesResult | None:
-        """Time series. Requires `measure.series`."""
-        return None if self.get("series") is None else SeriesResult(self["series"])
-
-    @property
-    def saturation_bracket(self) -> list[float | None] | None:
-        """Bracket of the saturation load: the largest offered load that the network carried, and the smallest that
-        it did not.
-
-        Searches only.
-        """
-        value: list[float | None] | None = self.get("saturation_bracket")
-        return value
-
-    @property
-    def warnings(self) -> list[PointWarning]:
-        """Warnings about results that may mislead. Omitted if there are none."""
-        return [PointWarning(each) for each in self.get("warnings") or ()]
-
-    @property
-    def notes(self) -> list[str | None] | None:
-        """Notes on what readers of files have left out or assumed, one sentence each.
-
-        Omitted if there are none.
-        """
-        value: list[str | None] | None = self.get("notes")
-        return value
-
-    @property
-    def jobs(self) -> list[JobResult]:
-        """Results of each job, in the order of the file. Omitted without several jobs."""
-        return [JobResult(each) for each in self.get("jobs") or ()]
+    offered_load = required(float)("""Load that every source offers, as a share of the bandwidth of its injection
+        channel. For several jobs: the largest of their loads.""")
+    accepted_load = optional(float)("""Delivered load, as a share of the bandwidth of an injection channel: mean over
+        the sources that send, by weight. For multicasts: the traffic received by all destinations over their mean
+        number. Not a number (null in JSON) if nothing could have arrived, because the measured interval was shorter
+        than the longest path.""")
+    accepted_load_ci = optional(float)("Half-width of the confidence interval of `accepted_load`.")
+    accepted_load_min = optional(float)("Delivered load of the source that is served worst.")
+    latency_mean_ns = optional(float)("""Mean latency of the packets generated in the measured interval, in nanoseconds.
+        Past saturation, where many of them do not arrive: mean over the packets delivered in the interval, which grows
+        with the length of the run. For workloads that finish: mean over all delivered packets.""")
+    latency_ci_ns = optional(float)("Half-width of the confidence interval of `latency_mean_ns`, in nanoseconds.")
+    latency_p50_ns = optional(float)("""Median of the latency, in nanoseconds. Percentiles are null unless all measured
+        packets arrived.""")
+    latency_p99_ns = optional(float)("99th percentile of the latency, in nanoseconds.")
+    latency_max_ns = optional(float)("Maximum of the latency, in nanoseconds.")
+    nic_overhead_ns = required(float)("""Latency that network interfaces add to every message, in nanoseconds. The other
+        latencies do not include it.""")
+    hops_mean = optional(float)("Mean number of routers that a packet traverses.")
+    saturated = required(bool)("""Whether some source's accepted load is below 0.97 of its offered load, by more than
+        the confidence interval.""")
+    steady = required(bool)("""Whether the end of the transient was found, the precision was reached, and all measured
+        packets arrived.""")
+    converged = required(bool)("Whether the precision `measure.precision` was reached.")
+    drained = required(bool)("Whether all measured packets arrived.")
+    packets = required(int)("""Number of measured packets: generated in the measured interval or, if not all of them
+        arrived, delivered in it.""")
+    packet_hops = required(int)("""Packet-hops simulated: transmissions of packets by routers in the whole run. A packet
+        counts once for each router that it leaves, delivered or not.""")
+    warm_up_ns = required(float)("Simulated time before the measured interval, in nanoseconds.")
+    measured_ns = required(float)("Length of the measured interval, in nanoseconds.")
+    sim_time_ns = required(float)("Simulated time of the whole run, in nanoseconds.")
+    wall_s = required(float)("Wall-clock time of the simulation without set-up, in seconds.")
+    class_utilization = several(ClassUtilization)("""Channel utilization by class, from the begin of the measured
+        interval. For several jobs: over the time in which any of them is counted.""")
+    hottest_channels = several(ChannelUtilization)("Channels with the highest utilization.")
+    saturation_load = optional(float)("""Load at which the network saturates: the accepted load of the worst-served
+        source, at the largest offered load that the network carries. Searches only.""")
+    time_ns = optional(float)("""Time from the begin of the workload to the last arrival of its last phase, in
+        nanoseconds. Null if the run ended earlier.""")
+    bandwidth_B_per_s = optional(float)("""Bytes delivered to all nodes together over the time of the workload, in bytes
+        per second. Null if the run ended before anything arrived.""")
+    per_rank = optional(list[float | None])("""For each task, the time until its node had computed and had received
+        everything: the sum over phases, in nanoseconds. For ranks: the time at which the last operation of each rank
+        ended. The ranks of a message-driven application are the nodes with tasks. Null for tasks and ranks that had not
+        ended.""")
+    phases = several(PhaseResult)("Results of phases, in order. Empty for ranks and for message-driven applications.")
+    compute_ns = optional(float)("""Computation time of the node with the most computation, in nanoseconds. In a
+        bulk-synchronous execution it precedes the first phase.""")
+    hop_bytes = optional(float)("""Bytes times links, summed over messages. A multicast or reduction counts once for
+        each member.""")
+    hops_per_byte = optional(float)("Mean number of links that a byte crosses.")
+    multicast_hop_bytes = optional(float)("""Hop-bytes in which a multicast counts once for each node that it reaches,
+        and a reduction once for each node that it leaves.""")
+    proxies = optional(int)("""Number of pairs of a multicast or reduction and a node with members, other than the
+        root's node.""")
+    imbalance = optional(float)("""Greatest load of a node over the mean load of the nodes that tasks can fill (at most
+        one node for each task).""")
+    steps = optional(int)("Number of steps that have ended.")
+    step_time_ns = optional(float)("""Time of a step, in nanoseconds: the time of all steps over their number. Steps
+        overlap. Null if the run ended earlier.""")
+    first_step_ns = optional(float)("""Time until all objects have ended the first step, in nanoseconds. Null if the run
+        ended earlier.""")
+    message_size_B = optional(int)("Size of a message, in bytes.")
+    message_time_mean_ns = optional(float)("""Mean time of a message, in nanoseconds: mean over the pairs on different
+        nodes.""")
+    message_time_min_ns = optional(float)("""Mean time of a message of the fastest pair, in nanoseconds. Pairs on
+        different nodes only.""")
+    message_time_max_ns = optional(float)("""Mean time of a message of the slowest pair, in nanoseconds. Pairs on
+        different nodes only.""")
+    message_time_spread = optional(float)("""Relative difference between the slowest and the fastest pair: (max - min) /
+        min. Pairs on different nodes only.""")
+    pair_channels_mean = optional(float)("""Mean number of links between the two ranks of a pair. Pairs on different
+        nodes only.""")
+    pairs = several(PairResult)("Results of each pair.")
+    benchmark_kind = optional(str)("Name of the benchmark.")
+    benchmark_ranks = optional(int)("Number of ranks that take part.")
+    least_time_ns = optional(float)("Least `time_max_ns` of any row, in nanoseconds: the time of a short message.")
+    peak_bandwidth_B_per_s = optional(float)("Greatest bandwidth of any row, in bytes per second.")
+    peak_messages_per_s = optional(float)("Greatest message rate of any row, in messages per second.")
+    benchmark_rows = several(RowResult)("Rows of the table: one for each message size, or for each polling interval.")
+    program_called_back = optional(bool)("""Whether the program was called back during the run, on one thread, because
+        its calls depended on received messages.""")
+    program_messages = optional(int)("Number of messages that have arrived at their ranks.")
+    unexpected_max = optional(int)("Greatest length of a rank's queue of unexpected messages.")
+    unexpected_max_B = optional(int)("""Greatest number of bytes of unexpected messages that a rank has held at once.
+        Messages of the rendezvous protocol hold none.""")
+    posted_search_mean = optional(float)("""Mean number of entries visited by a search for a posted receive. Null
+        without messages.""")
+    unexpected_search_mean = optional(float)("""Mean number of entries visited by a search for an unexpected message.
+        Null without receives.""")
+    search_max = optional(int)("Greatest number of entries visited by any search.")
+    copied_B = optional(int)("""Bytes copied between ranks of a node. Bytes that are copied twice count twice. 0 without
+        `node.memory`.""")
+    credit_waits = optional(int)("""Number of sends without an eager credit (`nic.eager_credits`). They have waited, or
+        used the rendezvous protocol.""")
+    connections_max = optional(int)("Greatest number of connections of a rank at once. 0 without `nic.connections`.")
+    connection_memory_max_B = optional(int)("Greatest memory of all connections of a node's ranks together, in bytes.")
+    connection_misses = optional(int)("""Number of messages, stripes and control messages that have waited for the state
+        of their connection.""")
+    registrations = optional(int)("""Number of memory registrations, at both ends of messages. 0 without
+        `nic.registration`.""")
+    registration_hits = optional(int)("""Number of messages whose memory was already registered, at both ends of
+        messages.""")
+    computing_share = optional(float)("""Share of the time that a rank's processor computes, mean over ranks. Time lost
+        to noise does not count. Null if the ranks have not ended.""")
+    library_share = optional(float)("""Share of the time that a rank's processor is occupied by library work (overheads,
+        searches, registrations, interrupts), mean over ranks. Time lost to noise does not count. Null if the ranks have
+        not ended.""")
+    noise_share = optional(float)("""Share of the time that noise lengthens calculations and library work, mean over
+        ranks. Null if the ranks have not ended.""")
+    operation_time_mean_ns = optional(float)("""Mean time of a collective operation, or of a training step, in
+        nanoseconds. For collective traffic: from the begin of an operation until its last node has ended. For a
+        program: from a rank's begin to its end, mean over ranks and repetitions. Null if none has ended, and for
+        multicasts unless all measured packets have arrived. For reductions and barriers past saturation, where some
+        measured operations do not end: mean over the operations that have ended in the measured interval.""")
+    operation_time_max_ns = optional(float)("Greatest time of a collective operation or training step, in nanoseconds.")
+    operation_span_mean_ns = optional(float)("""Time from the first rank's begin to the last rank's end, in nanoseconds:
+        mean over repetitions.""")
+    operation_bound_ns = optional(float)("""Lower bound of `operation_span_mean_ns`, in nanoseconds: the time of the
+        shortest message, and of the bytes that some node has to send or receive at least.""")
+    measures = several(MeasureResult)("""Each time that the program measures. The first is that of the operation or the
+        step.""")
+    groups = optional(int)("Number of groups of the program.")
+    groups_in_software = optional(int)("""Number of groups without room in routers, whose operations are executed by
+        messages (`in_switch.overflow`).""")
+    groups_partly_in_software = optional(int)("""Number of other groups whose operations larger than
+        `in_switch.low_latency.max_message` are executed by messages.""")
+    outstanding_waits = optional(int)("""Number of operations of ranks that have waited for the limit of operations of
+        their group in progress (`outstanding_operations` of `in_switch` and of `in_switch.streaming`).""")
+    groups_verified = optional(bool)("""Whether every result contained each contribution exactly once, and every copy
+        arrived once. Contributions are counted, and summed in 64 bits.""")
+    elements_checked = optional(int)("""Number of results whose elements were computed again and found right. If
+        `groups_verified` is false, some of them may be wrong. Requires `in_switch.verify`.""")
+    elements_digest = optional(str)("""Digest of the bits of all checked elements. Runs that combine in an identical way
+        have an identical digest. Requires `in_switch.verify`.""")
+    groups_window = optional(int)("""Number of packets of a group that a member may have in flight before a result is
+        known.""")
+    stall_share = optional(float)("""Share of the time for which packets wait at the combine unit with the longest
+        waits, of all jobs together. Upper bound of the time for which packets behind them, unicasts included, are
+        blocked at an input that they share.""")
+    table_entries_max = optional(int)("""Greatest number of entries of a router's table: trees of all jobs through the
+        router.""")
+    breakdown = optional(BreakdownResult)("""Time of ranks by state. Requires `measure.timeline`, and that all ranks
+        have ended.""")
+    critical_path = optional(CriticalPathResult)("""Critical path. Requires `measure.timeline`, and that all ranks have
+        ended.""")
+    timeline = optional(TimelineResult)("""Timeline of ranks. Requires `measure.timeline`, and that all ranks have
+        ended.""")
+    operations = optional(int)("Number of measured operations: begun in the measured interval.")
+    operation_time_ci_ns = optional(float)("""Half-width of the confidence interval of `operation_time_mean_ns`, in
+        nanoseconds. Reductions and barriers only (`operation` is `reduce`, `allreduce` or `barrier`). Infinite (null in
+        JSON) if too little was measured.""")
+    operation_time_p99_ns = optional(float)("99th percentile of the times of operations, in nanoseconds.")
+    copies = optional(int)("""Number of arrived messages of the measured operations: one at each node that gets a
+        result.""")
+    fanout_mean = optional(float)("""Mean number of destinations of an operation. If not all measured packets arrived:
+        the mean given in the experiment.""")
+    completion_mean_ns = optional(float)("""Mean time from the begin of an operation until the whole message is at a
+        destination, in nanoseconds.""")
+    last_begin_mean_ns = optional(float)("""Mean time from the begin of an operation until its last member begins, in
+        nanoseconds. Requires `workload.late`.""")
+    messages = optional(MessageResult)("""Latencies and slowdowns of messages. Requires `measure.messages`. With several
+        jobs, each job has its own.""")
+    series = optional(SeriesResult)("Time series. Requires `measure.series`.")
+    saturation_bracket = optional(list[float | None])("""Bracket of the saturation load: the largest offered load that
+        the network carried, and the smallest that it did not. Searches only.""")
+    warnings = several(PointWarning)("Warnings about results that may mislead. Omitted if there are none.")
+    notes = optional(list[str | None])("""Notes on what readers of files have left out or assumed, one sentence each.
+        Omitted if there are none.""")
+    jobs = several(lambda table: JobResult(table), "list[JobResult]")("""Results of each job, in the order of the file.
+        Omitted without several jobs.""")
 
 
 class JobResult(Quantities):
     """Results of one of several jobs that run at once."""
 
-    @property
-    def name(self) -> str:
-        """Name of the job."""
-        value: str = self["name"]
-        return value
-
-    @property
-    def background(self) -> bool:
-        """Whether the job was in the background: the run may have ended before it."""
-        value: bool = self["background"]
-        return value
-
-    @property
-    def nodes(self) -> int:
-        """Number of nodes with tasks of the job."""
-        value: int = self["nodes"]
-        return value
-
-    @property
-    def start_ns(self) -> float:
-        """Time at which the job started, in nanoseconds."""
-        value: float = self["start_ns"]
-        return value
-
-    @property
-    def counted_share(self) -> float:
-        """Share of the time in which any job is counted during which this job is counted.
-
-        A channel's share over all jobs is the sum of the jobs' shares, each times this number.
-        """
-        value: float = self["counted_share"]
-        return value
-
-    @property
-    def slowdown(self) -> float | None:
-        """Slowdown relative to a run of the job alone on these nodes: ratio of the times of a workload that
-        finishes, or of the mean latencies of traffic.
-
-        Requires `measure.compare_alone`, and a measurement in both runs.
-        """
-        value: float | None = self.get("slowdown")
-        return value
+    name = required(str)("Name of the job.")
+    background = required(bool)("Whether the job was in the background: the run may have ended before it.")
+    nodes = required(int)("Number of nodes with tasks of the job.")
+    start_ns = required(float)("Time at which the job started, in nanoseconds.")
+    counted_share = required(float)("""Share of the time in which any job is counted during which this job is counted. A
+        channel's share over all jobs is the sum of the jobs' shares, each times this number.""")
+    slowdown = optional(float)("""Slowdown relative to a run of the job alone on these nodes: ratio of the times of a
+        workload that finishes, or of the mean latencies of traffic. Requires `measure.compare_alone`, and a measurement
+        in both runs.""")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from dataclasses import Field, dataclass, field, fields
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, get_args
 
 from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-__all__ = ["Bandwidth", "Choice", "Depth", "Open", "Section", "Size", "Time", "plain"]
+__all__ = ["Bandwidth", "Choice", "Depth", "Open", "Section", "Size", "Time", "key", "plain"]
 
 #: A bandwidth with its unit, such as `"400 Gb/s"` (b is a bit, B a byte, k 1000, Ki 1024).
 Bandwidth: TypeAlias = str
@@ -22,6 +23,9 @@ Size: TypeAlias = str
 #: The depth of a buffer: packets or a size, such as `"4 packets"` or `"16 KiB"`.
 Depth: TypeAlias = str
 
+#: The head of the part of a docstring about keys.
+ATTRIBUTES = "\n\nAttributes:\n"
+
 
 class Section:
     """A table of an experiment. A key that is None is not written: it has its default, or is swept."""
@@ -30,12 +34,26 @@ class Section:
 
     #: The key that picks the kind, and the kind; None where there are no kinds.
     TAG: ClassVar[tuple[str, str] | None] = None
-    #: Attributes that hold tables, or lists of them.
-    TABLES: ClassVar[Mapping[str, Choice]] = {}
+    #: Attributes that hold tables, or lists of them, and what reads a table.
+    TABLES: ClassVar[Mapping[str, Choice | type[Section]]] = {}
     #: Keys that are no names in Python, by their attributes.
     RENAMED: ClassVar[Mapping[str, str]] = {}
     #: The attribute whose entries are written as keys of this table: tables under names of the user's choice.
     OTHERS: ClassVar[str | None] = None
+
+    def __init_subclass__(cls, tag: tuple[str, str] | None = None) -> None:
+        """Adds inherited tables, and the documentation of keys, to a class."""
+        inherited = (vars(base).get("TABLES", {}) for base in reversed(cls.__mro__))
+        cls.TABLES = {name: choice for tables in inherited for name, choice in tables.items()}
+        own = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
+        # A dataclass with slots is made twice, the second time without its tag and the values of its fields.
+        if tag is None and not own:
+            return
+        cls.TAG = tag or cls.TAG
+        held: dict[str, Field[Any]] = getattr(cls, "__dataclass_fields__", {}) | own
+        docs = {name: value.metadata["doc"] for name, value in held.items() if "doc" in value.metadata}
+        keys = "\n".join(f"    {name}: {doc.strip()}" for name, doc in docs.items())
+        cls.__doc__ = f"{cleandoc(cls.__doc__ or '')}{keys and f'{ATTRIBUTES}{keys}'}"
 
     def __post_init__(self) -> None:
         """For sections that have more than their keys."""
@@ -83,6 +101,8 @@ class Section:
         choice = cls.TABLES.get(name)
         if choice is None:
             return value
+        if isinstance(choice, type):
+            choice = Choice(None, {"": choice})
         return [choice.read(item) for item in value] if isinstance(value, list) else choice.read(value)
 
 
@@ -131,6 +151,12 @@ class Choice:
     tag: str | None
     kinds: Mapping[str, type[Section]]
 
+    @classmethod
+    def of(cls, kinds: Any, aliases: Mapping[str, type[Section]] | None = None) -> Choice:
+        """The choice among a union of kinds, some of which have further names."""
+        classes = get_args(kinds)
+        return cls(classes[0].TAG[0], {kind.TAG[1]: kind for kind in classes} | dict(aliases or {}))
+
     def read(self, value: Any) -> Any:
         """The section that a table or the name of a kind stands for; whatever else is given stays as it is."""
         if isinstance(value, str) and value in self.kinds:
@@ -140,6 +166,17 @@ class Choice:
         kind = value.get(self.tag) if self.tag else next(iter(self.kinds))
         section = self.kinds[kind].read(value) if isinstance(kind, str) and kind in self.kinds else None
         return section or Open(value)
+
+
+def key(doc: str, factory: Callable[[], Any] | None = None) -> Any:
+    """The field of a key: its documentation, and what makes its default, which is None otherwise.
+
+    Further lines of the documentation are indented by 8 spaces, as in the docstring of its class.
+    """
+    metadata = {"doc": doc}
+    return (
+        field(default=None, metadata=metadata) if factory is None else field(default_factory=factory, metadata=metadata)
+    )
 
 
 def plain(value: Any) -> Any:

@@ -8,24 +8,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from cutthrough.sections.base import Choice, Section
+from cutthrough.sections.base import Section, key
 from cutthrough.sections.combine import CHOICE as COMBINE
 from cutthrough.sections.placement import CHOICE as PLACEMENT
-from cutthrough.sections.plain import ELEMENTS, LOWLATENCY, STREAMING
+from cutthrough.sections.plain import Elements, LowLatency, Streaming
 from cutthrough.sections.trees import CHOICE as TREES
 from cutthrough.sections.workload import CHOICE as WORKLOAD
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from cutthrough.sections.base import Open, Time
     from cutthrough.sections.combine import Kind as CombineKind
     from cutthrough.sections.placement import Kind as PlacementKind
-    from cutthrough.sections.plain import Elements, LowLatency, Streaming
     from cutthrough.sections.trees import Kind as TreesKind
     from cutthrough.sections.workload import Kind as WorkloadKind
 
-__all__ = ["INSWITCH", "JOB", "InSwitch", "Job"]
+__all__ = ["InSwitch", "Job"]
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -35,99 +32,66 @@ class InSwitch(Section):
     Applies to programs whose collective operations are `in-switch`, and to message-driven applications with
     `collectives = "hardware"`. The routers of a tree forward its packets by tables ("hardware-collectives",
     section 2).
-
-    Attributes:
-        trees: Method that builds the tree of a group. Default: `least-loaded-parent` on a fat-tree,
-            otherwise `load-balanced`.
-        trees_per_group: Number of edge-disjoint trees of a group. Packets of the group are striped over
-            them in turn. A group for which fewer trees are found uses those. Default: 1 (from 1 to 1024).
-        directed: Whether every member that multicasts has a separate tree, on which nobody else sends,
-            instead of one tree for the group. Refused for groups that combine. On a topology without levels
-            the root of the tree is the sender's router, so that copies take short paths. Tables have an
-            entry for each sender ("hardware-collectives", section 2.1).
-        classes: Virtual channels of trees. Default: `shared` on a fat-tree with one of its up-down
-            routings, otherwise `own`.
-        table_entries: Number of entries of a router's table, which limits the trees that may pass through
-            the router. Default: no limit (from 1 to 4294967295).
-        groups_per_router: Number of groups that a router combines for, and whose partial sums it keeps.
-            Groups for which it only copies do not count. A group with several trees through the router
-            counts once. Default: no limit (from 1 to 4294967295).
-        outstanding_operations: Number of combining operations of a group that may be in progress at once. A
-            member sends nothing of an operation until the one `outstanding_operations` earlier is known to
-            be finished. Default: no limit (from 1 to 4294967295).
-        low_latency: Limits of small combining operations. Their packets have a separate size.
-        streaming: Limits of combining operations larger than `low_latency.max_message`. They use packets of
-            the full size. Few groups stream at a time.
-        overflow: Treatment of a group for which routers do not have room, by any of these limits.
-        turn: Router at which the multicast of a member turns from its path up to its paths down (default
-            `every-switch`).
-        combine: Combine units of a router.
-        verify: Whether packets of reductions carry real elements. Units combine the elements, and members
-            compute the result again. Every run counts contributions, with or without elements.
-        elements: Elements of packets and their combination. Requires `verify = true`.
     """
 
-    TABLES: ClassVar[Mapping[str, Choice]] = {
+    TABLES: ClassVar = {
         "trees": TREES,
-        "low_latency": LOWLATENCY,
-        "streaming": STREAMING,
+        "low_latency": LowLatency,
+        "streaming": Streaming,
         "combine": COMBINE,
-        "elements": ELEMENTS,
+        "elements": Elements,
     }
 
-    trees: TreesKind | Open | None = None
-    trees_per_group: int | None = None
-    directed: bool | None = None
-    classes: Literal["own", "shared", "single"] | None = None
-    table_entries: int | None = None
-    groups_per_router: int | None = None
-    outstanding_operations: int | None = None
-    low_latency: LowLatency | None = None
-    streaming: Streaming | None = None
-    overflow: Literal["refuse", "software"] | None = None
-    turn: Literal["every-switch", "top-switch"] | None = None
-    combine: CombineKind | Open | None = None
-    verify: bool | None = None
-    elements: Elements | None = None
-
-
-#: What reads a table.
-INSWITCH = Choice(None, {"": InSwitch})
+    trees: TreesKind | Open | None = key("""Method that builds the tree of a group. Default: `least-loaded-parent` on a
+        fat-tree, otherwise `load-balanced`.""")
+    trees_per_group: int | None = key("""Number of edge-disjoint trees of a group. Packets of the group are striped over
+        them in turn. A group for which fewer trees are found uses those. Default: 1 (from 1 to 1024).""")
+    directed: bool | None = key("""Whether every member that multicasts has a separate tree, on which nobody else sends,
+        instead of one tree for the group. Refused for groups that combine. On a topology without levels the root of the
+        tree is the sender's router, so that copies take short paths. Tables have an entry for each sender
+        ("hardware-collectives", section 2.1).""")
+    classes: Literal["own", "shared", "single"] | None = key("""Virtual channels of trees. Default: `shared` on a
+        fat-tree with one of its up-down routings, otherwise `own`.""")
+    table_entries: int | None = key("""Number of entries of a router's table, which limits the trees that may pass
+        through the router. Default: no limit (from 1 to 4294967295).""")
+    groups_per_router: int | None = key("""Number of groups that a router combines for, and whose partial sums it keeps.
+        Groups for which it only copies do not count. A group with several trees through the router counts once.
+        Default: no limit (from 1 to 4294967295).""")
+    outstanding_operations: int | None = key("""Number of combining operations of a group that may be in progress at
+        once. A member sends nothing of an operation until the one `outstanding_operations` earlier is known to be
+        finished. Default: no limit (from 1 to 4294967295).""")
+    low_latency: LowLatency | None = key("Limits of small combining operations. Their packets have a separate size.")
+    streaming: Streaming | None = key("""Limits of combining operations larger than `low_latency.max_message`. They use
+        packets of the full size. Few groups stream at a time.""")
+    overflow: Literal["refuse", "software"] | None = key("""Treatment of a group for which routers do not have room, by
+        any of these limits.""")
+    turn: Literal["every-switch", "top-switch"] | None = key("""Router at which the multicast of a member turns from its
+        path up to its paths down (default `every-switch`).""")
+    combine: CombineKind | Open | None = key("Combine units of a router.")
+    verify: bool | None = key("""Whether packets of reductions carry real elements. Units combine the elements, and
+        members compute the result again. Every run counts contributions, with or without elements.""")
+    elements: Elements | None = key("Elements of packets and their combination. Requires `verify = true`.")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Job(Section):
     """One of several workloads that share a network.
 
-    The tables `workload` and `placement` have the keys of the sections of these names. The path of a key in
-    a sweep or an option is, for example, `job.NAME.workload.load`.
-
-    Attributes:
-        name: Name of the job in results and in paths of keys: letters, digits, `-` and `_` (required, or
-            swept).
-        nodes: Nodes of the job, in order, such as "0-35,40". Other jobs may use them too. Excludes
-            `node_count`. Default: all nodes, unless `node_count` is given.
-        node_count: Number of nodes of the job. It gets the first nodes that no earlier job has, in the
-            order in which its placement takes nodes. Excludes `nodes` (from 1 to 4294967295).
-        start: Simulated time at which the job starts (default `0 ps`).
-        end: Simulated time from which the job generates no more messages. Default: no end.
-        background: Whether the run may end before the job does. A background job continues while any
-            foreground job runs (default false).
-        workload: Messages and their times.
-        placement: Placement of the job's tasks on its nodes.
+    The tables `workload` and `placement` have the keys of the sections of these names. The path of a key in a
+    sweep or an option is, for example, `job.NAME.workload.load`.
     """
 
-    TABLES: ClassVar[Mapping[str, Choice]] = {"workload": WORKLOAD, "placement": PLACEMENT}
+    TABLES: ClassVar = {"workload": WORKLOAD, "placement": PLACEMENT}
 
-    name: str | None = None
-    nodes: str | None = None
-    node_count: int | None = None
-    start: Time | None = None
-    end: Time | None = None
-    background: bool | None = None
-    workload: WorkloadKind | Open | None = None
-    placement: PlacementKind | Open | None = None
-
-
-#: What reads a table.
-JOB = Choice(None, {"": Job})
+    name: str | None = key("""Name of the job in results and in paths of keys: letters, digits, `-` and `_` (required,
+        or swept).""")
+    nodes: str | None = key("""Nodes of the job, in order, such as "0-35,40". Other jobs may use them too. Excludes
+        `node_count`. Default: all nodes, unless `node_count` is given.""")
+    node_count: int | None = key("""Number of nodes of the job. It gets the first nodes that no earlier job has, in the
+        order in which its placement takes nodes. Excludes `nodes` (from 1 to 4294967295).""")
+    start: Time | None = key("Simulated time at which the job starts (default `0 ps`).")
+    end: Time | None = key("Simulated time from which the job generates no more messages. Default: no end.")
+    background: bool | None = key("""Whether the run may end before the job does. A background job continues while any
+        foreground job runs (default false).""")
+    workload: WorkloadKind | Open | None = key("Messages and their times.")
+    placement: PlacementKind | Open | None = key("Placement of the job's tasks on its nodes.")

@@ -8,763 +8,139 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
-from cutthrough.sections.base import Choice, Section
-from cutthrough.sections.plain import BUS, CONNECTIONS, COPY, DMA, MATCHING, NICCOLLECTIVES, PIO, RAILS, REGISTRATION
+from cutthrough.sections.base import Choice, Section, key
+from cutthrough.sections.plain import Bus, Connections, Copy, Dma, Matching, NicCollectives, Pio, Rails, Registration
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from cutthrough.sections.base import Size, Time
-    from cutthrough.sections.plain import (
-        Bus,
-        Connections,
-        Copy,
-        Dma,
-        Matching,
-        NicCollectives,
-        Pio,
-        Rails,
-        Registration,
-    )
 
 __all__ = ["CHOICE", "Elan4", "Ideal", "Infiniband", "Infinipath", "Kind", "Loggp", "Ndr", "Rapidarray", "Slingshot"]
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Ideal(Section):
+class _IdealKeys(Section):
+    """Keys that `Ideal` shares with other kinds."""
+
+    TABLES: ClassVar = {"rails": Rails, "collectives": NicCollectives}
+
+    send_overhead: Time | None = key("""Send overhead: time from the start of a send until its message is handed over.
+        It adds to the message's latency at the sender (default `0 ps`).""")
+    receive_overhead: Time | None = key("""Receive overhead: time from a message's arrival to the end of its receive. It
+        adds to the message's latency at the receiver (default `0 ps`).""")
+    poll_overhead: Time | None = key("""Time of a call that polls without waiting (a test or a non-blocking probe),
+        whether or not it finds a message. Default: 0. Ranks only.""")
+    occupies: bool | None = key("""Whether overheads occupy the processor of their rank, which then does one thing at a
+        time. Otherwise overheads are latency. Default: `false` for the kind "ideal", `true` for all others. Ranks
+        only.""")
+    progress: Literal["independent", "calls", "interrupt"] | None = key("""When the progress engine of a rank runs:
+        receives messages, and reads and answers rendezvous requests. Default: "calls" if overheads occupy processors,
+        otherwise "independent".""")
+    interrupt_cost: Time | None = key("""Processor time of an interrupt of a calculation. Requires `progress =
+        "interrupt"`. Default: 0.""")
+    eager_limit: Size | None = key("""Eager limit. Larger messages use the rendezvous protocol, whose control messages
+        pay both overheads. Default: no limit (all messages are eager). Ranks only.""")
+    rendezvous: Literal["write", "read"] | None = key("""Side that moves the data in the rendezvous protocol. Requires
+        `eager_limit`. Default: "write".""")
+    eager_credits: int | None = key("""Eager credits: number of eager messages that a rank may have sent to one peer on
+        another node and that the peer has not received. `without_credit` determines what happens to further messages. A
+        control message returns a credit. Default: no limit. Ranks only (from 1 to 4294967295).""")
+    without_credit: Literal["wait", "rendezvous"] | None = key("""Protocol of an eager message that finds no credit.
+        Requires `eager_credits`. Default: "wait".""")
+    control_size: Size | None = key("""Size of a control message: of the rendezvous protocol, or a credit. Requires
+        `eager_limit` or `eager_credits`. Default: 32 B, or the packet size if that is less (greater than 0).""")
+    rails: Rails | None = key("""Rails (planes of `topology.planes`) that messages take. Default: round-robin, with
+        messages above 16 KiB striped. Ranks only.""")
+    collectives: NicCollectives | None = key("""Times of collective operations on the processor of the interface.
+        Requires `workload.collectives = "nic"`.""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class _LoggpKeys(_IdealKeys):
+    """Keys that `Loggp` shares with other kinds."""
+
+    TABLES: ClassVar = {
+        "matching": Matching,
+        "pio": Pio,
+        "dma": Dma,
+        "copy": Copy,
+        "bus": Bus,
+        "registration": Registration,
+        "connections": Connections,
+    }
+
+    gap: Time | None = key("""G: least time from the last byte of a message to the next message that leaves the
+        interface (default `0 ps`).""")
+    gap_per_byte: Time | None = key("G: time of each byte that leaves the interface (default `0 ps`).")
+    receive_gap: Time | None = key("G of arriving messages. Default: `gap`.")
+    receive_gap_per_byte: Time | None = key("G of arriving bytes. Default: `gap_per_byte`.")
+    overhead_per_byte: Time | None = key("""O: processor time of each byte of data, at the sender and at the receiver,
+        beyond the overheads (default `0 ps`).""")
+    charged_bytes: Literal["all-but-first", "all"] | None = key("""Bytes of a message that the times per byte apply to
+        (default `all-but-first`).""")
+    matching: Matching | None = key("Cost of message matching. Default: matching takes no time.")
+    pio: Pio | None = key("Programmed input and output (PIO): the processor writes data to the interface.")
+    dma: Dma | None = key("DMA engines: the interface reads data from memory.")
+    copy: Copy | None = key("Copies of the data of eager messages by processors. Default: no copies.")
+    bus: Bus | None = key("Bus between host and interface.")
+    registration: Registration | None = key("Registration of memory with the interface.")
+    connections: Connections | None = key("""Connections of ranks, for an interface with connected transports. Default:
+        no connections are needed.""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Ideal(_IdealKeys, tag=("kind", "ideal")):
     """Interface that keeps up with its link.
 
     Times of software and interface are pure latency, reported separately from the network's.
-
-    Attributes:
-        send_overhead: Send overhead: time from the start of a send until its message is handed over. It
-            adds to the message's latency at the sender (default `0 ps`).
-        receive_overhead: Receive overhead: time from a message's arrival to the end of its receive. It adds
-            to the message's latency at the receiver (default `0 ps`).
-        poll_overhead: Time of a call that polls without waiting (a test or a non-blocking probe), whether
-            or not it finds a message. Default: 0. Ranks only.
-        occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time.
-            Otherwise overheads are latency. Default: `false` for the kind "ideal", `true` for all others.
-            Ranks only.
-        progress: When the progress engine of a rank runs: receives messages, and reads and answers
-            rendezvous requests. Default: "calls" if overheads occupy processors, otherwise "independent".
-        interrupt_cost: Processor time of an interrupt of a calculation. Requires `progress = "interrupt"`.
-            Default: 0.
-        eager_limit: Eager limit. Larger messages use the rendezvous protocol, whose control messages pay
-            both overheads. Default: no limit (all messages are eager). Ranks only.
-        rendezvous: Side that moves the data in the rendezvous protocol. Requires `eager_limit`. Default:
-            "write".
-        eager_credits: Eager credits: number of eager messages that a rank may have sent to one peer on
-            another node and that the peer has not received. `without_credit` determines what happens to
-            further messages. A control message returns a credit. Default: no limit. Ranks only (from 1 to
-            4294967295).
-        without_credit: Protocol of an eager message that finds no credit. Requires `eager_credits`.
-            Default: "wait".
-        control_size: Size of a control message: of the rendezvous protocol, or a credit. Requires
-            `eager_limit` or `eager_credits`. Default: 32 B, or the packet size if that is less (greater
-            than 0).
-        rails: Rails (planes of `topology.planes`) that messages take. Default: round-robin, with messages
-            above 16 KiB striped. Ranks only.
-        collectives: Times of collective operations on the processor of the interface. Requires
-            `workload.collectives = "nic"`.
     """
-
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "ideal")
-    TABLES: ClassVar[Mapping[str, Choice]] = {"rails": RAILS, "collectives": NICCOLLECTIVES}
-
-    send_overhead: Time | None = None
-    receive_overhead: Time | None = None
-    poll_overhead: Time | None = None
-    occupies: bool | None = None
-    progress: Literal["independent", "calls", "interrupt"] | None = None
-    interrupt_cost: Time | None = None
-    eager_limit: Size | None = None
-    rendezvous: Literal["write", "read"] | None = None
-    eager_credits: int | None = None
-    without_credit: Literal["wait", "rendezvous"] | None = None
-    control_size: Size | None = None
-    rails: Rails | None = None
-    collectives: NicCollectives | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Loggp(Section):
-    """LogGP: overheads occupy the processor; gaps per message and per byte occupy the interface, at the sender
-    and at the receiver.
+class Loggp(_LoggpKeys, tag=("kind", "loggp")):
+    """LogGP: overheads occupy the processor; gaps per message and per byte occupy the interface, at the sender and
+    at the receiver.
 
     Ranks only.
-
-    Attributes:
-        send_overhead: Send overhead: time from the start of a send until its message is handed over. It
-            adds to the message's latency at the sender (default `0 ps`).
-        receive_overhead: Receive overhead: time from a message's arrival to the end of its receive. It adds
-            to the message's latency at the receiver (default `0 ps`).
-        poll_overhead: Time of a call that polls without waiting (a test or a non-blocking probe), whether
-            or not it finds a message. Default: 0. Ranks only.
-        occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time.
-            Otherwise overheads are latency. Default: `false` for the kind "ideal", `true` for all others.
-            Ranks only.
-        progress: When the progress engine of a rank runs: receives messages, and reads and answers
-            rendezvous requests. Default: "calls" if overheads occupy processors, otherwise "independent".
-        interrupt_cost: Processor time of an interrupt of a calculation. Requires `progress = "interrupt"`.
-            Default: 0.
-        eager_limit: Eager limit. Larger messages use the rendezvous protocol, whose control messages pay
-            both overheads. Default: no limit (all messages are eager). Ranks only.
-        rendezvous: Side that moves the data in the rendezvous protocol. Requires `eager_limit`. Default:
-            "write".
-        eager_credits: Eager credits: number of eager messages that a rank may have sent to one peer on
-            another node and that the peer has not received. `without_credit` determines what happens to
-            further messages. A control message returns a credit. Default: no limit. Ranks only (from 1 to
-            4294967295).
-        without_credit: Protocol of an eager message that finds no credit. Requires `eager_credits`.
-            Default: "wait".
-        control_size: Size of a control message: of the rendezvous protocol, or a credit. Requires
-            `eager_limit` or `eager_credits`. Default: 32 B, or the packet size if that is less (greater
-            than 0).
-        rails: Rails (planes of `topology.planes`) that messages take. Default: round-robin, with messages
-            above 16 KiB striped. Ranks only.
-        collectives: Times of collective operations on the processor of the interface. Requires
-            `workload.collectives = "nic"`.
-        gap: G: least time from the last byte of a message to the next message that leaves the interface
-            (default `0 ps`).
-        gap_per_byte: G: time of each byte that leaves the interface (default `0 ps`).
-        receive_gap: G of arriving messages. Default: `gap`.
-        receive_gap_per_byte: G of arriving bytes. Default: `gap_per_byte`.
-        overhead_per_byte: O: processor time of each byte of data, at the sender and at the receiver, beyond
-            the overheads (default `0 ps`).
-        charged_bytes: Bytes of a message that the times per byte apply to (default `all-but-first`).
-        matching: Cost of message matching. Default: matching takes no time.
-        pio: Programmed input and output (PIO): the processor writes data to the interface.
-        dma: DMA engines: the interface reads data from memory.
-        copy: Copies of the data of eager messages by processors. Default: no copies.
-        bus: Bus between host and interface.
-        registration: Registration of memory with the interface.
-        connections: Connections of ranks, for an interface with connected transports. Default: no
-            connections are needed.
     """
-
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "loggp")
-    TABLES: ClassVar[Mapping[str, Choice]] = {
-        "rails": RAILS,
-        "collectives": NICCOLLECTIVES,
-        "matching": MATCHING,
-        "pio": PIO,
-        "dma": DMA,
-        "copy": COPY,
-        "bus": BUS,
-        "registration": REGISTRATION,
-        "connections": CONNECTIONS,
-    }
-
-    send_overhead: Time | None = None
-    receive_overhead: Time | None = None
-    poll_overhead: Time | None = None
-    occupies: bool | None = None
-    progress: Literal["independent", "calls", "interrupt"] | None = None
-    interrupt_cost: Time | None = None
-    eager_limit: Size | None = None
-    rendezvous: Literal["write", "read"] | None = None
-    eager_credits: int | None = None
-    without_credit: Literal["wait", "rendezvous"] | None = None
-    control_size: Size | None = None
-    rails: Rails | None = None
-    collectives: NicCollectives | None = None
-    gap: Time | None = None
-    gap_per_byte: Time | None = None
-    receive_gap: Time | None = None
-    receive_gap_per_byte: Time | None = None
-    overhead_per_byte: Time | None = None
-    charged_bytes: Literal["all-but-first", "all"] | None = None
-    matching: Matching | None = None
-    pio: Pio | None = None
-    dma: Dma | None = None
-    copy: Copy | None = None
-    bus: Bus | None = None
-    registration: Registration | None = None
-    connections: Connections | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Infinipath(Section):
-    """PathScale's InfiniPath of 2005: the processor writes all data, matches and makes progress; no
-    connections. Preset of `loggp`.
-
-    Attributes:
-        send_overhead: Send overhead: time from the start of a send until its message is handed over. It
-            adds to the message's latency at the sender (default `0 ps`).
-        receive_overhead: Receive overhead: time from a message's arrival to the end of its receive. It adds
-            to the message's latency at the receiver (default `0 ps`).
-        poll_overhead: Time of a call that polls without waiting (a test or a non-blocking probe), whether
-            or not it finds a message. Default: 0. Ranks only.
-        occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time.
-            Otherwise overheads are latency. Default: `false` for the kind "ideal", `true` for all others.
-            Ranks only.
-        progress: When the progress engine of a rank runs: receives messages, and reads and answers
-            rendezvous requests. Default: "calls" if overheads occupy processors, otherwise "independent".
-        interrupt_cost: Processor time of an interrupt of a calculation. Requires `progress = "interrupt"`.
-            Default: 0.
-        eager_limit: Eager limit. Larger messages use the rendezvous protocol, whose control messages pay
-            both overheads. Default: no limit (all messages are eager). Ranks only.
-        rendezvous: Side that moves the data in the rendezvous protocol. Requires `eager_limit`. Default:
-            "write".
-        eager_credits: Eager credits: number of eager messages that a rank may have sent to one peer on
-            another node and that the peer has not received. `without_credit` determines what happens to
-            further messages. A control message returns a credit. Default: no limit. Ranks only (from 1 to
-            4294967295).
-        without_credit: Protocol of an eager message that finds no credit. Requires `eager_credits`.
-            Default: "wait".
-        control_size: Size of a control message: of the rendezvous protocol, or a credit. Requires
-            `eager_limit` or `eager_credits`. Default: 32 B, or the packet size if that is less (greater
-            than 0).
-        rails: Rails (planes of `topology.planes`) that messages take. Default: round-robin, with messages
-            above 16 KiB striped. Ranks only.
-        collectives: Times of collective operations on the processor of the interface. Requires
-            `workload.collectives = "nic"`.
-        gap: G: least time from the last byte of a message to the next message that leaves the interface
-            (default `0 ps`).
-        gap_per_byte: G: time of each byte that leaves the interface (default `0 ps`).
-        receive_gap: G of arriving messages. Default: `gap`.
-        receive_gap_per_byte: G of arriving bytes. Default: `gap_per_byte`.
-        overhead_per_byte: O: processor time of each byte of data, at the sender and at the receiver, beyond
-            the overheads (default `0 ps`).
-        charged_bytes: Bytes of a message that the times per byte apply to (default `all-but-first`).
-        matching: Cost of message matching. Default: matching takes no time.
-        pio: Programmed input and output (PIO): the processor writes data to the interface.
-        dma: DMA engines: the interface reads data from memory.
-        copy: Copies of the data of eager messages by processors. Default: no copies.
-        bus: Bus between host and interface.
-        registration: Registration of memory with the interface.
-        connections: Connections of ranks, for an interface with connected transports. Default: no
-            connections are needed.
+class Infinipath(_LoggpKeys, tag=("kind", "infinipath")):
+    """PathScale's InfiniPath of 2005: the processor writes all data, matches and makes progress; no connections.
+    Preset of `loggp`.
     """
-
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "infinipath")
-    TABLES: ClassVar[Mapping[str, Choice]] = {
-        "rails": RAILS,
-        "collectives": NICCOLLECTIVES,
-        "matching": MATCHING,
-        "pio": PIO,
-        "dma": DMA,
-        "copy": COPY,
-        "bus": BUS,
-        "registration": REGISTRATION,
-        "connections": CONNECTIONS,
-    }
-
-    send_overhead: Time | None = None
-    receive_overhead: Time | None = None
-    poll_overhead: Time | None = None
-    occupies: bool | None = None
-    progress: Literal["independent", "calls", "interrupt"] | None = None
-    interrupt_cost: Time | None = None
-    eager_limit: Size | None = None
-    rendezvous: Literal["write", "read"] | None = None
-    eager_credits: int | None = None
-    without_credit: Literal["wait", "rendezvous"] | None = None
-    control_size: Size | None = None
-    rails: Rails | None = None
-    collectives: NicCollectives | None = None
-    gap: Time | None = None
-    gap_per_byte: Time | None = None
-    receive_gap: Time | None = None
-    receive_gap_per_byte: Time | None = None
-    overhead_per_byte: Time | None = None
-    charged_bytes: Literal["all-but-first", "all"] | None = None
-    matching: Matching | None = None
-    pio: Pio | None = None
-    dma: Dma | None = None
-    copy: Copy | None = None
-    bus: Bus | None = None
-    registration: Registration | None = None
-    connections: Connections | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Rapidarray(Section):
+class Rapidarray(_LoggpKeys, tag=("kind", "rapidarray")):
     """Cray's RapidArray of 2005, in the XD1: copies for small messages, DMA for larger ones, two rails.
 
     Preset of `loggp`.
-
-    Attributes:
-        send_overhead: Send overhead: time from the start of a send until its message is handed over. It
-            adds to the message's latency at the sender (default `0 ps`).
-        receive_overhead: Receive overhead: time from a message's arrival to the end of its receive. It adds
-            to the message's latency at the receiver (default `0 ps`).
-        poll_overhead: Time of a call that polls without waiting (a test or a non-blocking probe), whether
-            or not it finds a message. Default: 0. Ranks only.
-        occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time.
-            Otherwise overheads are latency. Default: `false` for the kind "ideal", `true` for all others.
-            Ranks only.
-        progress: When the progress engine of a rank runs: receives messages, and reads and answers
-            rendezvous requests. Default: "calls" if overheads occupy processors, otherwise "independent".
-        interrupt_cost: Processor time of an interrupt of a calculation. Requires `progress = "interrupt"`.
-            Default: 0.
-        eager_limit: Eager limit. Larger messages use the rendezvous protocol, whose control messages pay
-            both overheads. Default: no limit (all messages are eager). Ranks only.
-        rendezvous: Side that moves the data in the rendezvous protocol. Requires `eager_limit`. Default:
-            "write".
-        eager_credits: Eager credits: number of eager messages that a rank may have sent to one peer on
-            another node and that the peer has not received. `without_credit` determines what happens to
-            further messages. A control message returns a credit. Default: no limit. Ranks only (from 1 to
-            4294967295).
-        without_credit: Protocol of an eager message that finds no credit. Requires `eager_credits`.
-            Default: "wait".
-        control_size: Size of a control message: of the rendezvous protocol, or a credit. Requires
-            `eager_limit` or `eager_credits`. Default: 32 B, or the packet size if that is less (greater
-            than 0).
-        rails: Rails (planes of `topology.planes`) that messages take. Default: round-robin, with messages
-            above 16 KiB striped. Ranks only.
-        collectives: Times of collective operations on the processor of the interface. Requires
-            `workload.collectives = "nic"`.
-        gap: G: least time from the last byte of a message to the next message that leaves the interface
-            (default `0 ps`).
-        gap_per_byte: G: time of each byte that leaves the interface (default `0 ps`).
-        receive_gap: G of arriving messages. Default: `gap`.
-        receive_gap_per_byte: G of arriving bytes. Default: `gap_per_byte`.
-        overhead_per_byte: O: processor time of each byte of data, at the sender and at the receiver, beyond
-            the overheads (default `0 ps`).
-        charged_bytes: Bytes of a message that the times per byte apply to (default `all-but-first`).
-        matching: Cost of message matching. Default: matching takes no time.
-        pio: Programmed input and output (PIO): the processor writes data to the interface.
-        dma: DMA engines: the interface reads data from memory.
-        copy: Copies of the data of eager messages by processors. Default: no copies.
-        bus: Bus between host and interface.
-        registration: Registration of memory with the interface.
-        connections: Connections of ranks, for an interface with connected transports. Default: no
-            connections are needed.
     """
-
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "rapidarray")
-    TABLES: ClassVar[Mapping[str, Choice]] = {
-        "rails": RAILS,
-        "collectives": NICCOLLECTIVES,
-        "matching": MATCHING,
-        "pio": PIO,
-        "dma": DMA,
-        "copy": COPY,
-        "bus": BUS,
-        "registration": REGISTRATION,
-        "connections": CONNECTIONS,
-    }
-
-    send_overhead: Time | None = None
-    receive_overhead: Time | None = None
-    poll_overhead: Time | None = None
-    occupies: bool | None = None
-    progress: Literal["independent", "calls", "interrupt"] | None = None
-    interrupt_cost: Time | None = None
-    eager_limit: Size | None = None
-    rendezvous: Literal["write", "read"] | None = None
-    eager_credits: int | None = None
-    without_credit: Literal["wait", "rendezvous"] | None = None
-    control_size: Size | None = None
-    rails: Rails | None = None
-    collectives: NicCollectives | None = None
-    gap: Time | None = None
-    gap_per_byte: Time | None = None
-    receive_gap: Time | None = None
-    receive_gap_per_byte: Time | None = None
-    overhead_per_byte: Time | None = None
-    charged_bytes: Literal["all-but-first", "all"] | None = None
-    matching: Matching | None = None
-    pio: Pio | None = None
-    dma: Dma | None = None
-    copy: Copy | None = None
-    bus: Bus | None = None
-    registration: Registration | None = None
-    connections: Connections | None = None
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Elan4(Section):
-    """Quadrics' Elan-4 of 2004: the interface matches and makes progress; on PCI-X. Preset of `loggp`.
-
-    Attributes:
-        send_overhead: Send overhead: time from the start of a send until its message is handed over. It
-            adds to the message's latency at the sender (default `0 ps`).
-        receive_overhead: Receive overhead: time from a message's arrival to the end of its receive. It adds
-            to the message's latency at the receiver (default `0 ps`).
-        poll_overhead: Time of a call that polls without waiting (a test or a non-blocking probe), whether
-            or not it finds a message. Default: 0. Ranks only.
-        occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time.
-            Otherwise overheads are latency. Default: `false` for the kind "ideal", `true` for all others.
-            Ranks only.
-        progress: When the progress engine of a rank runs: receives messages, and reads and answers
-            rendezvous requests. Default: "calls" if overheads occupy processors, otherwise "independent".
-        interrupt_cost: Processor time of an interrupt of a calculation. Requires `progress = "interrupt"`.
-            Default: 0.
-        eager_limit: Eager limit. Larger messages use the rendezvous protocol, whose control messages pay
-            both overheads. Default: no limit (all messages are eager). Ranks only.
-        rendezvous: Side that moves the data in the rendezvous protocol. Requires `eager_limit`. Default:
-            "write".
-        eager_credits: Eager credits: number of eager messages that a rank may have sent to one peer on
-            another node and that the peer has not received. `without_credit` determines what happens to
-            further messages. A control message returns a credit. Default: no limit. Ranks only (from 1 to
-            4294967295).
-        without_credit: Protocol of an eager message that finds no credit. Requires `eager_credits`.
-            Default: "wait".
-        control_size: Size of a control message: of the rendezvous protocol, or a credit. Requires
-            `eager_limit` or `eager_credits`. Default: 32 B, or the packet size if that is less (greater
-            than 0).
-        rails: Rails (planes of `topology.planes`) that messages take. Default: round-robin, with messages
-            above 16 KiB striped. Ranks only.
-        collectives: Times of collective operations on the processor of the interface. Requires
-            `workload.collectives = "nic"`.
-        gap: G: least time from the last byte of a message to the next message that leaves the interface
-            (default `0 ps`).
-        gap_per_byte: G: time of each byte that leaves the interface (default `0 ps`).
-        receive_gap: G of arriving messages. Default: `gap`.
-        receive_gap_per_byte: G of arriving bytes. Default: `gap_per_byte`.
-        overhead_per_byte: O: processor time of each byte of data, at the sender and at the receiver, beyond
-            the overheads (default `0 ps`).
-        charged_bytes: Bytes of a message that the times per byte apply to (default `all-but-first`).
-        matching: Cost of message matching. Default: matching takes no time.
-        pio: Programmed input and output (PIO): the processor writes data to the interface.
-        dma: DMA engines: the interface reads data from memory.
-        copy: Copies of the data of eager messages by processors. Default: no copies.
-        bus: Bus between host and interface.
-        registration: Registration of memory with the interface.
-        connections: Connections of ranks, for an interface with connected transports. Default: no
-            connections are needed.
-    """
-
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "elan4")
-    TABLES: ClassVar[Mapping[str, Choice]] = {
-        "rails": RAILS,
-        "collectives": NICCOLLECTIVES,
-        "matching": MATCHING,
-        "pio": PIO,
-        "dma": DMA,
-        "copy": COPY,
-        "bus": BUS,
-        "registration": REGISTRATION,
-        "connections": CONNECTIONS,
-    }
-
-    send_overhead: Time | None = None
-    receive_overhead: Time | None = None
-    poll_overhead: Time | None = None
-    occupies: bool | None = None
-    progress: Literal["independent", "calls", "interrupt"] | None = None
-    interrupt_cost: Time | None = None
-    eager_limit: Size | None = None
-    rendezvous: Literal["write", "read"] | None = None
-    eager_credits: int | None = None
-    without_credit: Literal["wait", "rendezvous"] | None = None
-    control_size: Size | None = None
-    rails: Rails | None = None
-    collectives: NicCollectives | None = None
-    gap: Time | None = None
-    gap_per_byte: Time | None = None
-    receive_gap: Time | None = None
-    receive_gap_per_byte: Time | None = None
-    overhead_per_byte: Time | None = None
-    charged_bytes: Literal["all-but-first", "all"] | None = None
-    matching: Matching | None = None
-    pio: Pio | None = None
-    dma: Dma | None = None
-    copy: Copy | None = None
-    bus: Bus | None = None
-    registration: Registration | None = None
-    connections: Connections | None = None
+class Elan4(_LoggpKeys, tag=("kind", "elan4")):
+    """Quadrics' Elan-4 of 2004: the interface matches and makes progress; on PCI-X. Preset of `loggp`."""
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Infiniband(Section):
-    """4x InfiniBand of 2005 under MVAPICH: verbs, connections and registered memory. Preset of `loggp`.
-
-    Attributes:
-        send_overhead: Send overhead: time from the start of a send until its message is handed over. It
-            adds to the message's latency at the sender (default `0 ps`).
-        receive_overhead: Receive overhead: time from a message's arrival to the end of its receive. It adds
-            to the message's latency at the receiver (default `0 ps`).
-        poll_overhead: Time of a call that polls without waiting (a test or a non-blocking probe), whether
-            or not it finds a message. Default: 0. Ranks only.
-        occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time.
-            Otherwise overheads are latency. Default: `false` for the kind "ideal", `true` for all others.
-            Ranks only.
-        progress: When the progress engine of a rank runs: receives messages, and reads and answers
-            rendezvous requests. Default: "calls" if overheads occupy processors, otherwise "independent".
-        interrupt_cost: Processor time of an interrupt of a calculation. Requires `progress = "interrupt"`.
-            Default: 0.
-        eager_limit: Eager limit. Larger messages use the rendezvous protocol, whose control messages pay
-            both overheads. Default: no limit (all messages are eager). Ranks only.
-        rendezvous: Side that moves the data in the rendezvous protocol. Requires `eager_limit`. Default:
-            "write".
-        eager_credits: Eager credits: number of eager messages that a rank may have sent to one peer on
-            another node and that the peer has not received. `without_credit` determines what happens to
-            further messages. A control message returns a credit. Default: no limit. Ranks only (from 1 to
-            4294967295).
-        without_credit: Protocol of an eager message that finds no credit. Requires `eager_credits`.
-            Default: "wait".
-        control_size: Size of a control message: of the rendezvous protocol, or a credit. Requires
-            `eager_limit` or `eager_credits`. Default: 32 B, or the packet size if that is less (greater
-            than 0).
-        rails: Rails (planes of `topology.planes`) that messages take. Default: round-robin, with messages
-            above 16 KiB striped. Ranks only.
-        collectives: Times of collective operations on the processor of the interface. Requires
-            `workload.collectives = "nic"`.
-        gap: G: least time from the last byte of a message to the next message that leaves the interface
-            (default `0 ps`).
-        gap_per_byte: G: time of each byte that leaves the interface (default `0 ps`).
-        receive_gap: G of arriving messages. Default: `gap`.
-        receive_gap_per_byte: G of arriving bytes. Default: `gap_per_byte`.
-        overhead_per_byte: O: processor time of each byte of data, at the sender and at the receiver, beyond
-            the overheads (default `0 ps`).
-        charged_bytes: Bytes of a message that the times per byte apply to (default `all-but-first`).
-        matching: Cost of message matching. Default: matching takes no time.
-        pio: Programmed input and output (PIO): the processor writes data to the interface.
-        dma: DMA engines: the interface reads data from memory.
-        copy: Copies of the data of eager messages by processors. Default: no copies.
-        bus: Bus between host and interface.
-        registration: Registration of memory with the interface.
-        connections: Connections of ranks, for an interface with connected transports. Default: no
-            connections are needed.
-    """
-
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "infiniband")
-    TABLES: ClassVar[Mapping[str, Choice]] = {
-        "rails": RAILS,
-        "collectives": NICCOLLECTIVES,
-        "matching": MATCHING,
-        "pio": PIO,
-        "dma": DMA,
-        "copy": COPY,
-        "bus": BUS,
-        "registration": REGISTRATION,
-        "connections": CONNECTIONS,
-    }
-
-    send_overhead: Time | None = None
-    receive_overhead: Time | None = None
-    poll_overhead: Time | None = None
-    occupies: bool | None = None
-    progress: Literal["independent", "calls", "interrupt"] | None = None
-    interrupt_cost: Time | None = None
-    eager_limit: Size | None = None
-    rendezvous: Literal["write", "read"] | None = None
-    eager_credits: int | None = None
-    without_credit: Literal["wait", "rendezvous"] | None = None
-    control_size: Size | None = None
-    rails: Rails | None = None
-    collectives: NicCollectives | None = None
-    gap: Time | None = None
-    gap_per_byte: Time | None = None
-    receive_gap: Time | None = None
-    receive_gap_per_byte: Time | None = None
-    overhead_per_byte: Time | None = None
-    charged_bytes: Literal["all-but-first", "all"] | None = None
-    matching: Matching | None = None
-    pio: Pio | None = None
-    dma: Dma | None = None
-    copy: Copy | None = None
-    bus: Bus | None = None
-    registration: Registration | None = None
-    connections: Connections | None = None
+class Infiniband(_LoggpKeys, tag=("kind", "infiniband")):
+    """4x InfiniBand of 2005 under MVAPICH: verbs, connections and registered memory. Preset of `loggp`."""
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Ndr(Section):
-    """InfiniBand NDR of 2022, 400 Gb/s. Preset of `loggp`.
-
-    Attributes:
-        send_overhead: Send overhead: time from the start of a send until its message is handed over. It
-            adds to the message's latency at the sender (default `0 ps`).
-        receive_overhead: Receive overhead: time from a message's arrival to the end of its receive. It adds
-            to the message's latency at the receiver (default `0 ps`).
-        poll_overhead: Time of a call that polls without waiting (a test or a non-blocking probe), whether
-            or not it finds a message. Default: 0. Ranks only.
-        occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time.
-            Otherwise overheads are latency. Default: `false` for the kind "ideal", `true` for all others.
-            Ranks only.
-        progress: When the progress engine of a rank runs: receives messages, and reads and answers
-            rendezvous requests. Default: "calls" if overheads occupy processors, otherwise "independent".
-        interrupt_cost: Processor time of an interrupt of a calculation. Requires `progress = "interrupt"`.
-            Default: 0.
-        eager_limit: Eager limit. Larger messages use the rendezvous protocol, whose control messages pay
-            both overheads. Default: no limit (all messages are eager). Ranks only.
-        rendezvous: Side that moves the data in the rendezvous protocol. Requires `eager_limit`. Default:
-            "write".
-        eager_credits: Eager credits: number of eager messages that a rank may have sent to one peer on
-            another node and that the peer has not received. `without_credit` determines what happens to
-            further messages. A control message returns a credit. Default: no limit. Ranks only (from 1 to
-            4294967295).
-        without_credit: Protocol of an eager message that finds no credit. Requires `eager_credits`.
-            Default: "wait".
-        control_size: Size of a control message: of the rendezvous protocol, or a credit. Requires
-            `eager_limit` or `eager_credits`. Default: 32 B, or the packet size if that is less (greater
-            than 0).
-        rails: Rails (planes of `topology.planes`) that messages take. Default: round-robin, with messages
-            above 16 KiB striped. Ranks only.
-        collectives: Times of collective operations on the processor of the interface. Requires
-            `workload.collectives = "nic"`.
-        gap: G: least time from the last byte of a message to the next message that leaves the interface
-            (default `0 ps`).
-        gap_per_byte: G: time of each byte that leaves the interface (default `0 ps`).
-        receive_gap: G of arriving messages. Default: `gap`.
-        receive_gap_per_byte: G of arriving bytes. Default: `gap_per_byte`.
-        overhead_per_byte: O: processor time of each byte of data, at the sender and at the receiver, beyond
-            the overheads (default `0 ps`).
-        charged_bytes: Bytes of a message that the times per byte apply to (default `all-but-first`).
-        matching: Cost of message matching. Default: matching takes no time.
-        pio: Programmed input and output (PIO): the processor writes data to the interface.
-        dma: DMA engines: the interface reads data from memory.
-        copy: Copies of the data of eager messages by processors. Default: no copies.
-        bus: Bus between host and interface.
-        registration: Registration of memory with the interface.
-        connections: Connections of ranks, for an interface with connected transports. Default: no
-            connections are needed.
-    """
-
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "ndr")
-    TABLES: ClassVar[Mapping[str, Choice]] = {
-        "rails": RAILS,
-        "collectives": NICCOLLECTIVES,
-        "matching": MATCHING,
-        "pio": PIO,
-        "dma": DMA,
-        "copy": COPY,
-        "bus": BUS,
-        "registration": REGISTRATION,
-        "connections": CONNECTIONS,
-    }
-
-    send_overhead: Time | None = None
-    receive_overhead: Time | None = None
-    poll_overhead: Time | None = None
-    occupies: bool | None = None
-    progress: Literal["independent", "calls", "interrupt"] | None = None
-    interrupt_cost: Time | None = None
-    eager_limit: Size | None = None
-    rendezvous: Literal["write", "read"] | None = None
-    eager_credits: int | None = None
-    without_credit: Literal["wait", "rendezvous"] | None = None
-    control_size: Size | None = None
-    rails: Rails | None = None
-    collectives: NicCollectives | None = None
-    gap: Time | None = None
-    gap_per_byte: Time | None = None
-    receive_gap: Time | None = None
-    receive_gap_per_byte: Time | None = None
-    overhead_per_byte: Time | None = None
-    charged_bytes: Literal["all-but-first", "all"] | None = None
-    matching: Matching | None = None
-    pio: Pio | None = None
-    dma: Dma | None = None
-    copy: Copy | None = None
-    bus: Bus | None = None
-    registration: Registration | None = None
-    connections: Connections | None = None
+class Ndr(_LoggpKeys, tag=("kind", "ndr")):
+    """InfiniBand NDR of 2022, 400 Gb/s. Preset of `loggp`."""
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Slingshot(Section):
-    """HPE Slingshot 11 of 2021, 200 Gb/s. Preset of `loggp`.
-
-    Attributes:
-        send_overhead: Send overhead: time from the start of a send until its message is handed over. It
-            adds to the message's latency at the sender (default `0 ps`).
-        receive_overhead: Receive overhead: time from a message's arrival to the end of its receive. It adds
-            to the message's latency at the receiver (default `0 ps`).
-        poll_overhead: Time of a call that polls without waiting (a test or a non-blocking probe), whether
-            or not it finds a message. Default: 0. Ranks only.
-        occupies: Whether overheads occupy the processor of their rank, which then does one thing at a time.
-            Otherwise overheads are latency. Default: `false` for the kind "ideal", `true` for all others.
-            Ranks only.
-        progress: When the progress engine of a rank runs: receives messages, and reads and answers
-            rendezvous requests. Default: "calls" if overheads occupy processors, otherwise "independent".
-        interrupt_cost: Processor time of an interrupt of a calculation. Requires `progress = "interrupt"`.
-            Default: 0.
-        eager_limit: Eager limit. Larger messages use the rendezvous protocol, whose control messages pay
-            both overheads. Default: no limit (all messages are eager). Ranks only.
-        rendezvous: Side that moves the data in the rendezvous protocol. Requires `eager_limit`. Default:
-            "write".
-        eager_credits: Eager credits: number of eager messages that a rank may have sent to one peer on
-            another node and that the peer has not received. `without_credit` determines what happens to
-            further messages. A control message returns a credit. Default: no limit. Ranks only (from 1 to
-            4294967295).
-        without_credit: Protocol of an eager message that finds no credit. Requires `eager_credits`.
-            Default: "wait".
-        control_size: Size of a control message: of the rendezvous protocol, or a credit. Requires
-            `eager_limit` or `eager_credits`. Default: 32 B, or the packet size if that is less (greater
-            than 0).
-        rails: Rails (planes of `topology.planes`) that messages take. Default: round-robin, with messages
-            above 16 KiB striped. Ranks only.
-        collectives: Times of collective operations on the processor of the interface. Requires
-            `workload.collectives = "nic"`.
-        gap: G: least time from the last byte of a message to the next message that leaves the interface
-            (default `0 ps`).
-        gap_per_byte: G: time of each byte that leaves the interface (default `0 ps`).
-        receive_gap: G of arriving messages. Default: `gap`.
-        receive_gap_per_byte: G of arriving bytes. Default: `gap_per_byte`.
-        overhead_per_byte: O: processor time of each byte of data, at the sender and at the receiver, beyond
-            the overheads (default `0 ps`).
-        charged_bytes: Bytes of a message that the times per byte apply to (default `all-but-first`).
-        matching: Cost of message matching. Default: matching takes no time.
-        pio: Programmed input and output (PIO): the processor writes data to the interface.
-        dma: DMA engines: the interface reads data from memory.
-        copy: Copies of the data of eager messages by processors. Default: no copies.
-        bus: Bus between host and interface.
-        registration: Registration of memory with the interface.
-        connections: Connections of ranks, for an interface with connected transports. Default: no
-            connections are needed.
-    """
-
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "slingshot")
-    TABLES: ClassVar[Mapping[str, Choice]] = {
-        "rails": RAILS,
-        "collectives": NICCOLLECTIVES,
-        "matching": MATCHING,
-        "pio": PIO,
-        "dma": DMA,
-        "copy": COPY,
-        "bus": BUS,
-        "registration": REGISTRATION,
-        "connections": CONNECTIONS,
-    }
-
-    send_overhead: Time | None = None
-    receive_overhead: Time | None = None
-    poll_overhead: Time | None = None
-    occupies: bool | None = None
-    progress: Literal["independent", "calls", "interrupt"] | None = None
-    interrupt_cost: Time | None = None
-    eager_limit: Size | None = None
-    rendezvous: Literal["write", "read"] | None = None
-    eager_credits: int | None = None
-    without_credit: Literal["wait", "rendezvous"] | None = None
-    control_size: Size | None = None
-    rails: Rails | None = None
-    collectives: NicCollectives | None = None
-    gap: Time | None = None
-    gap_per_byte: Time | None = None
-    receive_gap: Time | None = None
-    receive_gap_per_byte: Time | None = None
-    overhead_per_byte: Time | None = None
-    charged_bytes: Literal["all-but-first", "all"] | None = None
-    matching: Matching | None = None
-    pio: Pio | None = None
-    dma: Dma | None = None
-    copy: Copy | None = None
-    bus: Bus | None = None
-    registration: Registration | None = None
-    connections: Connections | None = None
+class Slingshot(_LoggpKeys, tag=("kind", "slingshot")):
+    """HPE Slingshot 11 of 2021, 200 Gb/s. Preset of `loggp`."""
 
 
 #: Any of the kinds.
 Kind: TypeAlias = Ideal | Loggp | Infinipath | Rapidarray | Elan4 | Infiniband | Ndr | Slingshot
 
 #: What reads a table.
-CHOICE = Choice(
-    "kind",
-    {
-        "ideal": Ideal,
-        "loggp": Loggp,
-        "infinipath": Infinipath,
-        "rapidarray": Rapidarray,
-        "elan4": Elan4,
-        "infiniband": Infiniband,
-        "ndr": Ndr,
-        "slingshot": Slingshot,
-    },
-)
+CHOICE = Choice.of(Kind)

@@ -8,14 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
-from cutthrough.sections.base import Choice, Section
-from cutthrough.sections.plain import FIFOMULTICAST
+from cutthrough.sections.base import Choice, Section, key
+from cutthrough.sections.plain import FifoMulticast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cutthrough.sections.base import Depth, Time
-    from cutthrough.sections.plain import FifoMulticast
 
 __all__ = [
     "CHOICE",
@@ -30,192 +29,127 @@ __all__ = [
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class OutputQueued(Section):
-    """Output-queued: packets go straight to a crosspoint buffer of their output.
+class OutputQueued(Section, tag=("kind", "output-queued")):
+    """Output-queued: packets go straight to a crosspoint buffer of their output. Each output arbitrates for itself."""
 
-    Each output arbitrates for itself.
-
-    Attributes:
-        buffer: Depth of one crosspoint buffer, for each virtual channel: one depth, or a table of depths by
-            class of channels. Default, also for classes that the table leaves out: the credit round trip of
-            the class, at least 4 packets.
-        vcs: Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).
-        delay: Pipeline delay, from the arrival of a packet's head at the input to its head at the
-            crosspoint, ready to leave. Default: 200 ns if injection channels have 100 Gb/s or more, else 90
-            ns.
-        credits: Meaning of a credit (default `row-minimum`).
-        credit_return: Time at which a departing packet frees its buffer: when its head or when its tail
-            leaves (default `head`).
-        arbitration: Rule by which an output chooses among the packets that wait for it (default
-            `round-robin`).
-    """
-
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "output-queued")
-
-    buffer: Depth | Mapping[str, Depth] | None = None
-    vcs: int | None = None
-    delay: Time | None = None
-    credits: Literal["row-counter", "row-minimum", "per-crosspoint"] | None = None
-    credit_return: Literal["head", "tail"] | None = None
-    arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = None
+    buffer: Depth | Mapping[str, Depth] | None = key("""Depth of one crosspoint buffer, for each virtual channel: one
+        depth, or a table of depths by class of channels. Default, also for classes that the table leaves out: the
+        credit round trip of the class, at least 4 packets.""")
+    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
+    delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head at the
+        crosspoint, ready to leave. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.""")
+    credits: Literal["row-counter", "row-minimum", "per-crosspoint"] | None = key("""Meaning of a credit (default
+        `row-minimum`).""")
+    credit_return: Literal["head", "tail"] | None = key("""Time at which a departing packet frees its buffer: when its
+        head or when its tail leaves (default `head`).""")
+    arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = key("""Rule by which an
+        output chooses among the packets that wait for it (default `round-robin`).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class InputQueued(Section):
-    """Input-queued: one FIFO for each input and virtual channel, with head-of-line (HOL) blocking.
+class InputQueued(Section, tag=("kind", "input-queued")):
+    """Input-queued: one FIFO for each input and virtual channel, with head-of-line (HOL) blocking."""
 
-    Attributes:
-        buffer: Depth of an input's FIFO, for each virtual channel: one depth, or a table of depths by class
-            of channels. Default, also for classes that the table leaves out: the credit round trip of the
-            class, at least 16 packets.
-        vcs: Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).
-        delay: Pipeline delay, from the arrival of a packet's head at the input to its head at the front of
-            the queue, ready to leave. Default: 200 ns if injection channels have 100 Gb/s or more, else 90
-            ns.
-        credit_return: Time at which a departing packet frees its buffer: when its head or when its tail
-            leaves (default `head`).
-        arbitration: Rule by which an output chooses among the packets that wait for it (default
-            `round-robin`).
-        multicast: Rule by which a multicast packet at the head of a FIFO gets its outputs. Default: each
-            output as soon as it is free, by `arbitration`.
-    """
+    TABLES: ClassVar = {"multicast": FifoMulticast}
 
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "input-queued")
-    TABLES: ClassVar[Mapping[str, Choice]] = {"multicast": FIFOMULTICAST}
-
-    buffer: Depth | Mapping[str, Depth] | None = None
-    vcs: int | None = None
-    delay: Time | None = None
-    credit_return: Literal["head", "tail"] | None = None
-    arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = None
-    multicast: FifoMulticast | None = None
+    buffer: Depth | Mapping[str, Depth] | None = key("""Depth of an input's FIFO, for each virtual channel: one depth,
+        or a table of depths by class of channels. Default, also for classes that the table leaves out: the credit round
+        trip of the class, at least 16 packets.""")
+    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
+    delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head at the
+        front of the queue, ready to leave. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.""")
+    credit_return: Literal["head", "tail"] | None = key("""Time at which a departing packet frees its buffer: when its
+        head or when its tail leaves (default `head`).""")
+    arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = key("""Rule by which an
+        output chooses among the packets that wait for it (default `round-robin`).""")
+    multicast: FifoMulticast | None = key("""Rule by which a multicast packet at the head of a FIFO gets its outputs.
+        Default: each output as soon as it is free, by `arbitration`.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class VirtualOutputQueued(Section):
-    """Virtual-output-queued: one queue for each pair of input and output. iSLIP matches inputs to outputs.
+class VirtualOutputQueued(Section, tag=("kind", "virtual-output-queued")):
+    """Virtual-output-queued: one queue for each pair of input and output. iSLIP matches inputs to outputs."""
 
-    Attributes:
-        buffer: Memory of an input, for each virtual channel, shared by its queues: one depth, or a table of
-            depths by class of channels. Default, also for classes that the table leaves out: the credit
-            round trip of the class, at least 16 packets.
-        vcs: Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).
-        delay: Pipeline delay, from the arrival of a packet's head at the input to its head in the queue,
-            ready to leave. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.
-        credit_return: Time at which a departing packet frees its buffer: when its head or when its tail
-            leaves (default `head`).
-        iterations: Rounds of request, grant and accept in each iSLIP matching. Default: until the matching
-            is maximal (from 1 to 64).
-        multicast: Queues in which multicast packets wait. Default: "copies".
-    """
-
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "virtual-output-queued")
-
-    buffer: Depth | Mapping[str, Depth] | None = None
-    vcs: int | None = None
-    delay: Time | None = None
-    credit_return: Literal["head", "tail"] | None = None
-    iterations: int | None = None
-    multicast: Literal["copies", "queue", "queue-per-set"] | None = None
+    buffer: Depth | Mapping[str, Depth] | None = key("""Memory of an input, for each virtual channel, shared by its
+        queues: one depth, or a table of depths by class of channels. Default, also for classes that the table leaves
+        out: the credit round trip of the class, at least 16 packets.""")
+    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
+    delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head in the
+        queue, ready to leave. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.""")
+    credit_return: Literal["head", "tail"] | None = key("""Time at which a departing packet frees its buffer: when its
+        head or when its tail leaves (default `head`).""")
+    iterations: int | None = key("""Rounds of request, grant and accept in each iSLIP matching. Default: until the
+        matching is maximal (from 1 to 64).""")
+    multicast: Literal["copies", "queue", "queue-per-set"] | None = key("""Queues in which multicast packets wait.
+        Default: "copies".""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class InputOutputQueued(Section):
-    """Input-output-queued: input FIFOs per virtual channel, a crossbar with speed-up, and output buffers.
+class InputOutputQueued(Section, tag=("kind", "input-output-queued")):
+    """Input-output-queued: input FIFOs per virtual channel, a crossbar with speed-up, and output buffers."""
 
-    Attributes:
-        buffer: Depth of an input's FIFO, for each virtual channel: one depth, or a table of depths by class
-            of channels. Default, also for classes that the table leaves out: the credit round trip of the
-            class, at least 16 packets.
-        output_buffer: Depth of an output's buffer, for each virtual channel (default `4 packets`).
-        vcs: Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).
-        delay: Pipeline delay, from the arrival of a packet's head at the input to its head at the front of
-            the input's queue, ready to cross. Default: 200 ns if injection channels have 100 Gb/s or more,
-            else 90 ns.
-        speedup: Bandwidth of the crossbar at a port, as a multiple of the link's (from 1 to 64; default 1).
-        credit_return: Time at which a departing packet frees its buffer: when its head or when its tail
-            leaves (default `head`).
-        arbitration: Rule by which an output chooses among the packets that wait for it (default
-            `round-robin`).
-        multicast: Rule by which a multicast packet at the head of a FIFO gets its outputs. Default: each
-            output as soon as it is free, by `arbitration`.
-    """
+    TABLES: ClassVar = {"multicast": FifoMulticast}
 
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "input-output-queued")
-    TABLES: ClassVar[Mapping[str, Choice]] = {"multicast": FIFOMULTICAST}
-
-    buffer: Depth | Mapping[str, Depth] | None = None
-    output_buffer: Depth | None = None
-    vcs: int | None = None
-    delay: Time | None = None
-    speedup: int | None = None
-    credit_return: Literal["head", "tail"] | None = None
-    arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = None
-    multicast: FifoMulticast | None = None
+    buffer: Depth | Mapping[str, Depth] | None = key("""Depth of an input's FIFO, for each virtual channel: one depth,
+        or a table of depths by class of channels. Default, also for classes that the table leaves out: the credit round
+        trip of the class, at least 16 packets.""")
+    output_buffer: Depth | None = key("Depth of an output's buffer, for each virtual channel (default `4 packets`).")
+    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
+    delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head at the
+        front of the input's queue, ready to cross. Default: 200 ns if injection channels have 100 Gb/s or more, else 90
+        ns.""")
+    speedup: int | None = key("""Bandwidth of the crossbar at a port, as a multiple of the link's (from 1 to 64; default
+        1).""")
+    credit_return: Literal["head", "tail"] | None = key("""Time at which a departing packet frees its buffer: when its
+        head or when its tail leaves (default `head`).""")
+    arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = key("""Rule by which an
+        output chooses among the packets that wait for it (default `round-robin`).""")
+    multicast: FifoMulticast | None = key("""Rule by which a multicast packet at the head of a FIFO gets its outputs.
+        Default: each output as soon as it is free, by `arbitration`.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class InputCrosspointQueued(Section):
+class InputCrosspointQueued(Section, tag=("kind", "input-crosspoint-queued")):
     """Input-crosspoint-queued: queues at the inputs and a small buffer at each crosspoint.
 
     Inputs and outputs arbitrate independently.
-
-    Attributes:
-        buffer: Memory of an input, for each virtual channel, shared by its queues: one depth, or a table of
-            depths by class of channels. Default, also for classes that the table leaves out: the credit
-            round trip of the class, at least 16 packets.
-        crosspoint_buffer: Depth of one crosspoint buffer, for each virtual channel (default `2 packets`).
-        queueing: Queues in which the packets of an input wait (default `virtual-output`).
-        vcs: Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).
-        delay: Pipeline delay, from the arrival of a packet's head at the input to its head in the input's
-            queue, ready to cross. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.
-        credit_return: Time at which a packet that leaves its input frees its buffer there: when its head or
-            when its tail leaves (default `head`).
-        arbitration: Rule by which an input chooses the packet for a crosspoint, and an output chooses among
-            the packets that wait for it (default `round-robin`).
     """
 
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "input-crosspoint-queued")
-
-    buffer: Depth | Mapping[str, Depth] | None = None
-    crosspoint_buffer: Depth | None = None
-    queueing: Literal["virtual-output", "fifo"] | None = None
-    vcs: int | None = None
-    delay: Time | None = None
-    credit_return: Literal["head", "tail"] | None = None
-    arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = None
+    buffer: Depth | Mapping[str, Depth] | None = key("""Memory of an input, for each virtual channel, shared by its
+        queues: one depth, or a table of depths by class of channels. Default, also for classes that the table leaves
+        out: the credit round trip of the class, at least 16 packets.""")
+    crosspoint_buffer: Depth | None = key("""Depth of one crosspoint buffer, for each virtual channel (default `2
+        packets`).""")
+    queueing: Literal["virtual-output", "fifo"] | None = key("""Queues in which the packets of an input wait (default
+        `virtual-output`).""")
+    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
+    delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head in the
+        input's queue, ready to cross. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.""")
+    credit_return: Literal["head", "tail"] | None = key("""Time at which a packet that leaves its input frees its buffer
+        there: when its head or when its tail leaves (default `head`).""")
+    arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = key("""Rule by which an input
+        chooses the packet for a crosspoint, and an output chooses among the packets that wait for it (default
+        `round-robin`).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class SharedBuffer(Section):
-    """Shared-buffer: one memory for the queues of all outputs, divided by dynamic thresholds.
+class SharedBuffer(Section, tag=("kind", "shared-buffer")):
+    """Shared-buffer: one memory for the queues of all outputs, divided by dynamic thresholds."""
 
-    Attributes:
-        buffer: Buffer reserved for each input and virtual channel, which credits stand for: one depth, or a
-            table of depths by class of channels. Default, also for classes that the table leaves out: the
-            credit round trip of the class, at least 4 packets.
-        memory: Memory of a router that its outputs share, besides the reserved buffers. Default: 16 packets
-            and the longest credit round trip for each port, at least 1024 packets.
-        alpha: Threshold of the shared memory: a packet is admitted while its output's queue there is
-            shorter than `alpha` times the free memory (from 0.001 to 1000; default 1.0).
-        vcs: Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).
-        delay: Pipeline delay, from the arrival of a packet's head at the input to its head in the queue,
-            ready to leave. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.
-        credit_return: Time at which a departing packet frees its buffer: when its head or when its tail
-            leaves (default `head`).
-        arbitration: Rule by which an output chooses among its queues, one for each class of virtual
-            channels (default `round-robin`).
-    """
-
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "shared-buffer")
-
-    buffer: Depth | Mapping[str, Depth] | None = None
-    memory: Depth | None = None
-    alpha: float | None = None
-    vcs: int | None = None
-    delay: Time | None = None
-    credit_return: Literal["head", "tail"] | None = None
-    arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = None
+    buffer: Depth | Mapping[str, Depth] | None = key("""Buffer reserved for each input and virtual channel, which
+        credits stand for: one depth, or a table of depths by class of channels. Default, also for classes that the
+        table leaves out: the credit round trip of the class, at least 4 packets.""")
+    memory: Depth | None = key("""Memory of a router that its outputs share, besides the reserved buffers. Default: 16
+        packets and the longest credit round trip for each port, at least 1024 packets.""")
+    alpha: float | None = key("""Threshold of the shared memory: a packet is admitted while its output's queue there is
+        shorter than `alpha` times the free memory (from 0.001 to 1000; default 1.0).""")
+    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
+    delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head in the
+        queue, ready to leave. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.""")
+    credit_return: Literal["head", "tail"] | None = key("""Time at which a departing packet frees its buffer: when its
+        head or when its tail leaves (default `head`).""")
+    arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = key("""Rule by which an
+        output chooses among its queues, one for each class of virtual channels (default `round-robin`).""")
 
 
 #: Any of the kinds.
@@ -224,14 +158,4 @@ Kind: TypeAlias = (
 )
 
 #: What reads a table.
-CHOICE = Choice(
-    "kind",
-    {
-        "output-queued": OutputQueued,
-        "input-queued": InputQueued,
-        "virtual-output-queued": VirtualOutputQueued,
-        "input-output-queued": InputOutputQueued,
-        "input-crosspoint-queued": InputCrosspointQueued,
-        "shared-buffer": SharedBuffer,
-    },
-)
+CHOICE = Choice.of(Kind)

@@ -8,15 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
-from cutthrough.sections.base import Choice, Section
+from cutthrough.sections.base import Choice, Section, key
 from cutthrough.sections.benchmark import CHOICE as BENCHMARK
 from cutthrough.sections.pacer import CHOICE as PACER
 from cutthrough.sections.pattern import CHOICE as PATTERN
-from cutthrough.sections.plain import FANOUT, LATE
+from cutthrough.sections.plain import Fanout, Late
 from cutthrough.sections.program import CHOICE as PROGRAM
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from cutthrough.programs.written import WrittenProgram
     from cutthrough.sections.base import Open, Size, Time
@@ -24,216 +24,152 @@ if TYPE_CHECKING:
     from cutthrough.sections.pacer import Kind as PacerKind
     from cutthrough.sections.pattern import Kind as PatternKind
     from cutthrough.sections.pattern import Word as PatternWord
-    from cutthrough.sections.plain import Fanout, Late
     from cutthrough.sections.program import Kind as ProgramKind
 
 __all__ = ["CHOICE", "Application", "Benchmark", "Collective", "Exchange", "Kind", "Program", "Traffic"]
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Traffic(Section):
-    """Synthetic traffic: every node sends messages to the destinations of a pattern at a given rate.
+class Traffic(Section, tag=("kind", "traffic")):
+    """Synthetic traffic: every node sends messages to the destinations of a pattern at a given rate."""
 
-    Attributes:
-        pattern: Distribution of destinations.
-        load: Offered load of a node, as a share of its injection channel's bandwidth (greater than 0 and at
-            most 1; required, or swept).
-        injection: Injection process: the times at which a node generates its messages (default
-            `bernoulli`).
-        packet_size: Size of the largest packet. Buffer depths given in packets count packets of this size.
-            Default: 4 KiB if injection channels have 100 Gb/s or more, otherwise 256 B (greater than 0).
-        message_size: Size of a message. A message is cut into packets of `packet_size`; the last one may be
-            shorter. Default: `packet_size` (greater than 0).
-        pacer: Rule for the times at which packets of a flow (one source and one destination) may leave.
-    """
+    TABLES: ClassVar = {"pattern": PATTERN, "pacer": PACER}
 
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "traffic")
-    TABLES: ClassVar[Mapping[str, Choice]] = {"pattern": PATTERN, "pacer": PACER}
-
-    pattern: PatternKind | PatternWord | Open | None = None
-    load: float | None = None
-    injection: Literal["bernoulli", "poisson", "periodic", "backlogged"] | None = None
-    packet_size: Size | None = None
-    message_size: Size | None = None
-    pacer: PacerKind | Open | None = None
+    pattern: PatternKind | PatternWord | Open | None = key("Distribution of destinations.")
+    load: float | None = key("""Offered load of a node, as a share of its injection channel's bandwidth (greater than 0
+        and at most 1; required, or swept).""")
+    injection: Literal["bernoulli", "poisson", "periodic", "backlogged"] | None = key("""Injection process: the times at
+        which a node generates its messages (default `bernoulli`).""")
+    packet_size: Size | None = key("""Size of the largest packet. Buffer depths given in packets count packets of this
+        size. Default: 4 KiB if injection channels have 100 Gb/s or more, otherwise 256 B (greater than 0).""")
+    message_size: Size | None = key("""Size of a message. A message is cut into packets of `packet_size`; the last one
+        may be shorter. Default: `packet_size` (greater than 0).""")
+    pacer: PacerKind | Open | None = key("""Rule for the times at which packets of a flow (one source and one
+        destination) may leave.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Exchange(Section):
+class Exchange(Section, tag=("kind", "exchange")):
     """Nearest-neighbour exchange: tasks in a periodic grid send a given volume to each neighbour, dimension by
     dimension.
-
-    Attributes:
-        dims: Number of tasks in each dimension, first dimension fastest. The product is the number of
-            tasks. Default: three dimensions as close to a cube as possible, in ascending order (at least
-            1).
-        phases: Dimensions in which tasks exchange, in this order. Dimensions are numbered from 0. Default:
-            all dimensions (from 0 to 7).
-        volume: Volume that a task sends to each neighbour (greater than 0; default `256 KiB`).
-        packet_size: Size of the largest packet. Buffer depths given in packets count packets of this size.
-            Default: 4 KiB if injection channels have 100 Gb/s or more, otherwise 256 B (greater than 0).
-        pacer: Rule for the times at which packets of a flow (one source and one destination) may leave.
     """
 
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "exchange")
-    TABLES: ClassVar[Mapping[str, Choice]] = {"pacer": PACER}
+    TABLES: ClassVar = {"pacer": PACER}
 
-    dims: Sequence[int] | None = None
-    phases: Sequence[int] | None = None
-    volume: Size | None = None
-    packet_size: Size | None = None
-    pacer: PacerKind | Open | None = None
+    dims: Sequence[int] | None = key("""Number of tasks in each dimension, first dimension fastest. The product is the
+        number of tasks. Default: three dimensions as close to a cube as possible, in ascending order (at least 1).""")
+    phases: Sequence[int] | None = key("""Dimensions in which tasks exchange, in this order. Dimensions are numbered
+        from 0. Default: all dimensions (from 0 to 7).""")
+    volume: Size | None = key("Volume that a task sends to each neighbour (greater than 0; default `256 KiB`).")
+    packet_size: Size | None = key("""Size of the largest packet. Buffer depths given in packets count packets of this
+        size. Default: 4 KiB if injection channels have 100 Gb/s or more, otherwise 256 B (greater than 0).""")
+    pacer: PacerKind | Open | None = key("""Rule for the times at which packets of a flow (one source and one
+        destination) may leave.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Collective(Section):
+class Collective(Section, tag=("kind", "collective")):
     """Collective traffic: nodes begin collective operations at a given rate.
 
-    Each node has a separate group. Operations are executed by routers ("hardware") or by messages between
-    nodes ("software").
-
-    Attributes:
-        operation: Collective operation of a group (default `multicast`).
-        collectives: Backend that executes the operations: routers, or nodes by messages (default
-            `hardware`).
-        load: Offered load of a sender, as a share of the bandwidth of its injection channel. A multicast
-            counts as one message, whatever its fanout (greater than 0 and at most 1; required, or swept).
-        fanout: Number of destinations of a multicast, or of members of a group beside its sender. The nodes
-            are drawn uniformly.
-        groups: Lifetime of a group: drawn anew for each operation, or once for each sender (default
-            `one-shot`).
-        packet_for: Destinations that one packet may have. Applies to one-shot multicasts in hardware
-            (default `any`).
-        senders: Number of senders, spread evenly over the tasks. Default: all tasks (from 1 to 4294967295).
-        include_self: Whether the sender of a multicast is a possible destination of it (default false).
-        injection: Injection process: the times at which a sender begins its multicasts, or its group a
-            reduction or barrier (default `poisson`).
-        late: Random delay of members before they begin a reduction or barrier. Default: all members begin
-            at once.
-        size: Size of a message. A message is cut into packets of `packet_size`; the last one may be
-            shorter. Default: `packet_size`. A barrier has no size: it consists of control messages (greater
-            than 0).
-        packet_size: Size of the largest packet. Buffer depths given in packets count packets of this size.
-            Default: 4 KiB if injection channels have 100 Gb/s or more, otherwise 256 B (greater than 0).
+    Each node has a separate group. Operations are executed by routers ("hardware") or by messages between nodes
+    ("software").
     """
 
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "collective")
-    TABLES: ClassVar[Mapping[str, Choice]] = {"fanout": FANOUT, "late": LATE}
+    TABLES: ClassVar = {"fanout": Fanout, "late": Late}
 
-    operation: Literal["multicast", "reduce", "allreduce", "barrier"] | None = None
-    collectives: Literal["hardware", "software"] | None = None
-    load: float | None = None
-    fanout: Fanout | None = None
-    groups: Literal["one-shot", "persistent"] | None = None
-    packet_for: Literal["any", "consecutive"] | None = None
-    senders: int | None = None
-    include_self: bool | None = None
-    injection: Literal["bernoulli", "poisson", "periodic", "backlogged"] | None = None
-    late: Late | None = None
-    size: Size | None = None
-    packet_size: Size | None = None
+    operation: Literal["multicast", "reduce", "allreduce", "barrier"] | None = key("""Collective operation of a group
+        (default `multicast`).""")
+    collectives: Literal["hardware", "software"] | None = key("""Backend that executes the operations: routers, or nodes
+        by messages (default `hardware`).""")
+    load: float | None = key("""Offered load of a sender, as a share of the bandwidth of its injection channel. A
+        multicast counts as one message, whatever its fanout (greater than 0 and at most 1; required, or swept).""")
+    fanout: Fanout | None = key("""Number of destinations of a multicast, or of members of a group beside its sender.
+        The nodes are drawn uniformly.""")
+    groups: Literal["one-shot", "persistent"] | None = key("""Lifetime of a group: drawn anew for each operation, or
+        once for each sender (default `one-shot`).""")
+    packet_for: Literal["any", "consecutive"] | None = key("""Destinations that one packet may have. Applies to one-shot
+        multicasts in hardware (default `any`).""")
+    senders: int | None = key("""Number of senders, spread evenly over the tasks. Default: all tasks (from 1 to
+        4294967295).""")
+    include_self: bool | None = key("""Whether the sender of a multicast is a possible destination of it (default
+        false).""")
+    injection: Literal["bernoulli", "poisson", "periodic", "backlogged"] | None = key("""Injection process: the times at
+        which a sender begins its multicasts, or its group a reduction or barrier (default `poisson`).""")
+    late: Late | None = key("""Random delay of members before they begin a reduction or barrier. Default: all members
+        begin at once.""")
+    size: Size | None = key("""Size of a message. A message is cut into packets of `packet_size`; the last one may be
+        shorter. Default: `packet_size`. A barrier has no size: it consists of control messages (greater than 0).""")
+    packet_size: Size | None = key("""Size of the largest packet. Buffer depths given in packets count packets of this
+        size. Default: 4 KiB if injection channels have 100 Gb/s or more, otherwise 256 B (greater than 0).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Application(Section):
+class Application(Section, tag=("kind", "application")):
     """Task graph of an application.
 
-    A bulk-synchronous step is a sequence of phases. In message-driven steps a task computes when its
-    messages have arrived.
-
-    Attributes:
-        graph: Task graph: a generator such as `"stencil:16x16x16"`, or a file (METIS, Matrix Market, edges,
-            matrix). The path of a file is relative to the experiment file (required, or swept).
-        next_graphs: Further graphs of these tasks. Their phases follow those of the first graph; loads add
-            up.
-        time_per_load: Time in which a node computes one unit of its tasks' load. In a bulk-synchronous
-            execution, all nodes compute before the first phase (default `0 ps`).
-        execution: Execution model. Default: "bulk-synchronous".
-        iterations: Number of steps, without a barrier between them. Message-driven execution only. Default:
-            1 (from 1 to 10000).
-        collectives: Backend of the graph's multicasts and reductions. "software": one message to each node
-            that has members, or one from each. "hardware" in a message-driven execution: switches copy and
-            combine, along a tree of `[in_switch]` for each group. "hardware" in a bulk-synchronous
-            execution: switches copy the packets of multicasts, which name their nodes in the header;
-            reductions are messages. "nic" is for programs. Default: "software".
-        shuffle: Seed for a random renumbering of the tasks before the placement. Default: no renumbering
-            (at least 0).
-        packet_size: Size of the largest packet. Buffer depths given in packets count packets of this size.
-            Default: 4 KiB if injection channels have 100 Gb/s or more, otherwise 256 B (greater than 0).
-        pacer: Rule for the times at which packets of a flow (one source and one destination) may leave.
+    A bulk-synchronous step is a sequence of phases. In message-driven steps a task computes when its messages
+    have arrived.
     """
 
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "application")
-    TABLES: ClassVar[Mapping[str, Choice]] = {"pacer": PACER}
+    TABLES: ClassVar = {"pacer": PACER}
 
-    graph: str | None = None
-    next_graphs: Sequence[str] | None = None
-    time_per_load: Time | None = None
-    execution: Literal["bulk-synchronous", "message-driven"] | None = None
-    iterations: int | None = None
-    collectives: Literal["hardware", "software", "nic"] | None = None
-    shuffle: int | None = None
-    packet_size: Size | None = None
-    pacer: PacerKind | Open | None = None
+    graph: str | None = key("""Task graph: a generator such as `"stencil:16x16x16"`, or a file (METIS, Matrix Market,
+        edges, matrix). The path of a file is relative to the experiment file (required, or swept).""")
+    next_graphs: Sequence[str] | None = key("""Further graphs of these tasks. Their phases follow those of the first
+        graph; loads add up.""")
+    time_per_load: Time | None = key("""Time in which a node computes one unit of its tasks' load. In a bulk-synchronous
+        execution, all nodes compute before the first phase (default `0 ps`).""")
+    execution: Literal["bulk-synchronous", "message-driven"] | None = key("""Execution model. Default:
+        "bulk-synchronous".""")
+    iterations: int | None = key("""Number of steps, without a barrier between them. Message-driven execution only.
+        Default: 1 (from 1 to 10000).""")
+    collectives: Literal["hardware", "software", "nic"] | None = key("""Backend of the graph's multicasts and
+        reductions. "software": one message to each node that has members, or one from each. "hardware" in a
+        message-driven execution: switches copy and combine, along a tree of `[in_switch]` for each group. "hardware" in
+        a bulk-synchronous execution: switches copy the packets of multicasts, which name their nodes in the header;
+        reductions are messages. "nic" is for programs. Default: "software".""")
+    shuffle: int | None = key("""Seed for a random renumbering of the tasks before the placement. Default: no
+        renumbering (at least 0).""")
+    packet_size: Size | None = key("""Size of the largest packet. Buffer depths given in packets count packets of this
+        size. Default: 4 KiB if injection channels have 100 Gb/s or more, otherwise 256 B (greater than 0).""")
+    pacer: PacerKind | Open | None = key("""Rule for the times at which packets of a flow (one source and one
+        destination) may leave.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Benchmark(Section):
-    """Benchmark of ranks that send and receive messages.
+class Benchmark(Section, tag=("kind", "benchmark")):
+    """Benchmark of ranks that send and receive messages."""
 
-    Attributes:
-        benchmark: Benchmark: its messages and its measurements.
-        collectives: Backend of a benchmark that is a collective operation. It selects among algorithms if
-            the benchmark's algorithm is "auto". Default: the algorithm determines the backend.
-        packet_size: Size of the largest packet. Buffer depths given in packets count packets of this size.
-            Default: 4 KiB if injection channels have 100 Gb/s or more, otherwise 256 B (greater than 0).
-        pacer: Rule for the times at which packets of a flow (one source and one destination) may leave.
-    """
+    TABLES: ClassVar = {"benchmark": BENCHMARK, "pacer": PACER}
 
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "benchmark")
-    TABLES: ClassVar[Mapping[str, Choice]] = {"benchmark": BENCHMARK, "pacer": PACER}
-
-    benchmark: BenchmarkKind | Open | None = None
-    collectives: Literal["hardware", "software", "nic"] | None = None
-    packet_size: Size | None = None
-    pacer: PacerKind | Open | None = None
+    benchmark: BenchmarkKind | Open | None = key("Benchmark: its messages and its measurements.")
+    collectives: Literal["hardware", "software", "nic"] | None = key("""Backend of a benchmark that is a collective
+        operation. It selects among algorithms if the benchmark's algorithm is "auto". Default: the algorithm determines
+        the backend.""")
+    packet_size: Size | None = key("""Size of the largest packet. Buffer depths given in packets count packets of this
+        size. Default: 4 KiB if injection channels have 100 Gb/s or more, otherwise 256 B (greater than 0).""")
+    pacer: PacerKind | Open | None = key("""Rule for the times at which packets of a flow (one source and one
+        destination) may leave.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Program(Section):
-    """Program of ranks that send, receive and calculate: a motif, or a schedule from a file.
+class Program(Section, tag=("kind", "program")):
+    """Program of ranks that send, receive and calculate: a motif, or a schedule from a file."""
 
-    Attributes:
-        program: Program of the ranks.
-        collectives: Backend of all collective operations of the program. Algorithms that are "auto" are
-            selected for it; any other algorithm must be one of this backend. Default: each operation's
-            algorithm determines the backend.
-        packet_size: Size of the largest packet. Buffer depths given in packets count packets of this size.
-            Default: 4 KiB if injection channels have 100 Gb/s or more, otherwise 256 B (greater than 0).
-        pacer: Rule for the times at which packets of a flow (one source and one destination) may leave.
-    """
+    TABLES: ClassVar = {"program": PROGRAM, "pacer": PACER}
 
-    TAG: ClassVar[tuple[str, str] | None] = ("kind", "program")
-    TABLES: ClassVar[Mapping[str, Choice]] = {"program": PROGRAM, "pacer": PACER}
-
-    program: ProgramKind | WrittenProgram | Open | None = None
-    collectives: Literal["hardware", "software", "nic"] | None = None
-    packet_size: Size | None = None
-    pacer: PacerKind | Open | None = None
+    program: ProgramKind | WrittenProgram | Open | None = key("Program of the ranks.")
+    collectives: Literal["hardware", "software", "nic"] | None = key("""Backend of all collective operations of the
+        program. Algorithms that are "auto" are selected for it; any other algorithm must be one of this backend.
+        Default: each operation's algorithm determines the backend.""")
+    packet_size: Size | None = key("""Size of the largest packet. Buffer depths given in packets count packets of this
+        size. Default: 4 KiB if injection channels have 100 Gb/s or more, otherwise 256 B (greater than 0).""")
+    pacer: PacerKind | Open | None = key("""Rule for the times at which packets of a flow (one source and one
+        destination) may leave.""")
 
 
 #: Any of the kinds.
 Kind: TypeAlias = Traffic | Exchange | Collective | Application | Benchmark | Program
 
 #: What reads a table.
-CHOICE = Choice(
-    "kind",
-    {
-        "traffic": Traffic,
-        "exchange": Exchange,
-        "collective": Collective,
-        "application": Application,
-        "benchmark": Benchmark,
-        "program": Program,
-    },
-)
+CHOICE = Choice.of(Kind)

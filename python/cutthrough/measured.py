@@ -1,0 +1,71 @@
+"""Attributes of tables of results: each reads the entry of its name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, overload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Quantity", "optional", "required", "several"]
+
+Value = TypeVar("Value")
+
+
+class Quantity(property, Generic[Value]):
+    """A property of a table of results. An underscore at the end of its name is no part of the entry's name.
+
+    Args:
+        read: Returns the value, given the table and the name of the entry.
+        shown: The type of the value in documentation.
+        doc: What is measured.
+    """
+
+    def __init__(self, read: Callable[[dict[str, Any], str], Value], shown: object, doc: str) -> None:
+        def value(table: dict[str, Any]) -> Value:
+            return read(table, self.entry)
+
+        value.__annotations__["return"], value.__doc__ = shown, doc
+        self.entry = ""
+        super().__init__(value)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        super().__set_name__(owner, name)  # type: ignore[misc]  # typeshed lacks it
+        self.entry = name.removesuffix("_")
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, instance: None, owner: type, /) -> Quantity[Value]: ...
+        @overload
+        def __get__(self, instance: Any, owner: type | None = None, /) -> Value: ...
+        def __get__(self, instance: Any, owner: type | None = None, /) -> Any: ...
+        def __set__(self, instance: Any, value: Never, /) -> None: ...
+
+
+def required(kind: type[Value]) -> Callable[[str], Quantity[Value]]:
+    """Returns what makes a quantity of a type from its documentation. Every table has its entry."""
+    read = _reader(kind)
+    return lambda doc: Quantity(lambda table, entry: read(table[entry]), kind, doc)
+
+
+def optional(kind: type[Value]) -> Callable[[str], Quantity[Value | None]]:
+    """Returns what makes a quantity of a type from its documentation. It is None if a table has no such entry."""
+    read = _reader(kind)
+
+    def value(table: dict[str, Any], entry: str) -> Value | None:
+        held = table.get(entry)
+        return None if held is None else read(held)
+
+    return lambda doc: Quantity(value, kind | None, doc)
+
+
+def several(kind: Callable[[Any], Value], shown: object = None) -> Callable[[str], Quantity[list[Value]]]:
+    """Returns what makes a list of tables from its documentation. It is empty if a table has no such entry."""
+    shown = shown or list[kind]  # type: ignore[valid-type]  # a class, unless its name is given
+    return lambda doc: Quantity(lambda table, entry: [kind(each) for each in table.get(entry) or ()], shown, doc)
+
+
+def _reader(kind: type[Value]) -> Callable[[Any], Value]:
+    """Returns what makes a value of an entry: the class of a table, or nothing."""
+    return kind if isinstance(kind, type) and issubclass(kind, dict) else lambda held: held
