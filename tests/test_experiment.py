@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import doctest
+import inspect
 import json
 import pickle
+import pydoc
+import re
 import subprocess
 import sys
 import textwrap
@@ -15,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import cutthrough as ct
 import pytest
 from cutthrough import _core, experiment, experiments, reference, sections
+from cutthrough.quantities import ClassUtilization, JobResult
 from cutthrough.sections.base import Choice, Open, Section
 
 from .conftest import ROOT, SMALL
@@ -69,6 +73,58 @@ def sections_module(name: str) -> Any:
 def sections_of(kind: type[Section], module: str) -> tuple[str, list[str]]:
     names = [kind.RENAMED.get(name, name) for name in kind.__dataclass_fields__]  # type: ignore[attr-defined]
     return (kind.TAG[1] if kind.TAG else module, names)
+
+
+def test_kinds_have_their_keys_in_order_with_documentation() -> None:
+    """Catches an inherited key that is lost, out of order, positional or without documentation.
+
+    Expected: the keys of the definitions, in their order, in the constructor and in the documentation of each kind.
+    """
+    for name in ("topology", "routing", "nic", "benchmark", "placement", "program"):
+        having = (section for section in reference.sections() if section.path == PATHS[name])
+        held = {section.tag[1]: section for section in having if section.tag}
+        kinds = {kind.TAG[1]: kind for kind in sections_module(name).CHOICE.kinds.values()}
+        assert held.keys() == kinds.keys()
+        for tag, kind in kinds.items():
+            keys = [key.name for key in held[tag].keys]
+            parameters = inspect.signature(kind).parameters
+            names = [name.removesuffix("_") for name in parameters]
+            # Tables are no keys of the reference, but sections.
+            assert [name for name in names if name in keys or name not in kind.TABLES] == keys
+            assert {parameter.kind for parameter in parameters.values()} <= {inspect.Parameter.KEYWORD_ONLY}
+            text = inspect.getdoc(kind) or ""
+            assert re.findall(r"^    (\w+?)_?: ", text.partition("\nAttributes:\n")[2], re.MULTILINE) == names
+            shown = " ".join(text.split())
+            assert [key.name for key in held[tag].keys if " ".join(key.doc.split()).rstrip(".")[1:] not in shown] == []
+            assert repr(kind()) == f"{kind.__name__}()"
+            assert pickle.loads(pickle.dumps(kind())) == kind()  # noqa: S301  (our own)
+    assert "eager_limit: Eager limit." in pydoc.render_doc(ct.nic.Slingshot)
+    alike: list[Section] = [ct.nic.Slingshot(eager_limit="4 KiB"), ct.nic.Ndr(eager_limit="4 KiB")]
+    assert alike[0] != alike[1]
+
+
+#: Where sections with kinds stand in an experiment.
+PATHS = {name: name for name in ("topology", "routing", "nic", "placement")}
+PATHS |= {"benchmark": "workload.benchmark", "program": "workload.program"}
+
+
+def test_quantities_read_the_entries_of_their_names() -> None:
+    """Catches a quantity that reads another entry, hides a missing one, or has lost its documentation."""
+    point = ct.Point(
+        {"offered_load": 0.5, "jobs": [{"name": "a"}], "class_utilization": [{"class": "up", "mean": 0.1}]}
+    )
+    assert (point.offered_load, point.latency_mean_ns, point.phases) == (0.5, None, [])
+    assert isinstance(point.jobs[0], JobResult)
+    assert isinstance(point.class_utilization[0], ClassUtilization)
+    assert point.class_utilization[0].class_ == "up"
+    with pytest.raises(KeyError):
+        _ = point.class_utilization[0].max
+    with pytest.raises(AttributeError):
+        point.offered_load = 0.1  # type: ignore[assignment]
+    assert pickle.loads(pickle.dumps(point)) == point  # noqa: S301  (our own)
+    assert inspect.getdoc(ClassUtilization.class_) == "Name of the class."
+    assert inspect.signature(ClassUtilization.exact_mean.fget).return_annotation == float | None  # type: ignore[arg-type]
+    assert "Mean utilization of the channels" in pydoc.render_doc(ClassUtilization)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
@@ -281,11 +337,13 @@ def test_words_and_aliases_become_sections() -> None:
 
 
 def test_types_are_known_to_mypy(tmp_path: Path) -> None:
-    """Expected: mypy accepts what is right, and finds a wrong key, a wrong type, a wrong word and a wrong quantity."""
+    """Expected: mypy accepts what is right, and finds a wrong key, type, word or quantity, inherited ones too."""
     program = tmp_path / "program.py"
     program.write_text(
         textwrap.dedent(
             """\
+            from dataclasses import replace
+
             import cutthrough as ct
 
             experiment = ct.Experiment(
@@ -297,11 +355,19 @@ def test_types_are_known_to_mypy(tmp_path: Path) -> None:
             experiment.topology = ct.Machine("torus:4x4")
             point = ct.run(experiment)[0]
             half: float = point.offered_load / 2
+            slowdown: float | None = point.jobs[0].slowdown
+            nic: ct.nic.Loggp = replace(ct.nic.Loggp(eager_limit="4 KiB", gap="1 ns"), progress="calls")
+            limit: str | None = nic.eager_limit
             ct.topology.Dragonfly(hh=4)
             ct.topology.Dragonfly(h="4")
             ct.topology.Dragonfly(h=4, arrangement="palm")
             experiment.routing = ct.Link()
             point.latency_ns
+            ct.nic.Slingshot(eager_limit=4)
+            ct.nic.Slingshot("4 KiB")
+            ct.nic.Ideal(gap="1 ns")
+            count: int = point.class_utilization[0].mean
+            point.offered_load = 0.5
             """
         )
     )
@@ -309,7 +375,7 @@ def test_types_are_known_to_mypy(tmp_path: Path) -> None:
     ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     found = [int(line.split(":")[1]) for line in ran.stdout.splitlines() if ": error:" in line and "program.py" in line]
     # A point answers to any name, with an error for an unknown one: mypy sees that nothing comes back.
-    assert found == [12, 13, 14, 15], ran.stdout
+    assert found == [17, 18, 19, 20, 22, 23, 24, 25, 26], ran.stdout
 
 
 def test_examples_in_the_docstring() -> None:

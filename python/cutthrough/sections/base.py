@@ -153,8 +153,8 @@ class Choice:
 
     @classmethod
     def of(cls, kinds: Any, aliases: Mapping[str, type[Section]] | None = None) -> Choice:
-        """The choice among a union of kinds, some of which have further names."""
-        classes = get_args(kinds)
+        """The choice among a kind or a union of kinds, some of which have further names."""
+        classes = get_args(kinds) or (kinds,)
         return cls(classes[0].TAG[0], {kind.TAG[1]: kind for kind in classes} | dict(aliases or {}))
 
     def read(self, value: Any) -> Any:
@@ -173,10 +173,9 @@ def key(doc: str, factory: Callable[[], Any] | None = None) -> Any:
 
     Further lines of the documentation are indented by 8 spaces, as in the docstring of its class.
     """
-    metadata = {"doc": doc}
-    return (
-        field(default=None, metadata=metadata) if factory is None else field(default_factory=factory, metadata=metadata)
-    )
+    if factory is None:
+        return field(default=None, metadata={"doc": doc})
+    return field(default_factory=factory, metadata={"doc": doc})
 
 
 def plain(value: Any) -> Any:

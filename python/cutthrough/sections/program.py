@@ -35,6 +35,19 @@ __all__ = [
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
+class _Halo2dKeys(Section):
+    """Keys that `Halo2d` shares with other kinds."""
+
+    dims: Sequence[int] | None = key("""Ranks in each dimension, first dimension fastest. Default: the grid closest to a
+        square or a cube, in ascending order (from 1 to 4294967295).""")
+    message_size: Size | None = key("""Size of a face in bytes: the message to each neighbour (greater than 0; default
+        `64 KiB`).""")
+    iterations: int | None = key("Number of consecutive exchanges (from 1 to 1000000; default 10).")
+    compute: Time | None = key("Time that a rank calculates before each exchange (default `0 ps`).")
+    periodic: bool | None = key("Periodic boundaries: ranks at opposite edges are neighbours (default true).")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
 class Goal(Section, tag=("kind", "goal")):
     """Schedule in the GOAL format of LogGOPSim."""
 
@@ -82,29 +95,13 @@ class CalledBack(Section, tag=("kind", "called-back")):
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Halo2d(Section, tag=("kind", "halo-2d")):
+class Halo2d(_Halo2dKeys, tag=("kind", "halo-2d")):
     """Halo exchange on a two-dimensional grid of ranks."""
-
-    dims: Sequence[int] | None = key("""Ranks in each dimension, first dimension fastest. Default: the grid closest to a
-        square or a cube, in ascending order (from 1 to 4294967295).""")
-    message_size: Size | None = key("""Size of a face in bytes: the message to each neighbour (greater than 0; default
-        `64 KiB`).""")
-    iterations: int | None = key("Number of consecutive exchanges (from 1 to 1000000; default 10).")
-    compute: Time | None = key("Time that a rank calculates before each exchange (default `0 ps`).")
-    periodic: bool | None = key("Periodic boundaries: ranks at opposite edges are neighbours (default true).")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Halo3d(Section, tag=("kind", "halo-3d")):
+class Halo3d(_Halo2dKeys, tag=("kind", "halo-3d")):
     """Halo exchange on a three-dimensional grid of ranks."""
-
-    dims: Sequence[int] | None = key("""Ranks in each dimension, first dimension fastest. Default: the grid closest to a
-        square or a cube, in ascending order (from 1 to 4294967295).""")
-    message_size: Size | None = key("""Size of a face in bytes: the message to each neighbour (greater than 0; default
-        `64 KiB`).""")
-    iterations: int | None = key("Number of consecutive exchanges (from 1 to 1000000; default 10).")
-    compute: Time | None = key("Time that a rank calculates before each exchange (default `0 ps`).")
-    periodic: bool | None = key("Periodic boundaries: ranks at opposite edges are neighbours (default true).")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
