@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import warnings
+import zipfile
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -21,7 +24,7 @@ from cutthrough.cli.map_inputs import hosts_of, pairs_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["FORMATS", "ROOT", "SAMPLES", "Sample"]
+__all__ = ["FORMATS", "ROOT", "SAMPLES", "Sample", "given_twice"]
 
 ROOT = Path(__file__).parent.parent
 FORMATS = [name for _, _, formats in _core.INPUTS for name in formats]
@@ -593,3 +596,78 @@ SAMPLES = [
         lambda path: _plain([[dict(point) for point in ct.Results.read(path).points], ct.Results.read(path).axes]),
     ),
 ]
+
+#: Formats without names: every value has its meaning by its place, or each line is of one thing.
+NAMELESS = {
+    *("metis", "matrix", "npy", "charm-lb", "traffic-matrix", "placement", "calls", "routing-npy", "trace"),
+    *("trace-parts", "current", "cray"),
+}
+#: Formats of JSON, in which each key is given twice in turn.
+JSON = {"chakra-json", "pytorch-json", "process-groups", "results"}
+HEADING = "algorithm,min_bytes,operation,min_ranks\n"
+#: What a file says once, and the same said twice: keys, attributes, columns, headings, sections.
+TWICE: dict[str, list[tuple[str, str]]] = {
+    "toml": [("seed = 7", "seed = 7\nseed = 8"), ("[link]\n", "[link]\n[link]\n")],
+    "edge-list": [("3 0 global", "3 0 global local"), ("2 3 x2", "2 3 x2 x3")],
+    "ibnetdiscover": [
+        ("4xNDR\n", "4xNDR 4xHDR\n"),
+        ('Switch 65 "S-01"', 'Switch 65 "S-01" # ""\nSwitch 65 "S-01"'),
+    ],
+    "slurm-conf": [("LinkSpeed=100", "LinkSpeed=100 LinkSpeed=200"), ("SwitchName=leaf2", "SwitchName=a SwitchName=b")],
+    "slurm-yaml": [("        nodes: cn[001-002]\n", "        nodes: cn[001-002]\n        nodes: cn3\n")],
+    "hwloc": [
+        ('type="Machine"', 'type="Machine" type="Package"'),
+        (
+            '<info name="HostName" value="cn7"/>',
+            '<info name="HostName" value="cn7"/><info name="HostName" value="cn8"/>',
+        ),
+    ],
+    "matrix-market": [(" general\n", f" {kind}\n") for kind in ("general symmetric", "general\n%%MatrixMarket matrix")]
+    + [("3 4 300\n", "3 4 300\n%%MatrixMarket matrix coordinate integer symmetric\n")],
+    "edges": [(";bytes;tag\n", f";bytes;{name}\n") for name in ("bytes", "volume", "dst", "msgs")],
+    "traffic-list": [('"weight"\n', f'"weight","{name}"\n') for name in ("weight", "bytes", "from")],
+    "selection": [(HEADING, 2 * HEADING), (HEADING, HEADING.replace("\n", ",min_ranks\n"))],
+    "goal": [
+        ("num_ranks 2\n", "num_ranks 2\nnum_ranks 2\n"),
+        ("calc 100", "calc 100 cpu 0 cpu 1"),
+        ("to 1 tag 3", "to 1 tag 3 nic 0 nic 1"),
+        ("to 1 tag 3", "to 1 tag 3 tag 4"),
+        ("l1: calc 100\n", "l1: calc 100\nl1: calc 100\n"),
+    ],
+    "routing-text": [("1 0 1\n", "1 0 1\n1 0 0\n")],
+    "hosts": [("cn1\n", "cn2\n")],
+    "fixed": [("0 3\n", "0 3\n0 1\n")],
+    "osu": [
+        ("# Size          Latency (us)\n", 2 * "# Size          Latency (us)\n"),
+        ("# Size          Latency (us)\n", "# Size  Latency (us)  Latency (us)\n"),
+        ("1   1.73\n", "1   1.73\n1   1.74\n"),
+    ],
+    "imb": [
+        ("# #processes = 4\n", "# #processes = 4\n# #processes = 8\n"),
+        (IMB.splitlines()[-1], "\n".join(2 * [IMB.splitlines()[-1]])),
+    ],
+    "measured-csv": [(",size_B,", ",size_B,size_B,"), (",size_B,", ",size_B,bytes,"), ("host,", "host,host,")],
+}
+
+
+def given_twice(sample: Sample) -> Iterator[bytes]:
+    """The contents that say twice what the sample says once."""
+    text = sample.content
+    if sample.format in JSON:
+        for key in re.finditer(r'"\w+": (?=\S)', text.decode()):
+            _, end = json.JSONDecoder().raw_decode(text.decode(), key.end())
+            yield text[: key.start()] + text[key.start() : end] + b", " + text[key.start() :]
+    elif sample.format == "chakra":
+        named = _field(10, _field(1, b"comm_tag") + _field(9, 4))
+        node = _node(2, 5, (1,), comm_dst=1, comm_size=1000, comm_tag=3)
+        body = node[1:] + named
+        yield text.replace(node, _varint(len(body)) + body)
+    elif sample.format == "routing-npz":
+        written = io.BytesIO(text)
+        with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(written, "a") as archive:
+            archive.writestr("ports.npy", archive.read("ports.npy"))
+        yield written.getvalue()
+    elif sample.format not in NAMELESS:
+        for once, twice in TWICE[sample.format]:
+            if once.encode() in text:
+                yield text.replace(once.encode(), twice.encode(), 1)

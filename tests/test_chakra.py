@@ -89,7 +89,7 @@ def test_convert_writes_calls_and_takes_groups_from_beside(cutthrough: Callable[
     assert ran.status == 0, ran.err
     assert "isend 1000 B to 1 tag 3" in (tmp_path / "step.calls").read_text()
     groups.write_text('{"pair": [0, 1], "pair": [1, 0]}')
-    assert "the group `pair` is there twice" in refused(cutthrough, f"{prefix}.0.et")
+    assert "the key `pair` is there twice" in refused(cutthrough, f"{prefix}.0.et")
     groups.write_text(json.dumps({"other": [0, 1]}))
     assert "there is no process group `pair`" in refused(cutthrough, f"{prefix}.0.et")
     groups.write_text('{"pair": "all"}')

@@ -15,7 +15,7 @@ import pytest
 from cutthrough import _core
 
 from . import fuzz_readers as fuzz
-from .readers import FORMATS, ROOT, SAMPLES, Sample
+from .readers import FORMATS, ROOT, SAMPLES, Sample, given_twice
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,6 +81,14 @@ def test_what_is_dropped_or_doubled_is_seen(sample: Sample, tmp_path: Path, time
 
     for content in sample.changed(changes, ordered=True):
         assert outcome(sample, tmp_path, content) != whole, content.decode()
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=named)
+def test_what_is_given_twice_is_refused(sample: Sample, tmp_path: Path) -> None:
+    """Catches a key, an attribute, a column or a heading of which the reader takes one and drops the other."""
+    for content in given_twice(sample):
+        assert content != sample.content
+        assert str(outcome(sample, tmp_path, content)).startswith("refused"), content
 
 
 def test_mutated_files_are_read_or_refused(capsys: pytest.CaptureFixture[str]) -> None:

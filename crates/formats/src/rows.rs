@@ -7,7 +7,9 @@
 //! A table is a list of pairs (`from,to,amount[,messages]`, possibly with lines `task,number[,load]`) or a matrix with
 //! a row per sender and a column per receiver; `form` distinguishes them. Nothing is allocated per line.
 
-use units::Notes;
+use std::collections::BTreeSet;
+
+use units::{Notes, shortened};
 
 /// Names of the columns of a list, in the order of `Columns`.
 const NAMES: [&[&str]; 4] = [
@@ -133,6 +135,9 @@ impl Columns {
         let Some((line, names)) = heading(bytes) else {
             return Ok(Self { from: 0, to: 1, amount: 2, messages: Some(3), width: None, left_out: Vec::new() });
         };
+        if let Some(at) = (1..names.len()).find(|&at| !names[at].is_empty() && names[..at].contains(&names[at])) {
+            return Err((line, format!("the column `{}` is there twice", shortened(&names[at]))));
+        }
         let place = |column: usize| {
             let mut found = (0..names.len()).filter(|&at| NAMES[column].contains(&names[at].as_str()));
             let first = found.next();
@@ -206,20 +211,26 @@ pub enum Form {
     List,
     /// Matrix with a row per sender and a column per receiver.
     Matrix,
-    /// Ambiguous table: three rows of three numbers with zeros on the diagonal.
+    /// Ambiguous table: it can be read as a list and as a matrix.
     Either,
 }
 
 /// Determines the form of a table. It is a list if its heading names the columns of a list, or if its first row is
-/// about a task or a group. It is a matrix if it has `tasks` columns, if that number is known. Otherwise it is a list
-/// if it has 3 or 4 columns and cannot be a matrix as well.
+/// about a task or a group. If `tasks` is known, it is a matrix if it has `tasks` columns and cannot be a list as well.
+/// Otherwise it is a list if it has 3 or 4 columns and cannot be a matrix as well.
 pub fn form(bytes: &[u8], tasks: Option<u32>) -> Form {
     let Some((_, first)) = rows(bytes).next() else { return Form::List };
     if is_named_list(bytes) || words(first).next().is_some_and(|word| [TASK, MULTICAST, REDUCTION].contains(&word)) {
         return Form::List;
     }
     match (words(first).count(), tasks) {
-        (columns, Some(tasks)) if columns == tasks as usize => Form::Matrix,
+        (columns, Some(tasks)) if columns == tasks as usize => {
+            if may_be_list(bytes, tasks) {
+                Form::Either
+            } else {
+                Form::Matrix
+            }
+        }
         (3 | 4, Some(_)) => Form::List,
         // If it were a list, its last row would have 0 messages.
         (4, None) if may_be_matrix(bytes, 4) => Form::Matrix,
@@ -227,6 +238,28 @@ pub fn form(bytes: &[u8], tasks: Option<u32>) -> Form {
         (3 | 4, None) => Form::List,
         _ => Form::Matrix,
     }
+}
+
+/// Whether a table without a heading has distinct pairs of `tasks` tasks in its rows, with amounts, and in a fourth
+/// column positive numbers of messages.
+fn may_be_list(bytes: &[u8], tasks: u32) -> bool {
+    fn value<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
+        std::str::from_utf8(word).ok()?.parse().ok()
+    }
+    let task = |word: &[u8]| value(word).filter(|&task: &u32| task < tasks);
+    let mut pairs = BTreeSet::new();
+    let mut fits = |row: &[u8]| {
+        let row: Vec<&[u8]> = words(row).collect();
+        let (from, to, amount, messages) = match row[..] {
+            [from, to, amount] => (from, to, amount, None),
+            [from, to, amount, messages] => (from, to, amount, Some(messages)),
+            _ => return false,
+        };
+        let pair = task(from).zip(task(to));
+        let has_messages = messages.is_none_or(|word| value(word).is_some_and(|count: u64| count > 0));
+        pair.is_some_and(|pair| pairs.insert(pair)) && value::<f64>(amount).is_some() && has_messages
+    };
+    heading(bytes).is_none() && rows(bytes).all(|(_, row)| fits(row))
 }
 
 /// Whether a table has `size` rows of `size` columns, with zeros on the diagonal.

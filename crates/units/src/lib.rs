@@ -5,7 +5,7 @@
 //! its unit (`"40 Gb/s"`, `"4 KiB"`, `"20 ns"`); `b` is bit, `B` is byte, `k` is 1000 and `Ki` is 1024.
 //!
 //! The crate also holds what all crates need and none owns: the interface of random streams, the search for cycles,
-//! operators on numbers, input files (`input`), omissions of their readers (`Notes`), and the texts of file errors.
+//! operators on numbers, input files (`input`), omissions of their readers (`Notes`), and texts of messages.
 
 #![forbid(unsafe_code)]
 
@@ -17,6 +17,7 @@ pub mod input;
 mod notes;
 mod quantity;
 mod reason;
+mod shortened;
 mod spelling;
 mod stream;
 
@@ -26,4 +27,5 @@ pub use ids::{ChannelId, NodeId, PlaneId, PortId, RouterId, TaskId, VcClass};
 pub use notes::{Notes, counted};
 pub use quantity::{Bandwidth, Bytes, Capacity, QuantityError, Time};
 pub use reason::reason;
+pub use shortened::shortened;
 pub use stream::NamedStream;

@@ -163,14 +163,17 @@ def _title(source: Source, number: int, line: str) -> Section | None:
 def _comment(source: Source, number: int, line: str, section: Section) -> None:
     """Reads a line that begins with `#` behind a title."""
     if found := re.search(r"#processes = *(\d{1,9})\b", line):
-        section.ranks = source.whole(number, found[1], "processes", MOST_RANKS)
+        ranks = source.whole(number, found[1], "processes", MOST_RANKS)
+        section.ranks = _once(source, number, "number of ranks", (section.ranks, ranks))
     if found := re.search(r"pairs: *(\d{1,9})\b", line):
-        section.ranks = 2 * source.whole(number, found[1], "pairs", MOST_RANKS // 2)
+        ranks = 2 * source.whole(number, found[1], "pairs", MOST_RANKS // 2)
+        section.ranks = _once(source, number, "number of ranks", (section.ranks, ranks))
     if found := re.search(r"window size: *([^\s\]]+)", line):
         if not re.fullmatch(r"\d{1,9}", found[1]):
             # `osu_mbw_mr -V` prints a column for each window, and messages a second in a second table.
             raise source.wrong(number, f"`window size: {found[1][:40]}` cannot be fitted to; a number of messages can")
-        section.window = source.whole(number, found[1], "window size", MOST_WINDOW)
+        window = source.whole(number, found[1], "window size", MOST_WINDOW)
+        section.window = _once(source, number, "window size", (section.window, window))
     # `Avg Latency (us)` is one name.
     joined = re.sub(r"\b(avg|min|max|p\d+ tail)\s+(?=lat)", r"\1", line.lower())
     names = [word.lstrip("#") for word in re.sub(r"\s+(?=\()", "", joined).split()]
@@ -179,8 +182,8 @@ def _comment(source: Source, number: int, line: str, section: Section) -> None:
     values = ("latency", "bandwidth", "b/s", "[usec]", "lat(")
     if size is None or not any(part in name for name in names for part in values):
         return
-    if section.names and section.names != names:
-        raise source.wrong(number, "the table has a second heading, of other columns")
+    if section.names:
+        raise source.wrong(number, "the table has a second heading")
     value = next((names.index(name) for name in section.values if name in names), None)
     if value is None and section.is_imb:
         raise source.wrong(number, "there is no column `t[usec]` or `t_max[usec]`")
@@ -188,7 +191,16 @@ def _comment(source: Source, number: int, line: str, section: Section) -> None:
         raise source.wrong(number, f"the columns of `{section.kind}` are read in {OSU_UNITS[KINDS[section.kind]]}")
     if section.rows:
         raise source.wrong(section.rows[0][0], "it is a row of numbers before the heading of its columns")
+    if twice := next((names[column] for column in (size, value) if names.count(names[column]) > 1), None):
+        raise source.wrong(number, f"there are two columns `{twice[:40]}`")
     section.columns, section.names = (size, value), names
+
+
+def _once(source: Source, number: int, what: str, values: tuple[int | None, int]) -> int:
+    """Returns the second of two values, and refuses it if there is a first."""
+    if values[0] is not None:
+        raise source.wrong(number, f"the {what} is there twice")
+    return values[1]
 
 
 def _tables(source: Source, section: Section) -> Iterator[Table]:

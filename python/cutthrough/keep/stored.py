@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -77,7 +78,7 @@ def read(named: str | Path) -> tuple[Path, dict[str, Any]]:
         raise refuse("", message, file=str(path))
     text = reading.given(path, "file of results", "")
     try:
-        held: Any = json.loads(text)
+        held: Any = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise refuse("", f"{path} does not hold results of `cutthrough run`: {error}", file=str(path)) from None
     try:
@@ -89,6 +90,20 @@ def read(named: str | Path) -> tuple[Path, dict[str, Any]]:
         message = f"{path} does not hold results of `cutthrough run`: {wrong.message}"
         raise refuse(wrong.key, message, file=str(path)) from None
     return path, held
+
+
+def _once(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns the entries of an object of JSON, whose keys have to differ.
+
+    Raises:
+        ValueError: A key is there twice.
+    """
+    held = dict(entries)
+    if len(held) < len(entries):
+        twice, _ = Counter(key for key, _ in entries).most_common(1)[0]
+        message = f"the key {ascii(twice)[:40]} is there twice"
+        raise ValueError(message)
+    return held
 
 
 def _check_axes(held: Mapping[str, Any]) -> None:

@@ -186,12 +186,16 @@ impl Reader {
                 return Err(format!("`{}`: {message}", words.join(" ")));
             }
         };
-        let (mut lanes, mut rest) = ([0, 0], rest);
+        let (mut lanes, mut rest) = ([None, None], rest);
         while let [name @ ("cpu" | "nic"), lane, behind @ ..] = rest {
-            lanes[usize::from(*name == "nic")] = number(lane, "the number of a processor or interface")?;
+            let lane = number(lane, "the number of a processor or interface")?;
+            if lanes[usize::from(*name == "nic")].replace(lane).is_some() {
+                return Err(format!("`{name}` comes twice"));
+            }
             rest = behind;
         }
-        builder.on(op, lanes[0], lanes[1]);
+        let [cpu, nic] = lanes.map(Option::unwrap_or_default);
+        builder.on(op, cpu, nic);
         Ok((op, rest))
     }
 

@@ -7,6 +7,9 @@ use super::text::{amount, loops, number, tasks, words};
 use crate::{ArcList, GraphError, TaskGraph};
 use formats::rows::lines;
 
+/// First word of the banner.
+const BANNER: &[u8] = b"%%MatrixMarket";
+
 /// Content of the banner.
 struct Banner {
     pattern: bool,
@@ -17,7 +20,8 @@ struct Banner {
 pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     let mut rows = lines(bytes);
     let banner = banner(rows.next().map_or(&[][..], |(_, line)| line))?;
-    let mut rows = rows.filter(|(_, line)| line.first() != Some(&b'%') && words(line, b" \t").next().is_some());
+    let is_comment = |line: &[u8]| line.first() == Some(&b'%') && !line.starts_with(BANNER);
+    let mut rows = rows.filter(|(_, line)| !is_comment(line) && words(line, b" \t").next().is_some());
     let Some((place, sizes)) = rows.next() else {
         return Err(GraphError::new("the line `rows columns entries` is missing"));
     };
@@ -34,6 +38,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     for (place, line) in rows {
         last = place;
         seen += 1;
+        if line.starts_with(BANNER) {
+            return Err(GraphError::at(place, "a second banner: is the file made of two?"));
+        }
         let words: Vec<&[u8]> = words(line, b" \t").collect();
         if words.len() != if banner.pattern { 2 } else { 3 } {
             return Err(GraphError::at(place, "expected `row column bytes` (no bytes in a pattern)"));

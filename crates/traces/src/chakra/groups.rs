@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use units::shortened;
 
 /// Group as written by PyTorch.
 #[derive(Debug, Deserialize)]
@@ -45,13 +46,22 @@ pub(super) fn describes(name: &str) -> bool {
     name.contains("process_group:init")
 }
 
-/// Returns the groups that the values of a node describe, by name.
-pub(super) fn read(values: &str) -> Result<BTreeMap<String, Described>, String> {
-    let of = |own: Written| {
+/// Adds the groups that the values of a node describe, by name.
+///
+/// # Errors
+/// If they are not a list of groups, or describe a group otherwise than before.
+pub(super) fn read(values: &str, found: &mut BTreeMap<String, Described>) -> Result<(), String> {
+    for own in written(values)? {
         let ranks = own.ranks.filter(|ranks| !ranks.is_empty());
-        (own.pg_name.text(), ranks.map_or(Described::All(own.group_size), Described::Ranks))
-    };
-    Ok(written(values)?.into_iter().map(of).collect())
+        let described = ranks.map_or(Described::All(own.group_size), Described::Ranks);
+        let name = own.pg_name.text();
+        if let Some(before) = found.insert(name.clone(), described)
+            && found.get(&name) != Some(&before)
+        {
+            return Err(format!("the process group `{}` is described twice, with other ranks", shortened(&name)));
+        }
+    }
+    Ok(())
 }
 
 /// Adds the names of groups by the numbers of their communication backends.

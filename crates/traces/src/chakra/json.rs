@@ -1,7 +1,9 @@
 //! Traces in JSON: `workload_graph` for Chakra's feeder, nodes in protobuf's JSON form, and PyTorch's host trace.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use formats::json::Unique;
 use serde_json::{Map, Value};
 
 use super::error::ChakraError;
@@ -26,13 +28,18 @@ pub(super) fn read(path: &Path, visit: &mut Visit<'_>) -> Result<Head, ChakraErr
     let wrong = |reason: String| ChakraError::Json { file: path.display().to_string(), reason };
     let text = super::files::text_of(path, units::input::CHAKRA_JSON)?;
     let mut head = Head::default();
-    let mut is_empty = true;
-    for value in serde_json::Deserializer::from_str(&text).into_iter::<Value>() {
-        let value = value.map_err(|error| wrong(format!("it is no JSON: {error}")))?;
+    let (mut is_empty, mut has_list) = (true, false);
+    for value in serde_json::Deserializer::from_str(&text).into_iter::<Unique>() {
+        let Unique(value) = value.map_err(|error| wrong(format!("it cannot be read as JSON: {error}")))?;
         is_empty = false;
         let Value::Object(mut own) = value else {
             return Err(wrong("an object with `workload_graph` or `nodes` is expected".to_owned()));
         };
+        let lists = ["workload_graph", "nodes"].iter().filter(|&&key| own.contains_key(key)).count();
+        if has_list && lists > 0 || lists > 1 {
+            return Err(wrong("the list of its nodes (`workload_graph` or `nodes`) is there twice".to_owned()));
+        }
+        has_list |= lists > 0;
         if let Some(graph) = own.remove("workload_graph") {
             head.ranks = own.get("ngpus").and_then(whole);
             each(list(graph, "workload_graph").map_err(&wrong)?, &wrong, visit)?;
@@ -72,21 +79,25 @@ fn each(nodes: Vec<Value>, wrong: &dyn Fn(String) -> ChakraError, visit: &mut Vi
 /// Returns a node and its duration in microseconds. Keys are those of the feeder's JSON, or of protobuf's.
 fn node_of(own: Map<String, Value>) -> Result<(Node, f64), String> {
     let (mut node, mut micros) = (Node::default(), 0.0);
-    let mut has_id = false;
+    let mut given = BTreeSet::new();
     for (key, value) in own {
         let wrong = || format!("`{key}` is {value}, which is not allowed");
-        match snake(&key).as_str() {
-            "id" => (node.id, has_id) = (whole(&value).ok_or_else(wrong)?, true),
+        let name = canonical(&key);
+        if !given.insert(name.clone()) {
+            return Err(format!("`{name}` is there twice, once as `{key}`"));
+        }
+        match name.as_str() {
+            "id" => node.id = whole(&value).ok_or_else(wrong)?,
             "name" => value.as_str().ok_or_else(wrong)?.clone_into(&mut node.name),
-            "node_type" | "type" => node.r#type = type_of(&value).ok_or_else(wrong)?,
+            "node_type" => node.r#type = type_of(&value).ok_or_else(wrong)?,
             "ctrl_deps" => node.ctrl_deps = numbers(&value).ok_or_else(wrong)?,
             "data_deps" => node.data_deps = numbers(&value).ok_or_else(wrong)?,
-            "runtime" | "duration_micros" => micros = real(&value).filter(|&time| time >= 0.0).ok_or_else(wrong)?,
+            "runtime" => micros = real(&value).filter(|&time| time >= 0.0).ok_or_else(wrong)?,
             "inputs" => {
                 let values = value.get("values").map_or(String::new(), text);
                 node.inputs = Some(Values { values });
             }
-            "attr" | "attrs" => {
+            "attr" => {
                 let all = value.as_array().ok_or_else(wrong)?;
                 node.attr.extend(all.iter().filter_map(named));
             }
@@ -94,7 +105,7 @@ fn node_of(own: Map<String, Value>) -> Result<(Node, f64), String> {
         }
     }
     // Protobuf omits values of 0.
-    if !has_id && node.r#type == 0 {
+    if !given.contains("id") && node.r#type == 0 {
         return Err("it has neither `id` nor `type`".to_owned());
     }
     Ok((node, micros))
@@ -113,6 +124,17 @@ fn named(entry: &Value) -> Option<Attribute> {
             number().map_or_else(|| attribute(name, value), |number| Some(Attribute::number(name, number)))
         }
         _ => attribute(name, value),
+    }
+}
+
+/// Returns the name by which a key of a node is read: in snake case, the feeder's where protobuf has another.
+fn canonical(key: &str) -> String {
+    let name = snake(key);
+    match name.as_str() {
+        "type" => "node_type".to_owned(),
+        "duration_micros" => "runtime".to_owned(),
+        "attrs" => "attr".to_owned(),
+        _ => name,
     }
 }
 

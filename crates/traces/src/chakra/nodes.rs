@@ -1,6 +1,6 @@
 //! Nodes of a file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
@@ -15,6 +15,7 @@ use super::schema::{GlobalMetadata, Node, NodeType};
 use super::values::Visit;
 use super::{components, json, pytorch};
 use mpi::collectives::Operation;
+use units::shortened;
 
 /// Largest message of a file in bytes, which holds the names and attributes of a node.
 const LARGEST: u64 = 1 << 24;
@@ -108,8 +109,9 @@ impl File {
             if groups::describes(&node.name)
                 && let Some(inputs) = &node.inputs
             {
-                file.groups.extend(groups::read(&inputs.values).map_err(wrong)?);
+                groups::read(&inputs.values, &mut file.groups).map_err(wrong)?;
             }
+            once(&node).map_err(wrong)?;
             let kind = Reading { node: &node, micros, options, tally: &mut file.tally }.kind().map_err(wrong)?;
             drafts.push(NodeBuilder { id: node.id, kind, data: node.data_deps, ctrl: node.ctrl_deps });
             Ok(())
@@ -176,6 +178,15 @@ impl File {
             node.after.sort_unstable();
             node.after.dedup();
         }
+    }
+}
+
+/// Refuses a node that has an attribute twice.
+fn once(node: &Node) -> Result<(), String> {
+    let mut names = BTreeSet::new();
+    match node.attr.iter().find(|own| !names.insert(own.name.as_str())) {
+        Some(twice) => Err(format!("the attribute `{}` is there twice", shortened(&twice.name))),
+        None => Ok(()),
     }
 }
 

@@ -1,11 +1,9 @@
 //! Options for reading traces.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::Path;
 
-use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use formats::json::Unique;
 
 use super::error::ChakraError;
 
@@ -45,35 +43,6 @@ impl Options {
     }
 }
 
-/// Process groups of a file, each with a unique name.
-struct Written(BTreeMap<String, Vec<u32>>);
-
-impl<'de> Deserialize<'de> for Written {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        source.deserialize_map(GroupsVisitor).map(Self)
-    }
-}
-
-struct GroupsVisitor;
-
-impl<'de> Visitor<'de> for GroupsVisitor {
-    type Value = BTreeMap<String, Vec<u32>>;
-
-    fn expecting(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
-        text.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-        let mut found = BTreeMap::new();
-        while let Some((name, ranks)) = entries.next_entry::<String, Vec<u32>>()? {
-            if found.insert(name.clone(), ranks).is_some() {
-                return Err(A::Error::custom(format!("the group `{}` is there twice", name.escape_debug())));
-            }
-        }
-        Ok(found)
-    }
-}
-
 /// Reads the process groups of a file: a JSON object with a list of ranks for each name, as in ASTRA-sim.
 ///
 /// # Errors
@@ -81,7 +50,8 @@ impl<'de> Visitor<'de> for GroupsVisitor {
 pub fn read_groups(path: &Path) -> Result<BTreeMap<String, Vec<u32>>, ChakraError> {
     let file = path.display().to_string();
     let text = super::files::text_of(path, units::input::SHORT_TABLE)?;
-    serde_json::from_str(&text).map(|Written(groups)| groups).map_err(|error| {
+    let groups = serde_json::from_str(&text).and_then(|Unique(groups)| serde_json::from_value(groups));
+    groups.map_err(|error| {
         let reason = format!("{error}: it is an object with a list of ranks for each process group");
         ChakraError::Json { file, reason }
     })

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
+use units::shortened;
 
 use super::error::ChakraError;
 use super::groups;
@@ -55,13 +56,13 @@ fn node_of(own: Map<String, Value>, backends: &mut BTreeMap<u64, String>) -> Res
         groups::backends(&values, backends)?;
         node.inputs = Some(Values { values });
     } else if node.name == COMMUNICATION {
-        let attributes: BTreeMap<&str, &Value> = own
-            .get("attrs")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| Some((entry.get("name")?.as_str()?, entry.get("value")?)))
-            .collect();
+        let mut attributes = BTreeMap::new();
+        let entries = own.get("attrs").and_then(Value::as_array).into_iter().flatten();
+        for (name, value) in entries.filter_map(|entry| Some((entry.get("name")?.as_str()?, entry.get("value")?))) {
+            if attributes.insert(name, value).is_some() {
+                return Err(format!("the attribute `{}` is there twice", shortened(name)));
+            }
+        }
         communicates(&mut node, values, &attributes, backends);
     }
     Ok(node)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use units::{Notes, input};
+use units::{Notes, counted, input, shortened};
 
 use crate::PatternError;
 use formats::rows::{self, Columns, Form, TASK, words};
@@ -74,9 +74,7 @@ impl Row<'_> {
 
 /// Returns a word as text, shortened for an error message.
 fn text(word: &[u8]) -> String {
-    let text = String::from_utf8_lossy(word);
-    let start: String = text.chars().take(32).collect();
-    if start.len() < text.len() { start + "..." } else { start }
+    shortened(&String::from_utf8_lossy(word))
 }
 
 fn number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
@@ -100,7 +98,11 @@ fn parse(bytes: &[u8], tasks: u32) -> Result<Found, RowError> {
             rows::matrix_heading(bytes, &mut notes)?;
             Ok((parse_dense(rows, tasks)?, notes))
         }
-        Form::Matrix | Form::Either => first.error(format!(
+        Form::Either => first.error(format!(
+            "rows of {columns} columns may be `from,to,weight` or a matrix of {tasks} tasks: write `from,to,weight` \
+             above a list, and names of the tasks above a matrix"
+        )),
+        Form::Matrix => first.error(format!(
             "{columns} columns; write rows `from,to,weight`, or a matrix of {tasks} columns, one for each task"
         )),
     }
@@ -159,7 +161,8 @@ fn parse_dense<'a>(lines: impl Iterator<Item = Row<'a>>, tasks: u32) -> Result<V
         rows += 1;
     }
     if rows < tasks {
-        return Err((0, format!("has {rows} rows; a matrix of {tasks} tasks has {tasks}")));
+        let rows = counted(rows.into(), ["row", "rows"]);
+        return Err((0, format!("has {rows}; a matrix of {tasks} tasks has {tasks}")));
     }
     Ok(entries)
 }

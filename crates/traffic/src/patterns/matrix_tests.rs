@@ -59,9 +59,14 @@ fn lists_are_those_of_task_graphs() {
             assert_eq!(found.weight(task), plain.weight(task), "{name}");
         }
     }
-    // Three tasks: a file of three columns is a matrix, unless its first line marks a list.
+    // Three tasks: a file of three columns is a matrix, unless its first line marks a list, or it may be either.
     assert_eq!(read("list", b"from,to,weight\n0,1,2\n", 3).unwrap().distribution(TaskId(1)), []);
     assert_eq!(read("dense", b"a,b,c\n0,1,2\n1,0,0\n0,0,0\n", 3).unwrap().distribution(TaskId(1)), [(TaskId(0), 1.0)]);
+    for either in [&b"0,1,2\n1,0,0\n0,0,0\n"[..], b"0,1,2\n1,2,2\n2,0,2\n", b"0,1,2\n"] {
+        let error = read("either", either, 3).unwrap_err();
+        assert!(error.starts_with("FILE:1: rows of 3 columns may be `from,to,weight` or a matrix"), "{error}");
+    }
+    assert_eq!(read("weights", b"0,5,2\n1,0,0\n0,0,0\n", 3).unwrap().weight(TaskId(0)), 1.0);
     assert!(read("task", b"task,9\n", 4).unwrap_err().starts_with("FILE:1: task is `9`"));
     assert!(read("empty", b"0,,1\n0,1\n", 4).unwrap_err().starts_with("FILE:1: to is ``"));
 }
@@ -106,7 +111,7 @@ fn bad_files_are_one_clear_error() {
         (b"0,1,many\n", "FILE:1: `many` is no weight"),
         (b"0,1,1\n1,0,1\n0,1,2\n", "FILE:3: 0 to 1 is given already, in line 1"),
         (b"0,1,1e308\n0,2,1e308\n", "FILE: the weights of a source add up"),
-        (b"0,1,0,0,0,0,0,0\n", "FILE: has 1 rows; a matrix of 8 tasks has 8"),
+        (b"0,1,0,0,0,0,0,0\n", "FILE: has 1 row; a matrix of 8 tasks has 8"),
     ];
     for (place, (content, expected)) in cases.into_iter().enumerate() {
         let error = read(&format!("bad-{place}"), content, 8).unwrap_err();

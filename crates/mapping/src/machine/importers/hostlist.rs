@@ -1,5 +1,7 @@
 //! Lists of hosts as Slurm writes them: `login,node[001-003,7],rack[0-1]n[0-3]`.
 
+use units::shortened;
+
 use crate::MachineError;
 
 /// Maximum number of hosts of a list, and of all lists of a file; also the maximum number of ports of a machine from a
@@ -39,7 +41,7 @@ pub(crate) fn hosts(list: &str) -> Result<Vec<String>, MachineError> {
 }
 
 fn wrong(list: &str, what: &str) -> MachineError {
-    let start: String = list.chars().take(60).flat_map(char::escape_debug).collect();
+    let start = shortened(list);
     MachineError::new(format!("the list of hosts `{start}` {what}; it is written like `node[001-016,20],login1`"))
 }
 

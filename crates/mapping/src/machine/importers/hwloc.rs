@@ -4,7 +4,7 @@
 //! left out, with a note. Devices (bridges, PCI, misc) do not affect places. Cores and hardware threads that share a
 //! processor are refused; processors of the machine that belong to no core and no thread are counted in a note.
 
-use units::Notes;
+use units::{Notes, shortened};
 
 use super::cpusets::CpuSet;
 use super::{Node, Wiring};
@@ -82,7 +82,12 @@ pub(crate) fn read(text: &str) -> Result<NodeShape, MachineError> {
     let named =
         |node: &roxmltree::Node<'_, '_>| node.has_tag_name("info") && node.attribute("name") == Some("HostName");
     // Version 3 of the format writes the name below `topology`, earlier versions below the machine.
-    let info = machine.into_iter().chain([root]).find_map(|above| above.children().find(named));
+    let mut names = machine.into_iter().chain([root]).flat_map(|above| above.children().filter(named));
+    let info = names.next();
+    if let Some(twice) = names.next() {
+        return Err(wrong(&twice, "`HostName` is there twice".to_owned()));
+    }
+    drop(names);
     found.shape.host = info.and_then(|info| info.attribute("value")).map(str::to_owned);
     let mut open: Vec<(roxmltree::Node<'_, '_>, Around)> = vec![(root, Around::default())];
     while let Some((node, around)) = open.pop() {
@@ -141,7 +146,7 @@ fn line_at(object: &roxmltree::Node<'_, '_>, start: usize) -> u64 {
 fn set_of(object: &roxmltree::Node<'_, '_>, attribute: &str) -> Result<Option<CpuSet>, MachineError> {
     let Some(text) = object.attribute(attribute) else { return Ok(None) };
     let set = CpuSet::read(text).ok_or_else(|| {
-        let text: String = text.chars().take(40).flat_map(char::escape_debug).collect();
+        let text = shortened(text);
         wrong(object, format!("`{attribute}` is `{text}`, which is no set of processors such as `0x0000000f,,0x1`"))
     })?;
     Ok(Some(set))

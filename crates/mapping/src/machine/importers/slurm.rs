@@ -13,6 +13,8 @@
 
 use std::collections::BTreeMap;
 
+use units::shortened;
+
 use super::Wiring;
 use super::hostlist::{MAX_HOSTS, expand, hosts};
 use super::wiring::natural;
@@ -159,7 +161,7 @@ fn pairs(line: &str) -> Result<Vec<(&str, String)>, String> {
         let Some(behind) = behind.trim_start().strip_prefix('=').map(str::trim_start).filter(|_| !key.is_empty())
         else {
             let word = if key.is_empty() { rest } else { key };
-            let word: String = word.chars().take(40).flat_map(char::escape_debug).collect();
+            let word = shortened(word);
             return Err(format!("`{word}` is not of the form key=value"));
         };
         let (value, behind) = match behind.strip_prefix('"') {

@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read};
 
 use topology::{MAX_PORTS, Topology};
-use units::{NodeId, PortId, RouterId};
+use units::{NodeId, PortId, RouterId, shortened};
 use zip::ZipArchive;
 
 use super::draft::{Columns, Interner, NONE, Origin, TableBuilder, TableError, class, layer};
@@ -48,10 +48,13 @@ pub(super) fn read_npz(
     let refused = |problem: String| refuse(name, &problem);
     let mut archive =
         ZipArchive::new(Cursor::new(bytes)).map_err(|error| refused(format!("is no archive: {error}")))?;
+    if archive.has_duplicate_names() {
+        return Err(refused("holds an array twice".to_owned()));
+    }
     let known = |file: &str| NAMES.iter().any(|name| file.strip_suffix(".npy") == Some(name));
     let mut files = archive.file_names().map(|file| file.map_or_else(|_| "?".to_owned(), |name| name.into_owned()));
     if let Some(file) = files.find(|file| !known(file)) {
-        let file: String = file.chars().take(40).flat_map(char::escape_debug).collect();
+        let file = shortened(&file);
         return Err(refused(format!("holds `{file}`; its arrays are ports, classes and next_layers")));
     }
     drop(files);

@@ -1,7 +1,7 @@
 //! Tables as text: see `TableSpec` for the grammar.
 
 use topology::{MAX_PORTS, Topology};
-use units::{NodeId, PortId};
+use units::{NodeId, PortId, shortened};
 
 use super::draft::{Columns, Interner, NONE, Origin, TableBuilder, TableError, class, layer};
 use super::limits::{DestinationKind, MAX_ENTRIES, MAX_LAYERS, too_large};
@@ -206,7 +206,7 @@ fn columns_of(topology: &dyn Topology, by_node: bool) -> Vec<Vec<usize>> {
 /// Parses a whole number.
 fn whole(text: &str, what: &str) -> Result<u64, TableError> {
     text.parse::<u32>().map(u64::from).map_err(|_| {
-        let start: String = text.chars().take(40).flat_map(char::escape_debug).collect();
+        let start = shortened(text);
         TableError::Form(format!("`{start}` is not the number of {what}; a line is `{FORM}`"))
     })
 }
@@ -217,6 +217,6 @@ fn once<T>(word: &str, before: Option<T>) -> Result<(), TableError> {
 }
 
 fn unexpected(word: &str) -> TableError {
-    let start: String = word.chars().take(40).flat_map(char::escape_debug).collect();
+    let start = shortened(word);
     TableError::Form(format!("`{start}` is not expected here; a line is `{FORM}`"))
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use units::shortened;
+
 use crate::MachineError;
 
 /// Kind of device of a fabric.
@@ -105,7 +107,7 @@ pub(super) fn read(text: &str) -> Result<Dump<'_>, MachineError> {
             let (count, first) = dump.messages;
             dump.messages = (count + 1, if count == 0 { number } else { first });
         } else if !is_beside(line) {
-            let line: String = line.trim().chars().take(40).flat_map(char::escape_debug).collect();
+            let line = shortened(line.trim());
             return wrong(format!(
                 "`{line}` is no line of ibnetdiscover: no section (Switch, Ca, Rt), no port, no identifier, no comment"
             ));
@@ -157,7 +159,11 @@ fn wire(line: u64, text: &str) -> Option<(u32, Wire<'_>)> {
     }
     let description = rest.split('"').nth(1).unwrap_or("").trim();
     let behind = rest.rsplit('"').next().unwrap_or("");
-    let speed = behind.split_whitespace().find(|word| is_speed(word));
+    let mut speeds = behind.split_whitespace().filter(|word| is_speed(word));
+    let speed = speeds.next();
+    if speeds.next().is_some() {
+        return None;
+    }
     let peer = (peer, peer_port.parse().ok()?);
     Some((port.parse().ok()?, Wire { line, peer, description, speed }))
 }
