@@ -64,6 +64,37 @@ def test_wrong_keys_are_named(cutthrough: Callable[..., Any], small: Path, comma
     assert len(ran.err.splitlines()) <= 12
 
 
+#: Kinds from elsewhere, and what is the way to them.
+ELSEWHERE = {
+    "topology.kind=hyperx": 'kind = "file"',
+    "topology.kind=slim-fly": 'kind = "file"',
+    "routing.kind=ecmp": 'kind = "table"',
+    "router.kind=wormhole": "no file describes other architectures",
+    "nic.kind=efa": "cutthrough calibrate",
+    "workload.kind=chakra": 'kind = "program"',
+}
+
+
+@pytest.mark.parametrize("text", ELSEWHERE)
+def test_kinds_that_are_not_built_in_have_a_way(cutthrough: Callable[..., Any], small: Path, text: str) -> None:
+    """Catches a kind of another tool that is taken for a misspelling, and a message that ends with a list of kinds."""
+    ran = cutthrough("check", small, "--set", text)
+    assert ran.status == 2
+    assert "is not built in" in ran.err
+    assert ELSEWHERE[text] in ran.err
+
+
+def test_the_kind_follows_from_a_key_of_one_kind_only(cutthrough: Callable[..., Any], small: Path) -> None:
+    """Catches a key of `--set` that asks for its kind where one kind only has it, and a guess among several kinds."""
+    ran = cutthrough("check", small, "--set", "workload.pacer.window=64 KiB", "--json")
+    assert ran.status == 0, ran.err
+    ran = cutthrough("check", small, "--set", "routing.path=absent.routes")
+    assert "absent.routes" in ran.err
+    assert "kind" not in ran.err
+    ran = cutthrough("check", small, "--set", "routing.threshold=3")
+    assert 'goes with kind = "ugal-l" | "ugal-g" | "par"' in ran.err
+
+
 FILES: dict[str, bytes | None] = {
     "absent": None,
     "empty": b"",

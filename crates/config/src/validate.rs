@@ -5,9 +5,10 @@ use std::fmt::Display;
 
 use units::Bytes;
 
-use super::error::ConfigError;
+use super::error::{ConfigError, shown};
+use super::kinds;
 use super::place::Place;
-use super::schema::{Bounds, Choice, Key, Kind, ListShape, Name, Quantity, Shape, TableShape, own_key};
+use super::schema::{Bounds, Choice, Key, ListShape, Name, Quantity, Shape, TableShape, own_key};
 use super::tree::{Entry, Node, Table, Value};
 
 /// Returns all errors of a file of shape `file`, except for its sweep. The section `missing` is an error too.
@@ -216,7 +217,11 @@ impl Validator<'_> {
         };
         let Some(kind) = choice.kinds.iter().find(|kind| kind.name.is(written)) else {
             let message = format!("unknown {} `{written}` in [{path}]", choice.tag);
-            let fault = ConfigError::new(node.place, tag_path, message).allowing(written, names());
+            let mut fault = ConfigError::new(node.place, tag_path, message).allowing(written, names());
+            if fault.help.is_none() {
+                // No misspelling: a name from elsewhere.
+                fault.message = shown(&format!("the {} `{written}` of [{path}] is not built in", choice.tag));
+            }
             return self.fault(fault.or_help(&choice.otherwise));
         };
         let kind_name = Some((choice.tag.as_str(), kind.name.name.as_str()));
@@ -359,9 +364,7 @@ fn number_in(text: &str) -> Option<String> {
 /// Returns a help text with the kinds that have all keys of a table without a kind; empty if there is no such kind, or
 /// no key.
 fn fitting(choice: &Choice, table: &Table) -> String {
-    let has = |kind: &&Kind, key: &str| kind.table.keys.iter().any(|own| own.name == key);
-    let fits = |kind: &&Kind| table.entries.iter().all(|entry| has(kind, &entry.key));
-    let kinds: Vec<&Name> = choice.kinds.iter().filter(fits).map(|kind| &kind.name).collect();
+    let kinds = kinds::fitting(choice, table);
     match table.entries.first() {
         Some(entry) if !kinds.is_empty() => format!("`{}` goes with {} = {}", entry.key, choice.tag, one_of(kinds)),
         _ => String::new(),

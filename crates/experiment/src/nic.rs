@@ -12,6 +12,8 @@ use crate::rails::{ConnectionModeSpec, ConnectionsSpec, RailsSpec};
 /// Network interface of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[schemars(extend("x-otherwise" = "any other interface is kind = \"loggp\" with the times of its parts, which `cutthrough \
+                                   calibrate` fits to measured tables"))]
 pub enum NicSpec {
     /// Interface that keeps up with its link. Times of software and interface are pure latency, reported separately
     /// from the network's.

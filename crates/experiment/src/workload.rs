@@ -14,6 +14,8 @@ use traffic::pacers::PacerSpec;
 /// Messages and their times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[schemars(extend("x-otherwise" = "a program of ranks from a file (goal, calls, trace, chakra) is kind = \"program\", and a task \
+                                   graph is kind = \"application\""))]
 pub enum WorkloadSpec {
     /// Synthetic traffic: every node sends messages to the destinations of a pattern at a given rate.
     Traffic(TrafficSpec),

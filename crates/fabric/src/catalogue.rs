@@ -14,6 +14,8 @@ pub use crate::rules::{
 /// Architecture of all routers of the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[schemars(extend("x-otherwise" = "no file describes other architectures: keys of these set their buffers, virtual channels and \
+                                   arbiters"))]
 pub enum RouterSpec {
     /// Output-queued: packets go straight to a crosspoint buffer of their output. Each output arbitrates for itself.
     OutputQueued(OutputQueuedSpec),
