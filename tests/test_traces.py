@@ -340,6 +340,22 @@ def test_a_trace_is_converted(tmp_path: Path, cutthrough: Callable[..., Any]) ->
     assert graph.tasks == 8
 
 
+def test_a_program_is_written_in_the_form_that_it_can_have(
+    tmp_path: Path, cutthrough: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a form that is chosen among several, one that cannot be written, and a file that is replaced unasked."""
+    monkeypatch.chdir(tmp_path)
+    schedule = ROOT / "examples" / "pipeline.goal"
+    assert "Written: pipeline.csv" in cutthrough("convert", schedule).out
+    assert ct.TaskGraph("pipeline.csv").tasks == Program.from_goal(schedule).ranks
+    assert "Written: other.csv" in cutthrough("convert", schedule, "-o", "other").out
+    again = cutthrough("convert", schedule)
+    assert (again.status, "pipeline.csv exists" in again.err) == (2, True)
+    several = cutthrough("convert", LAMMPS)
+    assert several.status == 2
+    assert "allowed: .calls, .goal, .csv, .png" in several.err
+
+
 def test_switches_carry_out_the_operations_of_a_trace(tmp_path: Path) -> None:
     """Catches a trace that does something else in the switches than equal calls do, also where ranks share nodes,
     and one of which not all members call an operation that would wait for ever."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 from pathlib import Path
@@ -15,6 +16,7 @@ import cutthrough.cli.program as programs
 import cutthrough.keep.atomic as atomic
 import cutthrough.record.running as running
 from cutthrough.cli.common import JsonOption, SetOption, complain, file_target, out, parse_sets, print_json
+from cutthrough.errors import ExperimentError
 from cutthrough.faults import refuse
 from cutthrough.programs import Program
 
@@ -51,10 +53,10 @@ def convert(
             metavar="FILE",
             help="What to write, by its ending: `.calls` (what ranks call, as text), `.goal` (a schedule), `.csv` (a "
             "task graph for `map --graph`), `.png`, `.svg` or `.pdf` (the communication matrix), or `.trace` of a "
-            "folder of ranks; may be given again.",
-            show_default=False,
+            "folder of ranks; may be given again. Without an ending: the only other form of the program as text.",
+            show_default="the name of the file, without an ending",
         ),
-    ],
+    ] = [],  # noqa: B006  (typer copies it)
     wildcards: Annotated[
         bool, typer.Option("--wildcards", help="Of a trace, let receives that took any message take any again.")
     ] = False,
@@ -68,16 +70,21 @@ def convert(
 
     Examples:
     - `cutthrough convert lj.trace -o lj.goal -o lj.csv -o lj.png`
-    - `cutthrough convert examples/pipeline.goal -o pipeline.csv`
+    - `cutthrough convert examples/pipeline.goal`
     """
     for target in targets:
         file_target(target, "--out")
-        _writer_of(target, is_folder=file.is_dir())
+        if target.suffix:
+            _writer_of(target, is_folder=file.is_dir())
+    targets = targets or [Path(file.name).with_suffix("")]
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "joined.trace" if file.is_dir() else file
         if file.is_dir():
             _join(file, source)
         held = _read(source, set_, wildcards=wildcards, compute_scale=compute_scale)
+        if not all(target.suffix for target in targets):
+            form = _only_form(held, file, Path(folder))
+            targets = [target if target.suffix else _new(target.with_suffix(form)) for target in targets]
         # What not every program has comes first, so that nothing is written where it is refused.
         for target in sorted(targets, key=lambda target: target.suffix not in MAY_FAIL):
             if target.suffix == ".trace":
@@ -97,6 +104,36 @@ def convert(
         out.print(f"Note: {note}", markup=False, soft_wrap=True)
     for target in targets:
         out.print(f"Written: {target}", markup=False, soft_wrap=True)
+
+
+def _only_form(held: Program, file: Path, folder: Path) -> str:
+    """The ending of the only form of a program as text, besides that of its file.
+
+    Raises:
+        ExperimentError: There are several forms; they are listed.
+    """
+    forms = [".trace"] if file.is_dir() else []
+    for form in TEXTS:
+        if form != file.suffix:
+            with contextlib.suppress(ExperimentError):
+                WRITERS[form](held, folder / f"tried{form}")
+                forms.append(form)
+    if len(forms) == 1:
+        return forms[0]
+    pictures = [form for form in WRITERS if form not in TEXTS]
+    message = f"{file} can be written in {len(forms)} forms and as a picture: name one by its ending"
+    raise refuse("--out", message, allowed=[*forms, *pictures], help=f"-o {file.stem}{forms[0]}")
+
+
+def _new(target: Path) -> Path:
+    """A file whose name was not given whole.
+
+    Raises:
+        ExperimentError: It exists.
+    """
+    if target.exists():
+        raise refuse("--out", f"{target} exists; `-o {target}` replaces it")
+    return target
 
 
 def _join(folder: Path, trace: Path) -> None:
@@ -141,7 +178,8 @@ WRITERS: dict[str, Callable[[Program, Path], object]] = {
 }
 
 
-#: Forms that not every program has.
+#: Forms that are text, and those that not every program has.
+TEXTS = (".calls", ".goal", ".csv")
 MAY_FAIL = frozenset({".calls", ".goal"})
 
 
