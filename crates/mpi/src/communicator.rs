@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Context of a communicator: a message matches only receives of an equal context.
@@ -133,6 +134,14 @@ impl Group {
                     ranks[member as usize]
                 }
             }
+        }
+    }
+
+    /// Returns the ranks if they are consecutive and in ascending order.
+    pub fn range(&self) -> Option<Range<u32>> {
+        match *self {
+            Self::Progression { first, stride: 1, count } => Some(first..first + count),
+            _ => None,
         }
     }
 

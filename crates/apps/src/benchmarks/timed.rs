@@ -7,6 +7,7 @@
 //! credits) out of the measurement.
 
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
 
 use units::Time;
@@ -14,7 +15,7 @@ use units::Time;
 use super::table::TableRow;
 use mpi::collectives::{Algorithm, Collective, GroupCall, Operation, ProgramGroup};
 use mpi::communicator::{Communicator, Context, Group};
-use mpi::program::{Action, Interval, Messages, Programs, RankProgram, Script, ScriptCall, ScriptedRank, Seen};
+use mpi::program::{Action, FanOut, Interval, Messages, Programs, RankProgram, Script, ScriptCall, ScriptedRank, Seen};
 
 /// Communicator in which the participating ranks synchronize. Measured operations use communicator 0.
 const MEETING: u32 = 1;
@@ -49,6 +50,15 @@ pub(super) trait Exercise: Debug + Send + Sync {
     fn communicator(&self, rank: u32, ranks: u32) -> Communicator {
         Communicator::world(rank, ranks)
     }
+}
+
+/// Operations in which a rank sends messages.
+#[derive(Clone, Copy, Debug)]
+enum Sending<'a> {
+    /// Collective operation on a communicator.
+    Collective(Collective, &'a Communicator),
+    /// Messages of an iteration without a collective operation.
+    Messages(At),
 }
 
 /// Sizes and numbers of iterations.
@@ -117,6 +127,22 @@ impl Timed {
         At { rank, ranks: self.ranks, bytes, iteration }
     }
 
+    /// Visits the barriers and the iterations of a rank, each with the number of its repetitions.
+    fn each_sending(&self, rank: u32, visit: &mut dyn FnMut(Sending<'_>, u64)) {
+        let Some(members) = self.members(rank) else { return };
+        let meetings = u64::from(self.meetings()) * self.repetition.sizes.len() as u64;
+        visit(Sending::Collective(self.meeting(), &members), meetings);
+        let own = self.exercise.communicator(rank, self.ranks);
+        for &bytes in &self.repetition.sizes {
+            for (iteration, times) in self.different(bytes) {
+                let at = self.at(rank, bytes, iteration);
+                let call = self.exercise.operation(at);
+                let sending = call.map_or(Sending::Messages(at), |call| Sending::Collective(call, &own));
+                visit(sending, u64::from(times));
+            }
+        }
+    }
+
     /// Returns one table row for each size. `of` gives all columns but the size and the number of repetitions.
     pub fn rows(sizes: &[u64], repetitions: u32, of: impl Fn(u64) -> TableRow) -> Vec<TableRow> {
         sizes.iter().map(|&bytes| TableRow { bytes, repetitions, ..of(bytes) }).collect()
@@ -143,41 +169,32 @@ impl Programs for Timed {
     }
 
     fn messages_of(&self, from: u32, visit: &mut dyn FnMut(Messages)) {
-        let Some(members) = self.members(from) else { return };
-        let meetings = u64::from(self.meetings()) * self.repetition.sizes.len() as u64;
-        self.meeting().each_message(&members, &mut |to, bytes, count| {
-            visit(Messages { from, to, bytes, count: count * meetings });
+        self.each_sending(from, &mut |sending, times| {
+            let mut of = |to: u32, bytes: u64, count: u64| visit(Messages { from, to, bytes, count: count * times });
+            match sending {
+                Sending::Collective(call, own) => call.each_message(own, &mut of),
+                Sending::Messages(at) => self.exercise.messages(at, &mut of),
+            }
         });
-        let own = self.exercise.communicator(from, self.ranks);
-        for &bytes in &self.repetition.sizes {
-            for (iteration, times) in self.different(bytes) {
-                let at = self.at(from, bytes, iteration);
-                let mut of = |to: u32, bytes: u64, count: u64| {
-                    visit(Messages { from, to, bytes, count: count * u64::from(times) });
-                };
-                match self.exercise.operation(at) {
-                    Some(call) => call.each_message(&own, &mut of),
-                    None => self.exercise.messages(at, &mut of),
+    }
+
+    fn fan_outs_of(&self, rank: u32, visit: &mut dyn FnMut(FanOut)) {
+        self.each_sending(rank, &mut |sending, times| {
+            let mut of = |to: Range<u32>, bytes: u64, count: u64| visit(FanOut { to, bytes, count: count * times });
+            match sending {
+                Sending::Collective(call, own) => call.each_fan_out(own, &mut of),
+                Sending::Messages(at) => {
+                    self.exercise.messages(at, &mut |to, bytes, count| of(to..to + 1, bytes, count))
                 }
             }
-        }
+        });
     }
 
     fn sizes_of(&self, rank: u32, visit: &mut dyn FnMut(u64, u64)) {
-        let Some(members) = self.members(rank) else { return };
-        let meetings = u64::from(self.meetings()) * self.repetition.sizes.len() as u64;
-        visit(0, meetings * self.meeting().messages(&members));
-        let own = self.exercise.communicator(rank, self.ranks);
-        for &bytes in &self.repetition.sizes {
-            for (iteration, times) in self.different(bytes) {
-                let at = self.at(rank, bytes, iteration);
-                let times = u64::from(times);
-                match self.exercise.operation(at) {
-                    Some(call) => call.each_size(&own, &mut |bytes, count| visit(bytes, count * times)),
-                    None => self.exercise.messages(at, &mut |_, bytes, count| visit(bytes, count * times)),
-                }
-            }
-        }
+        self.each_sending(rank, &mut |sending, times| match sending {
+            Sending::Collective(call, own) => call.each_size(own, &mut |bytes, count| visit(bytes, count * times)),
+            Sending::Messages(at) => self.exercise.messages(at, &mut |_, bytes, count| visit(bytes, count * times)),
+        });
     }
 
     fn groups(&self) -> Vec<ProgramGroup> {

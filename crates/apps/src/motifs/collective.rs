@@ -13,7 +13,8 @@ use super::ranks::{Grouping, Groups};
 use mpi::collectives::{Algorithm, Collective, CollectiveError, Fastest, Operation, ProgramGroup, Selection, bound};
 use mpi::communicator::Communicator;
 use mpi::program::{
-    Action, GroupCall, Interval, Measure, Messages, Programs, RankProgram, Script, ScriptCall, ScriptedRank, Seen,
+    Action, FanOut, GroupCall, Interval, Measure, Messages, Programs, RankProgram, Script, ScriptCall, ScriptedRank,
+    Seen,
 };
 use traffic::PatternError;
 
@@ -243,6 +244,13 @@ impl Programs for CollectiveProgram {
     fn messages_of(&self, from: u32, visit: &mut dyn FnMut(Messages)) {
         self.call.each_message(&self.groups.communicator(from), &mut |to, bytes, count| {
             visit(Messages { from, to, bytes, count: count * u64::from(self.iterations) });
+        });
+    }
+
+    fn fan_outs_of(&self, rank: u32, visit: &mut dyn FnMut(FanOut)) {
+        let iterations = u64::from(self.iterations);
+        self.call.each_fan_out(&self.groups.communicator(rank), &mut |to, bytes, count| {
+            visit(FanOut { to, bytes, count: count * iterations });
         });
     }
 

@@ -180,6 +180,11 @@ impl Move {
         Self { way, peer: at.ahead(1), count: at.size - 1, stride: 1, data, parts }
     }
 
+    /// Whether the messages go to all other members of the group of `at`.
+    pub fn is_to_all(&self, at: &Member) -> bool {
+        (self.peer, self.count, self.stride) == (at.ahead(1), at.size - 1, 1)
+    }
+
     /// Returns the peer and the data of message `number` in a group of `size` members.
     #[inline]
     pub fn message(&self, number: u32, size: u32) -> (u32, Data) {
@@ -208,6 +213,11 @@ pub trait Phase: std::fmt::Debug + Sync {
     /// Returns the messages that the member `at` sends in all rounds, if they circulate in a ring and can be counted by
     /// size.
     fn circulated(&self, _at: &Member) -> Option<Circulated> {
+        None
+    }
+    /// Returns the messages that the member `at` sends in all rounds, if they are one message to each other member and
+    /// can be counted without a visit of each round.
+    fn to_each(&self, _at: &Member) -> Option<Move> {
         None
     }
 }

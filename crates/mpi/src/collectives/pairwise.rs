@@ -1,6 +1,6 @@
 //! Pairwise exchange: in round i every member sends to the member i ahead and receives from the member i back.
 
-use super::member::{Member, Move, Phase, Way};
+use super::member::{Member, Move, Phase, Shares, Way};
 
 /// Alltoall of parts, numbered as in [`super::linear::Alltoall`].
 #[derive(Debug)]
@@ -15,6 +15,10 @@ impl Phase for Alltoall {
         let data = at.part(round + 1);
         post(Move::one(Way::Store, at.back(round + 1), data));
         post(Move::one(Way::Send, at.ahead(round + 1), data));
+    }
+
+    fn to_each(&self, at: &Member) -> Option<Move> {
+        (at.shares == Shares::Each).then(|| Move::all(Way::Send, at, at.part(1), 1))
     }
 }
 
@@ -47,5 +51,9 @@ impl Phase for ReduceScatter {
         let to = at.ahead(round + 1);
         post(Move::one(Way::Combine, at.back(round + 1), at.part(at.own)));
         post(Move::one(Way::Send, to, at.part(to)));
+    }
+
+    fn to_each(&self, at: &Member) -> Option<Move> {
+        (at.shares == Shares::Each).then(|| Move::all(Way::Send, at, at.part(at.ahead(1)), 1))
     }
 }

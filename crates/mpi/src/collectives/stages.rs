@@ -1,5 +1,7 @@
 //! Stages of a collective operation, each within one group of ranks, and the messages of an operation.
 
+use std::ops::Range;
+
 use super::call::{Collective, Stage};
 use super::group_call::GroupCall;
 use super::member::{Circulated, Move, Way};
@@ -45,19 +47,18 @@ impl Collective {
     /// Visits the messages that the own member sends in an operation that has been checked: the destination rank, the
     /// size in bytes, and the number of messages. Messages that circulate in a ring are one visit for each size.
     pub fn each_message(&self, communicator: &Communicator, visit: &mut dyn FnMut(u32, u64, u64)) {
-        let element = u64::from(self.element);
-        self.each_sent(communicator, &mut |stage, sent| match sent {
-            Sent::Move(own) => {
-                for number in 0..own.count {
-                    let (peer, data) = own.message(number, stage.at.size);
-                    visit(stage.group.rank(peer), data.elements(stage.at.elements) * element, 1);
-                }
+        self.each_sent(communicator, &mut |stage, sent| sent.each_message(stage, self.element, visit));
+    }
+
+    /// Visits the messages that the own member sends to others in an operation that has been checked: the destination
+    /// ranks, the size in bytes, and the number of messages to each rank. Equal messages to all other members are one
+    /// visit if the members are consecutive ranks.
+    pub fn each_fan_out(&self, communicator: &Communicator, visit: &mut dyn FnMut(Range<u32>, u64, u64)) {
+        self.each_sent(communicator, &mut |stage, sent| match (sent, stage.group.range()) {
+            (Sent::Move(own), Some(ranks)) if own.is_to_all(&stage.at) && own.data.is_even(stage.at.elements) => {
+                visit(ranks, own.data.elements(stage.at.elements) * u64::from(self.element), 1);
             }
-            Sent::Circulated(own) => {
-                for (elements, count) in own.sizes.into_iter().filter(|own| own.1 > 0) {
-                    visit(stage.group.rank(own.peer), elements * element, count);
-                }
-            }
+            _ => sent.each_message(stage, self.element, &mut |to, bytes, count| visit(to..to + 1, bytes, count)),
         });
     }
 
@@ -100,6 +101,10 @@ impl Collective {
                     visit(&stage, Sent::Circulated(own));
                     continue;
                 }
+                if let Some(own) = phase.to_each(&stage.at) {
+                    visit(&stage, Sent::Move(own));
+                    continue;
+                }
                 for round in 0..phase.rounds(&stage.at) {
                     phase.round(&stage.at, round, &mut |own| {
                         if own.way == Way::Send {
@@ -115,8 +120,28 @@ impl Collective {
 /// Messages that a member sends.
 #[derive(Clone, Copy, Debug)]
 enum Sent {
-    /// Messages of one round.
+    /// Messages of one round, or of all rounds of a phase with one message to each other member.
     Move(Move),
     /// Messages of all rounds of a phase.
     Circulated(Circulated),
+}
+
+impl Sent {
+    /// Visits the messages: the destination rank, the size in bytes, and the number of messages.
+    fn each_message(self, stage: &Stage, element: u32, visit: &mut dyn FnMut(u32, u64, u64)) {
+        let element = u64::from(element);
+        match self {
+            Self::Move(own) => {
+                for number in 0..own.count {
+                    let (peer, data) = own.message(number, stage.at.size);
+                    visit(stage.group.rank(peer), data.elements(stage.at.elements) * element, 1);
+                }
+            }
+            Self::Circulated(own) => {
+                for (elements, count) in own.sizes.into_iter().filter(|own| own.1 > 0) {
+                    visit(stage.group.rank(own.peer), elements * element, count);
+                }
+            }
+        }
+    }
 }

@@ -19,6 +19,7 @@ mod scripts;
 mod sizes;
 
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::collectives::{CalledPlace, CollectiveError, Fastest};
@@ -245,6 +246,17 @@ pub struct Messages {
     pub count: u64,
 }
 
+/// Messages of one size from one rank to another rank, or to every other rank of a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FanOut {
+    /// Destination ranks. The source receives none of the messages, even if the range contains it.
+    pub to: Range<u32>,
+    /// Size of each message in bytes.
+    pub bytes: u64,
+    /// Number of messages to each destination.
+    pub count: u64,
+}
+
 /// Reason why a program cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
@@ -289,6 +301,11 @@ pub trait Programs: Debug + Send + Sync {
     /// Visits the messages that a rank sends, as far as they are known beforehand. Messages of one pair may be split
     /// over several visits.
     fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages));
+    /// Visits the messages that a rank sends to others. Programs whose ranks send equally to all ranks of a range need
+    /// one visit for the range, so that the traffic of an alltoall is known without a list of all pairs.
+    fn fan_outs_of(&self, rank: u32, visit: &mut dyn FnMut(FanOut)) {
+        self.messages_of(rank, &mut |Messages { to, bytes, count, .. }| visit(FanOut { to: to..to + 1, bytes, count }));
+    }
     /// Visits the messages of all ranks, in ascending order of the source.
     fn each_message(&self, visit: &mut dyn FnMut(Messages)) {
         (0..self.ranks()).for_each(|rank| self.messages_of(rank, visit));

@@ -4,6 +4,7 @@
 mod in_switch;
 mod walker;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use self::walker::{Buffer, Run, Sent};
@@ -231,9 +232,41 @@ fn messages_that_are_counted_by_size_are_those_that_are_sent() {
                             sum += bytes * count;
                         });
                         assert_eq!((messages, sum), (of.messages[rank], of.bytes[rank]), "{call:?} of {ranks}: {rank}");
+                        assert_eq!(by_range(&call, communicator), by_rank(&call, communicator), "{call:?} of {ranks}");
                     }
                 }
             }
+        }
+    }
+}
+
+/// Returns the destinations, sizes and numbers of a member's messages, from a visit of each rank.
+fn by_rank(call: &Collective, communicator: &Communicator) -> BTreeMap<(u32, u64), u64> {
+    let mut sent = BTreeMap::new();
+    call.each_message(communicator, &mut |to, bytes, count| *sent.entry((to, bytes)).or_default() += count);
+    sent
+}
+
+/// Returns the destinations, sizes and numbers of a member's messages, from visits of ranges of ranks.
+fn by_range(call: &Collective, communicator: &Communicator) -> BTreeMap<(u32, u64), u64> {
+    let (mut sent, own) = (BTreeMap::new(), communicator.group().rank(communicator.own()));
+    call.each_fan_out(communicator, &mut |ranks, bytes, count| {
+        ranks.filter(|&to| to != own).for_each(|to| *sent.entry((to, bytes)).or_default() += count);
+    });
+    sent
+}
+
+#[test]
+fn messages_to_all_ranks_are_few_visits() {
+    // Would catch estimates that are quadratic in ranks: a visit of every pair of an alltoall.
+    for algorithm in [Algorithm::Linear, Algorithm::Pairwise] {
+        for operation in [Operation::Alltoall, Operation::ReduceScatter] {
+            let call = Collective::new(operation, algorithm, 65_536 * 64);
+            let world = Communicator::world(5, 65_536);
+            let (mut visits, mut sizes) = (0, 0);
+            call.each_fan_out(&world, &mut |_, _, _| visits += 1);
+            call.each_size(&world, &mut |_, _| sizes += 1);
+            assert_eq!((visits, sizes, call.messages(&world)), (1, 1, 65_535), "{operation:?} {algorithm:?}");
         }
     }
 }
