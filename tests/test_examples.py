@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
-from cutthrough.packages import MissingPackage
+from cutthrough.arguments.packages import MissingPackage
 
 from .conftest import ROOT, short
 

@@ -227,5 +227,5 @@ def test_the_command_reads_the_drawn_order(tmp_path: Path, capsys: pytest.Captur
 
 def test_the_project_has_no_cycles_and_keeps_its_order(capsys: pytest.CaptureFixture[str]) -> None:
     """Catches a cycle, and an arrow against the order that is drawn."""
-    assert orders((ROOT / DRAWN).read_text(encoding="utf-8")).keys() == {"fabric", "sim"}
+    assert orders((ROOT / DRAWN).read_text(encoding="utf-8")).keys() == {"fabric", "system"}
     assert main([]) == 0, capsys.readouterr().out

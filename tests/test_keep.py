@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import cutthrough as ct
 import pytest
 from cutthrough import _core
-from cutthrough.keep import atomic, identity, inputs
+from cutthrough.files import atomic
+from cutthrough.keep import identity, inputs
 from cutthrough.keep.shares import points_of, ranges
 
 from .conftest import SMALL, essence

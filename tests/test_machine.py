@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from cutthrough import _core, channels, families, topologies
-from cutthrough.packages import MissingPackage
+from cutthrough.arguments.packages import MissingPackage
 
 if TYPE_CHECKING:
     from pathlib import Path

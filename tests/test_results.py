@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import cutthrough as ct
 import polars as pl
 import pytest
-from cutthrough import _core, notebooks
+from cutthrough import _core
+from cutthrough.display import notebooks
 from cutthrough.points import Point
 
 from .conftest import ROOT, short, simulated_once

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
-from cutthrough import channels, files
+from cutthrough import channels
+from cutthrough.files import kept as files
 from pyarrow import parquet
 
 from .conftest import ROOT, SMALL

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cutthrough import Results, reports
+from cutthrough.display.tables import Column, Fitted
 from cutthrough.points import Point
 from cutthrough.reproduce.claims import Claim, Expect
-from cutthrough.tables import Column, Fitted
 from rich.console import Console
 
 if TYPE_CHECKING:

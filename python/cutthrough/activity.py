@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cutthrough.details import Row, parts_of
-from cutthrough.tables import Column, Fitted
-from cutthrough.units import NANOSECONDS, TIME, cell_of, unit_of
+from cutthrough.display.tables import Column, Fitted
+from cutthrough.display.units import NANOSECONDS, TIME, cell_of, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

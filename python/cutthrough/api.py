@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
-import cutthrough.notebooks as notebooks
+import cutthrough.display.notebooks as notebooks
 import cutthrough.sweeps as sweeps
-from cutthrough.arrays import whole_number
+from cutthrough.arguments.arrays import whole_number
+from cutthrough.arguments.checked import checked
 from cutthrough.channels import ChannelLoads, Machine, doubles
-from cutthrough.checked import checked
 from cutthrough.errors import Interrupted
 from cutthrough.experiment import Experiment, built
 from cutthrough.keep.folder import Folder

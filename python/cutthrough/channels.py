@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 
 import cutthrough._core as _core
-import cutthrough.keep.atomic as atomic
-from cutthrough.faults import refuse
+import cutthrough.files.atomic as atomic
+from cutthrough.arguments.faults import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from cutthrough.display.tables import Column, Fitted
+from cutthrough.display.units import plain_number, shown, unit_of
 from cutthrough.reports import memory_lines
 from cutthrough.series import brief_labels, label_of
-from cutthrough.tables import Column, Fitted
-from cutthrough.units import plain_number, shown, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from cutthrough.by_size import greatest
 from cutthrough.comparison import in_unit
+from cutthrough.display.tables import Column, Fitted
 from cutthrough.points import has_no_mean
 from cutthrough.reports import cell
 from cutthrough.series import brief_labels, label_of
-from cutthrough.tables import Column, Fitted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import cutthrough._core as _core
 from cutthrough.by_size import SizeDifference, differences_by_size
 from cutthrough.details import nested
+from cutthrough.display.units import cell_of, unit_of
 from cutthrough.points import (
     CONFIDENCE,
     PointTable,
@@ -27,7 +28,6 @@ from cutthrough.points import (
     is_saturated,
     is_unconverged,
 )
-from cutthrough.units import cell_of, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

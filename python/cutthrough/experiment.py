@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import cutthrough._core as _core
+import cutthrough.display.notebooks as notebooks
 import cutthrough.experiments as experiments
-import cutthrough.keep.atomic as atomic
+import cutthrough.files.atomic as atomic
 import cutthrough.keep.inputs as inputs
-import cutthrough.notebooks as notebooks
-from cutthrough.checked import checked
-from cutthrough.faults import file_of, refuse, refuse_called_back
+from cutthrough.arguments.checked import checked
+from cutthrough.arguments.faults import file_of, refuse, refuse_called_back
 from cutthrough.keep.inputs import Inputs
 from cutthrough.machines import Machine
 from cutthrough.sections.file import File

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 import cutthrough._core as _core
+from cutthrough.arguments.faults import refuse
 from cutthrough.errors import ExperimentError
-from cutthrough.faults import refuse
 from cutthrough.sections.base import Section, plain
 
 if TYPE_CHECKING:

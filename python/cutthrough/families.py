@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cutthrough.arrays import whole_number
-from cutthrough.checked import checked
+from cutthrough.arguments.arrays import whole_number
+from cutthrough.arguments.checked import checked
 from cutthrough.machines import Machine
 
 if TYPE_CHECKING:

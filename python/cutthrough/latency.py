@@ -22,9 +22,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import cutthrough.keep.atomic as atomic
+import cutthrough.files.atomic as atomic
+from cutthrough.arguments.faults import refuse
 from cutthrough.errors import ExperimentError
-from cutthrough.faults import refuse
 from cutthrough.mapping import Machine
 from cutthrough.mpi import locate, require_mpi
 

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import cutthrough._core as core
-import cutthrough.files as files
-from cutthrough.arrays import whole_number
-from cutthrough.checked import checked
-from cutthrough.faults import refuse
+import cutthrough.files.kept as files
+from cutthrough.arguments.arrays import whole_number
+from cutthrough.arguments.checked import checked
+from cutthrough.arguments.faults import refuse
 from cutthrough.topologies import Indices, Table, Topology, for_pairs, number_below, numbers_below, shape_of
 
 if TYPE_CHECKING:

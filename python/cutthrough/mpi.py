@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cutthrough.arguments.faults import refuse
 from cutthrough.errors import ExperimentError
-from cutthrough.faults import refuse
 from cutthrough.mapping import Machine, TaskGraph, map_tasks
 
 if TYPE_CHECKING:

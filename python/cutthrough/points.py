@@ -6,8 +6,8 @@ import difflib
 import re
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-import cutthrough.notebooks as notebooks
-from cutthrough.checked import checked
+import cutthrough.display.notebooks as notebooks
+from cutthrough.arguments.checked import checked
 from cutthrough.quantities import Quantities
 
 if TYPE_CHECKING:

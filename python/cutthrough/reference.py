@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
 import cutthrough.words as words
-from cutthrough.faults import refuse
+from cutthrough.arguments.faults import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,6 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cutthrough.details import nested
+from cutthrough.display.tables import Column, Fitted
+from cutthrough.display.units import TIME, cell_of, unit_of
 from cutthrough.points import (
     MANY_PHASES,
     half_width,
@@ -19,8 +21,6 @@ from cutthrough.points import (
     phase_times,
 )
 from cutthrough.series import brief_labels, label_of
-from cutthrough.tables import Column, Fitted
-from cutthrough.units import TIME, cell_of, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,15 +16,15 @@ import cutthrough._core as _core
 import cutthrough.activity as activity
 import cutthrough.benchmarks as benchmarks
 import cutthrough.details as details
-import cutthrough.keep.atomic as atomic
+import cutthrough.files.atomic as atomic
 import cutthrough.keep.inputs as inputs
 import cutthrough.keep.stored as kept
+from cutthrough.arguments.checked import checked
+from cutthrough.arguments.faults import no_point, refuse
+from cutthrough.arguments.packages import require
 from cutthrough.channels import ENDS, Stored
-from cutthrough.checked import checked
-from cutthrough.faults import no_point, refuse
 from cutthrough.joining import joined
 from cutthrough.keep.shares import ranges
-from cutthrough.packages import require
 from cutthrough.points import CONFIDENCE, Point, as_point
 from cutthrough.series import pick_axis, split
 
@@ -103,7 +103,7 @@ class Results:
 
     def _repr_html_(self) -> str:
         import cutthrough.checks as checks
-        import cutthrough.notebooks as notebooks
+        import cutthrough.display.notebooks as notebooks
         import cutthrough.reports as reports
 
         notes = checks.warnings_of(self.points)

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import cutthrough.files as files
-import cutthrough.keep.atomic as atomic
-from cutthrough.checked import checked
-from cutthrough.faults import file_of, refuse
+import cutthrough.files.atomic as atomic
+import cutthrough.files.kept as files
+from cutthrough.arguments.checked import checked
+from cutthrough.arguments.faults import file_of, refuse
 from cutthrough.topologies import Topology
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import cutthrough.experiments as experiments
-from cutthrough.faults import nearest, refuse
+from cutthrough.arguments.faults import nearest, refuse
 from cutthrough.reference import Section, sections, summary
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import cutthrough._core as _core
 import cutthrough.remote as remote
+from cutthrough.arguments.faults import refuse_called_back
 from cutthrough.channels import Network, Outcome, doubles, explained
 from cutthrough.errors import Cancelled, ExperimentError, Interrupted, RunError
-from cutthrough.faults import refuse_called_back
 from cutthrough.keep.bundles import bundle
 from cutthrough.points import as_point
 from cutthrough.results import Results

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 import cutthrough._core as _core
-import cutthrough.notebooks as notebooks
-from cutthrough.checked import checked
-from cutthrough.faults import refuse
-from cutthrough.packages import require
+import cutthrough.display.notebooks as notebooks
+from cutthrough.arguments.checked import checked
+from cutthrough.arguments.faults import refuse
+from cutthrough.arguments.packages import require
 from cutthrough.sections.base import Section, plain
 
 if TYPE_CHECKING:

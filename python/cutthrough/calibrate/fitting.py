@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cutthrough.arguments.faults import nearest, refuse
 from cutthrough.calibrate.guesses import choices_of
 from cutthrough.calibrate.parts import LIMIT, PER_PACKET, PROGRESS, RENDEZVOUS, parts_of, preset
 from cutthrough.calibrate.search import Search
 from cutthrough.errors import ExperimentError
-from cutthrough.faults import nearest, refuse
 from cutthrough.programs.amounts import picoseconds_of
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
 import cutthrough.experiments as experiments
+from cutthrough.arguments.faults import refuse
 from cutthrough.errors import ExperimentError
 from cutthrough.experiment import built
-from cutthrough.faults import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

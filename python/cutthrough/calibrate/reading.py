@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cutthrough.calibrate.printed as printed
+from cutthrough.arguments.faults import nearest, refuse
 from cutthrough.calibrate.tables import (
     BANDWIDTH,
     IMB_NAMES,
@@ -23,7 +24,6 @@ from cutthrough.calibrate.tables import (
     Source,
     Table,
 )
-from cutthrough.faults import nearest, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import tomli_w
 
 from cutthrough.calibrate.tables import BANDWIDTH, LEFT, RATE, TIME
-from cutthrough.tables import Column
-from cutthrough.tables import Fitted as Shown
+from cutthrough.display.tables import Column
+from cutthrough.display.tables import Fitted as Shown
 
 if TYPE_CHECKING:
     from cutthrough.calibrate.outcome import Fit, Fitted

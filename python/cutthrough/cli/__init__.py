@@ -124,8 +124,8 @@ def main() -> None:
         with joined_words():
             app()
     except (ValueError, RuntimeError, OSError, ImportError) as error:
+        from cutthrough.arguments.packages import MissingPackage
         from cutthrough.errors import ExperimentError, RunError
-        from cutthrough.packages import MissingPackage
 
         if isinstance(error, ExperimentError):
             complain_of(error)

@@ -9,7 +9,7 @@ import typer
 
 import cutthrough._core as _core
 import cutthrough.cli.complete as complete
-import cutthrough.keep.atomic as atomic
+import cutthrough.files.atomic as atomic
 from cutthrough.cli.common import Format, FormatOption, JsonOption, err, file_target, folder_target, out, print_json
 
 if TYPE_CHECKING:

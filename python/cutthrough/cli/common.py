@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.text import Text
 
 import cutthrough.cli.complete as complete
-from cutthrough.faults import refuse
-from cutthrough.keep.atomic import Unwritable
+from cutthrough.arguments.faults import refuse
+from cutthrough.files.atomic import Unwritable
 
 if TYPE_CHECKING:
     from cutthrough.errors import ExperimentError

@@ -13,11 +13,11 @@ import typer
 import cutthrough._core as _core
 import cutthrough.checks as checks
 import cutthrough.cli.program as programs
-import cutthrough.keep.atomic as atomic
+import cutthrough.files.atomic as atomic
 import cutthrough.record.running as running
+from cutthrough.arguments.faults import refuse
 from cutthrough.cli.common import JsonOption, SetOption, complain, file_target, out, parse_sets, print_json
 from cutthrough.errors import ExperimentError
-from cutthrough.faults import refuse
 from cutthrough.programs import Program
 
 if TYPE_CHECKING:

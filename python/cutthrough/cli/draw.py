@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import cutthrough.experiments as experiments
-import cutthrough.keep.atomic as atomic
+import cutthrough.files.atomic as atomic
+from cutthrough.arguments.faults import no_point, refuse
 from cutthrough.cli.common import (
     WRONG_INPUT,
     Format,
@@ -20,7 +21,6 @@ from cutthrough.cli.common import (
     out,
     parse_sets,
 )
-from cutthrough.faults import no_point, refuse
 
 if TYPE_CHECKING:
     import cutthrough._core as _core

@@ -11,12 +11,12 @@ import typer
 
 import cutthrough._core as _core
 import cutthrough.cli.complete as complete
-import cutthrough.keep.atomic as atomic
+import cutthrough.files.atomic as atomic
 import cutthrough.reference as reference
 import cutthrough.reports as reports
 import cutthrough.words as words
+from cutthrough.arguments.faults import nearest, refuse
 from cutthrough.cli.common import JsonOption, complain, file_target, out, print_json
-from cutthrough.faults import nearest, refuse
 
 if TYPE_CHECKING:
     from cutthrough.reference import Key, Section, Topic

@@ -12,7 +12,7 @@ import cutthrough._core as _core
 import cutthrough.api as api
 import cutthrough.checks as checks
 import cutthrough.experiments as experiments
-import cutthrough.keep.atomic as atomic
+import cutthrough.files.atomic as atomic
 import cutthrough.reports as reports
 from cutthrough.channels import Stored
 from cutthrough.cli.common import (

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cutthrough.arguments.faults import refuse
 from cutthrough.cli.common import FAILED, INTERRUPTED, complain
 from cutthrough.errors import ExperimentError, RunError
 from cutthrough.experiments import STANDARD_INPUT
-from cutthrough.faults import refuse
 from cutthrough.keep.folder import Folder
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough.experiments as experiments
-import cutthrough.reading as reading
+import cutthrough.files.reading as reading
+from cutthrough.arguments.faults import refuse
 from cutthrough.errors import ExperimentError
-from cutthrough.faults import refuse
 from cutthrough.mapping import Machine, TaskGraph
 from cutthrough.mapping.exports import is_one_host
 

@@ -10,8 +10,8 @@ import numpy as np
 
 import cutthrough.api as api
 import cutthrough.experiments as experiments
+from cutthrough.arguments.faults import refuse
 from cutthrough.cli.pictures import is_given
-from cutthrough.faults import refuse
 from cutthrough.machines import Machine
 from cutthrough.mapping import MappingResult, TaskGraph, evaluate_places
 from cutthrough.programs import Program

@@ -12,8 +12,9 @@ import typer
 
 import cutthrough._core as _core
 import cutthrough.cli.complete as complete
-import cutthrough.keep.atomic as atomic
+import cutthrough.files.atomic as atomic
 import cutthrough.reports as reports
+from cutthrough.arguments.faults import refuse
 from cutthrough.cli.common import JsonOption, complain, err, file_target, folder_target, out, parse_sets, print_json
 from cutthrough.cli.keeping import Signals
 from cutthrough.cli.map_inputs import (
@@ -28,7 +29,6 @@ from cutthrough.cli.map_inputs import (
 from cutthrough.cli.map_programs import Placed, check_options
 from cutthrough.cli.map_search import OTHER_OBJECTIVE, Search
 from cutthrough.cli.pictures import Pictures, Plots, PlotsOption, is_given, needs_folder
-from cutthrough.faults import refuse
 from cutthrough.mapping.evaluation import ASSUMED, Links
 from cutthrough.mapping.exports import FORMATS, HOSTED, check, has_hosts
 

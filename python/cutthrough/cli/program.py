@@ -11,7 +11,8 @@ import typer
 import cutthrough._core as _core
 import cutthrough.checks as checks
 import cutthrough.experiments as experiments
-import cutthrough.keep.atomic as atomic
+import cutthrough.files.atomic as atomic
+from cutthrough.arguments.faults import refuse
 from cutthrough.cli.common import (
     Format,
     FormatOption,
@@ -25,7 +26,6 @@ from cutthrough.cli.common import (
     print_json,
 )
 from cutthrough.cli.pictures import Pictures, Plots, PlotsOption, needs_folder
-from cutthrough.faults import refuse
 from cutthrough.programs import Program
 
 if TYPE_CHECKING:

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 import cutthrough._core as _core
-import cutthrough.keep.atomic as atomic
+import cutthrough.files.atomic as atomic
 import cutthrough.keep.identity as identity
 import cutthrough.keep.inputs as inputs
 import cutthrough.keep.stored as stored
+from cutthrough.arguments.faults import refuse_called_back
 from cutthrough.channels import Outcome
-from cutthrough.faults import refuse_called_back
 from cutthrough.keep.bundles import bundle
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
-import cutthrough.files as files
-import cutthrough.keep.atomic as atomic
+import cutthrough.files.atomic as atomic
+import cutthrough.files.kept as files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,8 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import cutthrough._core as _core
-import cutthrough.reading as reading
-from cutthrough.faults import path_of, printable, refuse
+import cutthrough.files.reading as reading
+from cutthrough.arguments.faults import path_of, printable, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

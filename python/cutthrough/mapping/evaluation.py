@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough.api as api
 import cutthrough.experiments as experiments
-import cutthrough.files as files
+import cutthrough.files.kept as files
+from cutthrough.arguments.faults import refuse
 from cutthrough.errors import ExperimentError
-from cutthrough.faults import refuse
 from cutthrough.mapping.graphs import TaskGraph, edges_text
 
 if TYPE_CHECKING:

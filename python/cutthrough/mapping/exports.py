@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, TypeAlias
 
-from cutthrough.faults import nearest, refuse
+from cutthrough.arguments.faults import nearest, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import cutthrough._core as _core
-from cutthrough.arrays import numbers, whole_number, whole_numbers
-from cutthrough.checked import checked
-from cutthrough.faults import refuse
+from cutthrough.arguments.arrays import numbers, whole_number, whole_numbers
+from cutthrough.arguments.checked import checked
+from cutthrough.arguments.faults import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 import cutthrough._core as _core
-import cutthrough.keep.atomic as atomic
-import cutthrough.notebooks as notebooks
-from cutthrough.arrays import whole_number, whole_numbers
-from cutthrough.checked import checked
+import cutthrough.display.notebooks as notebooks
+import cutthrough.files.atomic as atomic
+from cutthrough.arguments.arrays import whole_number, whole_numbers
+from cutthrough.arguments.checked import checked
+from cutthrough.arguments.faults import file_of, nearest, refuse
 from cutthrough.errors import Cancelled
-from cutthrough.faults import file_of, nearest, refuse
 from cutthrough.machines import Machine
 from cutthrough.mapping.graphs import MOST_SEED, TaskGraph
 from cutthrough.sections.base import plain

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from cutthrough.comparison import METRICS
 from cutthrough.details import nested
+from cutthrough.display.units import unit_of
 from cutthrough.points import half_width, has_no_mean, has_operations, is_saturated, is_unconverged
 from cutthrough.series import JOB_LOAD, LOAD, SHARE, brief_labels, label_of, name_of, pick_axis, split
-from cutthrough.units import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cutthrough.display.units import Unit
     from cutthrough.points import Point, PointTable
     from cutthrough.series import Axis
-    from cutthrough.units import Unit
 
 __all__ = [
     "QUANTITIES",

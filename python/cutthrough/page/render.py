@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import cutthrough._core as _core
 import cutthrough.benchmarks as benchmarks
 import cutthrough.checks as checks
-import cutthrough.keep.atomic as atomic
+import cutthrough.files.atomic as atomic
+from cutthrough.arguments.packages import require
 from cutthrough.by_size import greatest
 from cutthrough.comparison import METRICS, compare, differing
-from cutthrough.packages import require
+from cutthrough.display.units import unit_of
 from cutthrough.page.activity import activity_of
 from cutthrough.page.lines import (
     QUANTITIES,
@@ -37,7 +38,6 @@ from cutthrough.page.series import series_of
 from cutthrough.plots.scales import palette
 from cutthrough.points import has_no_mean, is_saturated, is_unconverged
 from cutthrough.series import label_of
-from cutthrough.units import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import cutthrough.keep.atomic as atomic
+import cutthrough.files.atomic as atomic
 from cutthrough.activity import has_breakdown, has_timeline
 from cutthrough.benchmarks import has_table
 from cutthrough.channels import Stored

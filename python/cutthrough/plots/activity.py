@@ -13,10 +13,10 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from cutthrough.activity import PARTS, has_breakdown, has_timeline, path_parts
+from cutthrough.display.units import time_unit
 from cutthrough.plots.legends import below, title_of
 from cutthrough.plots.theme import in_lines
 from cutthrough.series import brief_labels, label_of, name_of
-from cutthrough.units import time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

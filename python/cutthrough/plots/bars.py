@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
+from cutthrough.display.units import plain_number, time_unit
 from cutthrough.plots.curves import LOG_RATIO, log_scale
 from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.strokes import COLOURS, Stroke
 from cutthrough.plots.theme import shown
 from cutthrough.points import MANY_PHASES, half_width, phase_times
 from cutthrough.series import brief_labels, label_of, name_of
-from cutthrough.units import plain_number, time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

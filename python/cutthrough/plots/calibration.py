@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 
 from cutthrough.calibrate.tables import LEFT
 from cutthrough.calibrate.written import COLUMNS
+from cutthrough.display.units import plain_number
 from cutthrough.plots.messages import size_text
 from cutthrough.plots.strokes import Stroke
 from cutthrough.plots.theme import plain_marks, shown
-from cutthrough.units import plain_number
 
 if TYPE_CHECKING:
     from cutthrough.calibrate.outcome import Fit

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
+from cutthrough.display.units import plain_number, time_unit
 from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.strokes import Stroke, mark_points, mark_words
 from cutthrough.plots.theme import in_lines, plain_marks, shown
 from cutthrough.series import facets_of, pick_axis, split
-from cutthrough.units import plain_number, time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

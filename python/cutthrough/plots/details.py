@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from cutthrough.display.units import time_unit
 from cutthrough.plots.curves import log_scale
 from cutthrough.plots.legends import below, legend_beside, title_of
 from cutthrough.plots.messages import size_axis
@@ -17,7 +18,6 @@ from cutthrough.plots.strokes import GREY, Stroke
 from cutthrough.plots.theme import shown
 from cutthrough.points import has_series, is_saturated
 from cutthrough.series import brief_labels, label_of, name_of
-from cutthrough.units import time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -9,7 +9,7 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
 
-from cutthrough.faults import refuse
+from cutthrough.arguments.faults import refuse
 from cutthrough.plots.scales import HEAT, NOTHING, scale_of
 from cutthrough.plots.theme import in_lines, looks
 

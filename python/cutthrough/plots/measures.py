@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
+from cutthrough.display.units import time_unit
 from cutthrough.plots.bars import names_of, orders_apart
 from cutthrough.plots.curves import log_scale
 from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.theme import shown
-from cutthrough.units import time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,13 +15,13 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator
 
 from cutthrough.comparison import METRICS
 from cutthrough.details import nested
+from cutthrough.display.units import unit_of
 from cutthrough.plots.curves import LOG_RATIO
 from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.scales import NOTHING
 from cutthrough.plots.strokes import GREY, Stroke, mark_points, mark_words
 from cutthrough.plots.theme import LONGEST_NAME, in_lines, plain_marks, shown
 from cutthrough.series import MEASURED, brief_labels, facets_of, label_of, pick_axis
-from cutthrough.units import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

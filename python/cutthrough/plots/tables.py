@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.figure import Figure
 
 from cutthrough.benchmarks import rows
+from cutthrough.display.units import plain_number
 from cutthrough.plots.curves import log_scale
 from cutthrough.plots.legends import below, title_of
 from cutthrough.plots.messages import size_text
 from cutthrough.plots.strokes import Stroke
 from cutthrough.plots.theme import plain_marks, shown
 from cutthrough.series import brief_labels, label_of, name_of
-from cutthrough.units import plain_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

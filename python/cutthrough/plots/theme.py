@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from matplotlib import style
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from cutthrough.units import plain_number
+from cutthrough.display.units import plain_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

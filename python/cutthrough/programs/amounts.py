@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import cutthrough._core as _core
-from cutthrough.arrays import whole_number
-from cutthrough.faults import refuse
+from cutthrough.arguments.arrays import whole_number
+from cutthrough.arguments.faults import refuse
 
 if TYPE_CHECKING:
     from cutthrough.sections.base import Size, Time

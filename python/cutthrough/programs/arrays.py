@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutthrough.arrays import numbers, whole_numbers
-from cutthrough.faults import refuse
+from cutthrough.arguments.arrays import numbers, whole_numbers
+from cutthrough.arguments.faults import refuse
 from cutthrough.programs.amounts import MOST_BYTES, MOST_PS, picoseconds_of
 from cutthrough.programs.calling import CALC, COLUMNS, RECV, SEND, WAITALL
 

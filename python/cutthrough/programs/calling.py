@@ -11,8 +11,8 @@ from array import array
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
-from cutthrough.arrays import whole_number, whole_numbers
-from cutthrough.faults import refuse, refuse_argument
+from cutthrough.arguments.arrays import whole_number, whole_numbers
+from cutthrough.arguments.faults import refuse, refuse_argument
 from cutthrough.programs.amounts import picoseconds_of, size_of
 from cutthrough.programs.collective import COMBINING, Collectives, Groups, Numbers
 from cutthrough.programs.found import ANY, Any, Found, Message, Moment, Probed, Request, Result

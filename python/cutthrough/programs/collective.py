@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import cutthrough._core as _core
-from cutthrough.arrays import whole_number
-from cutthrough.faults import nearest, refuse
+from cutthrough.arguments.arrays import whole_number
+from cutthrough.arguments.faults import nearest, refuse
 from cutthrough.programs.amounts import size_of
 
 if TYPE_CHECKING:

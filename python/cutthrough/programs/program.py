@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough.api as api
-import cutthrough.files as files
-from cutthrough.checked import checked
+import cutthrough.files.kept as files
+from cutthrough.arguments.checked import checked
 from cutthrough.mapping.evaluation import Links
 from cutthrough.mapping.graphs import TaskGraph
 from cutthrough.mapping.solving import MappingResult, map_tasks

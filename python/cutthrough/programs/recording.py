@@ -6,7 +6,7 @@ import inspect
 from array import array
 from typing import TYPE_CHECKING, Any
 
-from cutthrough.faults import refuse
+from cutthrough.arguments.faults import refuse
 from cutthrough.programs.calling import END, MOST_CALLS, Rank
 from cutthrough.programs.collective import Groups
 from cutthrough.programs.found import Request, Result, Unknown

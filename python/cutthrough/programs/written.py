@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 import cutthrough._core as _core
-import cutthrough.files as files
-import cutthrough.keep.atomic as atomic
+import cutthrough.files.atomic as atomic
+import cutthrough.files.kept as files
+import cutthrough.files.reading as reading
 import cutthrough.programs.living as living
-import cutthrough.reading as reading
-from cutthrough.arrays import whole_number
-from cutthrough.checked import checked
+from cutthrough.arguments.arrays import whole_number
+from cutthrough.arguments.checked import checked
+from cutthrough.arguments.faults import file_of, refuse
 from cutthrough.errors import ExperimentError
-from cutthrough.faults import file_of, refuse
 from cutthrough.programs.arrays import rows_of
 from cutthrough.programs.calling import Rank
 from cutthrough.programs.collective import Groups

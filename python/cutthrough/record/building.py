@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import cutthrough.keep.atomic as atomic
-from cutthrough.faults import refuse
+import cutthrough.files.atomic as atomic
+from cutthrough.arguments.faults import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

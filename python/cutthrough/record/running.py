@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
-import cutthrough.keep.atomic as atomic
+import cutthrough.files.atomic as atomic
 import cutthrough.record.building as building
-from cutthrough.faults import refuse
+from cutthrough.arguments.faults import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

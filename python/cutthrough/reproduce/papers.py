@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutthrough.faults import nearest, refuse
+from cutthrough.arguments.faults import nearest, refuse
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -11,7 +11,7 @@ import numpy as np
 
 import cutthrough._core as _core
 import cutthrough.experiments as experiments
-import cutthrough.keep.atomic as atomic
+import cutthrough.files.atomic as atomic
 import cutthrough.keep.identity as identity
 import cutthrough.sweeps as sweeps
 from cutthrough.channels import Outcome as Ran

@@ -7,7 +7,7 @@ from dataclasses import Field, dataclass, field, fields
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, get_args
 
-from cutthrough.faults import refuse
+from cutthrough.arguments.faults import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.path import Path
 
-from cutthrough.faults import refuse
+from cutthrough.arguments.faults import refuse
 from cutthrough.plots.machine.graph import Graph, Source
 from cutthrough.plots.machine.layouts import Label, Scene, arrange, span
 from cutthrough.plots.scales import HEAT, INK, ink_on, scale_of

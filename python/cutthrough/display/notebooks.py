@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cutthrough.tables import Column
+    from cutthrough.display.tables import Column
 
 __all__ = ["RunBar", "SearchBar", "facts", "run_bar", "search_bar", "table", "text"]
 

@@ -12,7 +12,7 @@ from numbers import Real
 from types import FunctionType
 from typing import Any, TypeVar
 
-from cutthrough.faults import refuse_argument
+from cutthrough.arguments.faults import refuse_argument
 
 __all__ = ["checked"]
 

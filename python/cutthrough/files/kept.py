@@ -12,8 +12,8 @@ import re
 import tempfile
 from pathlib import Path
 
-import cutthrough.keep.atomic as atomic
-from cutthrough.faults import refuse
+import cutthrough.files.atomic as atomic
+from cutthrough.arguments.faults import refuse
 
 __all__ = ["is_kept", "keep"]
 

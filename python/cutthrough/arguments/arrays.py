@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cutthrough.faults import refuse
+from cutthrough.arguments.faults import refuse
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -7,7 +7,7 @@ import stat
 from typing import TYPE_CHECKING
 
 import cutthrough._core as _core
-from cutthrough.faults import refuse
+from cutthrough.arguments.faults import refuse
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,0 +1,1 @@
+"""Units, tables of text and HTML for readers."""
