@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cutthrough.seeds import half_width
+from cutthrough.points.seeds import half_width
 from peer import Caminos, Cutthrough, Failed, Settings, Work, command_line, save_csv, say, studied, table
 from validate import CASES, DOCS, PEER, SATURATED, SPEEDUPS, TAIL_CYCLES
 

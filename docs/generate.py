@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from cutthrough import _core, api, plots, reference, words
+from cutthrough import _core, api, plots
 from cutthrough.channels import Machine
 from cutthrough.plots import machine
+from cutthrough.reference import keys as reference
+from cutthrough.reference import words
 
 COMMANDS = (
     "run",

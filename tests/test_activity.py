@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import cutthrough as ct
 import numpy as np
 import pytest
-from cutthrough import activity
+from cutthrough.points import activity
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from rich.console import Console

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from cutthrough import api, experiments, reproduce, sweeps, topologies
+from cutthrough import api, reproduce, sweeps, topologies
+from cutthrough.experiment import documents as experiments
 
 from .conftest import SMALL
 

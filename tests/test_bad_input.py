@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import cutthrough as ct
 import pytest
 from cutthrough.cli.common import parse_sets
-from cutthrough.experiments import from_text, to_toml
+from cutthrough.experiment.documents import from_text, to_toml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
-from cutthrough import benchmarks
+from cutthrough.points import benchmarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ import pytest
 from cutthrough import _core, channels, plots
 from cutthrough.channels import ChannelLoads, Machine
 from cutthrough.plots import panels, scales
-from cutthrough.reports import reference_note
+from cutthrough.reports.tables import reference_note
 from matplotlib import colors
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
-from cutthrough.comparison import compare
+from cutthrough.comparison.matched import compare
 
 from tests.conftest import SMALL
 

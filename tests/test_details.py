@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import cutthrough as ct
 import numpy as np
 import pytest
-from cutthrough.details import nested, without_lists
-from cutthrough.reports import points_table
+from cutthrough.points.details import nested, without_lists
+from cutthrough.reports.tables import points_table
 from pyarrow import csv
 from rich.console import Console
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
-from cutthrough.points import MEANINGS
+from cutthrough.points.table import MEANINGS
 from cutthrough.quantities import Quantities
 
 if TYPE_CHECKING:

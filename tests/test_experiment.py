@@ -17,7 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
-from cutthrough import _core, experiment, experiments, reference, sections
+from cutthrough import _core, sections
+from cutthrough.experiment import documents as experiments
+from cutthrough.experiment import objects as experiment
+from cutthrough.reference import keys as reference
 from cutthrough.quantities import ClassUtilization, JobResult
 from cutthrough.sections.base import Choice, Open, Section
 

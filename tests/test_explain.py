@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
-from cutthrough import reference, starts, words
 from cutthrough.cli.progress import Lines
+from cutthrough.experiment import starts
+from cutthrough.reference import keys as reference
+from cutthrough.reference import words
 
 from .conftest import ROOT
 
@@ -150,7 +152,8 @@ def test_explain_names_the_nearest(cutthrough: Callable[..., Any], wrong: str, r
 @pytest.mark.parametrize("word", words.WORDS, ids=lambda word: word.names[0])
 def test_words_of_the_field_are_needed(word: words.Word, cutthrough: Callable[..., Any]) -> None:
     """Catches a word that is still said to be missing, or to stand for others, when a key, a kind or a value of its
-    name has appeared: take its entry out of `cutthrough.words` then. Catches an entry whose keys are not there."""
+    name has appeared: take its entry out of `cutthrough.reference.words` then.
+    Catches an entry whose keys are not there."""
     held = {words.plain(part) for path in reference.topics() for part in path.split(".")}
     values = {words.plain(value) for section in reference.sections() for key in section.keys for value, _ in key.words}
     # A value, such as of `ties`, is not explained by its name: the entry of a word that is modelled stays useful.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
-from cutthrough import checks
+from cutthrough.reports import checks
 from rich.console import Console
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
-import cutthrough.reports as reports
+import cutthrough.reports.tables as reports
 import pytest
 from cutthrough.cli.pictures import Pictures, Plots
 from cutthrough.cli.run import report
-from cutthrough.points import Point
+from cutthrough.points.table import Point
 
 from .conftest import ROOT
 from .test_tables import shown

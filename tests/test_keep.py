@@ -322,7 +322,7 @@ def test_resolved_sweeps_of_a_kind_and_its_keys_have_the_same_points(sweep: Path
     values = {"router.kind": ["input-queued", "output-queued"], "router.vcs": [1, 2], "workload.load": [0.1, 0.2]}
     # The first point's routers have the keys that both kinds have.
     experiment = ct.load(sweep, set={"sweep": {axis: values[axis] for axis in axes}}).built()
-    from cutthrough.experiments import resolved
+    from cutthrough.experiment.documents import resolved
 
     again = _core.Experiment.load(resolved(experiment), "again", ".", [])
     assert sorted(identity.names(again)) == sorted(identity.names(experiment))

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import cutthrough as ct
 import pytest
 from cutthrough.arguments.faults import refuse
-from cutthrough.checks import warnings_of
 from cutthrough.cli import common, map_search
 from cutthrough.cli.keeping import folder_of
 from cutthrough.cli.progress import LINE_S, Lines
-from cutthrough.reports import points_table
+from cutthrough.reports.checks import warnings_of
+from cutthrough.reports.tables import points_table
 from rich.console import Console
 
 from .conftest import SMALL

@@ -9,12 +9,12 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from cutthrough import Results, plots
-from cutthrough.comparison import metrics_of
+from cutthrough.comparison.matched import metrics_of
 from cutthrough.page.lines import quantities_of
 from cutthrough.plots.strokes import Stroke
-from cutthrough.points import Point
-from cutthrough.reports import points_table
-from cutthrough.series import brief_labels, label_of, name_of, pick_axis, split
+from cutthrough.points.series import brief_labels, label_of, name_of, pick_axis, split
+from cutthrough.points.table import Point
+from cutthrough.reports.tables import points_table
 from matplotlib import style
 from matplotlib.colors import LogNorm
 from matplotlib.patches import Rectangle

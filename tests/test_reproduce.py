@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from cutthrough import _core, experiments, reference
+from cutthrough import _core
+from cutthrough.experiment import documents as experiments
+from cutthrough.reference import keys as reference
 from cutthrough.reproduce import Basis, Claim, Expect, Paper, Study, Tally, find, papers, reproduce
 
 from .claim_names import HYPHENATED, Identifiers, Quotes, named_first, tabled

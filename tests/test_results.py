@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from cutthrough import _core
 from cutthrough.display import notebooks
-from cutthrough.points import Point
+from cutthrough.points.table import Point
 
 from .conftest import ROOT, short, simulated_once
 

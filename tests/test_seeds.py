@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from cutthrough import _core
 from cutthrough.plots import STYLE
-from cutthrough.seeds import half_width, pooled_series
+from cutthrough.points.seeds import half_width, pooled_series
 
 from tests.conftest import SMALL, essence
 

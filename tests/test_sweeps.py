@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
-from cutthrough import _core, experiments, series
+from cutthrough import _core
+from cutthrough.experiment import documents as experiments
+from cutthrough.points import series
 
 if TYPE_CHECKING:
     from collections.abc import Callable

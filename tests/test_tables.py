@@ -9,10 +9,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from cutthrough import Results, reports
+from cutthrough import Results
 from cutthrough.display.tables import Column, Fitted
-from cutthrough.points import Point
+from cutthrough.points.table import Point
+from cutthrough.reports import tables as reports
 from cutthrough.reproduce.claims import Claim, Expect
+from cutthrough.reproduce.tables import claims_table
 from rich.console import Console
 
 if TYPE_CHECKING:
@@ -185,7 +187,7 @@ def test_claims_fit_the_terminal(width: int) -> None:
         Claim("a", "5, 6 and 7", "words", text, "between 0.85 and 0.95", here, "load", Expect.within(0.9, 0.05))
         for here in (0.123456, 0.9)
     ]
-    printed = shown(reports.claims_table("A paper", claims), width)
+    printed = shown(claims_table("A paper", claims), width)
     assert max(map(len, printed.splitlines())) <= width
     assert all(word in printed for word in ("0.1235", "between 0.85 and 0.95", "differs", "holds"))
     assert " ".join(text.split()[-2:]).split()[-1] in printed

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 import cutthrough as ct
 import matplotlib.pyplot as plt
 import pytest
-from cutthrough import compared, comparison, page, plots, reports
+from cutthrough import page, plots
+from cutthrough.comparison import matched as comparison
+from cutthrough.reports import compared
+from cutthrough.reports import tables as reports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from cutthrough._core import __version__
     from cutthrough.api import Analysis, analyze, check, load, run
     from cutthrough.errors import ExperimentError, Interrupted, RunError
-    from cutthrough.experiment import Experiment
+    from cutthrough.experiment.objects import Experiment
     from cutthrough.families import Dragonfly, FatTree, Mesh, SingleSwitch, Torus
     from cutthrough.machines import Machine
     from cutthrough.mapping import MappingResult, SearchInterrupted, TaskGraph, evaluate_places, map_tasks
-    from cutthrough.points import Point
+    from cutthrough.points.table import Point
     from cutthrough.programs import ANY, Program, Rank
     from cutthrough.results import Results
     from cutthrough.routing_tables import RoutingTable
@@ -98,7 +98,7 @@ _HOMES = {
     "_core": ("__version__",),
     "api": ("Analysis", "analyze", "check", "load", "run"),
     "errors": ("ExperimentError", "Interrupted", "RunError"),
-    "experiment": ("Experiment",),
+    "experiment.objects": ("Experiment",),
     "families": ("Dragonfly", "FatTree", "Mesh", "SingleSwitch", "Torus"),
     "machines": ("Machine",),
     "mapping": ("MappingResult", "SearchInterrupted", "TaskGraph", "evaluate_places", "map_tasks"),

@@ -26,7 +26,7 @@ from cutthrough.arguments.arrays import whole_number
 from cutthrough.arguments.checked import checked
 from cutthrough.channels import ChannelLoads, Machine, doubles
 from cutthrough.errors import Interrupted
-from cutthrough.experiment import Experiment, built
+from cutthrough.experiment.objects import Experiment, built
 from cutthrough.keep.folder import Folder
 from cutthrough.keep.shares import points_of
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-    from cutthrough.experiments import Source
+    from cutthrough.experiment.documents import Source
     from cutthrough.results import Results
     from cutthrough.sweeps import Watcher
 

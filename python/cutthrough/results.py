@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import cutthrough._core as _core
-import cutthrough.activity as activity
-import cutthrough.benchmarks as benchmarks
-import cutthrough.details as details
 import cutthrough.files.atomic as atomic
 import cutthrough.keep.inputs as inputs
 import cutthrough.keep.stored as kept
+import cutthrough.points.activity as activity
+import cutthrough.points.benchmarks as benchmarks
+import cutthrough.points.details as details
 from cutthrough.arguments.checked import checked
 from cutthrough.arguments.faults import no_point, refuse
 from cutthrough.arguments.packages import require
 from cutthrough.channels import ENDS, Stored
-from cutthrough.joining import joined
 from cutthrough.keep.shares import ranges
-from cutthrough.points import CONFIDENCE, Point, as_point
-from cutthrough.series import pick_axis, split
+from cutthrough.points.joining import joined
+from cutthrough.points.series import pick_axis, split
+from cutthrough.points.table import CONFIDENCE, Point, as_point
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from cutthrough.channels import ChannelLoads, Source
-    from cutthrough.comparison import Comparison
+    from cutthrough.comparison.matched import Comparison
 
 __all__ = ["Results"]
 
@@ -102,9 +102,9 @@ class Results:
         return f"<Results {self.title!r}: {len(self.points)} points over {self.axes}{state}>"
 
     def _repr_html_(self) -> str:
-        import cutthrough.checks as checks
         import cutthrough.display.notebooks as notebooks
-        import cutthrough.reports as reports
+        import cutthrough.reports.checks as checks
+        import cutthrough.reports.tables as reports
 
         notes = checks.warnings_of(self.points)
         if not self.complete:
@@ -135,7 +135,7 @@ class Results:
     def compare(
         self, other: Results, names: tuple[str, str] = ("A", "B"), confidence: float = CONFIDENCE
     ) -> Comparison:
-        """Compares these with other results, point by point, with significance: `cutthrough.comparison`.
+        """Compares these with other results, point by point, with significance: `cutthrough.comparison.matched`.
 
         Args:
             other: The results to compare with.
@@ -149,7 +149,7 @@ class Results:
         if not isinstance(other, Results):
             message = f"results are compared with results (`Results.read` reads them), not with {type(other).__name__}"
             raise TypeError(message)
-        import cutthrough.comparison as comparison
+        import cutthrough.comparison.matched as comparison
 
         return comparison.compare(self, other, names, confidence)
 

@@ -18,9 +18,9 @@ from cutthrough.arguments.faults import refuse_called_back
 from cutthrough.channels import Network, Outcome, doubles, explained
 from cutthrough.errors import Cancelled, ExperimentError, Interrupted, RunError
 from cutthrough.keep.bundles import bundle
-from cutthrough.points import as_point
+from cutthrough.points.seeds import pool
+from cutthrough.points.table import as_point
 from cutthrough.results import Results
-from cutthrough.seeds import pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

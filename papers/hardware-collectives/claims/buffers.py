@@ -11,7 +11,7 @@ from .statements import accepted
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cutthrough.points import Point
+    from cutthrough.points.table import Point
     from cutthrough.reproduce import Claim, Measured
     from cutthrough.results import Results
     from matplotlib.figure import Figure

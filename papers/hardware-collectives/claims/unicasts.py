@@ -12,7 +12,7 @@ from .statements import HUNDREDTH, accepted
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cutthrough.points import Point
+    from cutthrough.points.table import Point
     from cutthrough.reproduce import Claim
     from cutthrough.results import Results
 

@@ -12,7 +12,7 @@ from .runs import COMPUTED
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cutthrough.points import Point
+    from cutthrough.points.table import Point
     from cutthrough.results import Results
 
 Row = dict[str, Any]

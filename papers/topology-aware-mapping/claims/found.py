@@ -10,7 +10,7 @@ from .runs import AWARE, DEFAULT, NAMD_NODES, OBLIVIOUS, SYSTEMS, TOPOLOGY
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cutthrough.points import Point
+    from cutthrough.points.table import Point
     from cutthrough.results import Results
 
 

@@ -13,7 +13,7 @@ from .runs import BGP, NAMES, NEAR, RANDOM, TORI, XT3
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cutthrough.points import Point
+    from cutthrough.points.table import Point
     from cutthrough.reproduce import Claim
 
     from .found import Found

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
-import cutthrough.experiments as experiments
+import cutthrough.experiment.documents as experiments
 from cutthrough.arguments.faults import refuse
 from cutthrough.errors import ExperimentError
-from cutthrough.experiment import built
+from cutthrough.experiment.objects import built
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

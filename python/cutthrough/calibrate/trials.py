@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import cutthrough.sweeps as sweeps
-from cutthrough.experiment import built
+from cutthrough.experiment.objects import built
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import cutthrough._core as _core
-import cutthrough.compared as compared
+import cutthrough.reports.compared as compared
 from cutthrough.cli.common import FAILED, WRONG_INPUT, JsonOption, complain, out, print_json
-from cutthrough.comparison import Comparison, compare
+from cutthrough.comparison.matched import Comparison, compare
+from cutthrough.points.series import label_of
 from cutthrough.results import Results
-from cutthrough.series import label_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

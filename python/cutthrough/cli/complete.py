@@ -58,7 +58,7 @@ def _join() -> str:
 
 def settings(incomplete: str) -> list[tuple[str, str]]:
     """Returns `KEY=`, or the words that a key accepts."""
-    import cutthrough.reference as reference
+    import cutthrough.reference.keys as reference
 
     key, equals, typed = incomplete.partition("=")
     if not equals:
@@ -69,28 +69,28 @@ def settings(incomplete: str) -> list[tuple[str, str]]:
 
 def topics(incomplete: str) -> list[str]:
     """Returns the topics of `explain`."""
-    import cutthrough.reference as reference
+    import cutthrough.reference.keys as reference
 
     return [name for name in reference.topics() if name.startswith(incomplete)]
 
 
 def lists(incomplete: str) -> list[str]:
     """Returns the lists of `list`."""
-    import cutthrough.reference as reference
+    import cutthrough.reference.keys as reference
 
     return [name for name in (*reference.catalogue(), "papers") if name.startswith(incomplete)]
 
 
 def starts(incomplete: str) -> list[str]:
     """Returns the files that `new` writes."""
-    from cutthrough.starts import names
+    from cutthrough.experiment.starts import names
 
     return [name for name in names() if name.startswith(incomplete)]
 
 
 def strategies(incomplete: str) -> list[tuple[str, str]]:
     """Returns the strategies of `map`."""
-    import cutthrough.reference as reference
+    import cutthrough.reference.keys as reference
 
     found = reference.catalogue()["strategies"]
     return [(entry["name"], entry["summary"]) for entry in found if entry["name"].startswith(incomplete)]
@@ -98,7 +98,7 @@ def strategies(incomplete: str) -> list[tuple[str, str]]:
 
 def interfaces(incomplete: str) -> list[tuple[str, str]]:
     """Returns the interfaces of nodes from which `calibrate` starts."""
-    import cutthrough.reference as reference
+    import cutthrough.reference.keys as reference
 
     found = reference.catalogue()["nics"]
     return [(entry["name"], entry["summary"]) for entry in found if entry["name"].startswith(incomplete)]

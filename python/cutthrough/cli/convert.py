@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import cutthrough._core as _core
-import cutthrough.checks as checks
 import cutthrough.cli.program as programs
 import cutthrough.files.atomic as atomic
 import cutthrough.record.running as running
+import cutthrough.reports.checks as checks
 from cutthrough.arguments.faults import refuse
 from cutthrough.cli.common import JsonOption, SetOption, complain, file_target, out, parse_sets, print_json
 from cutthrough.errors import ExperimentError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import cutthrough.experiments as experiments
+import cutthrough.experiment.documents as experiments
 import cutthrough.files.atomic as atomic
 from cutthrough.arguments.faults import no_point, refuse
 from cutthrough.cli.common import (

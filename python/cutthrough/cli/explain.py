@@ -12,15 +12,15 @@ import typer
 import cutthrough._core as _core
 import cutthrough.cli.complete as complete
 import cutthrough.files.atomic as atomic
-import cutthrough.reference as reference
-import cutthrough.reports as reports
-import cutthrough.words as words
+import cutthrough.reference.keys as reference
+import cutthrough.reference.words as words
+import cutthrough.reports.tables as reports
 from cutthrough.arguments.faults import nearest, refuse
 from cutthrough.cli.common import JsonOption, complain, file_target, out, print_json
 
 if TYPE_CHECKING:
-    from cutthrough.reference import Key, Section, Topic
-    from cutthrough.words import Word
+    from cutthrough.reference.keys import Key, Section, Topic
+    from cutthrough.reference.words import Word
 
 __all__ = ["register"]
 
@@ -123,7 +123,7 @@ def new(
     - `cutthrough new fat-tree`
     - `cutthrough new torus -o - | cutthrough run -`
     """
-    from cutthrough.starts import needed_files, text_of
+    from cutthrough.experiment.starts import needed_files, text_of
 
     text = text_of(what)
     path = output or Path(f"{what}.toml")

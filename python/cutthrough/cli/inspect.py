@@ -10,10 +10,10 @@ import typer
 
 import cutthrough._core as _core
 import cutthrough.api as api
-import cutthrough.checks as checks
-import cutthrough.experiments as experiments
+import cutthrough.experiment.documents as experiments
 import cutthrough.files.atomic as atomic
-import cutthrough.reports as reports
+import cutthrough.reports.checks as checks
+import cutthrough.reports.tables as reports
 from cutthrough.channels import Stored
 from cutthrough.cli.common import (
     FileArgument,
@@ -29,7 +29,7 @@ from cutthrough.cli.common import (
 )
 from cutthrough.cli.pictures import Pictures, Plots, PlotsOption, needs_folder
 from cutthrough.cli.progress import LINE_S, Bar
-from cutthrough.series import label_of
+from cutthrough.points.series import label_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

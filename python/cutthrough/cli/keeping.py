@@ -16,7 +16,7 @@ import typer
 from cutthrough.arguments.faults import refuse
 from cutthrough.cli.common import FAILED, INTERRUPTED, complain
 from cutthrough.errors import ExperimentError, RunError
-from cutthrough.experiments import STANDARD_INPUT
+from cutthrough.experiment.documents import STANDARD_INPUT
 from cutthrough.keep.folder import Folder
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import cutthrough.api as api
-import cutthrough.experiments as experiments
+import cutthrough.experiment.documents as experiments
 from cutthrough.arguments.faults import refuse
 from cutthrough.cli.pictures import is_given
 from cutthrough.machines import Machine
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import typer
 
     import cutthrough._core as _core
-    from cutthrough.points import Point
+    from cutthrough.points.table import Point
 
 __all__ = ["Placed", "check_options"]
 

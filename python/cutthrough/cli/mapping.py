@@ -13,7 +13,7 @@ import typer
 import cutthrough._core as _core
 import cutthrough.cli.complete as complete
 import cutthrough.files.atomic as atomic
-import cutthrough.reports as reports
+import cutthrough.reports.tables as reports
 from cutthrough.arguments.faults import refuse
 from cutthrough.cli.common import JsonOption, complain, err, file_target, folder_target, out, parse_sets, print_json
 from cutthrough.cli.keeping import Signals

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import cutthrough._core as _core
-import cutthrough.checks as checks
-import cutthrough.experiments as experiments
+import cutthrough.experiment.documents as experiments
 import cutthrough.files.atomic as atomic
+import cutthrough.reports.checks as checks
 from cutthrough.arguments.faults import refuse
 from cutthrough.cli.common import (
     Format,

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 import cutthrough._core as _core
-import cutthrough.checks as checks
 import cutthrough.record.running as running
+import cutthrough.reports.checks as checks
 from cutthrough.cli.common import FAILED, JsonOption, complain, file_target, out, print_json
 
 __all__ = ["register"]

@@ -12,8 +12,8 @@ import cutthrough.sweeps as sweeps
 from cutthrough.cli.common import JobsOption, JsonOption, complain, folder_target, out, print_json
 from cutthrough.cli.keeping import Signals
 from cutthrough.cli.progress import Bar
-from cutthrough.reports import claims_table, sensitivity_table
 from cutthrough.reproduce import Tally, find
+from cutthrough.reproduce.tables import claims_table, sensitivity_table
 
 if TYPE_CHECKING:
     from cutthrough.reproduce import Paper

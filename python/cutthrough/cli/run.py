@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import cutthrough.activity as activity
-import cutthrough.benchmarks as benchmarks
-import cutthrough.checks as checks
-import cutthrough.experiments as experiments
-import cutthrough.reports as reports
+import cutthrough.experiment.documents as experiments
+import cutthrough.points.activity as activity
+import cutthrough.points.benchmarks as benchmarks
+import cutthrough.reports.checks as checks
+import cutthrough.reports.tables as reports
 import cutthrough.sweeps as sweeps
 from cutthrough.cli.common import (
     WRONG_INPUT,
@@ -37,9 +37,9 @@ from cutthrough.cli.pictures import Pictures, Plots, PlotsOption
 from cutthrough.cli.progress import Bar
 from cutthrough.errors import ExperimentError, Interrupted
 from cutthrough.keep.shares import points_of, ranges
-from cutthrough.points import MANY_PHASES, is_unconverged, phase_times
+from cutthrough.points.series import label_of
+from cutthrough.points.table import MANY_PHASES, is_unconverged, phase_times
 from cutthrough.results import Results
-from cutthrough.series import label_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import cutthrough.experiments as experiments
+import cutthrough.experiment.documents as experiments
 from cutthrough.keep.inputs import Inputs
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough.api as api
-import cutthrough.experiments as experiments
+import cutthrough.experiment.documents as experiments
 import cutthrough.files.kept as files
 from cutthrough.arguments.faults import refuse
 from cutthrough.errors import ExperimentError

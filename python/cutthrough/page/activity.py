@@ -7,10 +7,10 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import cutthrough.plots as plots
-from cutthrough.activity import PARTS, has_breakdown, path_parts
 from cutthrough.display.units import time_unit
 from cutthrough.page.lines import brief
 from cutthrough.plots.activity import slowest
+from cutthrough.points.activity import PARTS, has_breakdown, path_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cutthrough.series import label_of
+from cutthrough.points.series import label_of
 
 if TYPE_CHECKING:
     from cutthrough.results import Results

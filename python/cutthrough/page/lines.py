@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cutthrough.comparison import METRICS
-from cutthrough.details import nested
+from cutthrough.comparison.matched import METRICS
 from cutthrough.display.units import unit_of
-from cutthrough.points import half_width, has_no_mean, has_operations, is_saturated, is_unconverged
-from cutthrough.series import JOB_LOAD, LOAD, SHARE, brief_labels, label_of, name_of, pick_axis, split
+from cutthrough.points.details import nested
+from cutthrough.points.series import JOB_LOAD, LOAD, SHARE, brief_labels, label_of, name_of, pick_axis, split
+from cutthrough.points.table import half_width, has_no_mean, has_operations, is_saturated, is_unconverged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cutthrough.display.units import Unit
-    from cutthrough.points import Point, PointTable
-    from cutthrough.series import Axis
+    from cutthrough.points.series import Axis
+    from cutthrough.points.table import Point, PointTable
 
 __all__ = [
     "QUANTITIES",

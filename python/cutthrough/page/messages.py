@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cutthrough.page.lines import brief
-from cutthrough.points import is_saturated
+from cutthrough.points.table import is_saturated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cutthrough.points import Point
+    from cutthrough.points.table import Point
     from cutthrough.results import Results
 
 __all__ = ["messages_of"]

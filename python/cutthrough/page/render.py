@@ -13,12 +13,12 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
-import cutthrough.benchmarks as benchmarks
-import cutthrough.checks as checks
 import cutthrough.files.atomic as atomic
+import cutthrough.points.benchmarks as benchmarks
+import cutthrough.reports.checks as checks
 from cutthrough.arguments.packages import require
-from cutthrough.by_size import greatest
-from cutthrough.comparison import METRICS, compare, differing
+from cutthrough.comparison.by_size import greatest
+from cutthrough.comparison.matched import METRICS, compare, differing
 from cutthrough.display.units import unit_of
 from cutthrough.page.activity import activity_of
 from cutthrough.page.lines import (
@@ -36,15 +36,15 @@ from cutthrough.page.maps import maps_of
 from cutthrough.page.messages import messages_of
 from cutthrough.page.series import series_of
 from cutthrough.plots.scales import palette
-from cutthrough.points import has_no_mean, is_saturated, is_unconverged
-from cutthrough.series import label_of
+from cutthrough.points.series import label_of
+from cutthrough.points.table import has_no_mean, is_saturated, is_unconverged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bokeh.resources import Component
 
-    from cutthrough.comparison import Comparison, Difference
+    from cutthrough.comparison.matched import Comparison, Difference
     from cutthrough.results import Results
 
 __all__ = ["Side", "render", "write"]

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cutthrough.points import has_series
+from cutthrough.points.table import has_series
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
-    from cutthrough.points import Point
+    from cutthrough.points.table import Point
     from cutthrough.results import Results
 
     Doubles = npt.NDArray[np.float64]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import cutthrough.files.atomic as atomic
-from cutthrough.activity import has_breakdown, has_timeline
-from cutthrough.benchmarks import has_table
 from cutthrough.channels import Stored
 from cutthrough.plots import activity, bars, curves, details, heat, surfaces, tables
 from cutthrough.plots import measures as program_times
 from cutthrough.plots import messages as message_times
 from cutthrough.plots.theme import STYLE, looks
-from cutthrough.points import MANY_PHASES, has_operations, phase_times
-from cutthrough.series import label_of, name_of
+from cutthrough.points.activity import has_breakdown, has_timeline
+from cutthrough.points.benchmarks import has_table
+from cutthrough.points.series import label_of, name_of
+from cutthrough.points.table import MANY_PHASES, has_operations, phase_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from cutthrough.channels import ChannelLoads
-    from cutthrough.points import PointTable
+    from cutthrough.points.table import PointTable
 
 __all__ = ["STYLE", "channels", "faceted", "figure", "heat_maps", "looks", "save", "surface", "write"]
 

@@ -12,11 +12,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from cutthrough.activity import PARTS, has_breakdown, has_timeline, path_parts
 from cutthrough.display.units import time_unit
 from cutthrough.plots.legends import below, title_of
 from cutthrough.plots.theme import in_lines
-from cutthrough.series import brief_labels, label_of, name_of
+from cutthrough.points.activity import PARTS, has_breakdown, has_timeline, path_parts
+from cutthrough.points.series import brief_labels, label_of, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
-    from cutthrough.points import Point, PointTable
+    from cutthrough.points.table import Point, PointTable
 
     Doubles = npt.NDArray[np.float64]
 

@@ -13,15 +13,15 @@ from cutthrough.plots.curves import LOG_RATIO, log_scale
 from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.strokes import COLOURS, Stroke
 from cutthrough.plots.theme import shown
-from cutthrough.points import MANY_PHASES, half_width, phase_times
-from cutthrough.series import brief_labels, label_of, name_of
+from cutthrough.points.series import brief_labels, label_of, name_of
+from cutthrough.points.table import MANY_PHASES, half_width, phase_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from matplotlib.axes import Axes
 
-    from cutthrough.points import Point, PointTable
+    from cutthrough.points.table import Point, PointTable
 
 __all__ = ["completion", "names_of", "orders_apart", "phases"]
 

@@ -13,15 +13,15 @@ from cutthrough.display.units import plain_number, time_unit
 from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.strokes import Stroke, mark_points, mark_words
 from cutthrough.plots.theme import in_lines, plain_marks, shown
-from cutthrough.series import facets_of, pick_axis, split
+from cutthrough.points.series import facets_of, pick_axis, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from matplotlib.axes import Axes
 
-    from cutthrough.points import Point, PointTable
-    from cutthrough.series import Axis, Series
+    from cutthrough.points.series import Axis, Series
+    from cutthrough.points.table import Point, PointTable
 
 __all__ = ["latency", "log_scale", "operations", "slowdown", "throughput"]
 

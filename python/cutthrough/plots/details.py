@@ -16,15 +16,15 @@ from cutthrough.plots.legends import below, legend_beside, title_of
 from cutthrough.plots.messages import size_axis
 from cutthrough.plots.strokes import GREY, Stroke
 from cutthrough.plots.theme import shown
-from cutthrough.points import has_series, is_saturated
-from cutthrough.series import brief_labels, label_of, name_of
+from cutthrough.points.series import brief_labels, label_of, name_of
+from cutthrough.points.table import has_series, is_saturated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
-    from cutthrough.points import Point, PointTable
+    from cutthrough.points.table import Point, PointTable
 
 __all__ = ["distribution", "message_sizes", "time_series"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from cutthrough.points import PointTable
+    from cutthrough.points.table import PointTable
 
 __all__ = ["measures"]
 

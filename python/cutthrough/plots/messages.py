@@ -11,12 +11,12 @@ from cutthrough.plots.curves import log_scale
 from cutthrough.plots.legends import below, title_of
 from cutthrough.plots.strokes import Stroke
 from cutthrough.plots.theme import shown
-from cutthrough.series import Axis, label_of, split
+from cutthrough.points.series import Axis, label_of, split
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from cutthrough.points import Point, PointTable
+    from cutthrough.points.table import Point, PointTable
 
 __all__ = ["draw_spread", "messages", "size_axis", "size_text"]
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.lines import Line2D
 
-from cutthrough.points import is_saturated, is_unconverged
+from cutthrough.points.table import is_saturated, is_unconverged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from matplotlib.axes import Axes
 
-    from cutthrough.points import Point
+    from cutthrough.points.table import Point
 
 __all__ = ["COLOURS", "GREY", "Stroke", "mark_points", "mark_words"]
 

@@ -13,15 +13,15 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator
 
-from cutthrough.comparison import METRICS
-from cutthrough.details import nested
+from cutthrough.comparison.matched import METRICS
 from cutthrough.display.units import unit_of
 from cutthrough.plots.curves import LOG_RATIO
 from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.scales import NOTHING
 from cutthrough.plots.strokes import GREY, Stroke, mark_points, mark_words
 from cutthrough.plots.theme import LONGEST_NAME, in_lines, plain_marks, shown
-from cutthrough.series import MEASURED, brief_labels, facets_of, label_of, pick_axis
+from cutthrough.points.details import nested
+from cutthrough.points.series import MEASURED, brief_labels, facets_of, label_of, pick_axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
-    from cutthrough.points import Point, PointTable
+    from cutthrough.points.table import Point, PointTable
 
 __all__ = ["surface"]
 

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
-from cutthrough.benchmarks import rows
 from cutthrough.display.units import plain_number
 from cutthrough.plots.curves import log_scale
 from cutthrough.plots.legends import below, title_of
 from cutthrough.plots.messages import size_text
 from cutthrough.plots.strokes import Stroke
 from cutthrough.plots.theme import plain_marks, shown
-from cutthrough.series import brief_labels, label_of, name_of
+from cutthrough.points.benchmarks import rows
+from cutthrough.points.series import brief_labels, label_of, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-    from cutthrough.points import PointTable
+    from cutthrough.points.table import PointTable
 
 __all__ = ["benchmark", "draw"]
 

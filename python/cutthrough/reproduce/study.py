@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 
 import cutthrough._core as _core
-import cutthrough.experiments as experiments
+import cutthrough.experiment.documents as experiments
 import cutthrough.files.atomic as atomic
 import cutthrough.keep.identity as identity
 import cutthrough.sweeps as sweeps

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import cutthrough.details as details
-from cutthrough.series import label_of
+import cutthrough.points.details as details
+from cutthrough.points.series import label_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cutthrough.points import Point
+    from cutthrough.points.table import Point
 
 __all__ = ["has_table", "measures", "rows", "text", "texts"]
 

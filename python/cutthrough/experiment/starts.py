@@ -7,9 +7,9 @@ import tomllib
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-import cutthrough.experiments as experiments
+import cutthrough.experiment.documents as experiments
 from cutthrough.arguments.faults import nearest, refuse
-from cutthrough.reference import Section, sections, summary
+from cutthrough.reference.keys import Section, sections, summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

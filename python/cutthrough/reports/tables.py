@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from cutthrough.details import nested
 from cutthrough.display.tables import Column, Fitted
 from cutthrough.display.units import TIME, cell_of, unit_of
-from cutthrough.points import (
+from cutthrough.points.details import nested
+from cutthrough.points.series import brief_labels, label_of
+from cutthrough.points.table import (
     MANY_PHASES,
     half_width,
     has_no_mean,
@@ -20,22 +21,19 @@ from cutthrough.points import (
     is_unconverged,
     phase_times,
 )
-from cutthrough.series import brief_labels, label_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cutthrough.channels import ChannelLoads
-    from cutthrough.points import PointTable
-    from cutthrough.reference import Key
-    from cutthrough.reproduce.claims import Claim
+    from cutthrough.points.table import PointTable
+    from cutthrough.reference.keys import Key
 
 __all__ = [
     "analysis_table",
     "catalogue_table",
     "cell",
     "channels_table",
-    "claims_table",
     "hottest_table",
     "key_table",
     "keys_table",
@@ -44,7 +42,6 @@ __all__ = [
     "phases_table",
     "points_table",
     "reference_note",
-    "sensitivity_table",
 ]
 
 #: Quantities of a point in the table: key, heading to which the unit is added if it can change, format in the unit of
@@ -502,41 +499,6 @@ def key_table(key: Key, example: str) -> Table:
         )
     table.add_row("example", Text(example))
     return table
-
-
-def claims_table(title: str, claims: Sequence[Claim]) -> Fitted:
-    """Returns a line for each claim: quote, paper, here, verdict. Fitted claims and checks of the set-up are marked."""
-    return Fitted(
-        [
-            Column("figure", [claim.figure for claim in claims], 4, is_text=True),
-            Column("quote", [claim.quote for claim in claims], 3, is_text=True),
-            Column("claim", [claim.text for claim in claims], is_text=True),
-            Column("paper", [claim.paper for claim in claims]),
-            Column("here", [_with_interval(claim) for claim in claims]),
-            Column("unit", [claim.unit for claim in claims], 1, is_text=True),
-            Column("holds if", [str(claim.expect) for claim in claims], 2),
-            Column("basis", [claim.basis.value for claim in claims], 1, is_text=True),
-            Column("verdict", [claim.verdict for claim in claims]),
-        ],
-        title,
-        ["red" if not claim.ok else "dim" if not claim.counted else "" for claim in claims],
-        "`--json` has them.",
-    )
-
-
-def _with_interval(claim: Claim) -> str:
-    """Returns the number found, with half of its 95 % interval."""
-    return f"{claim.here:.4g} ± {claim.interval:.2g}" if claim.interval else f"{claim.here:.4g}"
-
-
-def sensitivity_table(claims: Sequence[Claim]) -> Fitted:
-    """Returns every claim's number under each variant of the paper's open choices."""
-    variants = list(dict.fromkeys(variant for claim in claims for variant in claim.sensitivity))
-    open_ = [claim for claim in claims if claim.sensitivity]
-    columns = [Column("claim", [claim.id for claim in open_], is_text=True)]
-    for rank, variant in enumerate(variants, 1):
-        columns.append(Column(variant, [cell(claim.sensitivity.get(variant), "{:.4g}") for claim in open_], rank))
-    return Fitted(columns, "\nUnder other choices")
 
 
 def _shown(results: PointTable) -> tuple[tuple[str, str, str], ...]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cutthrough.by_size import greatest
-from cutthrough.comparison import in_unit
+from cutthrough.comparison.by_size import greatest
+from cutthrough.comparison.matched import in_unit
 from cutthrough.display.tables import Column, Fitted
-from cutthrough.points import has_no_mean
-from cutthrough.reports import cell
-from cutthrough.series import brief_labels, label_of
+from cutthrough.points.series import brief_labels, label_of
+from cutthrough.points.table import has_no_mean
+from cutthrough.reports.tables import cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cutthrough.comparison import Comparison, Match
+    from cutthrough.comparison.matched import Comparison, Match
 
 __all__ = ["comparison_table", "sizes_table"]
 

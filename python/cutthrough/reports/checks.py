@@ -9,8 +9,8 @@ from rich.table import Table
 
 from cutthrough.display.tables import Column, Fitted
 from cutthrough.display.units import plain_number, shown, unit_of
-from cutthrough.reports import memory_lines
-from cutthrough.series import brief_labels, label_of
+from cutthrough.points.series import brief_labels, label_of
+from cutthrough.reports.tables import memory_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import cutthrough._core as _core
 import cutthrough.display.notebooks as notebooks
-import cutthrough.experiments as experiments
+import cutthrough.experiment.documents as experiments
 import cutthrough.files.atomic as atomic
 import cutthrough.keep.inputs as inputs
 from cutthrough.arguments.checked import checked
@@ -33,7 +33,7 @@ from cutthrough.sections.file import File
 from cutthrough.topologies import Topology
 
 if TYPE_CHECKING:
-    from cutthrough.experiments import Source
+    from cutthrough.experiment.documents import Source
 
 __all__ = ["Experiment"]
 

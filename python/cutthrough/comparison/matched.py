@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import cutthrough._core as _core
-from cutthrough.by_size import SizeDifference, differences_by_size
-from cutthrough.details import nested
+from cutthrough.comparison.by_size import SizeDifference, differences_by_size
 from cutthrough.display.units import cell_of, unit_of
-from cutthrough.points import (
+from cutthrough.points.details import nested
+from cutthrough.points.table import (
     CONFIDENCE,
     PointTable,
     confidence_of,
@@ -32,7 +32,7 @@ from cutthrough.points import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cutthrough.points import Point
+    from cutthrough.points.table import Point
 
 __all__ = ["METRICS", "Compared", "Comparison", "Difference", "Match", "Setting", "compare", "differing", "metrics_of"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cutthrough.points import is_saturated
+from cutthrough.points.table import is_saturated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,12 +7,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cutthrough.points import half_width
+from cutthrough.points.table import half_width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cutthrough.points import Point
+    from cutthrough.points.table import Point
 
 __all__ = [
     "JOB_LOAD",

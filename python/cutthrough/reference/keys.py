@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
-import cutthrough.words as words
+import cutthrough.reference.words as words
 from cutthrough.arguments.faults import refuse
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import numpy as np
 
 import cutthrough._core as _core
 from cutthrough.channels import mean_loads
-from cutthrough.points import Point, confidence_of
-from cutthrough.seeds import SEED, mean_point
+from cutthrough.points.seeds import SEED, mean_point
+from cutthrough.points.table import Point, confidence_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

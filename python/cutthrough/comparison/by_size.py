@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cutthrough.benchmarks import has_table, measures
+from cutthrough.points.benchmarks import has_table, measures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,13 +16,13 @@ import numpy as np
 
 import cutthrough._core as _core
 from cutthrough.channels import Outcome
-from cutthrough.points import INTERVALS, as_point
+from cutthrough.points.table import INTERVALS, as_point
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cutthrough.channels import Doubles
-    from cutthrough.points import Point
+    from cutthrough.points.table import Point
 
 __all__ = ["SEED", "Pooled", "half_width", "mean_point", "pool", "pooled_series"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cutthrough.details import Row, parts_of
 from cutthrough.display.tables import Column, Fitted
 from cutthrough.display.units import NANOSECONDS, TIME, cell_of, unit_of
+from cutthrough.points.details import Row, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cutthrough.points import Point
+    from cutthrough.points.table import Point
 
 __all__ = [
     "PARTS",

@@ -1,0 +1,1 @@
+"""The reference of the experiment file, and the words of other tools."""
