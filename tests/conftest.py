@@ -20,7 +20,7 @@ import pytest
 from cutthrough.channels import Outcome
 from cutthrough.cli import main
 from cutthrough.keep import identity
-from cutthrough.sweeps import Job
+from cutthrough.runs.sweeps import Job
 from pyarrow import csv, parquet
 
 if TYPE_CHECKING:

@@ -12,8 +12,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from cutthrough import api, reproduce, sweeps, topologies
+from cutthrough import api, reproduce
 from cutthrough.experiment import documents as experiments
+from cutthrough.machines import topology as topologies
+from cutthrough.runs import sweeps
 
 from .conftest import SMALL
 

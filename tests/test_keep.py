@@ -421,7 +421,7 @@ def test_a_worker_that_dies_loses_nothing_that_has_finished(sweep: Path, tmp_pat
 
 def test_a_worker_of_another_build_is_refused(sweep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches results of two builds in one table."""
-    from cutthrough import remote
+    from cutthrough.runs import remote
 
     answer = remote.run_point(remote.parts_of(ct.load(sweep).built()), 0, 1)
     assert json.loads(remote.accept(answer)[0])["packets"] > 0

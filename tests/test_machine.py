@@ -10,8 +10,9 @@ import cutthrough as ct
 import networkx as nx
 import numpy as np
 import pytest
-from cutthrough import _core, channels, families, topologies
+from cutthrough import _core, channels, families
 from cutthrough.arguments.packages import MissingPackage
+from cutthrough.machines import topology as topologies
 
 if TYPE_CHECKING:
     from pathlib import Path

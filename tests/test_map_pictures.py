@@ -8,8 +8,8 @@ import cutthrough as ct
 import numpy as np
 import pytest
 from cutthrough import _core, plots
-from cutthrough.plots import colours
-from cutthrough.plots.nodes import rows_of
+from cutthrough.mapping import colours
+from cutthrough.mapping.nodes import rows_of
 from matplotlib import style
 
 if TYPE_CHECKING:

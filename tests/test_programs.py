@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
-import cutthrough.sweeps as sweeps
+import cutthrough.runs.sweeps as sweeps
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -131,7 +131,7 @@ def test_finished_points_are_not_run_again(paper: Paper, tmp_path: Path, monkeyp
     kept = sorted((tmp_path / "kept" / "points").iterdir())
     # Two loads by default; load 0.5 under two variants.
     assert len(kept) == 4
-    monkeypatch.setattr("cutthrough.sweeps.run_jobs", lambda *_: pytest.fail("ran again"))
+    monkeypatch.setattr("cutthrough.runs.sweeps.run_jobs", lambda *_: pytest.fail("ran again"))
     assert reproduce(paper, study).claims == first.claims
     monkeypatch.undo()
     monkeypatch.setattr(papers, "HOME", paper.directory.parent)

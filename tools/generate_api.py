@@ -1,6 +1,6 @@
 """Writes the typed half of the Python interface: sections of experiments, and quantities of points.
 
-    python tools/generate_api.py            # writes python/cutthrough/sections/*.py and python/cutthrough/quantities.py
+    python tools/generate_api.py            # writes python/cutthrough/sections/*.py and python/cutthrough/quantities/__init__.py
     python tools/generate_api.py --check    # fails if they are not what the definitions give
 
 Both come from the schemas of the compiled half, which come from the Rust types: a key is defined once.
@@ -33,9 +33,9 @@ QUANTITIES = {"a bandwidth": "Bandwidth", "a time": "Time", "a size": "Size", "a
 SCALARS = {"integer": "int", "number": "float", "string": "str", "boolean": "bool"}
 #: Objects other than sections that are accepted for one: the key, and the home of the class.
 STAND_INS = {
-    "topology": ("cutthrough.topologies", "Topology"),
-    "routing": ("cutthrough.routing_tables", "RoutingTable"),
-    "program": ("cutthrough.programs.written", "WrittenProgram"),
+    "topology": ("cutthrough.sections.stand_ins", "NetworkObject"),
+    "routing": ("cutthrough.sections.stand_ins", "RoutingObject"),
+    "program": ("cutthrough.sections.stand_ins", "ProgramObject"),
 }
 #: Names of result types in Python.
 RESULTS = {"Warning": "PointWarning", "PointResult": "Quantities"}
@@ -98,7 +98,7 @@ def generate() -> dict[str, str]:
     sections = Sections(json.loads(_core.schema()))
     sections.walk()
     files = {f"sections/{name}.py": text for name, text in sections.modules().items()}
-    files["quantities.py"] = quantities(json.loads(_core.result_schema()))
+    files["quantities/__init__.py"] = quantities(json.loads(_core.result_schema()))
     return {path: formatted(path, text) for path, text in files.items()}
 
 
@@ -462,7 +462,7 @@ def camel(name: str) -> str:
 def quantities(schema: Json) -> str:
     """Returns the module of the quantities of points."""
     module = Module("What a point measures, as properties of mappings: units stand in the names.")
-    module.imported("from cutthrough.measured import optional, required, several")
+    module.imported("from cutthrough.quantities.measured import optional, required, several")
     module.imported("from typing import Any")
     definitions = {**schema["$defs"]}
     job = definitions.pop("JobResult")

@@ -50,7 +50,7 @@ FILE_LINES = 600
 FUNCTION_LINES = {".rs": 70, ".py": 60}
 
 #: Files that scripts write.
-GENERATED = ("python/cutthrough/sections/", "python/cutthrough/quantities.py", "docs/reference/generated/")
+GENERATED = ("python/cutthrough/sections/", "python/cutthrough/quantities/__init__.py", "docs/reference/generated/")
 #: Numbers in words, for counts of variants.
 NUMBERS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),

@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from cutthrough.errors import ExperimentError, Interrupted, RunError
     from cutthrough.experiment.objects import Experiment
     from cutthrough.families import Dragonfly, FatTree, Mesh, SingleSwitch, Torus
-    from cutthrough.machines import Machine
+    from cutthrough.machines.machine import Machine
+    from cutthrough.machines.routing_tables import RoutingTable
+    from cutthrough.machines.topology import Topology
     from cutthrough.mapping import MappingResult, SearchInterrupted, TaskGraph, evaluate_places, map_tasks
     from cutthrough.points.table import Point
     from cutthrough.programs import ANY, Program, Rank
     from cutthrough.results import Results
-    from cutthrough.routing_tables import RoutingTable
     from cutthrough.sections import (
         benchmark,
         nic,
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     )
     from cutthrough.sections.jobs import Job
     from cutthrough.sections.plain import Link, LinkClass, Measure, Node, Range
-    from cutthrough.topologies import Topology
 
 __all__ = [
     "ANY",

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
 import cutthrough.display.notebooks as notebooks
-import cutthrough.sweeps as sweeps
+import cutthrough.runs.sweeps as sweeps
 from cutthrough.arguments.arrays import whole_number
 from cutthrough.arguments.checked import checked
 from cutthrough.channels import ChannelLoads, Machine, doubles
 from cutthrough.errors import Interrupted
 from cutthrough.experiment.objects import Experiment, built
-from cutthrough.keep.folder import Folder
 from cutthrough.keep.shares import points_of
+from cutthrough.runs.folder import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from cutthrough.experiment.documents import Source
     from cutthrough.results import Results
-    from cutthrough.sweeps import Watcher
+    from cutthrough.runs.sweeps import Watcher
 
 __all__ = ["Analysis", "analyze", "check", "load", "run"]
 

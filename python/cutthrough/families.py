@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutthrough.arguments.arrays import whole_number
 from cutthrough.arguments.checked import checked
-from cutthrough.machines import Machine
+from cutthrough.machines.machine import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

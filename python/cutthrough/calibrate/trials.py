@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import cutthrough.sweeps as sweeps
+import cutthrough.runs.sweeps as sweeps
 from cutthrough.experiment.objects import built
 
 if TYPE_CHECKING:

@@ -99,7 +99,7 @@ def calibrate(
 
 def _draw(fit: Fit, directory: Path, formats: list[Format]) -> list[Path]:
     import cutthrough.plots as plots
-    from cutthrough.plots.calibration import calibration
+    from cutthrough.calibrate.pictures import calibration
 
     atomic.make_folder(directory)
     extensions = [form.value for form in dict.fromkeys(formats)]

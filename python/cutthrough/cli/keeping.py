@@ -17,7 +17,7 @@ from cutthrough.arguments.faults import refuse
 from cutthrough.cli.common import FAILED, INTERRUPTED, complain
 from cutthrough.errors import ExperimentError, RunError
 from cutthrough.experiment.documents import STANDARD_INPUT
-from cutthrough.keep.folder import Folder
+from cutthrough.runs.folder import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,11 +12,11 @@ import cutthrough.api as api
 import cutthrough.experiment.documents as experiments
 from cutthrough.arguments.faults import refuse
 from cutthrough.cli.pictures import is_given
-from cutthrough.machines import Machine
+from cutthrough.machines.machine import Machine
+from cutthrough.machines.topology import Topology
 from cutthrough.mapping import MappingResult, TaskGraph, evaluate_places
 from cutthrough.programs import Program
 from cutthrough.programs.program import placement_of
-from cutthrough.topologies import Topology
 
 if TYPE_CHECKING:
     from pathlib import Path

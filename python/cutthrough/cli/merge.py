@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-import cutthrough.keep.merging as merging
+import cutthrough.runs.merging as merging
 from cutthrough.cli.common import WRONG_INPUT, Format, FormatOption, JsonOption, complain, folder_target
 from cutthrough.cli.keeping import Signals
 from cutthrough.cli.pictures import Pictures, Plots, PlotsOption

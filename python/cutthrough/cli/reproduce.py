@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import cutthrough._core as _core
-import cutthrough.sweeps as sweeps
+import cutthrough.runs.sweeps as sweeps
 from cutthrough.cli.common import JobsOption, JsonOption, complain, folder_target, out, print_json
 from cutthrough.cli.keeping import Signals
 from cutthrough.cli.progress import Bar

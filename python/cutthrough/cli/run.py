@@ -15,7 +15,7 @@ import cutthrough.points.activity as activity
 import cutthrough.points.benchmarks as benchmarks
 import cutthrough.reports.checks as checks
 import cutthrough.reports.tables as reports
-import cutthrough.sweeps as sweeps
+import cutthrough.runs.sweeps as sweeps
 from cutthrough.cli.common import (
     WRONG_INPUT,
     FileArgument,

@@ -47,7 +47,7 @@ class _Bar:
 
 
 class RunBar(_Bar):
-    """The progress of a run; see `cutthrough.sweeps.Watcher`."""
+    """The progress of a run; see `cutthrough.runs.sweeps.Watcher`."""
 
     def update(self, done: float, total: int, phase: str) -> None:
         """Shows the number of finished points, and the current phase."""

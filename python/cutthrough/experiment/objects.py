@@ -28,9 +28,9 @@ import cutthrough.keep.inputs as inputs
 from cutthrough.arguments.checked import checked
 from cutthrough.arguments.faults import file_of, refuse, refuse_called_back
 from cutthrough.keep.inputs import Inputs
-from cutthrough.machines import Machine
+from cutthrough.machines.machine import Machine
+from cutthrough.machines.topology import Topology
 from cutthrough.sections.file import File
-from cutthrough.topologies import Topology
 
 if TYPE_CHECKING:
     from cutthrough.experiment.documents import Source

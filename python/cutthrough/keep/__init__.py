@@ -1,1 +1,1 @@
-"""Storage of a run: finished points on disk, the lock of a folder, the files that an experiment reads."""
+"""Files of a run that are read again: finished points, the experiment's files, shares of a sweep."""

@@ -6,7 +6,7 @@
 1.0
 """
 
-from cutthrough.machines import Machine
+from cutthrough.machines.machine import Machine
 from cutthrough.mapping.graphs import TaskGraph
 from cutthrough.mapping.solving import MappingResult, SearchInterrupted, evaluate_places, map_tasks
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from cutthrough.machines import Machine
+    from cutthrough.machines.machine import Machine
     from cutthrough.mapping.graphs import TaskGraph
 
 __all__ = ["Mapped"]

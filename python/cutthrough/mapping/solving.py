@@ -19,7 +19,7 @@ from cutthrough.arguments.arrays import whole_number, whole_numbers
 from cutthrough.arguments.checked import checked
 from cutthrough.arguments.faults import file_of, nearest, refuse
 from cutthrough.errors import Cancelled
-from cutthrough.machines import Machine
+from cutthrough.machines.machine import Machine
 from cutthrough.mapping.graphs import MOST_SEED, TaskGraph
 from cutthrough.sections.base import plain
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.figure import Figure
 
+    from cutthrough.machines.topology import Topology
     from cutthrough.results import Results
-    from cutthrough.topologies import Topology
 
     Integers = npt.NDArray[np.uint32]
 
@@ -173,7 +173,7 @@ class MappingResult:
         Raises:
             ValueError: The picture does not exist.
         """
-        import cutthrough.plots.mapping as pictures
+        import cutthrough.mapping.pictures as pictures
 
         return pictures.figure(self, what, before)
 

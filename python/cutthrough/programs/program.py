@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import cutthrough.api as api
 import cutthrough.files.kept as files
 from cutthrough.arguments.checked import checked
+from cutthrough.machines.topology import Topology
 from cutthrough.mapping.evaluation import Links
 from cutthrough.mapping.graphs import TaskGraph
 from cutthrough.mapping.solving import MappingResult, map_tasks
 from cutthrough.programs.written import WrittenProgram
 from cutthrough.sections.workload import Program as Workload
-from cutthrough.topologies import Topology
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from matplotlib.figure import Figure
 
+    from cutthrough.machines.topology import Table
     from cutthrough.results import Results
-    from cutthrough.topologies import Table
 
 __all__ = ["Program"]
 
@@ -113,7 +113,7 @@ class Program(WrittenProgram):
         Raises:
             ExperimentError: `what` is neither.
         """
-        import cutthrough.plots.matrix as pictures
+        import cutthrough.programs.matrix as pictures
 
         return pictures.figure(self, what)
 

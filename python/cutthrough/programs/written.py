@@ -16,11 +16,11 @@ import cutthrough.programs.living as living
 from cutthrough.arguments.arrays import whole_number
 from cutthrough.arguments.checked import checked
 from cutthrough.arguments.faults import file_of, refuse
-from cutthrough.errors import ExperimentError
 from cutthrough.programs.arrays import rows_of
 from cutthrough.programs.calling import Rank
 from cutthrough.programs.collective import Groups
 from cutthrough.programs.recording import Caller, name_of, record
+from cutthrough.sections.stand_ins import ProgramObject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +38,7 @@ MOST_DENSE = 1 << 14
 
 
 @checked
-class WrittenProgram:
+class WrittenProgram(ProgramObject):
     """A parallel program that can be read and written; `cutthrough.Program` can run it too."""
 
     def __init__(self, ranks: int, function: Callable[[Rank], object], *, called_back: bool = False) -> None:
@@ -252,7 +252,7 @@ class WrittenProgram:
         """The program's text, and its kind of program."""
         try:
             return self.written.text(), "calls"
-        except ExperimentError:
+        except _core.ExperimentError:
             return self.written.goal(), "goal"
 
     def to_goal(self, path: str | Path | None = None) -> str:
@@ -307,7 +307,7 @@ def _read(source: str | Path, make: Callable[[str], _core.Program]) -> tuple[_co
     text = reading.given(path, "program", "program")
     try:
         return make(text), path.stem
-    except ExperimentError as error:
+    except _core.ExperimentError as error:
         raise refuse("program", f"{path}: {error.message}", file=str(path)) from None
 
 

@@ -13,7 +13,7 @@ import cutthrough._core as _core
 import cutthrough.experiment.documents as experiments
 import cutthrough.files.atomic as atomic
 import cutthrough.keep.identity as identity
-import cutthrough.sweeps as sweeps
+import cutthrough.runs.sweeps as sweeps
 from cutthrough.channels import Outcome as Ran
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cutthrough.reproduce.claims import Claim
     from cutthrough.reproduce.papers import Paper
     from cutthrough.results import Results
-    from cutthrough.sweeps import Effort, Watcher
+    from cutthrough.runs.sweeps import Effort, Watcher
 
 __all__ = ["Outcome", "Planned", "Study", "reproduce"]
 

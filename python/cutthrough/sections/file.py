@@ -21,16 +21,15 @@ from cutthrough.sections.workload import CHOICE as WORKLOAD
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cutthrough.routing_tables import RoutingTable
     from cutthrough.sections.base import Open
     from cutthrough.sections.nic import Kind as NicKind
     from cutthrough.sections.placement import Kind as PlacementKind
     from cutthrough.sections.plain import Range
     from cutthrough.sections.router import Kind as RouterKind
     from cutthrough.sections.routing import Kind as RoutingKind
+    from cutthrough.sections.stand_ins import NetworkObject, RoutingObject
     from cutthrough.sections.topology import Kind as TopologyKind
     from cutthrough.sections.workload import Kind as WorkloadKind
-    from cutthrough.topologies import Topology
 
 __all__ = ["File"]
 
@@ -56,10 +55,10 @@ class File(Section):
     title: str | None = key("Name of the experiment in tables and plots.")
     seed: int | None = key("""Seed of every random stream. All points of a sweep share it, so that they use common
         random numbers (at least 0; default 1).""")
-    topology: TopologyKind | Topology | Open | None = key("Topology of the network.")
+    topology: TopologyKind | NetworkObject | Open | None = key("Topology of the network.")
     link: Link | None = key("Channels between routers, and between routers and nodes.")
     router: RouterKind | Open | None = key("Router architecture.")
-    routing: RoutingKind | RoutingTable | Open | None = key("Routing algorithm. Default: one that suits the topology.")
+    routing: RoutingKind | RoutingObject | Open | None = key("Routing algorithm. Default: one that suits the topology.")
     nic: NicKind | Open | None = key("Network interface of a node.")
     node: Node | None = key("Node: its treatment of arriving packets, its processors, and messages between its ranks.")
     in_switch: InSwitch | None = key("Execution of collective operations in routers.")

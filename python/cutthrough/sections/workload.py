@@ -18,13 +18,13 @@ from cutthrough.sections.program import CHOICE as PROGRAM
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cutthrough.programs.written import WrittenProgram
     from cutthrough.sections.base import Open, Size, Time
     from cutthrough.sections.benchmark import Kind as BenchmarkKind
     from cutthrough.sections.pacer import Kind as PacerKind
     from cutthrough.sections.pattern import Kind as PatternKind
     from cutthrough.sections.pattern import Word as PatternWord
     from cutthrough.sections.program import Kind as ProgramKind
+    from cutthrough.sections.stand_ins import ProgramObject
 
 __all__ = ["CHOICE", "Application", "Benchmark", "Collective", "Exchange", "Kind", "Program", "Traffic"]
 
@@ -158,7 +158,7 @@ class Program(Section, tag=("kind", "program")):
 
     TABLES: ClassVar = {"program": PROGRAM, "pacer": PACER}
 
-    program: ProgramKind | WrittenProgram | Open | None = key("Program of the ranks.")
+    program: ProgramKind | ProgramObject | Open | None = key("Program of the ranks.")
     collectives: Literal["hardware", "software", "nic"] | None = key("""Backend of all collective operations of the
         program. Algorithms that are "auto" are selected for it; any other algorithm must be one of this backend.
         Default: each operation's algorithm determines the backend.""")

@@ -24,7 +24,8 @@ import cutthrough.files.atomic as atomic
 import cutthrough.files.kept as files
 from cutthrough.arguments.checked import checked
 from cutthrough.arguments.faults import file_of, refuse
-from cutthrough.topologies import Topology
+from cutthrough.machines.topology import Topology
+from cutthrough.sections.stand_ins import RoutingObject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +44,7 @@ ARRAYS = ("ports", "classes", "next_layers")
 
 
 @checked
-class RoutingTable:
+class RoutingTable(RoutingObject):
     """A routing as a table of next ports: `routing=` of an experiment, or an axis of a sweep.
 
     A packet carries a layer. The entry of its layer, the router and its destination gives the ports among which the

@@ -13,20 +13,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import cutthrough._core as _core
-import cutthrough.remote as remote
+import cutthrough.runs.remote as remote
 from cutthrough.arguments.faults import refuse_called_back
 from cutthrough.channels import Network, Outcome, doubles, explained
 from cutthrough.errors import Cancelled, ExperimentError, Interrupted, RunError
-from cutthrough.keep.bundles import bundle
 from cutthrough.points.seeds import pool
 from cutthrough.points.table import as_point
 from cutthrough.results import Results
+from cutthrough.runs.bundles import bundle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Executor, Future
 
-    from cutthrough.keep.folder import Folder
+    from cutthrough.runs.folder import Folder
 
 __all__ = ["Effort", "Job", "Stopped", "Watcher", "collect", "jobs_of", "run", "run_jobs", "validate"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cutthrough.measured import optional, required, several
+from cutthrough.quantities.measured import optional, required, several
 
 __all__ = [
     "BreakdownRanks",

@@ -25,7 +25,7 @@ import cutthrough.keep.inputs as inputs
 import cutthrough.keep.stored as stored
 from cutthrough.arguments.faults import refuse_called_back
 from cutthrough.channels import Outcome
-from cutthrough.keep.bundles import bundle
+from cutthrough.runs.bundles import bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -12,7 +12,7 @@ import cutthrough.files.kept as files
 from cutthrough.arguments.arrays import whole_number
 from cutthrough.arguments.checked import checked
 from cutthrough.arguments.faults import refuse
-from cutthrough.topologies import Indices, Table, Topology, for_pairs, number_below, numbers_below, shape_of
+from cutthrough.machines.topology import Indices, Table, Topology, for_pairs, number_below, numbers_below, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,10 +9,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+import cutthrough.mapping.colours as colours
 from cutthrough.channels import Machine as Channels
-from cutthrough.plots import colours, heat, looks
+from cutthrough.mapping.nodes import rows_of
+from cutthrough.plots import heat, looks
 from cutthrough.plots.legends import title_of
-from cutthrough.plots.nodes import rows_of
 from cutthrough.plots.theme import in_lines
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cutthrough.mapping.mapped import Mapped
-    from cutthrough.plots.nodes import Rows
+    from cutthrough.mapping.nodes import Rows
 
 __all__ = ["figure"]
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import cutthrough._core as _core
 import cutthrough.keep.identity as identity
 from cutthrough.channels import Outcome
-from cutthrough.keep.folder import Folder, Manifest, recall
-from cutthrough.sweeps import collect
+from cutthrough.runs.folder import Folder, Manifest, recall
+from cutthrough.runs.sweeps import collect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

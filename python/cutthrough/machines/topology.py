@@ -23,6 +23,7 @@ from cutthrough.arguments.checked import checked
 from cutthrough.arguments.faults import refuse
 from cutthrough.arguments.packages import require
 from cutthrough.sections.base import Section, plain
+from cutthrough.sections.stand_ins import NetworkObject
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -39,7 +40,7 @@ Edges: TypeAlias = dict[str, npt.NDArray[Any]]
 
 
 @checked
-class Topology:
+class Topology(NetworkObject):
     """A machine's shape: routers, nodes and the channels between them, each numbered from 0.
 
     Args:

@@ -1,0 +1,1 @@
+"""Topologies and machines to query, and routings as tables."""

@@ -1,0 +1,1 @@
+"""Parallel runs of points, in this process and others, and the folders that keep them."""
