@@ -20,8 +20,8 @@ import pytest
 from cutthrough import _core, sections
 from cutthrough.experiment import documents as experiments
 from cutthrough.experiment import objects as experiment
-from cutthrough.reference import keys as reference
 from cutthrough.quantities import ClassUtilization, JobResult
+from cutthrough.reference import keys as reference
 from cutthrough.sections.base import Choice, Open, Section
 
 from .conftest import ROOT, SMALL

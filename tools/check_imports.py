@@ -1,16 +1,12 @@
-"""Checks that modules import one another in no cycle, and in the order that tools/module-order.md draws.
+"""Checks that modules of a crate use one another in no cycle, and in the order that tools/module-order.md draws.
 
-    python tools/check_imports.py                       # everything
-    python tools/check_imports.py cutthrough mapping    # the Python package and one crate
+    python tools/check_imports.py            # all crates
+    python tools/check_imports.py mapping    # one crate
 
 The nodes of a graph are modules (files); an arrow leads from a module to each module whose items it names. A cycle is
 reported as a path, with the line of each arrow.
 
-Python: every `import` counts, at the top of a file, inside a function or under `TYPE_CHECKING`. `import P.M` is an
-arrow to P.M; `from P import M` is one to P too, since it reads an attribute of P. An import at run time also executes
-the `__init__` of each package around the imported module, and is an arrow to those that the importer is not part of.
-
-Rust: `use` declarations and paths in expressions and types count, outside `#[cfg(test)]` and files that only tests
+`use` declarations and paths in expressions and types count, outside `#[cfg(test)]` and files that only tests
 declare. A name is followed through re-exports to the module that defines it. Neither `mod x;` nor `pub use x::Item` is
 an arrow by itself; if the file uses the re-exported name, that is. A private child module that adds an inherent `impl`
 to a type of its parent is one node with the parent: a type whose methods are spread over several files.
@@ -24,7 +20,6 @@ crate's root, which re-exports, belongs to none.
 from __future__ import annotations
 
 import argparse
-import ast
 import re
 import sys
 from collections import deque
@@ -32,9 +27,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-#: The Python package, and the name by which the command line knows it.
-PACKAGE = "python/cutthrough"
-PYTHON = "cutthrough"
 #: Draws the order of modules within some crates.
 DRAWN = "tools/module-order.md"
 
@@ -86,60 +78,6 @@ def _shortest_cycle(graph: Graph, start: str) -> list[str]:
                 came_from[target] = module
                 queue.append(target)
     return []
-
-
-# --- Python ----------------------------------------------------------------------------------------------------------
-
-
-def python_graph(package: Path) -> Graph:
-    """The imports between the modules of a package, given its directory."""
-    # A directory that is linked into the package is data.
-    paths = [path for path in sorted(package.rglob("*.py")) if package.resolve() in path.resolve().parents]
-    files = {_python_name(package, path): path for path in paths}
-    modules = set(files) | {f"{package.name}.{stub.stem}" for stub in package.glob("*.pyi")}
-    graph: Graph = {module: {} for module in sorted(modules)}
-    for module, path in files.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-        type_only = _type_only(tree)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                targets = _named(node, module, path.name == "__init__.py", modules)
-                if node not in type_only:
-                    targets |= _executed(targets, module)
-                for target in targets - {module}:
-                    graph[module].setdefault(target, node.lineno)
-    return graph
-
-
-def _python_name(package: Path, path: Path) -> str:
-    parts = (package.name, *path.relative_to(package).with_suffix("").parts)
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def _type_only(tree: ast.Module) -> set[ast.AST]:
-    """Everything under `if TYPE_CHECKING:`, which is not executed."""
-    blocks = (node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
-    return {inner for block in blocks for statement in block.body for inner in ast.walk(statement)}
-
-
-def _named(node: ast.Import | ast.ImportFrom, module: str, is_package: bool, modules: set[str]) -> set[str]:
-    """The modules of the package that an import names."""
-    if isinstance(node, ast.Import):
-        return {alias.name for alias in node.names} & modules
-    base = node.module or ""
-    if node.level:
-        parts = module.split(".")
-        above = parts[: len(parts) - node.level + is_package]
-        base = ".".join([*above, base] if base else above)
-    submodules = {f"{base}.{alias.name}" for alias in node.names} & modules
-    return ({base} & modules) | submodules
-
-
-def _executed(targets: set[str], module: str) -> set[str]:
-    """The packages around imported modules that the importer is not part of."""
-    parts = [target.split(".") for target in targets]
-    packages = {".".join(each[:length]) for each in parts for length in range(1, len(each))}
-    return {package for package in packages if not f"{module}.".startswith(f"{package}.")}
 
 
 # --- Rust ------------------------------------------------------------------------------------------------------------
@@ -432,16 +370,16 @@ def report(name: str, graph: Graph) -> list[str]:
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Checks what is named on the command line; returns the exit status, 1 if something is wrong."""
     crates = {path.parent.parent.name: path.parent for path in sorted(root.glob("crates/*/src/lib.rs"))}
-    names = [PYTHON, *crates]
+    names = list(crates)
     parser = argparse.ArgumentParser(
-        description="Report import cycles in the Python package and in the crates, and imports against the drawn order."
+        description="Report import cycles in the crates, and imports against the drawn order."
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(names)}; default: all")
     chosen = parser.parse_args(arguments).names or names
     unknown = [name for name in chosen if name not in names]
     if unknown:
         parser.error(f"there is no `{unknown[0]}`; allowed: {', '.join(names)}")
-    graphs = {name: rust_graph(crates[name]) if name in crates else python_graph(root / PACKAGE) for name in chosen}
+    graphs = {name: rust_graph(crates[name]) for name in chosen}
     lines = [line for name, graph in graphs.items() for line in report(name, graph)]
     drawn = root / DRAWN
     for name, order in orders(drawn.read_text(encoding="utf-8") if drawn.exists() else "").items():

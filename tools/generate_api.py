@@ -1,6 +1,6 @@
 """Writes the typed half of the Python interface: sections of experiments, and quantities of points.
 
-    python tools/generate_api.py            # writes python/cutthrough/sections/*.py and python/cutthrough/quantities/__init__.py
+    python tools/generate_api.py            # writes sections/*.py and quantities/__init__.py in python/cutthrough
     python tools/generate_api.py --check    # fails if they are not what the definitions give
 
 Both come from the schemas of the compiled half, which come from the Rust types: a key is defined once.

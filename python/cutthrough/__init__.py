@@ -100,15 +100,15 @@ _HOMES = {
     "errors": ("ExperimentError", "Interrupted", "RunError"),
     "experiment.objects": ("Experiment",),
     "families": ("Dragonfly", "FatTree", "Mesh", "SingleSwitch", "Torus"),
-    "machines": ("Machine",),
+    "machines.machine": ("Machine",),
+    "machines.routing_tables": ("RoutingTable",),
+    "machines.topology": ("Topology",),
     "mapping": ("MappingResult", "SearchInterrupted", "TaskGraph", "evaluate_places", "map_tasks"),
     "points": ("Point",),
     "programs": ("ANY", "Program", "Rank"),
     "results": ("Results",),
-    "routing_tables": ("RoutingTable",),
     "sections.jobs": ("Job",),
     "sections.plain": ("Link", "LinkClass", "Measure", "Node", "Range"),
-    "topologies": ("Topology",),
 }
 #: Modules whose classes are the kinds of a section.
 _SECTIONS = (
