@@ -95,6 +95,7 @@ def test_kinds_have_their_keys_in_order_with_documentation() -> None:
             # Tables are no keys of the reference, but sections.
             assert [name for name in names if name in keys or name not in kind.TABLES] == keys
             assert {parameter.kind for parameter in parameters.values()} <= {inspect.Parameter.KEYWORD_ONLY}
+            assert parameters.keys() <= kind.__annotations__.keys()
             text = inspect.getdoc(kind) or ""
             assert re.findall(r"^    (\w+?)_?: ", text.partition("\nAttributes:\n")[2], re.MULTILINE) == names
             shown = " ".join(text.split())

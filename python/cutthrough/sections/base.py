@@ -23,9 +23,6 @@ Size: TypeAlias = str
 #: The depth of a buffer: packets or a size, such as `"4 packets"` or `"16 KiB"`.
 Depth: TypeAlias = str
 
-#: The head of the part of a docstring about keys.
-ATTRIBUTES = "\n\nAttributes:\n"
-
 
 class Section:
     """A table of an experiment. A key that is None is not written: it has its default, or is swept."""
@@ -43,17 +40,19 @@ class Section:
 
     def __init_subclass__(cls, tag: tuple[str, str] | None = None) -> None:
         """Adds inherited tables, and the documentation of keys, to a class."""
-        inherited = (vars(base).get("TABLES", {}) for base in reversed(cls.__mro__))
-        cls.TABLES = {name: choice for tables in inherited for name, choice in tables.items()}
-        own = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
-        # A dataclass with slots is made twice, the second time without its tag and the values of its fields.
-        if tag is None and not own:
-            return
-        cls.TAG = tag or cls.TAG
-        held: dict[str, Field[Any]] = getattr(cls, "__dataclass_fields__", {}) | own
-        docs = {name: value.metadata["doc"] for name, value in held.items() if "doc" in value.metadata}
-        keys = "\n".join(f"    {name}: {doc.strip()}" for name, doc in docs.items())
-        cls.__doc__ = f"{cleandoc(cls.__doc__ or '')}{keys and f'{ATTRIBUTES}{keys}'}"
+        if "TABLES" in vars(cls):
+            tables = (vars(base).get("TABLES", {}) for base in reversed(cls.__mro__))
+            cls.TABLES = {name: choice for held in tables for name, choice in held.items()}
+        if tag is not None:
+            cls.TAG = tag
+        keys: dict[str, Field[Any]] | None = vars(cls).get("__dataclass_fields__")
+        # A dataclass with slots is made twice, the second time with its fields.
+        if keys is not None:
+            cls.__annotations__ = {name: key.type for name, key in keys.items()} | cls.__annotations__
+            lines = [
+                f"    {name}: {key.metadata['doc'].strip()}" for name, key in keys.items() if "doc" in key.metadata
+            ]
+            cls.__doc__ = "\n".join([cleandoc(cls.__doc__ or ""), *(["", "Attributes:", *lines] if lines else [])])
 
     def __post_init__(self) -> None:
         """For sections that have more than their keys."""
