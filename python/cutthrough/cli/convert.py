@@ -76,26 +76,21 @@ def convert(
         file_target(target, "--out")
         if target.suffix:
             _writer_of(target, is_folder=file.is_dir())
-    targets = targets or [Path(file.name).with_suffix("")]
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "joined.trace" if file.is_dir() else file
         if file.is_dir():
             _join(file, source)
         held = _read(source, set_, wildcards=wildcards, compute_scale=compute_scale)
-        if not all(target.suffix for target in targets):
-            form = _only_form(held, file, Path(folder))
-            targets = [target if target.suffix else _new(target.with_suffix(form)) for target in targets]
-        # What not every program has comes first, so that nothing is written where it is refused.
+        targets = _with_forms(targets, held, file, Path(folder))
+        # Forms that may be refused come first, so that nothing is written then.
         for target in sorted(targets, key=lambda target: target.suffix not in MAY_FAIL):
             if target.suffix == ".trace":
                 with atomic.replacing(target) as aside:
                     shutil.copyfile(source, aside)
             else:
                 _writer_of(target, is_folder=file.is_dir())(held, target)
-    summary = {**programs.summary_of(held), "name": file.stem}
-    if contents := held.contents:
-        summary |= {"contents": contents}
-    summary["notes"] = held.notes
+    contents = {"contents": held.contents} if held.contents else {}
+    summary = {**programs.summary_of(held), "name": file.stem, **contents, "notes": held.notes}
     if json_output:
         print_json({"version": _core.__version__, **summary, "written": [str(target) for target in targets]})
         return
@@ -104,6 +99,15 @@ def convert(
         out.print(f"Note: {note}", markup=False, soft_wrap=True)
     for target in targets:
         out.print(f"Written: {target}", markup=False, soft_wrap=True)
+
+
+def _with_forms(targets: list[Path], held: Program, file: Path, folder: Path) -> list[Path]:
+    """The files to write, each with an ending. Forms are tried in a folder."""
+    targets = targets or [Path(file.name).with_suffix("")]
+    if all(target.suffix for target in targets):
+        return targets
+    form = _only_form(held, file, folder)
+    return [target if target.suffix else _new(target.with_suffix(form)) for target in targets]
 
 
 def _only_form(held: Program, file: Path, folder: Path) -> str:
@@ -178,7 +182,7 @@ WRITERS: dict[str, Callable[[Program, Path], object]] = {
 }
 
 
-#: Forms that are text, and those that not every program has.
+#: Forms that are text, and forms that some programs lack.
 TEXTS = (".calls", ".goal", ".csv")
 MAY_FAIL = frozenset({".calls", ".goal"})
 
