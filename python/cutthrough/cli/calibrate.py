@@ -67,24 +67,39 @@ def calibrate(
 
     Example: `cutthrough calibrate examples/osu_latency.txt --from infinipath`
     """
-    import cutthrough.calibrate as fitting
     import cutthrough.calibrate.written as written
 
     if output is not None:
         file_target(output)
     if picture is not None:
         folder_target(picture)
-    tables = [table for file in files for table in fitting.read(file, benchmark)]
-    with err.status("fitting") as status:
-        fit = fitting.calibrate(
-            tables, start, latency=latency, keep=keep, watcher=lambda what: status.update(f"fitting {what}")
-        )
+    fit = _fit(files, benchmark, start, latency, keep)
     if output is not None:
         atomic.write_alone(output, written.section(fit))
     paths = _draw(fit, picture, formats) if picture is not None else []
     if json_output:
         print_json({"version": _core.__version__, **fit.to_dict()})
         return
+    _print(fit)
+    for name, path in [*([("Section", output)] if output else []), *(("Plot", path) for path in paths)]:
+        out.print(f"{name}: {path}", markup=False, soft_wrap=True)
+
+
+def _fit(files: list[Path], benchmark: str | None, start: str, latency: str | None, keep: list[str]) -> Fit:
+    """Fits an interface to the tables in files, and shows the progress."""
+    import cutthrough.calibrate as fitting
+
+    tables = [table for file in files for table in fitting.read(file, benchmark)]
+    with err.status("fitting") as status:
+        return fitting.calibrate(
+            tables, start, latency=latency, keep=keep, watcher=lambda what: status.update(f"fitting {what}")
+        )
+
+
+def _print(fit: Fit) -> None:
+    """Prints the notes, the tables and the section of a fit."""
+    import cutthrough.calibrate.written as written
+
     for note in fit.notes:
         err.print(f"note: {note}", markup=False, highlight=False, soft_wrap=True)
     for fitted in fit.tables:
@@ -93,8 +108,6 @@ def calibrate(
     out.print(written.parts_table(fit))
     out.print()
     out.print(written.section(fit), markup=False, soft_wrap=True)
-    for name, path in [*([("Section", output)] if output else []), *(("Plot", path) for path in paths)]:
-        out.print(f"{name}: {path}", markup=False, soft_wrap=True)
 
 
 def _draw(fit: Fit, directory: Path, formats: list[Format]) -> list[Path]:

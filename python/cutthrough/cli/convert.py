@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -82,15 +82,8 @@ def convert(
             _join(file, source)
         held = _read(source, set_, wildcards=wildcards, compute_scale=compute_scale)
         targets = _with_forms(targets, held, file, Path(folder))
-        # Forms that may be refused come first, so that nothing is written then.
-        for target in sorted(targets, key=lambda target: target.suffix not in MAY_FAIL):
-            if target.suffix == ".trace":
-                with atomic.replacing(target) as aside:
-                    shutil.copyfile(source, aside)
-            else:
-                _writer_of(target, is_folder=file.is_dir())(held, target)
-    contents = {"contents": held.contents} if held.contents else {}
-    summary = {**programs.summary_of(held), "name": file.stem, **contents, "notes": held.notes}
+        _write(held, source, targets, is_folder=file.is_dir())
+    summary = _summary(held, file.stem)
     if json_output:
         print_json({"version": _core.__version__, **summary, "written": [str(target) for target in targets]})
         return
@@ -108,6 +101,23 @@ def _with_forms(targets: list[Path], held: Program, file: Path, folder: Path) ->
         return targets
     form = _only_form(held, file, folder)
     return [target if target.suffix else _new(target.with_suffix(form)) for target in targets]
+
+
+def _summary(held: Program, name: str) -> dict[str, Any]:
+    """Returns the properties of a program that are shown."""
+    contents = {"contents": held.contents} if held.contents else {}
+    return {**programs.summary_of(held), "name": name, **contents, "notes": held.notes}
+
+
+def _write(held: Program, source: Path, targets: list[Path], *, is_folder: bool) -> None:
+    """Writes a program, whose trace is `source` if it was a folder, to all targets."""
+    # Forms that not every program has come first, so that nothing is written if one is refused.
+    for target in sorted(targets, key=lambda target: target.suffix not in MAY_FAIL):
+        if target.suffix == ".trace":
+            with atomic.replacing(target) as aside:
+                shutil.copyfile(source, aside)
+        else:
+            _writer_of(target, is_folder=is_folder)(held, target)
 
 
 def _only_form(held: Program, file: Path, folder: Path) -> str:
@@ -141,7 +151,7 @@ def _new(target: Path) -> Path:
 
 
 def _join(folder: Path, trace: Path) -> None:
-    """Makes a trace of a folder of ranks, and says what it does not show."""
+    """Makes a trace of a folder of ranks, and warns of what the trace lacks."""
     for warning in running.warnings_of(running.join(folder, trace)):
         complain(f"warning: {warning}")
 
@@ -182,8 +192,9 @@ WRITERS: dict[str, Callable[[Program, Path], object]] = {
 }
 
 
-#: Forms that are text, and forms that some programs lack.
+#: Forms that are text.
 TEXTS = (".calls", ".goal", ".csv")
+#: Forms that not every program has.
 MAY_FAIL = frozenset({".calls", ".goal"})
 
 

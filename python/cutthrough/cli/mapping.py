@@ -6,36 +6,35 @@ import re
 from dataclasses import replace
 from math import inf, prod
 from pathlib import Path  # noqa: TC003  (typer reads the annotations)
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import cutthrough._core as _core
-import cutthrough.cli.complete as complete
 import cutthrough.files.atomic as atomic
 import cutthrough.reports.tables as reports
 from cutthrough.arguments.faults import refuse
-from cutthrough.cli.common import JsonOption, complain, err, file_target, folder_target, out, parse_sets, print_json
+from cutthrough.cli.common import complain, err, file_target, folder_target, out, parse_sets, print_json
+from cutthrough.cli.grouped import grouped
 from cutthrough.cli.keeping import Signals
-from cutthrough.cli.map_inputs import (
-    LARGEST,
-    LARGEST_SEED,
-    graph_of,
-    hosts_of,
-    machine_of,
-    naming_options,
-    pairs_of,
+from cutthrough.cli.map_inputs import graph_of, hosts_of, machine_of, naming_options
+from cutthrough.cli.map_options import (  # noqa: TC001  (typer reads the annotations)
+    MachineOptions,
+    OutputOptions,
+    SearchOptions,
+    StepOptions,
+    TaskOptions,
 )
 from cutthrough.cli.map_programs import Placed, check_options
 from cutthrough.cli.map_search import OTHER_OBJECTIVE, Search
-from cutthrough.cli.pictures import Pictures, Plots, PlotsOption, is_given, needs_folder
+from cutthrough.cli.pictures import Pictures, is_given, needs_folder
 from cutthrough.mapping.evaluation import ASSUMED, Links
-from cutthrough.mapping.exports import FORMATS, HOSTED, check, has_hosts
+from cutthrough.mapping.exports import HOSTED, check, has_hosts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cutthrough.mapping import Machine, MappingResult, TaskGraph
+    from cutthrough.mapping import MappingResult, TaskGraph
 
 __all__ = ["register"]
 
@@ -59,152 +58,16 @@ MEASURES = {
 
 def register(app: typer.Typer) -> None:
     """Adds the commands of this module."""
-    app.command("map")(map_)
+    app.command("map")(grouped(map_))
 
 
 def map_(
     context: typer.Context,
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[FILE]",
-            help="An experiment file with a program of ranks, instead of a graph and a machine.",
-            show_default=False,
-        ),
-    ] = None,
-    set_: Annotated[
-        list[str],
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Replace a key of FILE; may be given again.",
-            show_default=False,
-            autocompletion=complete.settings,
-        ),
-    ] = [],  # noqa: B006  (typer copies it)
-    graph: Annotated[
-        list[str],
-        typer.Option(
-            "--graph",
-            "-g",
-            metavar="GRAPH",
-            help="A task graph: a file or `stencil:...`; several of the same tasks.",
-            show_default=False,
-        ),
-    ] = [],  # noqa: B006  (typer copies it)
-    machine: Annotated[
-        str | None,
-        typer.Option(
-            "--machine",
-            "-m",
-            metavar="MACHINE",
-            help="`torus:8x8x8`, a preset, a machine's file or an experiment file.",
-            show_default=False,
-        ),
-    ] = None,
-    strategy: Annotated[
-        list[str],
-        typer.Option(
-            "--strategy",
-            "-s",
-            help="A strategy; several are compared, and the best is kept.",
-            autocompletion=complete.strategies,
-        ),
-    ] = ["auto"],  # noqa: B006  (typer copies it)
-    output: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where the mapping goes.", show_default="nowhere")
-    ] = None,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            "-f",
-            help=f"Of the mapping's file: {', '.join(FORMATS)}.",
-            autocompletion=complete.mapping_formats,
-        ),
-    ] = "nodes",
-    objective: Annotated[
-        str | None,
-        typer.Option(
-            help="What `auto` lowers: hop-bytes, max-channel-load or both, their product.",
-            show_default="both; with --evaluate, hop-bytes as well",
-        ),
-    ] = None,
-    imbalance: Annotated[
-        float, typer.Option(min=0.0, help="How far a node's load may be above the mean, where tasks share nodes.")
-    ] = 0.03,
-    tasks_per_node: Annotated[int | None, typer.Option(min=1, max=LARGEST, help="The most tasks of a node.")] = None,
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0,
-            help="Nominal seconds of each search on one core, counted in steps: the same result on any machine.",
-            show_default="2; less below 500 tasks, more above 8,000",
-        ),
-    ] = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0,
-            metavar="SECONDS",
-            help="End each search after this time, with the best it has found; another run may find another mapping.",
-            show_default="none",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="The seed of all random choices.")] = 1,
-    weight: Annotated[
-        list[float] | None, typer.Option("--weight", help="How critical a graph is, of several: one for each.")
-    ] = None,
-    shuffle: Annotated[
-        int | None,
-        typer.Option(min=0, max=LARGEST_SEED, help="Number the tasks at random first, by this seed."),
-    ] = None,
-    fixed: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Lines `task place` of tasks that stay where they are.")
-    ] = None,
-    current: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The places of the tasks now, a line each.")
-    ] = None,
-    cores: Annotated[int | None, typer.Option(min=1, max=LARGEST, help="Cores of a node.")] = None,
-    rank_order: Annotated[str, typer.Option(help="How ranks fill cores: TXYZ or XYZT.")] = "TXYZ",
-    allocation: Annotated[
-        str | None, typer.Option(help="The job's nodes: `0:8,0:8,4:12`, `0-63,100` or `node[001-064]`.")
-    ] = None,
-    node: Annotated[Path | None, typer.Option(metavar="FILE", help="hwloc's XML of a node.")] = None,
-    folder: Annotated[
-        Path | None,
-        typer.Option(
-            "--pictures",
-            metavar="DIR",
-            help="Where plots of tasks, hops and channels go, beside those of tasks in order.",
-            show_default="nowhere",
-        ),
-    ] = None,
-    plots: PlotsOption = Plots.MAIN,
-    evaluate: Annotated[
-        bool, typer.Option("--evaluate", help="Simulate a step of the application, mapped and in order.")
-    ] = False,
-    bandwidth: Annotated[
-        str | None, typer.Option(help="Of a channel, for --evaluate.", show_default="the preset's, or 100 Gb/s")
-    ] = None,
-    delay: Annotated[
-        str | None, typer.Option(help="Of a channel, for --evaluate.", show_default="the preset's, or 20 ns")
-    ] = None,
-    packet_size: Annotated[
-        str | None,
-        typer.Option(help="Of a packet, for --evaluate.", show_default="4 KiB from 100 Gb/s on, else 256 B"),
-    ] = None,
-    router: Annotated[
-        str | None, typer.Option(help="The kind of the routers, for --evaluate.", show_default="as in experiments")
-    ] = None,
-    buffer: Annotated[
-        str | None, typer.Option(help="Of a router's input, for --evaluate.", show_default="as in experiments")
-    ] = None,
-    hosts: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The hosts of the machine's nodes, a line each, for rankfiles."),
-    ] = None,
-    json_output: JsonOption = False,
+    task: TaskOptions,
+    node: MachineOptions,
+    seeking: SearchOptions,
+    step: StepOptions,
+    output: OutputOptions,
 ) -> None:
     """Map the tasks of an application, or the ranks of a program, on the nodes of a machine.
 
@@ -227,85 +90,103 @@ def map_(
 
     `cutthrough list strategies`, `list machines` and `list graphs` list the choices.
     """
-    needs_folder(context, folder, "--pictures")
-    if output is None and is_given(context, "form"):
-        raise refuse("--format", "there is no file to write; --out FILE says where the mapping goes")
-    assumed = Links(bandwidth, delay, packet_size, router, buffer)
-    _check_options(assumed, output, folder, evaluate=evaluate)
-    placed: Placed | None = None
-    sections: dict[str, Any] = {}
+    _check_options(context, step, output)
     with naming_options():
-        check(form)
-        if file is not None:
-            check_options(context, file)
-            placed = Placed.read(file, parse_sets(set_))
-            tasks, where = placed.graph, placed.machine
-        else:
-            tasks = _tasks(graph, weight, seed, shuffle, sets=set_)
-            shape = {"cores": cores, "rank_order": rank_order, "allocation": allocation, "node": node}
-            where, sections = _where(machine, shape)
-            assumed.check()
-    options: dict[str, Any] = {
-        "imbalance": imbalance,
-        "tasks_per_node": tasks_per_node,
-        "budget": budget,
-        "time_limit": time_limit,
-        "seed": seed,
-        "fixed": {row[0]: row[1] for row in pairs_of(fixed, "fixed", 2)} if fixed else None,
-        "current": [row[0] for row in pairs_of(current, "current", 1)] if current else None,
-    }
-    names = hosts_of(hosts, where) if hosts else None
-    searches = [(name, goal) for name in strategy for goal in _objectives(name, objective, evaluate=evaluate)]
-    search = Search(tasks, where, options if placed is None else placed.options(options), placed)
+        check(output.form)
+        search, links = _prepared(context, task, node, seeking, step)
+    names = hosts_of(node.hosts, search.machine) if node.hosts else None
     with Signals() as signals, naming_options():
-        search.run(searches, replace(assumed, sections=sections) if evaluate else None)
+        search.run(_searches(seeking, evaluate=step.evaluate), links)
     if not search.found:
         complain("interrupted: no mapping had been found, and nothing was written")
         raise typer.Exit(signals.status)
-    default, compared = search.default, search.compared
-    best = _best(compared if search.steps else search.found, search.steps, objective or DEFAULT_OBJECTIVE)
+    best = _best(search, seeking.objective or DEFAULT_OBJECTIVE)
     warnings = _warnings(best, search)
-    warnings += _unsimulated(objective) if evaluate and not search.steps else []
-    if form in HOSTED and names is None and not has_hosts(best):
-        warnings.append(
-            f"{file or machine} has no names of hosts: {form} gets their numbers; --hosts FILE has the names"
-        )
-    points = [mapping.to_dict() for mapping in compared]
-    points = [{**point, **step} for point, step in zip(points, search.steps or [{}] * len(points), strict=True)]
+    if step.evaluate and not search.steps:
+        warnings += _unsimulated(seeking.objective)
+    if output.form in HOSTED and names is None and not has_hosts(best):
+        named = f"{task.file or node.machine} has no names of hosts"
+        warnings.append(f"{named}: {output.form} gets their numbers; --hosts FILE has the names")
+    _give(best, names, warnings, output)
+    _show(best, search, output, warnings, evaluate=step.evaluate)
+    if search.interrupted:
+        complain(f"interrupted: the best mapping found so far is kept{f' in {output.output}' if output.output else ''}")
+        raise typer.Exit(signals.status)
+    if output.folder is not None:
+        chosen = Pictures(output.plots).chosen([best], search.compared)
+        _draw(chosen, search.default, output.folder, quiet=output.json_output)
+
+
+def _check_options(context: typer.Context, step: StepOptions, output: OutputOptions) -> None:
+    """Refuses options without the one that they belong to, and targets that cannot be written."""
+    needs_folder(context, output.folder, "--pictures")
+    if output.output is None and is_given(context, "form"):
+        raise refuse("--format", "there is no file to write; --out FILE says where the mapping goes")
+    given = next((name for name in ASSUMED if getattr(step, name) is not None), None)
+    if given is not None and not step.evaluate:
+        raise refuse(f"--{given.replace('_', '-')}", "it is for --evaluate, without which nothing is simulated")
+    if output.output is not None:
+        file_target(output.output)
+    if output.folder is not None:
+        folder_target(output.folder)
+
+
+def _prepared(
+    context: typer.Context, task: TaskOptions, node: MachineOptions, seeking: SearchOptions, step: StepOptions
+) -> tuple[Search, Links | None]:
+    """Returns the search for a mapping of the tasks, and the network if mappings are simulated on it."""
+    links = step.links
+    if task.file is not None:
+        check_options(context, task.file)
+        placed = Placed.read(task.file, parse_sets(task.set_))
+        search = Search(placed.graph, placed.machine, placed.options(seeking.options()), placed)
+    else:
+        tasks = _tasks(task, seeking.seed)
+        if node.machine is None:
+            raise refuse("--machine", MISSING)
+        machine, sections = machine_of(node.machine, **node.shape)
+        links.check()
+        links = replace(links, sections=sections)
+        search = Search(tasks, machine, seeking.options())
+    return search, links if step.evaluate else None
+
+
+def _tasks(task: TaskOptions, seed: int) -> TaskGraph:
+    """Returns the tasks of a named graph."""
+    if task.set_:
+        raise refuse("--set", "there is no experiment file whose keys could be replaced")
+    if not task.graph:
+        raise refuse("--graph", MISSING)
+    tasks = graph_of(task.graph, task.weight, seed)
+    return tasks if task.shuffle is None else tasks.shuffled(task.shuffle)
+
+
+def _give(best: MappingResult, names: list[str] | None, warnings: list[str], output: OutputOptions) -> None:
+    """Prints the warnings, and writes the mapping to its file if there is one."""
     for warning in warnings:
         err.print(f"warning: {warning}", markup=False, soft_wrap=True)
-    if output is not None:
+    if output.output is not None:
         with naming_options():
-            best.save(output, form, names)
-    if json_output:
-        shown = points if evaluate else points[: len(search.found)]
-        _print_json(best, shown, warnings)
+            best.save(output.output, output.form, names)
+
+
+def _show(best: MappingResult, search: Search, output: OutputOptions, warnings: list[str], *, evaluate: bool) -> None:
+    """Prints the mappings, with their steps if all have been simulated."""
+    points = [mapping.to_dict() for mapping in search.compared]
+    points = [{**point, **step} for point, step in zip(points, search.steps or [{}] * len(points), strict=True)]
+    if output.json_output:
+        _print_json(best, points if evaluate else points[: len(search.found)], warnings)
     else:
-        _print(best, points, output, "step" if placed is None else "program")
-    if search.interrupted:
-        complain(f"interrupted: the best mapping found so far is kept{f' in {output}' if output else ''}")
-        raise typer.Exit(signals.status)
-    if folder is not None:
-        _draw(Pictures(plots).chosen([best], compared), default, folder, quiet=json_output)
+        _print(best, points, output.output, "step" if search.placed is None else "program")
 
 
-def _tasks(
-    graph: list[str], weight: list[float] | None, seed: int, shuffle: int | None, *, sets: list[str]
-) -> TaskGraph:
-    """Returns the tasks of a named graph."""
-    if sets:
-        raise refuse("--set", "there is no experiment file whose keys could be replaced")
-    if not graph:
-        raise refuse("--graph", MISSING)
-    tasks = graph_of(graph, weight, seed)
-    return tasks if shuffle is None else tasks.shuffled(shuffle)
-
-
-def _where(machine: str | None, shape: dict[str, Any]) -> tuple[Machine, dict[str, Any]]:
-    """Returns a named machine, and the network's sections if an experiment names it."""
-    if machine is None:
-        raise refuse("--machine", MISSING)
-    return machine_of(machine, **shape)
+def _searches(seeking: SearchOptions, *, evaluate: bool) -> list[tuple[str, str | None]]:
+    """Returns the strategies, each with the objectives that it is tried with."""
+    return [
+        (name, objective)
+        for name in seeking.strategy
+        for objective in _objectives(name, seeking.objective, evaluate=evaluate)
+    ]
 
 
 def _objectives(strategy: str, given: str | None, *, evaluate: bool) -> list[str | None]:
@@ -355,17 +236,6 @@ def _notes(best: MappingResult) -> list[str]:
     return list(dict.fromkeys((*best.graph.about["notes"], *best.machine.about["notes"])))
 
 
-def _check_options(links: Links, output: Path | None, pictures: Path | None, *, evaluate: bool) -> None:
-    """Refuses assumptions on the network where nothing is simulated, and targets that cannot be written."""
-    given = next((name for name in ASSUMED if getattr(links, name) is not None), None)
-    if given is not None and not evaluate:
-        raise refuse(f"--{given.replace('_', '-')}", "it is for --evaluate, without which nothing is simulated")
-    if output is not None:
-        file_target(output)
-    if pictures is not None:
-        folder_target(pictures)
-
-
 def _unsimulated(objective: str | None) -> list[str]:
     """Returns the warning of an interruption before all mappings were simulated."""
     judged = " and ".join(NAMES[measure] for measure in MEASURES[objective or DEFAULT_OBJECTIVE])
@@ -396,17 +266,19 @@ def _goodness(mapping: MappingResult, objective: str) -> float:
     return float(prod(mapping.measures[measure] for measure in MEASURES[objective]))
 
 
-def _best(mappings: list[MappingResult], steps: list[dict[str, Any]], objective: str) -> MappingResult:
-    """Returns the fastest mapping where steps have been simulated, else the best by the objective.
+def _best(search: Search, objective: str) -> MappingResult:
+    """Returns the fastest mapping where steps have been simulated, else the best found one by the objective.
 
     Ties go to the first.
     """
+    if not search.steps:
+        return min(search.found, key=lambda mapping: _goodness(mapping, objective))
 
     def rank(number: int) -> tuple[float, float]:
-        time = steps[number]["step_time_ns"] if steps else 0.0
-        return inf if time is None else time, _goodness(mappings[number], objective)
+        time = search.steps[number]["step_time_ns"]
+        return inf if time is None else time, _goodness(search.compared[number], objective)
 
-    return mappings[min(range(len(mappings)), key=rank)]
+    return search.compared[min(range(len(search.steps)), key=rank)]
 
 
 def _warnings(best: MappingResult, search: Search) -> list[str]:
