@@ -106,7 +106,10 @@ def test_files_are_written_and_go_with_what_they_are_of(results: ct.Results, tmp
     """Catches tables that are not saved, plots that are not drawn, and files of another run that stay behind."""
     results.save(tmp_path)
     assert csv.read_csv(tmp_path / "messages.csv").num_rows == 2
-    assert csv.read_csv(tmp_path / "series.csv").num_rows == results.series().num_rows
+    series = csv.read_csv(tmp_path / "series.csv")
+    assert series.num_rows == results.series().num_rows
+    saturated = dict(zip(series["point"].to_pylist(), series["saturated"].to_pylist(), strict=True))
+    assert saturated == {number: point["saturated"] for number, point in enumerate(results)}
     assert ct.Results.read(tmp_path).series().equals(results.series())
     names = {path.name for path in results.save_plots(tmp_path, formats=("png",))}
     assert {"distribution.png", "series.png", "latency.png"} <= names

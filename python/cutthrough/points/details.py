@@ -54,14 +54,21 @@ def message_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> li
 
 
 def series_rows(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[Row]:
-    """Returns a row for each interval of the time series of each point, and of each of its jobs."""
+    """Returns a row for each interval of the time series of each point, and of each of its jobs.
+
+    `saturated` is that of the whole run.
+    """
     rows: list[Row] = []
     for keys, measured in parts_of(points, axes):
         series = _of(measured, "series")
         columns = {name: series[name] for name in COLUMNS if name in series}
         for queue in series.get("queues", ()):
             columns |= {f"queue_{part}.{queue['class']}": queue[part] for part in ("mean_B", "max_B")}
-        rows += [{**keys, **dict(zip(columns, values, strict=True))} for values in zip(*columns.values(), strict=True)]
+        marks = {"saturated": is_saturated(measured)}
+        rows += [
+            {**keys, **dict(zip(columns, values, strict=True)), **marks}
+            for values in zip(*columns.values(), strict=True)
+        ]
     return rows
 
 
