@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cutthrough import Results
+from cutthrough.display import units
 from cutthrough.display.tables import Column, Fitted
 from cutthrough.points.table import Point
 from cutthrough.reports import tables as reports
@@ -120,7 +121,7 @@ def test_many_phases_have_a_table_of_their_own() -> None:
 
 def test_the_parts_of_a_step_have_a_table() -> None:
     """Catches a training step whose parts are in files only, and times in nanoseconds of seven digits."""
-    parts = {"step": (5e6, 4e6), "compute": (3e6, 3e6), "pipeline-wait": (2e3, None)}
+    parts = {"step": (5e6, 4e6), "compute": (3e6, 3e6), "pipeline-wait": (2e3, None), "barrier": (2e3, 0.0)}
     held = [
         {
             "name": name,
@@ -138,9 +139,21 @@ def test_the_parts_of_a_step_have_a_table() -> None:
     assert "bound" in lines[0]
     assert lines[1].split()[:3] == ["load", "1", "step"]
     assert lines[1].split()[-1] == "1.25"
-    assert lines[3].split()[-2:] == ["-", "-"]
+    assert lines[3].split()[-2:] == lines[4].split()[-2:] == ["-", "-"]
     alone = shown(reports.measures_table([point], [""]), 100).splitlines()
     assert alone[0].split()[0] == "part"
+
+
+def test_each_cell_has_its_unit_where_none_suits_the_column() -> None:
+    """Catches a column of nanoseconds with seven digits, and a small value that is shown as 0."""
+    points = [Point({"time_ns": time, "phases": []}) for time in (5.0, 4e6, 2e10)]
+    lines = shown(reports.points_table(Results(points=points, axes=[])), 100).splitlines()
+    assert lines[0].split()[0] == "time"
+    assert [line[:15].strip() for line in lines[1:4]] == ["5.0 ns", "4,000.000 us", "20.000 s"]
+    assert units.cells_of("time_ns", "{:.1f}", [50.0, 4e6]) == ("us", ["0.050", "4,000.000"])
+    assert units.cells_of("bandwidth_B_per_s", "{:.0f}", [2.0, None, 3e9]) == ("", ["2 B/s", "-", "3.000 GB/s"])
+    assert units.cells_of("time_ns", "{:.1f}", [0.01, 0.2], [5.0, 4e6]) == ("", ["0.0 ns", "0.000 us"])
+    assert units.cells_of("hops_mean", "{:.2f}", [2.0, 3e9]) == ("", ["2.00", "3000000000.00"])
 
 
 def test_phases_that_have_not_ended_are_named() -> None:

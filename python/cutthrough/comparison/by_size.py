@@ -10,13 +10,13 @@ from cutthrough.points.benchmarks import has_table, measures
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["SizeDifference", "differences_by_size", "greatest"]
+__all__ = ["HEADINGS", "SizeDifference", "differences_by_size", "greatest"]
 
 #: Quantities of a row: name and format.
 HEADINGS = {
     "time_max_ns": ("time, ns", "{:,.1f}"),
-    "bandwidth_B_per_s": ("bandwidth, B/s", "{:,.4g}"),
-    "messages_per_s": ("rate, messages/s", "{:,.4g}"),
+    "bandwidth_B_per_s": ("bandwidth, B/s", "{:,.0f}"),
+    "messages_per_s": ("rate, messages/s", "{:,.0f}"),
     "availability": ("availability", "{:.4f}"),
 }
 
@@ -47,11 +47,6 @@ class SizeDifference:
     def heading(self) -> str:
         """The quantity's name for people."""
         return HEADINGS[self.metric][0]
-
-    @property
-    def form(self) -> str:
-        """The format of the quantity's values."""
-        return HEADINGS[self.metric][1]
 
 
 def differences_by_size(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[SizeDifference]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import cutthrough._core as _core
 from cutthrough.comparison.by_size import SizeDifference, differences_by_size
-from cutthrough.display.units import cell_of, unit_of
+from cutthrough.display.units import cells_of, unit_of
 from cutthrough.points.details import nested
 from cutthrough.points.table import (
     CONFIDENCE,
@@ -71,13 +71,15 @@ OF_PACKETS = frozenset({"latency_mean_ns", "latency_p99_ns"})
 RUN_FREEDOM = 15.0
 
 
-def in_unit(metric: str, *values: float | None) -> tuple[str, list[str]]:
-    """Returns the heading of a quantity, and its values as text in the unit that suits them."""
-    heading, form = METRICS[metric]
-    unit = unit_of(metric, values, table=True)
-    if unit is not None:
-        heading = f"{heading.rpartition(', ')[0]}, {unit.name}"
-    return heading, [cell_of(value, form, unit) for value in values]
+def in_unit(
+    metric: str, *values: float | None, among: Mapping[str, tuple[str, str]] = METRICS
+) -> tuple[str, list[str]]:
+    """Returns the heading of a quantity `among` others, and its values as text in the unit that suits them."""
+    heading, form = among[metric]
+    unit, cells = cells_of(metric, form, values)
+    if unit_of(metric, ()) is not None:
+        heading = ", ".join(filter(None, (heading.rpartition(", ")[0], unit)))
+    return heading, cells
 
 
 class Compared(PointTable, Protocol):

@@ -8,6 +8,8 @@ from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from cutthrough.display.units import plain_number, shown, unit_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -139,17 +141,18 @@ def _rows(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, st
         if isinstance(value, dict) and "kind" not in value:
             yield from _rows(value, f"{prefix}{name}.")
         else:
-            yield prefix + name, _shown(value)
+            yield prefix + name, _shown(value, name)
 
 
-def _shown(value: Any) -> str:
-    """Returns a value in few characters. Empty for values that were not measured."""
+def _shown(value: Any, name: str = "") -> str:
+    """Returns a value in few characters, with the unit of a quantity that suits it. Empty if it was not measured."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+        in_unit = unit_of(name, ()) is not None
+        return shown(name, value) if in_unit else f"{value:,}" if isinstance(value, int) else plain_number(value, 6)
     if isinstance(value, list) and value and isinstance(value[0], dict | list):
         return f"{len(value)} entries"
     return ", ".join(map(_shown, value)) if isinstance(value, list | tuple) else str(value)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["NANOSECONDS", "TIME", "Unit", "cell_of", "plain_number", "shown", "time_unit", "unit_of"]
+__all__ = ["TIME", "Unit", "cells_of", "plain_number", "shown", "time_unit", "unit_of"]
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ UNITS: dict[str, tuple[Unit, ...]] = {
 }
 #: The end of the names of times.
 TIME = "_ns"
-#: The unit of times in files.
-NANOSECONDS = UNITS[TIME][-1]
 #: A unit is used if the largest value is at least `MOST` of it and, in a table, no value is below `LEAST` of it.
 MOST, LEAST = {"_ns": 10.0, "_B_per_s": 1.0}, 0.01
+#: A column has a unit a cell if its largest value is this many of the unit that suits its smallest value.
+WIDEST = 1e5
 #: Decimals of a value in a larger unit than the unit of files.
 DECIMALS = 3
 
@@ -85,7 +85,30 @@ def time_unit(times: Iterable[float | None]) -> tuple[str, float]:
     return unit.sign, unit.scale
 
 
-def cell_of(value: float | None, form: str, unit: Unit | None) -> str:
+def cells_of(
+    quantity: str, form: str, values: Sequence[float | None], scale: Sequence[float | None] | None = None
+) -> tuple[str, list[str]]:
+    """Returns the unit and the cells of a column.
+
+    The unit is empty if it cannot change, or if no unit suits all values: each cell has its unit then.
+
+    Args:
+        quantity: The quantity's name, or the end of it.
+        form: The format of values in the unit of files.
+        values: The values in the unit of files.
+        scale: The values that the units have to suit, one for each of `values`. Default: `values`.
+    """
+    known = values if scale is None else scale
+    unit = unit_of(quantity, known, table=True)
+    largest = max((abs(value) for value in known if value is not None and math.isfinite(value)), default=0.0)
+    if unit is None or unit.sign == "s" or largest < WIDEST * unit.size:
+        return "" if unit is None else unit.name, [_cell(value, form, unit) for value in values]
+    units = [unit_of(quantity, [value]) for value in known]
+    cells = [_cell(value, form, own) for value, own in zip(values, units, strict=True)]
+    return "", [f"{text} {own.name}" if own and text != "-" else text for text, own in zip(cells, units, strict=True)]
+
+
+def _cell(value: float | None, form: str, unit: Unit | None) -> str:
     """Returns a value in a unit, by its format if the unit is that of files, or a dash where there is none."""
     if value is None:
         return "-"

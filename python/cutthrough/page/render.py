@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from bokeh.resources import Component
 
     from cutthrough.comparison.matched import Comparison, Difference
+    from cutthrough.display.units import Unit
     from cutthrough.results import Results
 
 __all__ = ["Side", "render", "write"]
@@ -260,14 +261,15 @@ def _compared(found: Comparison) -> dict[str, Any]:
     rows += [
         [
             [_plain(value) for value in match.settings.values()],
-            f"{own.heading}, at {own.at} (greatest of {own.rows})",
-            *map(brief, (own.a, own.b, own.relative, None, None)),
+            f"{headed(own.heading, unit)}, at {own.at} (greatest of {own.rows})",
+            *map(brief, (own.a / size, own.b / size, own.relative, None, None)),
             "=" if own.change == 0 else "",
             ", ".join(match.notes),
             [False, False],
         ]
         for match in found.matches
         for own in greatest(match.sizes)
+        for unit, size in [_unit_and_size(own.metric, own.a, own.b)]
     ]
     return {
         "axes": found.axes,
@@ -281,10 +283,15 @@ def _compared(found: Comparison) -> dict[str, Any]:
 
 def _in_unit(one: Difference) -> list[Any]:
     """Returns the heading, the two values, the relative change, the half-width and the p-value of a difference."""
-    unit = unit_of(one.metric, (one.a, one.b))
-    size = 1.0 if unit is None else unit.size
+    unit, size = _unit_and_size(one.metric, one.a, one.b)
     a, b, half = (None if value is None else value / size for value in (one.a, one.b, one.half_width))
     return [headed(METRICS[one.metric][0], unit), *map(brief, (a, b, one.relative, half, one.p))]
+
+
+def _unit_and_size(metric: str, *values: float | None) -> tuple[Unit | None, float]:
+    """Returns the unit that suits the values of a quantity, and its size in the unit of files."""
+    unit = unit_of(metric, values)
+    return unit, 1.0 if unit is None else unit.size
 
 
 def _plain(value: Any) -> Any:

@@ -82,7 +82,7 @@ def _bars(axes: Axes, kinds: Sequence[str], held: Sequence[Mapping[str, Any]], c
             )
         else:
             axes.bar(places, heights, width=width, color=f"C{number + colour}", label=shown(kind))
-        bounds += [(place, scale * found["bound_ns"]) for place, found in own if found["bound_ns"] is not None]
+        bounds += [(place, scale * found["bound_ns"]) for place, found in own if found["bound_ns"]]
     if bounds:
         starts, ends = ([place + side * width / 2 for place, _ in bounds] for side in (-1, 1))
         axes.hlines([height for _, height in bounds], starts, ends, colors="black", linewidth=1.6, label=BOUND)

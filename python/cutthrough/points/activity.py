@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cutthrough.display.tables import Column, Fitted
-from cutthrough.display.units import NANOSECONDS, TIME, cell_of, unit_of
+from cutthrough.display.units import TIME, cells_of
 from cutthrough.points.details import Row, parts_of
 
 if TYPE_CHECKING:
@@ -125,18 +125,16 @@ def breakdown_table(point: Point | Mapping[str, Any], title: str = "") -> Fitted
     total = sum(float(breakdown[name]) for name in PARTS) or 1.0
     held = [name for name in PARTS if any(ranks[name])]
     least, most = ([of(ranks[name]) for name in held] for of in (min, max))
-    unit = unit_of(TIME, [breakdown[name] for name in held], table=True) or NANOSECONDS
-    mean_cells, least_cells, most_cells = (
-        [cell_of(time, "{:,.1f}", unit) for time in times]
-        for times in ([breakdown[name] for name in held], least, most)
-    )
+    means = [breakdown[name] for name in held]
+    unit, mean_cells = cells_of(TIME, "{:,.1f}", means)
+    least_cells, most_cells = (cells_of(TIME, "{:,.1f}", times, means)[1] for times in (least, most))
     return Fitted(
         [
             Column("ranks", [PARTS[name] for name in held], is_text=True),
-            Column(f"mean {unit.name}", mean_cells),
+            Column(f"mean {unit}".rstrip(), mean_cells),
             Column("share", [f"{breakdown[name] / total:.1%}" for name in held]),
-            Column(f"least {unit.name}", least_cells, 1),
-            Column(f"most {unit.name}", most_cells),
+            Column(f"least {unit}".rstrip(), least_cells, 1),
+            Column(f"most {unit}".rstrip(), most_cells),
             Column("by rank", [f"{ranks[name].index(max(ranks[name])):,}" for name in held], 2),
         ],
         title,
@@ -149,12 +147,12 @@ def path_table(path: Mapping[str, Any], title: str = "") -> Fitted:
     total = sum(time for *_, time in parts) or 1.0
     crossed = {own["class"]: own["crossed"] for own in path["classes"]}
     shown = dict.fromkeys(name for name, *_ in parts)
-    unit = unit_of(TIME, [time for *_, time in parts], table=True) or NANOSECONDS
+    unit, times = cells_of(TIME, "{:,.1f}", [time for *_, time in parts])
     first = {name: next(place for place, part in enumerate(parts) if part[0] == name) for name in shown}
     return Fitted(
         [
             Column("critical path", [f"{name}: {what}" if name else what for name, what, _ in parts], is_text=True),
-            Column(unit.name, [cell_of(time, "{:,.1f}", unit) for *_, time in parts]),
+            Column(unit or "time", times),
             Column("share", [f"{time / total:.1%}" for *_, time in parts]),
             Column(
                 "channels",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cutthrough.comparison.by_size import greatest
+from cutthrough.comparison.by_size import HEADINGS, greatest
 from cutthrough.comparison.matched import in_unit
 from cutthrough.display.tables import Column, Fitted
 from cutthrough.points.series import brief_labels, label_of
@@ -52,14 +52,12 @@ def sizes_table(comparison: Comparison) -> Fitted | None:
     rows = [(match, own) for match in comparison.matches for own in greatest(match.sizes)]
     if not rows:
         return None
+    texts = [in_unit(own.metric, own.a, own.b, among=HEADINGS) for _, own in rows]
     columns = [
         *_settings_columns(comparison, [match for match, _ in rows]),
-        Column("quantity", [own.heading for _, own in rows], is_text=True),
+        Column("quantity", [heading for heading, _ in texts], is_text=True),
         Column("greatest at", [own.at for _, own in rows]),
-        *(
-            Column(name, [cell(getattr(own, side), own.form) for _, own in rows])
-            for name, side in zip(comparison.names, ("a", "b"), strict=True)
-        ),
+        *(Column(name, [cells[side] for _, cells in texts]) for side, name in enumerate(comparison.names)),
         Column("change", [cell(own.relative, "{:+.2%}") for _, own in rows]),
         Column("of rows", [str(own.rows) for _, own in rows], 1),
     ]

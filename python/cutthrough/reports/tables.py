@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cutthrough.display.tables import Column, Fitted
-from cutthrough.display.units import TIME, cell_of, unit_of
+from cutthrough.display.units import TIME, cells_of
 from cutthrough.points.details import nested
 from cutthrough.points.series import brief_labels, label_of
 from cutthrough.points.table import (
@@ -128,6 +128,8 @@ SHOWN_TIMES = (
     ("operation_span_mean_ns", "span", "{:,.1f}"),
     ("operation_bound_ns", "bound", "{:,.1f}"),
 )
+#: Lower bounds. 0 says nothing, and is not shown.
+BOUNDS = frozenset({"bound_ns", "operation_bound_ns"})
 #: Additional quantities for measured messages.
 SHOWN_MESSAGES = (
     ("messages.latency_mean_ns", "message mean", "{:,.1f}"),
@@ -271,9 +273,9 @@ def _column(
 ) -> Column:
     """Returns a column of a quantity in the unit that suits its values, or those of `scale`."""
     key, heading, form = shown
-    unit = unit_of(key, values if scale is None else scale, table=True)
-    named = " ".join(filter(None, (heading, unit.name if unit else "")))
-    return Column(named, [cell_of(value, form, unit) for value in values], rank)
+    values = [value or None for value in values] if key in BOUNDS else values
+    unit, cells = cells_of(key, form, values, scale)
+    return Column(" ".join(filter(None, (heading, unit))), cells, rank)
 
 
 def _marked(column: Column, key: str, results: PointTable) -> Column:

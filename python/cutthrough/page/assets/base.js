@@ -31,6 +31,16 @@ function number(value) {
   return value.toLocaleString("en", { maximumFractionDigits: size >= 1e4 ? 0 : size >= 100 ? 1 : size >= 1 ? 3 : 4 });
 }
 
+// A value that is a tiny part of its column's unit has a smaller unit.
+const UNITS = [["s", "ms", "µs", "ns"], ["TB/s", "GB/s", "MB/s", "kB/s", "B/s"]];
+function inUnit(value, heading) {
+  const unit = heading.split(", ").slice(-1)[0], units = UNITS.find((names) => names.includes(unit));
+  if (!units || typeof value !== "number" || value === 0 || Math.abs(value) >= 1e-3) return number(value);
+  let at = units.indexOf(unit);
+  while (Math.abs(value) < 1 && at < units.length - 1) { value *= 1e3; at += 1; }
+  return `${number(value)} ${units[at]}`;
+}
+
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 // --- What was asked ------------------------------------------------------------------------------------------------
@@ -178,7 +188,8 @@ function drawPoints() {
     row.y.forEach((value, place) => {
       const half = row.ci[place];
       const vague = row.vague[place] && value !== null ? "saturated" : "";
-      cells.push({ ...plain(value), small: [half === null ? "" : `± ${number(half)}`, vague].filter(Boolean).join(", ") });
+      const heading = data.quantities[place][1];
+      cells.push({ value, text: inUnit(value, heading), small: [half === null ? "" : `± ${inUnit(half, heading)}`, vague].filter(Boolean).join(", ") });
     });
     if (seeds) cells.push(plain(row.seeds));
     cells.push(plain(row.marks));
