@@ -1,5 +1,4 @@
-//! What follows from a system without simulation: loads of channels, bounds, the cost of a run, and warnings.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod analysis;

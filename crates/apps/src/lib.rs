@@ -1,5 +1,4 @@
-//! Programs of applications: communication motifs, benchmarks of MPI libraries, and message-driven programs.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 pub mod benchmarks;

@@ -1,9 +1,4 @@
-//! Configuration language: TOML files with included files, swept keys, and options that override them.
-//!
-//! A [`Language`] names the keys of a file by the JSON Schema of a Rust type. [`File::load`] compares a file with it
-//! and yields one typed value for each point of the sweep. Every error has its line, its key and the allowed values.
-//! The crate itself has the keys `include`, `exclude`, `seeds` and `sweep`.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod error;

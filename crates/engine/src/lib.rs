@@ -1,8 +1,4 @@
-//! Clock, event wheel, lookahead windows, random streams and statistics. Independent of networks.
-//!
-//! Time is counted in *ticks*: the greatest common divisor of all times of an experiment. Where everything keeps step,
-//! one slot of the wheel is one instant and nothing is ever sorted.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod bits;

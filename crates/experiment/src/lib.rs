@@ -1,8 +1,4 @@
-//! The experiment: every section, key, default and range of an experiment file, and the rules between them.
-//!
-//! The keys of a file are defined once, by the types of this crate and of the parts' catalogues. `config` reads a file
-//! by their JSON Schema. Every error therefore names its line, its key and the allowed values.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod in_switch;

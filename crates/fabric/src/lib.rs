@@ -1,9 +1,4 @@
-//! Packet-level model of the network: routers, links and credits.
-//!
-//! Switching is virtual cut-through at the granularity of packets: a packet moves only when the next buffer has room
-//! for all of it, so following its head and its serialization time is exact to the flit. If channels differ in speed,
-//! its tail is followed too.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod architectures;

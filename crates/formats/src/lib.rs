@@ -1,5 +1,4 @@
-//! Tables of numbers as text, in one dialect: see [`rows`]. JSON whose objects have each key once: see [`json`].
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 pub mod json;

@@ -1,8 +1,4 @@
-//! Model of a node: the operations of its ranks, and the packets of its network interface.
-//!
-//! The crate does not depend on routers or links: it returns packets when it is polled and is notified of arrivals. It
-//! requests both through a small interface (`HostContext`) that the owner of the network implements.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod burst;

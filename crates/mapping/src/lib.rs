@@ -1,8 +1,4 @@
-//! Topology-aware mapping of tasks to nodes: machines, metrics and strategies. No simulation.
-//!
-//! A `Machine` is a topology with an allocation of nodes; a `Problem` is a `TaskGraph` whose tasks need places on it; a
-//! strategy returns a `Mapping`, which `measure` judges by exact figures.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod error;

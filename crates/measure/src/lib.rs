@@ -1,8 +1,4 @@
-//! Results of runs as plain data, and the measurements that fill them.
-//!
-//! [`PointResult`] is the result of a point; names of fields end in their units. [`MessageTimes`] are the latencies and
-//! idle times of messages, [`Series`] what happens over time, and [`activity`] says where the time of ranks goes.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 pub mod activity;

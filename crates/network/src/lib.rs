@@ -1,9 +1,4 @@
-//! Machines: networks that carry the traffic of nodes.
-//!
-//! [`Network`] is topology, routing and timing; it knows no workload. [`traffic::NodeTraffic`] is what the nodes of a
-//! partition send. A [`Machine`] advances both in partitions: [`build`] makes one of packets, [`flat::build`] one that
-//! carries whole messages.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 pub mod flat;

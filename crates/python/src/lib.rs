@@ -1,6 +1,4 @@
-//! The Python extension module `cutthrough._core`: converts arguments, calls the other crates, converts results. It
-//! contains no logic of the simulator.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod documents;

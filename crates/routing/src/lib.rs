@@ -1,6 +1,4 @@
-//! Routing: algorithms, their rules for virtual channels, the proof of freedom from deadlock, and the exact load of
-//! every channel.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 pub mod algorithms;

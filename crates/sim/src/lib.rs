@@ -1,8 +1,4 @@
-//! Typed experiments, built systems, runs and results.
-//!
-//! `Experiment` reads a file and yields its points. `System::build` turns a point into a topology, a routing, a pattern
-//! and a plan. `check` and `analyze` work without simulation. `run` and `saturation` simulate.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod completed;

@@ -1,8 +1,4 @@
-//! Systems: the jobs of an experiment on their network, and the runs that simulate them.
-//!
-//! `System::build` turns the keys of a point into a topology, a routing, workloads and a plan. [`simulate`] runs a
-//! system, and [`search`] finds its saturation load.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod allocation;

@@ -1,8 +1,4 @@
-//! Task graphs: messages between the tasks of an application in a step, and the computation of each task.
-//!
-//! A graph is directed: an arc holds the messages from one task to another in one step of a phase. Undirected weights
-//! of a source (METIS) become equal bytes in both directions.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 pub mod generators;

@@ -1,5 +1,4 @@
-//! Contract suites and naive oracles shared by the tests of all variants.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 pub mod oracle;

@@ -1,8 +1,4 @@
-//! Topologies: routers, nodes, ports, channels and their classes, coordinates and distances.
-//!
-//! A topology is only a graph: it has no bandwidths, buffers or routes. Each family is one file under `families/` and
-//! one line in the catalogue.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod catalogue;

@@ -1,5 +1,4 @@
-//! Recorded traces as programs of ranks: [`recorded`] by the recorder of MPI calls, and [`chakra`] execution traces.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 pub mod chakra;

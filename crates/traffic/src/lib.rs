@@ -1,9 +1,4 @@
-//! Stochastic traffic: patterns, injection processes, multicast sets, placements and pacers.
-//!
-//! A pattern determines the destination of a task's next message and gives exact probabilities of destinations. An
-//! injection process determines when a message is generated. Patterns know networks only by their shape, and injection
-//! processes know simulated time only as ticks.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod catalogue;

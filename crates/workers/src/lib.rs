@@ -1,10 +1,4 @@
-//! Thread pools for independent pieces of work. The only crate that uses rayon outside tests.
-//!
-//! Rayon's global pool is never used: a child made by `fork` inherits the pool's queues without its threads, and waits
-//! for them for ever. The pools here belong to a process: a child starts its own pools. [`limited`] sets the number of
-//! threads of one piece of work; the default is the number of processors. Results are in the order of the items,
-//! whatever the number of threads.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;
