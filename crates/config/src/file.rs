@@ -368,7 +368,6 @@ fn point<L: Language>(
     index: usize,
 ) -> Result<Point<L::Spec>, ConfigError> {
     let mut tree = tree_of(tree, axes, settings, index);
-    kinds::infer(L::shape(), &mut tree);
     L::fill_kinds(&mut tree);
     kinds::fill(L::shape(), &mut tree);
     L::fill(&mut tree);

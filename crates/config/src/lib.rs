@@ -19,6 +19,7 @@ mod validate;
 pub use error::{Diagnosis, ExperimentError, Position};
 pub use file::{File, Loaded, Point, Swept};
 pub use include::MAX_FILE;
+pub use kinds::only_kind;
 pub use language::Language;
 pub use place::Place;
 pub use range::MAX_POINTS;

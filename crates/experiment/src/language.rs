@@ -61,7 +61,8 @@ pub fn reference() -> Vec<SectionDoc> {
     config::reference(ExperimentLanguage::shape())
 }
 
-/// Writes the default routing of the topology into a `[routing]` section without a kind.
+/// Writes the default routing of the topology into a `[routing]` section without a kind, unless only another
+/// routing has its keys.
 fn fill_routing(root: &mut Table) {
     let kind = match root.get("topology").map(|entry| &entry.node.value) {
         Some(Value::Table(topology)) => topology.get("kind").and_then(|entry| entry.node.as_text()),
@@ -72,6 +73,11 @@ fn fill_routing(root: &mut Table) {
     let (key_place, place) = (entry.key_place, entry.node.place);
     let Some(written) = entry.node.as_table().filter(|written| written.get("kind").is_none()) else { return };
     let keys = serde_json::to_value(default).ok();
+    let kind = keys.as_ref().and_then(|keys| keys.get("kind")?.as_str());
+    let only = config::only_kind(ExperimentLanguage::shape(), "routing", written);
+    if only.is_some_and(|only| kind != Some(only)) {
+        return;
+    }
     for (key, value) in keys.iter().filter_map(Json::as_object).flatten() {
         if let (Some(text), None) = (value.as_str(), written.get(key)) {
             let node = Node { place, value: Value::Text(text.to_owned()) };

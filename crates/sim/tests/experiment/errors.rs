@@ -150,9 +150,13 @@ fn a_routing_without_a_kind_is_that_of_the_topology() {
     let routing = kind(&file, &[("routing.vc_rule", "single")]);
     assert_eq!((&routing["kind"], &routing["ties"]), (&"shortest-path".into(), &"random".into()));
     assert_eq!(kind(&file, &[("routing.ties", "least-loaded")])["ties"], "least-loaded");
+    // A key of one kind only determines the kind.
+    let paced = load_with(BASE, &[("workload.pacer.window", "64 KiB")]).unwrap();
+    let workload = serde_json::to_value(&paced.points()[0].spec.workload).unwrap();
+    assert_eq!(workload["pacer"]["kind"], "window");
     // Where there is no default, the kinds that have the key are named.
-    let error = load_with(BASE, &[("workload.pacer.window", "64 KiB")]).unwrap_err();
-    assert_eq!(error.help.as_deref(), Some("`window` goes with kind = \"window\""));
+    let error = load(&changed("kind = \"fat-tree\"\nk = 4\nn = 2", "dims = [4, 4]")).unwrap_err();
+    assert_eq!(error.help.as_deref(), Some("`dims` goes with kind = \"torus\" | \"mesh\""));
     // A key that the default does not have is refused by name.
     let error = load_with(BASE, &[("routing.ties", "random")]).unwrap_err();
     assert!(error.message.contains("unknown key `ties` in [routing] of kind \"adaptive-up-down\""), "{error}");

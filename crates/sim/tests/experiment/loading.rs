@@ -85,8 +85,10 @@ fn a_section_without_a_kind_is_of_its_default_kind() {
     let experiment = load_with(&text, &[("router.buffer", "2 packets")]).unwrap();
     let whole = load_with(&text, &[("router", "{ kind = \"shared-buffer\", buffer = \"2 packets\" }")]).unwrap();
     assert_eq!(experiment.points(), whole.points());
-    // Where there is no default, the kind has to be written.
-    assert_eq!(error_of(&changed("kind = \"fat-tree\"\n", "")).key, "topology.kind");
+    // Where there is no default, the keys determine the kind, or it has to be written.
+    assert_eq!(load(&changed("kind = \"fat-tree\"\n", "")).unwrap().points(), load(BASE).unwrap().points());
+    let several = changed("kind = \"fat-tree\"\nk = 4\nn = 2", "dims = [4, 4]");
+    assert_eq!(error_of(&several).key, "topology.kind");
 }
 
 #[test]
