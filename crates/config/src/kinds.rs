@@ -1,6 +1,6 @@
 //! Kinds of sections without a kind. A section has its default kind, like any other missing key: `--set
-//! router.buffer="2 packets"` suffices for a file without `[router]`. If only one kind has all keys of the section, it is
-//! of that kind: `--set routing.path=a.routes` is a table.
+//! router.buffer="2 packets"` suffices for a file without `[router]`. If only one kind has all keys of the section, it
+//! is of that kind: `--set routing.path=a.routes` is a table.
 
 use super::schema::{Choice, Key, Name, Shape, TableShape};
 use super::tree::{Entry, Node, Table, Value};

@@ -169,7 +169,7 @@ impl Fabric {
             if reserved {
                 choices.push((*route, out));
             }
-            return Branch { out, class, reserved: reserved, member };
+            return Branch { out, class, reserved, member };
         }
         let out = self.choose(arrival.router as usize, arrival.base as usize, route);
         choices.push((*route, out));
