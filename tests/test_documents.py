@@ -71,7 +71,7 @@ def test_files_of_an_addition_exist(what: str) -> None:
             # A type, a function or a module.
             assert is_symbol(name), f"`{name}` is in no file of the project"
             continue
-        # A file without a folder is in the folder of the file before it.
+        # A file without a folder is in the folder of the previous file.
         path = name if "/" in name else f"{folder}/{name}"
         folder = path.rsplit("/", 1)[0]
         if re.search(r"(?:^|/)(?:X|NAME)(?:\.|/|$)", path):
