@@ -152,6 +152,17 @@ def test_pages_do_what_they_show(
                 assert ran.status == 0, f"{line}\n{ran.err}"
 
 
+def test_the_first_page_shows_what_its_experiment_prints(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches numbers of the README that are no longer those of its first experiment."""
+    readme = ROOT / "README.md"
+    (tmp_path / "tree.toml").write_text(blocks(readme, "toml")[0], encoding="utf-8")
+    (shown,) = blocks(readme, "text")
+    ran = cutthrough("run", tmp_path / "tree.toml", "--out", tmp_path / "tree", *PLAIN)
+    assert ran.status == 0, ran.err
+    printed = [line.rstrip() for line in ran.out.splitlines()]
+    assert printed[: len(shown.splitlines())] == shown.splitlines()
+
+
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches an error that does not say what to install."""
     results = ct.Results(points=[ct.Point(a=1)])
