@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 CRATES = sorted(path.parent for path in (ROOT / "crates").glob("*/Cargo.toml"))
 READMES = [*(crate / "README.md" for crate in CRATES), ROOT / "python" / "README.md"]
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+#: How the names of files end.
+FILES = (".rs", ".py", ".toml", ".md")
 TOPOLOGIES = ROOT / "crates" / "topology" / "src"
 
 #: Source files outside `topology` and `routing` that name a family of topologies, and why.
@@ -67,7 +69,7 @@ def test_files_of_an_addition_exist(what: str) -> None:
     """Catches a row that names a file, a folder or a symbol that has moved."""
     folder = ""
     for name in re.findall(r"`([^`]+)`", additions()[what]):
-        if "/" not in name and not re.search(r"\.(rs|py|toml|md)$", name):
+        if "/" not in name and not name.endswith(FILES):
             # A type, a function or a module.
             assert is_symbol(name), f"`{name}` is in no file of the project"
             continue
@@ -81,13 +83,33 @@ def test_files_of_an_addition_exist(what: str) -> None:
             assert exists(path), f"there is no `{path}`"
 
 
+@cache
+def words() -> frozenset[str]:
+    """Returns all names in the code of the project, and those of its files and folders."""
+    code = [name for name in tracked() if name.endswith((".rs", ".py", ".toml", "Makefile"))]
+    texts = ((ROOT / name).read_text(encoding="utf-8") for name in code if (ROOT / name).is_file())
+    return frozenset(word for text in (*texts, *tracked()) for word in re.findall(r"\w+", text))
+
+
 def is_symbol(name: str) -> bool:
-    """Returns whether the code declares or uses a name, such as `Phase` or `planned::Plan`."""
-    module, _, last = name.rpartition("::")
-    found = [file for file in tracked() if file.startswith(("crates/", "python/", "papers/")) and exists(file)]
-    sources = (ROOT / file for file in found if file.endswith((".rs", ".py")))
-    word = re.compile(rf"\b{re.escape(last)}\b")
-    return any(module in str(path) and word.search(path.read_text(encoding="utf-8")) for path in sources)
+    """Returns whether the code has all parts of a name, such as `Phase` or `planned::Plan`."""
+    return {*re.findall(r"\w+", name)} <= words()
+
+
+@pytest.mark.parametrize("page", [ARCHITECTURE, *READMES], ids=lambda page: page.parent.name)
+def test_pages_name_what_the_code_has(page: Path) -> None:
+    """Catches a function, a type, a key or a file that has another name or place by now."""
+    text = re.sub(r"^(?: {4}\S|```).*", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    named = {re.sub(r"\s+", " ", name) for name in re.findall(r"`([^`]+)`", text)}
+    named = {name for name in named if not re.search(r"\b(?:X|NAME)\b|[\" ]", name)}
+    files = {name for name in named if "/" in name}
+    assert {name for name in files if not any(place.exists() for place in places(page, name))} == set()
+    assert {name for name in named - files if not is_symbol(name)} == set()
+
+
+def places(page: Path, name: str) -> list[Path]:
+    """Returns where a page may mean a file to be: below its folder, the package beside it, or the project."""
+    return [folder / name for folder in (page.parent, page.parent / "cutthrough", ROOT)]
 
 
 def families() -> dict[str, list[str]]:
@@ -156,12 +178,10 @@ def test_every_invariant_names_its_test(readme: Path) -> None:
         kept, found, tests = text.partition("Test: ") if "Test: " in text else text.partition("Tests: ")
         assert found, f"{readme}: no test is named: {text}"
         files = [*re.findall(r"`([^`]+\.rs)`", kept), *re.findall(r"`([^`]+\.(?:rs|py))`", tests)]
-        places = [path for name in files for path in (readme.parent / name, ROOT / name) if path.is_file()]
-        for path in re.findall(r"`([^`]+/[^`]+\.(?:rs|py))`", tests):
-            assert (readme.parent / path).is_file() or (ROOT / path).is_file(), f"{readme}: there is no `{path}`"
-        known = {name for path in places for name in functions(path)} | names_of_tests(readme.parent)
+        read = [path for name in files for path in places(readme, name) if path.is_file()]
+        known = {name for path in read for name in functions(path)} | names_of_tests(readme.parent)
         for name in re.findall(r"`(\w+_\w+)`", tests):
-            assert name in known, f"{readme}: `{name}` is no test of {[str(path) for path in places]}"
+            assert name in known, f"{readme}: `{name}` is no test of {[str(path) for path in read]}"
 
 
 @pytest.mark.parametrize("crate", CRATES, ids=lambda path: path.name)
