@@ -47,6 +47,17 @@ impl WorkloadSpec {
         }
     }
 
+    /// Returns the key that asks for collective operations in switches.
+    pub fn in_switch_key(&self) -> &'static str {
+        match self {
+            Self::Program(spec) if spec.collectives.is_none() => match spec.program {
+                ProgramSpec::Collective(_) => "workload.program.algorithm",
+                _ => "workload.program",
+            },
+            _ => "workload.collectives",
+        }
+    }
+
     /// Returns the injection process and the offered load of open traffic; `None` for workloads that finish.
     pub fn injection(&self) -> Option<(InjectionSpec, f64)> {
         match self {

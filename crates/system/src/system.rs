@@ -20,7 +20,7 @@ use crate::progress::Progress;
 use crate::run::outcome::RunError;
 use crate::shared_interfaces;
 use crate::workloads::RunContext;
-use ::experiment::ExperimentSpec;
+use ::experiment::{ExperimentSpec, WorkloadSpec};
 use ::network::traffic::JobNumbers;
 use ::network::{MOST_SAMPLES, Network, Packets};
 use measure::direct_routing;
@@ -81,13 +81,7 @@ impl System {
         job::check_pacers(&jobs)?;
         job::check_runs(&jobs, (&*topology, &*routing))?;
         let groups: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| job.workload.groups()).collect();
-        if is_flat && !groups.is_empty() {
-            return Err(SystemError::new("topology.kind", flat::NO_SWITCHES));
-        }
-        if topology.planes() > 1 && !groups.is_empty() {
-            let message = "the trees of groups are of one plane: operations in switches, and persistent groups, go with one plane";
-            return Err(SystemError::new("topology.planes", message));
-        }
+        check_switches(spec, is_flat, topology.planes(), &jobs)?;
         let demands: Vec<Demand> = jobs.iter().flat_map(|job| Demand::of(&*job.workload)).collect();
         let senders: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| senders(&*job.workload)).collect();
         let mut fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
@@ -434,4 +428,22 @@ fn fabric_spec(
         continuous: jobs.iter().any(|job| job.workload.is_continuous()),
         seed: spec.seed,
     }
+}
+
+/// Refuses operations in switches of a network without switches or with several planes. The error is at the operation.
+fn check_switches(spec: &ExperimentSpec, is_flat: bool, planes: u32, jobs: &[JobBuilder]) -> Result<(), SystemError> {
+    let message = match planes {
+        _ if is_flat => flat::NO_SWITCHES.to_owned(),
+        0 | 1 => return Ok(()),
+        planes => format!(
+            "operations in switches, and persistent groups, go with one plane, whose trees they use; `topology.planes` is \
+             {planes}"
+        ),
+    };
+    let Some(place) = jobs.iter().position(|job| !job.workload.groups().is_empty()) else { return Ok(()) };
+    let workload = spec.workload.as_ref().or_else(|| spec.jobs.get(place).map(|job| &job.workload));
+    let key = workload.map_or("workload", WorkloadSpec::in_switch_key);
+    let error = SystemError::new(key, message);
+    let name = &jobs[place].name;
+    Err(if name.is_empty() { error } else { error.below(&format!("job.{name}.")) })
 }
