@@ -95,6 +95,33 @@ def test_the_kind_follows_from_a_key_of_one_kind_only(cutthrough: Callable[..., 
     assert 'goes with kind = "ugal-l" | "ugal-g" | "par"' in ran.err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "{small}", "--set", "topology.kind=NAME"),
+        ("check", "{small}", "--set", "NAME=3"),
+        ("check", "{small}", "--set", 'workload.pattern={ kind = "matrix", path = "NAME" }'),
+        ("check", "NAME"),
+        ("explain", "NAME"),
+        ("convert", "NAME", "-o", "NAME.goal"),
+        ("map", "-g", "NAME", "-m", "torus:4"),
+        ("map", "-g", "stencil:4", "-m", "NAME:4"),
+        ("map", "-g", "stencil:4", "-m", "torus:4", "--strategy", "NAME"),
+        ("report", "NAME"),
+        ("draw", "NAME", "-o", "x.png"),
+        ("calibrate", "NAME"),
+    ],
+)
+def test_a_long_name_does_not_fill_the_screen(
+    cutthrough: Callable[..., Any], small: Path, arguments: tuple[str, ...]
+) -> None:
+    """Catches a message that shows all of a name of 10,000 characters."""
+    words = [word.replace("NAME", "x" * 10_000).replace("{small}", str(small)) for word in arguments]
+    ran = cutthrough(*words)
+    assert ran.status == 2
+    assert 0 < len(ran.err) < 2000, ran.err[:400]
+
+
 FILES: dict[str, bytes | None] = {
     "absent": None,
     "empty": b"",

@@ -188,7 +188,7 @@ def test_tables_are_read_as_they_are_printed(tmp_path: Path) -> None:
     [
         (b"", "there is no table in it"),
         (b"# OSU MPI Latency Test\n# Size Latency (us)\n", "there is no table in it"),
-        (b"# OSU MPI Latency Test\n1\n", "line 2: 1 columns, where 2 are needed"),
+        (b"# OSU MPI Latency Test\n1\n", "line 2: 1 column, where 2 are needed"),
         (b"# OSU MPI Latency Test\n1 two\n", "line 2: `two` is no number"),
         (b"# OSU MPI Latency Test\n1 nan\n", "line 2: `nan` is no number"),
         (b"# OSU MPI Latency Test\n1 0.0\n", "line 2: `0.0` is no measured value"),
@@ -313,7 +313,7 @@ def test_the_command_answers_a_garbled_table_in_one_error(cutthrough: Callable[.
     path.write_text("# OSU MPI Latency Test\n# Size  Latency (us)\n1 1.2\n2")
     ran = cutthrough("calibrate", path, "-o", section)
     assert (ran.status, ran.out, section.exists()) == (2, "", False)
-    assert f"{path}: line 4: 1 columns" in ran.err
+    assert f"{path}: line 4: 1 column" in ran.err
     assert "Traceback" not in ran.err
 
 

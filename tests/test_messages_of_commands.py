@@ -41,7 +41,7 @@ GRID = ("map", "-g", "stencil:4x4", "-m", "torus:4x4")
         (("--shuffle", 2**63), "9223372036854775807"),
         (("--fixed", "FILE"), "--fixed: FILE:1: expected `task place`"),
         (("--current", "FILE"), "--current: FILE:1: expected a place"),
-        (("--hosts", "FILE"), "--hosts: FILE: 1 hosts are given for 16 nodes"),
+        (("--hosts", "FILE"), "--hosts: FILE: 1 host is given for 16 nodes"),
         (("--hosts", "none"), "--hosts: none cannot be read: No such file or directory"),
         (("-f", "slurm"), "--format: there is no file to write; --out FILE says"),
         (("-o", "none/x"), "--out: none/x cannot be written: there is no folder none"),

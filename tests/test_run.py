@@ -226,7 +226,7 @@ def test_what_was_not_measured_is_empty(cutthrough: Callable[..., Any], small: P
     )
     assert ran.status == 0
     assert "0.0000" not in ran.out.partition("Channels")[0]
-    assert "not converged: 1 of 1 points" in ran.err
+    assert "not converged: 1 of 1 point" in ran.err
     (point,) = json.loads((tmp_path / "out" / "results.json").read_text())["points"]
     assert point["accepted_load"] is None
     assert point["accepted_load_min"] is None
@@ -281,7 +281,7 @@ def test_what_a_closed_workload_did_not_reach_is_empty(
     )
     ran = cutthrough("run", path, "--json")
     (point,) = json.loads(ran.out)["points"]
-    assert "not finished by `measure.max_time`: 1 of 1 points" in ran.err
+    assert "not finished by `measure.max_time`: 1 of 1 point" in ran.err
     assert [point[name] for name in ("time_ns", "bandwidth_B_per_s", "accepted_load")] == [None, None, None]
     assert set(point["per_rank"]) == {None}
     assert all(phase["throughput"] is None for phase in point["phases"])

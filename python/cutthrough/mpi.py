@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cutthrough.arguments.faults import refuse
+from cutthrough.display.units import counted
 from cutthrough.errors import ExperimentError
 from cutthrough.mapping import Machine, TaskGraph, map_tasks
 
@@ -120,7 +121,9 @@ def plan(
     """
     tasks = prod(dims)
     if not dims or min(dims) < 1 or tasks > len(hosts):
-        message = f"a grid of {list(dims)} has {tasks} processes; the communicator has {len(hosts)}"
+        message = (
+            f"a grid of {list(dims)} has {counted(tasks, 'process', 'processes')}; the communicator has {len(hosts)}"
+        )
         raise refuse("dims", message)
     where, places = _part(machine, hosts)
     slots: dict[int, list[int]] = defaultdict(list)
@@ -161,7 +164,8 @@ def locate(hosts: Sequence[str], machine: Machine) -> list[int]:
     names = machine.node_names()
     if all(name.isdigit() for name in names):
         if len(hosts) > machine.ranks:
-            message = f"there are {len(hosts)} processes and {machine.ranks} cores (cores=...)"
+            processes = counted(len(hosts), "process", "processes")
+            message = f"{processes} need more than {counted(machine.ranks, 'core')} (cores=...)"
             raise refuse("machine", message)
         return [machine.place_of_rank(rank)[0] for rank in range(len(hosts))]
     place_of = {name.split(" ", 1)[0].split(".", 1)[0]: place for place, name in enumerate(names)}

@@ -23,6 +23,7 @@ from cutthrough.arguments.checked import checked
 from cutthrough.arguments.faults import no_point, refuse
 from cutthrough.arguments.packages import require
 from cutthrough.channels import ENDS, Stored
+from cutthrough.display.units import counted
 from cutthrough.keep.shares import ranges
 from cutthrough.points.joining import joined
 from cutthrough.points.series import pick_axis, split
@@ -99,7 +100,7 @@ class Results:
 
     def __repr__(self) -> str:
         state = "" if self.complete else ", interrupted"
-        return f"<Results {self.title!r}: {len(self.points)} points over {self.axes}{state}>"
+        return f"<Results {self.title!r}: {counted(len(self.points), 'point')} over {self.axes}{state}>"
 
     def _repr_html_(self) -> str:
         import cutthrough.display.notebooks as notebooks

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use units::abridged;
 
 use super::place::Place;
 
@@ -84,6 +85,7 @@ impl ConfigError {
 /// Returns a text that quotes what a user wrote, without control characters and of bounded length.
 pub(crate) fn shown(text: &str) -> String {
     const LONGEST: usize = 400;
+    let text = abridged(text);
     let mut shown: String = text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if text.chars().nth(LONGEST).is_some() {
         shown.push_str(" ...");
@@ -126,16 +128,19 @@ impl Diagnosis {
     /// terminal.
     pub fn render(&self, coloured: bool) -> String {
         let renderer = if coloured { Renderer::styled() } else { Renderer::plain() };
-        let title = Level::ERROR.primary_title(&*self.message);
+        let (message, file) = (abridged(&self.message), abridged(&self.file));
+        let allowed: Vec<String> = self.allowed.iter().map(|name| abridged(name)).collect();
+        let help = self.help.as_deref().map(abridged);
+        let title = Level::ERROR.primary_title(&*message);
         let mut group = match &self.position {
-            Some(position) => title.element(position.snippet(&self.file)),
-            None if self.file.is_empty() => Group::with_title(title),
-            None => title.element(Origin::path(&*self.file)),
+            Some(position) => title.element(position.snippet(&file)),
+            None if file.is_empty() => Group::with_title(title),
+            None => title.element(Origin::path(&*file)),
         };
-        if !self.allowed.is_empty() {
-            group = group.element(Level::NOTE.with_name("allowed").message(self.allowed.join(", ")));
+        if !allowed.is_empty() {
+            group = group.element(Level::NOTE.with_name("allowed").message(allowed.join(", ")));
         }
-        if let Some(help) = &self.help {
+        if let Some(help) = &help {
             group = group.element(Level::HELP.message(&**help));
         }
         renderer.term_width(Self::WIDTH).render(&[group])

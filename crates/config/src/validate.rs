@@ -3,7 +3,7 @@
 
 use std::fmt::Display;
 
-use units::Bytes;
+use units::{Bytes, counted};
 
 use super::error::{ConfigError, shown};
 use super::kinds;
@@ -271,7 +271,11 @@ impl Validator<'_> {
 
     fn list(&mut self, list: &ListShape, items: &[Node], node: &Node, path: &str) {
         if !(list.min..=list.max).contains(&items.len()) {
-            let message = format!("`{path}` has {} entries; it must have {}", items.len(), count(list));
+            let message = format!(
+                "`{path}` has {}; it must have {}",
+                counted(items.len() as u64, ["entry", "entries"]),
+                count(list)
+            );
             return self.fault(ConfigError::new(node.place, path, message));
         }
         let before = self.faults.len();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use routing::Routing;
 use topology::{ChannelClass, Channels, Topology};
-use units::{Bandwidth, Bytes, Capacity, ChannelId, RouterId, Time};
+use units::{Bandwidth, Bytes, Capacity, ChannelId, RouterId, Time, counted};
 
 use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
 use crate::defaults::{NetworkParameters, max_ports};
@@ -169,7 +169,8 @@ impl Plan {
             return Err(FabricError::new(
                 "router.vcs",
                 format!(
-                    "{vcs} virtual channels are too few: `{}`{} on this {} needs at least {classes} to be free of deadlock",
+                    "{} too few: `{}`{} on this {} needs at least {classes} to be free of deadlock",
+                    counted(vcs.into(), ["virtual channel is", "virtual channels are"]),
                     spec.routing.kind(),
                     if spec.groups.is_some() { " with trees of groups" } else { "" },
                     spec.topology.kind()

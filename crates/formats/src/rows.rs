@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use units::{Notes, shortened};
+use units::{Notes, counted, shortened};
 
 /// Names of the columns of a list, in the order of `Columns`.
 const NAMES: [&[&str]; 4] = [
@@ -170,8 +170,8 @@ impl Columns {
         let fits = columns.contains(&row.len());
         if !fits {
             return Err(match self.width {
-                Some(width) => format!("it has {} columns, and the heading {width}", row.len()),
-                None => format!("it has {} columns where 3 or 4 are due", row.len()),
+                Some(width) => format!("it has {}, and the heading {width}", columns_of(row.len())),
+                None => format!("it has {} where 3 or 4 are due", columns_of(row.len())),
             });
         }
         let messages = self.messages.and_then(|at| row.get(at).copied());
@@ -184,6 +184,11 @@ impl Columns {
         let count = self.left_out.len() as u64;
         notes.count(count, ["column", "columns"], ["is", "are"], &format!("left out: {names}"));
     }
+}
+
+/// Returns a number of columns in words.
+pub fn columns_of(count: usize) -> String {
+    counted(count as u64, ["column", "columns"])
 }
 
 /// Checks the heading of a matrix: names that end in numbers must be in the order of the rows.

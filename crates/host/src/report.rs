@@ -57,7 +57,7 @@ pub enum HostError {
         segments: u64,
     },
     /// An operation names a rank that does not exist.
-    #[error("rank {rank} names rank {other}: there are {ranks} ranks")]
+    #[error("rank {rank} names rank {other}, of {}", units::counted((*.ranks).into(), ["rank", "ranks"]))]
     NoSuchRank {
         /// Rank that has started the operation.
         rank: u32,

@@ -5,6 +5,7 @@ use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use sim::PointError;
+use units::abridged;
 
 create_exception!(
     cutthrough._core,
@@ -58,7 +59,7 @@ impl Parts<'_> {
     /// Makes the exception with a text and these attributes.
     pub fn raise(&self, text: String) -> PyErr {
         Python::attach(|py| {
-            let error = ExperimentError::new_err(text);
+            let error = ExperimentError::new_err(abridged(&text));
             match self.set_on(py, error.value(py)) {
                 Ok(()) => error,
                 Err(failure) => failure,
@@ -113,7 +114,7 @@ pub fn wrong_topology(key: &str, error: &dyn std::fmt::Display) -> PyErr {
 
 /// Converts an error at a key to an exception.
 pub fn wrong_key(error: &sim::SystemError) -> PyErr {
-    ExperimentError::new_err(format!("error: {}: {error}", error.key))
+    ExperimentError::new_err(abridged(&format!("error: {}: {error}", error.key)))
 }
 
 /// Converts the reason why a point has no result to an exception.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use topology::Topology;
 use traffic::{PlacementSpec, TasksPerNode};
-use units::TaskId;
+use units::{TaskId, counted};
 
 use crate::error::SystemError;
 use ::experiment::{JobSpec, Place, PlaceSpec};
@@ -67,7 +67,12 @@ impl<'a> Allocator<'a> {
         let free = (0..order.len()).map(|task| order.node(TaskId(task)).0).filter(|&node| !self.taken[node as usize]);
         let nodes: Vec<u32> = free.take(count as usize).collect();
         if nodes.len() < count as usize {
-            let message = format!("{count} nodes are wanted, and {} of {} are left", nodes.len(), self.taken.len());
+            let message = format!(
+                "{} wanted, and {} of {} left",
+                counted(count.into(), ["node is", "nodes are"]),
+                nodes.len(),
+                self.taken.len()
+            );
             return Err(SystemError::new("node_count", message));
         }
         Ok((nodes, rest))

@@ -350,7 +350,7 @@ fn a_dump_that_does_not_fit_is_refused() {
         (with(68, 7), "7 is neither 0 nor 1"),
         (with(69, 6), "9 objects, where its processors have 10"),
         (with(73, 2), "there is no processor 2 of 2"),
-        ([DUMP, b"x"].concat(), "1 bytes are left"),
+        ([DUMP, b"x"].concat(), "1 byte is left"),
     ] {
         let error = parse_graph(&dump, GraphFormat::CharmLb).expect_err(why).to_string();
         assert!(error.contains(why), "{error}");

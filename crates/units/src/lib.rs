@@ -19,5 +19,5 @@ pub use ids::{ChannelId, NodeId, PlaneId, PortId, RouterId, TaskId, VcClass};
 pub use notes::{Notes, counted};
 pub use quantity::{Bandwidth, Bytes, Capacity, QuantityError, Time};
 pub use reason::reason;
-pub use shortened::shortened;
+pub use shortened::{abridged, shortened};
 pub use stream::NamedStream;

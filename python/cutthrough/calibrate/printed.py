@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cutthrough.calibrate.tables import BANDWIDTH, IMB_NAMES, KINDS, MOST_RANKS, MOST_WINDOW, TIME
+from cutthrough.display.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -209,7 +210,7 @@ def _tables(source: Source, section: Section) -> Iterator[Table]:
         return
     for number, words in section.rows:
         if section.names and len(words) != len(section.names):
-            raise source.wrong(number, f"{len(words)} columns, where the heading has {len(section.names)}")
+            raise source.wrong(number, f"{counted(len(words), 'column')}, where the heading has {len(section.names)}")
         if VALIDATION in section.names and words[section.names.index(VALIDATION)].lower() == "fail":
             raise source.wrong(number, "the validation of its data failed")
     factor = MICROSECONDS if KINDS[section.kind] == TIME else MEGABYTES

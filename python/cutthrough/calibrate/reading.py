@@ -24,6 +24,7 @@ from cutthrough.calibrate.tables import (
     Source,
     Table,
 )
+from cutthrough.display.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +117,10 @@ def _csv(source: Source) -> Iterator[Table]:
     groups: dict[tuple[str, ...], list[tuple[int, list[str]]]] = {}
     for number, cells in records[1:]:
         if len(cells) != len(head):
-            raise source.wrong(number, f"{len(cells)} columns, and {len(head)} names of columns")
+            raise source.wrong(
+                number,
+                f"{counted(len(cells), 'column')}, and {counted(len(head), 'name of a column', 'names of columns')}",
+            )
         groups.setdefault(tuple(cells[place[name]] if name in place else "" for name in GROUPS), []).append(
             (number, cells)
         )

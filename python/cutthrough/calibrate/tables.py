@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cutthrough.arguments.faults import refuse
+from cutthrough.display.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,7 +125,7 @@ class Source:
         rows: dict[int, Row] = {}
         for line, cells in held:
             if len(cells) <= max(size, value):
-                raise self.wrong(line, f"{len(cells)} columns, where {max(size, value) + 1} are needed")
+                raise self.wrong(line, f"{counted(len(cells), 'column')}, where {max(size, value) + 1} are needed")
             bytes_ = self.number(line, cells[size], LARGEST) * unit
             found = self.number(line, cells[value], math.inf) * factor
             if bytes_ != int(bytes_):

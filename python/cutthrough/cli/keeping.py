@@ -15,6 +15,7 @@ import typer
 
 from cutthrough.arguments.faults import refuse
 from cutthrough.cli.common import FAILED, INTERRUPTED, complain
+from cutthrough.display.units import counted
 from cutthrough.errors import ExperimentError, RunError
 from cutthrough.experiment.documents import STANDARD_INPUT
 from cutthrough.runs.folder import Folder
@@ -109,7 +110,7 @@ def _announce(folder: Folder) -> None:
 
 
 def _points(count: int) -> str:
-    return f"{count} point" if count == 1 else f"{count} points"
+    return counted(count, "point")
 
 
 @dataclass

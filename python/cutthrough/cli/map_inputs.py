@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import cutthrough.experiment.documents as experiments
 import cutthrough.files.reading as reading
 from cutthrough.arguments.faults import refuse
+from cutthrough.display.units import counted
 from cutthrough.errors import ExperimentError
 from cutthrough.mapping import Machine, TaskGraph
 from cutthrough.mapping.exports import is_one_host
@@ -101,7 +102,8 @@ def hosts_of(path: Path, machine: Machine) -> list[str]:
     found = [words[0] for _, words in rows]
     homes = machine.node_homes()
     if len(found) != machine.nodes and not (len(found) == 1 and is_one_host(homes)):
-        message = f"{path}: {len(found)} hosts are given for {machine.nodes} nodes, in their order, a line each"
+        given = counted(len(found), "host is", "hosts are")
+        message = f"{path}: {given} given for {counted(machine.nodes, 'node')}, in their order, a line each"
         raise refuse("--hosts", message, file=str(path))
     for number, words in rows:
         if other := next((word for word in words[1:] if "=" not in word), None):

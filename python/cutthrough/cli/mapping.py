@@ -28,6 +28,7 @@ from cutthrough.cli.map_options import (  # noqa: TC001  (typer reads the annota
 from cutthrough.cli.map_programs import Placed, check_options
 from cutthrough.cli.map_search import OTHER_OBJECTIVE, Search
 from cutthrough.cli.pictures import Pictures, is_given, needs_folder
+from cutthrough.display.units import counted
 from cutthrough.mapping.evaluation import ASSUMED, Links
 from cutthrough.mapping.exports import HOSTED, check, has_hosts
 
@@ -211,9 +212,9 @@ def _print_json(best: MappingResult, points: list[dict[str, Any]], warnings: lis
 def _print(best: MappingResult, points: list[dict[str, Any]], output: Path | None, simulated: str) -> None:
     graph, machine = best.graph, best.machine
     cores = machine.nodes * machine.cores_per_node
-    shared = f", {-(-graph.tasks // cores):,} tasks a core" if graph.tasks > cores else ""
-    where = f"{machine.name}: {machine.nodes:,} nodes{shared}"
-    out.print(f"{graph.name}: {graph.tasks:,} tasks on {where}", markup=False, soft_wrap=True)
+    shared = f", {counted(-(-graph.tasks // cores), 'task')} a core" if graph.tasks > cores else ""
+    where = f"{machine.name}: {counted(machine.nodes, 'node')}{shared}"
+    out.print(f"{graph.name}: {counted(graph.tasks, 'task')} on {where}", markup=False, soft_wrap=True)
     took = sum(point["wall_s"] for point in points)
     out.print(f"Budget: {best.budget_s:g} nominal s a search; {took:,.1f} s in all", markup=False, soft_wrap=True)
     out.print(reports.mapping_table(points, simulated))

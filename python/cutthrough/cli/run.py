@@ -35,6 +35,7 @@ from cutthrough.cli.common import (
 from cutthrough.cli.keeping import DaskOption, FreshOption, PointsOption, Signals, folder_of, hold, workers
 from cutthrough.cli.pictures import Pictures, Plots, PlotsOption
 from cutthrough.cli.progress import Bar
+from cutthrough.display.units import counted
 from cutthrough.errors import ExperimentError, Interrupted
 from cutthrough.keep.shares import points_of, ranges
 from cutthrough.points.series import label_of
@@ -213,7 +214,11 @@ def _points_where(results: Results, holds: Callable[[Mapping[str, Any]], bool]) 
     places = [place for place, parts in found.items() if parts]
     names = dict.fromkeys(part["name"] for parts in found.values() for part in parts if "name" in part)
     of_jobs = f"; {'jobs' if len(names) > 1 else 'job'} {', '.join(names)}" if names else ""
-    return f"{len(places)} of {len(results)} points ({ranges(places)}, counted from 0{of_jobs})" if places else ""
+    return (
+        f"{len(places)} of {counted(len(results), 'point')} ({ranges(places)}, counted from 0{of_jobs})"
+        if places
+        else ""
+    )
 
 
 def _show_benchmarks(results: Results) -> None:

@@ -8,7 +8,7 @@ from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cutthrough.display.units import plain_number, shown, unit_of
+from cutthrough.display.units import counted, plain_number, shown, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -154,7 +154,7 @@ def _shown(value: Any, name: str = "") -> str:
         in_unit = unit_of(name, ()) is not None
         return shown(name, value) if in_unit else f"{value:,}" if isinstance(value, int) else plain_number(value, 6)
     if isinstance(value, list) and value and isinstance(value[0], dict | list):
-        return f"{len(value)} entries"
+        return counted(len(value), "entry", "entries")
     return ", ".join(map(_shown, value)) if isinstance(value, list | tuple) else str(value)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["TIME", "Unit", "cells_of", "plain_number", "shown", "time_unit", "unit_of"]
+__all__ = ["TIME", "Unit", "cells_of", "counted", "plain_number", "shown", "time_unit", "unit_of"]
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,11 @@ def shown(quantity: str, value: float) -> str:
     """Returns a single value with the unit that suits it."""
     unit = unit_of(quantity, [value])
     return plain_number(value) if unit is None else f"{plain_number(value / unit.size)} {unit.name}"
+
+
+def counted(count: int, thing: str, things: str = "") -> str:
+    """Returns a number with the singular or the plural of the counted thing. Default plural: with an `s`."""
+    return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"
 
 
 def plain_number(value: float, digits: int = 5) -> str:

@@ -12,6 +12,7 @@ import cutthrough.files.kept as files
 from cutthrough.arguments.arrays import whole_number
 from cutthrough.arguments.checked import checked
 from cutthrough.arguments.faults import refuse
+from cutthrough.display.units import counted
 from cutthrough.machines.topology import Indices, Table, Topology, for_pairs, number_below, numbers_below, shape_of
 
 if TYPE_CHECKING:
@@ -158,7 +159,8 @@ class Machine(Topology):
 
     def __repr__(self) -> str:
         cores = self.cores_per_node
-        return f"<{self.name}: {self.nodes} nodes of {cores} core{'s' if cores != 1 else ''}, {self.routers} routers>"
+        routers = counted(self.routers, "router")
+        return f"<{self.name}: {counted(self.nodes, 'node')} of {counted(cores, 'core')}, {routers}>"
 
     def _facts(self) -> dict[str, Any]:
         return {**super()._facts(), "cores of a node": self.cores_per_node, "ranks": self.ranks}

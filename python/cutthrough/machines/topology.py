@@ -22,6 +22,7 @@ import cutthrough.display.notebooks as notebooks
 from cutthrough.arguments.checked import checked
 from cutthrough.arguments.faults import refuse
 from cutthrough.arguments.packages import require
+from cutthrough.display.units import counted
 from cutthrough.sections.base import Section, plain
 from cutthrough.sections.stand_ins import NetworkObject
 
@@ -63,7 +64,7 @@ class Topology(NetworkObject):
         return topology
 
     def __repr__(self) -> str:
-        return f"<{self.kind}: {self.nodes} nodes, {self.routers} routers>"
+        return f"<{self.kind}: {counted(self.nodes, 'node')}, {counted(self.routers, 'router')}>"
 
     def _repr_html_(self) -> str:
         return notebooks.facts(self._facts(), repr(self).strip("<>"))

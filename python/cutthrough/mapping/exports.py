@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, TypeAlias
 
 from cutthrough.arguments.faults import nearest, refuse
+from cutthrough.display.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,7 +46,7 @@ def write(mapping: Mapped, form: str, hosts: Sequence[str] | None = None) -> str
     if len(names) == 1 and is_one_host(own):
         return FORMATS[form](mapping, names * machine.nodes, [(names[0], slot) for _, slot in own])
     if len(names) < machine.nodes:
-        message = f"{len(names)} hosts are given for {machine.nodes} nodes"
+        message = f"{counted(len(names), 'host is', 'hosts are')} given for {counted(machine.nodes, 'node')}"
         raise refuse("hosts", message)
     seen: Counter[str] = Counter()
     homes = []

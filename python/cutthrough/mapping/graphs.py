@@ -11,6 +11,7 @@ import cutthrough._core as _core
 from cutthrough.arguments.arrays import numbers, whole_number, whole_numbers
 from cutthrough.arguments.checked import checked
 from cutthrough.arguments.faults import refuse
+from cutthrough.display.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -135,7 +136,7 @@ class TaskGraph:
         return cls._of(_core.TaskGraph.beside([graph._core for graph in graphs]))
 
     def __repr__(self) -> str:
-        return f"<{self.name}: {self.tasks} tasks, {self._core.total_bytes:,} bytes a step>"
+        return f"<{self.name}: {counted(self.tasks, 'task')}, {counted(self._core.total_bytes, 'byte')} a step>"
 
     @property
     def name(self) -> str:

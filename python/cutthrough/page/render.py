@@ -19,7 +19,7 @@ import cutthrough.reports.checks as checks
 from cutthrough.arguments.packages import require
 from cutthrough.comparison.by_size import greatest
 from cutthrough.comparison.matched import METRICS, compare, differing
-from cutthrough.display.units import unit_of
+from cutthrough.display.units import counted, unit_of
 from cutthrough.page.activity import activity_of
 from cutthrough.page.lines import (
     QUANTITIES,
@@ -218,7 +218,7 @@ def _remarks(results: Results) -> list[str]:
         ("have not converged", sum("phases" not in point and is_unconverged(point) for point in results)),
         ("did not finish", sum("phases" in point and point.get("time_ns") is None for point in results)),
     )
-    remarks = [f"{count} of {total} points {what}" for what, count in counts if count]
+    remarks = [f"{count} of {counted(total, 'point')} {what}" for what, count in counts if count]
     return (
         remarks
         if results.complete
@@ -233,7 +233,7 @@ def _values(values: Sequence[Any]) -> str:
         return _in_words(list(values))
     steps = {round(after - before, 12) for before, after in pairwise(numbers)}
     apart = f", {steps.pop():g} apart" if len(steps) == 1 else ""
-    return f"{numbers[0]:g} to {numbers[-1]:g} ({len(numbers)} values{apart})"
+    return f"{numbers[0]:g} to {numbers[-1]:g} ({counted(len(numbers), 'value')}{apart})"
 
 
 def _in_words(value: Any) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cutthrough.arguments.arrays import whole_number, whole_numbers
 from cutthrough.arguments.faults import refuse, refuse_argument
+from cutthrough.display.units import counted
 from cutthrough.programs.amounts import picoseconds_of, size_of
 from cutthrough.programs.collective import COMBINING, Collectives, Groups, Numbers
 from cutthrough.programs.found import ANY, Any, Found, Message, Moment, Probed, Request, Result
@@ -326,7 +327,7 @@ class Communicator(Messages, Collectives):
         self.number, self.ranks = ranks.index(rank.number), ranks
 
     def __repr__(self) -> str:
-        return f"<communicator of {len(self.ranks)} ranks>"
+        return f"<communicator of {counted(len(self.ranks), 'rank')}>"
 
     def isend(self, to: int, size: Size | int, tag: int = 0) -> Request:
         """Starts to send a message to a member, and returns at once; as `Rank.isend`.

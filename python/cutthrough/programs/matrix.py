@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
 
 from cutthrough.arguments.faults import refuse
+from cutthrough.display.units import counted
 from cutthrough.plots.scales import HEAT, NOTHING, scale_of
 from cutthrough.plots.theme import in_lines, looks
 
@@ -60,7 +61,7 @@ def figure(program: WrittenProgram, what: str = "bytes") -> Figure:
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(MaxNLocator(MOST_TICKS, integer=True))
             axis.set_major_formatter(FuncFormatter(lambda rank, _: f"{rank:,.0f}"))
-        axes.set_title(in_lines(f"{program.name}: {program.ranks:,} ranks"))
+        axes.set_title(in_lines(f"{program.name}: {counted(program.ranks, 'rank')}"))
         label = name if share == 1 else f"{name}, {share} x {share} ranks a cell"
         bar = drawn.colorbar(image, ax=axes, label=label, fraction=0.046)
         bar.ax.yaxis.set_major_formatter(EngFormatter(unit, sep=" " if unit else ""))

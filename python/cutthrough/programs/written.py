@@ -16,6 +16,7 @@ import cutthrough.programs.living as living
 from cutthrough.arguments.arrays import whole_number
 from cutthrough.arguments.checked import checked
 from cutthrough.arguments.faults import file_of, refuse
+from cutthrough.display.units import counted
 from cutthrough.programs.arrays import rows_of
 from cutthrough.programs.calling import Rank
 from cutthrough.programs.collective import Groups
@@ -182,7 +183,7 @@ class WrittenProgram(ProgramObject):
 
     def __repr__(self) -> str:
         how = "called back" if self.called_back else "recorded" if self._function or self.recording else "written"
-        return f"<Program {self.name}: {self.ranks} ranks, {how}>"
+        return f"<Program {self.name}: {counted(self.ranks, 'rank')}, {how}>"
 
     def __copy__(self) -> Self:
         return self

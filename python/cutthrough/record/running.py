@@ -13,6 +13,7 @@ import cutthrough._core as _core
 import cutthrough.files.atomic as atomic
 import cutthrough.record.building as building
 from cutthrough.arguments.faults import refuse
+from cutthrough.display.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,10 +95,12 @@ def warnings_of(known: dict[str, Any]) -> list[str]:
         )
     if known["threaded_ranks"]:
         found.append(
-            f"several threads of {known['threaded_ranks']} ranks call MPI; their calls are replayed as those of one"
+            f"several threads of {counted(known['threaded_ranks'], 'rank')} call MPI; their calls are replayed as "
+            "those of one"
         )
     if known.get("open_receives"):
-        found.append(f"{known['open_receives']} receives have never ended, and are left out")
+        receives = counted(known["open_receives"], "receive has", "receives have")
+        found.append(f"{receives} never ended: left out")
     if known["unsupported"]:
         names = ", ".join(f"{name} ({count:,})" for name, count in known["unsupported"])
         found.append(f"calls that are not recorded: {names}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from cutthrough.display.tables import Column, Fitted
-from cutthrough.display.units import plain_number, shown, unit_of
+from cutthrough.display.units import counted, plain_number, shown, unit_of
 from cutthrough.points.series import brief_labels, label_of
 from cutthrough.reports.tables import memory_lines
 
@@ -103,7 +103,7 @@ def _where(alike: Mapping[str, Sequence[int]], total: int) -> str:
     places = sorted({place for held in alike.values() for place in held})
     if len(alike) > 1:
         return f"{len(places)} points (first: point {places[0]}): "
-    return "" if len(places) == total else f"{len(places)} of {total} points: "
+    return "" if len(places) == total else f"{len(places)} of {counted(total, 'point')}: "
 
 
 def _shown_row(name: str, value: Any) -> tuple[str, str]:

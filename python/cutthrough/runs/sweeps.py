@@ -16,6 +16,7 @@ import cutthrough._core as _core
 import cutthrough.runs.remote as remote
 from cutthrough.arguments.faults import refuse_called_back
 from cutthrough.channels import Network, Outcome, doubles, explained
+from cutthrough.display.units import counted
 from cutthrough.errors import Cancelled, ExperimentError, Interrupted, RunError
 from cutthrough.points.seeds import pool
 from cutthrough.points.table import as_point
@@ -81,7 +82,7 @@ class Stopped(KeyboardInterrupt):
     """Ctrl-C during `run_jobs`. `finished` holds the points by their index in the list of jobs."""
 
     def __init__(self, finished: dict[int, Outcome]) -> None:
-        super().__init__(f"interrupted with {len(finished)} points finished")
+        super().__init__(f"interrupted with {counted(len(finished), 'point')} finished")
         self.finished = finished
 
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use topology::Topology;
-use units::NodeId;
+use units::{NodeId, counted};
 
 use super::Home;
 use super::importers::hostlist;
@@ -55,7 +55,11 @@ fn parse_box(text: &str, topology: &dyn Topology) -> Result<Vec<NodeId>, Machine
     };
     let parts: Vec<&str> = text.split(',').collect();
     if parts.len() != dims.len() {
-        let message = format!("the box `{text}` has {} dimensions, the machine {}", parts.len(), dims.len());
+        let message = format!(
+            "the box `{text}` has {}, the machine {}",
+            counted(parts.len() as u64, ["dimension", "dimensions"]),
+            dims.len()
+        );
         return Err(wrong(message));
     }
     let mut ranges = Vec::with_capacity(dims.len());

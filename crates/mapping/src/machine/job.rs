@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::importers::hostlist;
+use units::counted;
+
 use crate::MachineError;
 
 /// Job as described by its environment.
@@ -33,7 +35,11 @@ impl Job {
             hostlist::hosts(list).map_err(|error| MachineError::key("job", format!("{name}: {}", error.message)))?;
         let tasks = variables.get("SLURM_TASKS_PER_NODE").map_or(Ok(Vec::new()), |text| counts(text))?;
         if !tasks.is_empty() && tasks.len() != hosts.len() {
-            let message = format!("SLURM_TASKS_PER_NODE is for {} nodes, {name} has {}", tasks.len(), hosts.len());
+            let message = format!(
+                "SLURM_TASKS_PER_NODE is for {}, {name} has {}",
+                counted(tasks.len() as u64, ["node", "nodes"]),
+                hosts.len()
+            );
             return Err(MachineError::key("job", message));
         }
         let address = variables

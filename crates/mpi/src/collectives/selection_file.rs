@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::selection::{Rule, Selection};
 use super::table::{Algorithm, Operation, algorithms, is_segmented};
-use formats::rows::{heading, rows, words};
+use formats::rows::{columns_of, heading, rows, words};
 
 impl Selection {
     /// Reads the rules of a file: a table `operation, min_ranks, min_bytes, algorithm`, with an optional column
@@ -83,7 +83,7 @@ fn rule(row: &[u8], columns: &Columns) -> Result<Rule, String> {
     let fits = columns.width.map_or(4..=5, |width| least(width)..=width).contains(&words.len());
     if !fits {
         let there = "operation, min_ranks, min_bytes, algorithm and, if there are any, segment";
-        return Err(format!("it has {} columns; there are {there}", words.len()));
+        return Err(format!("it has {}; there are {there}", columns_of(words.len())));
     }
     let [operation, ranks, bytes, algorithm, segment] =
         columns.at.map(|at| at.and_then(|at| words.get(at)).map_or("0", String::as_str));

@@ -13,6 +13,8 @@ mod check;
 pub mod goal;
 mod run;
 
+use units::counted;
+
 pub use builder::ScheduleBuilder;
 
 /// Longest calculation of programs in picoseconds: 1000 s.
@@ -73,16 +75,11 @@ pub struct Schedule {
     after_start: Vec<u32>,
 }
 
-/// Formats a count with its noun.
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 /// Reason why a schedule cannot be built or run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
     /// A rank does not exist.
-    #[error("there is no rank {rank}: the schedule has {ranks} ranks")]
+    #[error("there is no rank {rank}: the schedule has {}", counted((*.ranks).into(), ["rank", "ranks"]))]
     NoSuchRank {
         /// Rank.
         rank: u32,
@@ -106,7 +103,7 @@ pub enum ScheduleError {
         index: u32,
     },
     /// A message has no receive, or a receive has no message.
-    #[error("rank {from} sends {} to rank {to} under tag {tag}, which has {} for them", counted(*sent, "message"), counted(*received, "receive"))]
+    #[error("rank {from} sends {} to rank {to} under tag {tag}, which has {} for them", counted(*.sent as u64, ["message", "messages"]), counted(*.received as u64, ["receive", "receives"]))]
     Unmatched {
         /// Sending rank.
         from: u32,

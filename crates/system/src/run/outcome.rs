@@ -1,7 +1,7 @@
 //! Options of a run, and the reasons why it may end without a result.
 
 use fabric::Grain;
-use units::Time;
+use units::{Time, counted};
 
 use crate::error::SystemError;
 use crate::progress::Progress;
@@ -13,7 +13,7 @@ pub enum RunError {
     #[error(transparent)]
     System(#[from] SystemError),
     /// Deadlock: no packet can move.
-    #[error("deadlock at {at_ns} ns: {in_flight} packets are in the network and none moves\n{cycle}")]
+    #[error("deadlock at {at_ns} ns: {} in the network and none moves\n{cycle}", counted((*.in_flight).unsigned_abs(), ["packet is", "packets are"]))]
     Deadlock {
         /// Simulated time, in nanoseconds.
         at_ns: u64,

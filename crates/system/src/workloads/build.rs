@@ -14,7 +14,7 @@ use tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
 use traffic::patterns::exchange::{ExchangePatternSpec, TaskGrid};
 use traffic::patterns::matrix::Matrix;
 use traffic::{Pattern, PatternError, PatternSpec, PlacedPattern, Placement, Shape};
-use units::{Bytes, NodeId, TaskId, Time};
+use units::{Bytes, NodeId, TaskId, Time, counted};
 
 use super::application::{SetLoads, allocation, application_flows, computation};
 use super::build_context::BuildContext;
@@ -117,7 +117,11 @@ fn application(spec: &ApplicationSpec, context: &BuildContext<'_>) -> Result<Arc
         && graph.tasks() != placement.len()
     {
         let (path, placed) = (file.path.display(), placement.len());
-        let message = format!("{path}: it places {placed} tasks, and the graph has {}", graph.tasks());
+        let message = format!(
+            "{path}: it places {}, and the graph has {}",
+            counted(placed as u64, ["task", "tasks"]),
+            graph.tasks()
+        );
         return Err(wrong("placement.path", message));
     }
     if graph.tasks() > placement.len() {

@@ -10,7 +10,7 @@
 //! Not read: objects that cannot migrate and their messages, messages from processors to objects (such as broadcasts),
 //! and the time that processors spend outside objects.
 
-use units::Notes;
+use units::{Notes, counted};
 
 use super::text::tasks;
 use crate::{ArcList, GraphError, TaskGraph};
@@ -63,7 +63,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     let mut arcs = ArcList::new(count);
     dump.messages(&numbers, &mut arcs)?;
     if dump.at < bytes.len() {
-        return Err(dump.wrong(format!("{} bytes are left behind its last record", bytes.len() - dump.at)));
+        return Err(dump.wrong(format!(
+            "{} left behind its last record",
+            counted((bytes.len() - dump.at) as u64, ["byte is", "bytes are"])
+        )));
     }
     let loads = migrating.iter().map(|object| object.seconds).collect();
     let mut notes = Notes::default();

@@ -1,7 +1,7 @@
 //! Matrices of bytes between ranks: row i, column j holds the bytes from rank i to rank j, in the dialect of
 //! `formats::rows`. Fractions of bytes are rounded up. The diagonal must be 0.
 
-use units::Notes;
+use units::{Notes, counted};
 
 use super::text::{amount, loops, tasks};
 use crate::{ArcList, GraphError, TaskGraph};
@@ -22,8 +22,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
             arcs = ArcList::new(tasks(width, place)?);
         }
         if values.len() as u64 != width || row >= width {
-            let message =
-                format!("row {} has {} values; the matrix is square, of {width} ranks", row + 1, values.len());
+            let message = format!(
+                "row {} has {}; the matrix is square, of {}",
+                row + 1,
+                counted(values.len() as u64, ["value", "values"]),
+                counted(width, ["rank", "ranks"])
+            );
             return Err(GraphError::at(place, message));
         }
         for (column, &amount) in (0_u64..).zip(&values).filter(|&(_, &amount)| amount > 0) {
@@ -37,7 +41,14 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
         last = place;
     }
     if row != width || width == 0 {
-        return Err(GraphError::at(last, format!("the matrix has {row} rows and {width} columns; it must be square")));
+        return Err(GraphError::at(
+            last,
+            format!(
+                "the matrix has {} and {}; it must be square",
+                counted(row, ["row", "rows"]),
+                counted(width, ["column", "columns"])
+            ),
+        ));
     }
     if let Some((task, place)) = looped {
         return Err(loops(task, place));

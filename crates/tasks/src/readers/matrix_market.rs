@@ -1,7 +1,7 @@
 //! Coordinate format of Matrix Market: entry (i, j) holds the bytes from task i to task j. A symmetric matrix gives one
 //! triangle for both directions. The diagonal, messages of tasks to themselves, must be empty.
 
-use units::Notes;
+use units::{Notes, counted};
 
 use super::text::{amount, loops, number, tasks, words};
 use crate::{ArcList, GraphError, TaskGraph};
@@ -56,7 +56,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
         }
     }
     if seen != entries {
-        return Err(GraphError::at(last, format!("there are {seen} entries, not {entries}")));
+        return Err(GraphError::at(
+            last,
+            format!("{}, not {entries}", counted(seen, ["entry is there", "entries are there"])),
+        ));
     }
     let mut notes = Notes::default();
     let graph = TaskGraph::new("matrix-market", arcs.build_noting(&mut notes));

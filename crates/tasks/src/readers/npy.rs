@@ -6,6 +6,8 @@
 //! compiler.
 
 use super::text::{from_real, loops, tasks};
+use units::counted;
+
 use crate::{ArcList, GraphError, TaskGraph};
 
 /// Content of the header.
@@ -21,10 +23,17 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     let (header, data) = split(bytes)?;
     let header = header_of(header)?;
     let [height, width] = header.shape[..] else {
-        return Err(GraphError::new(format!("the array has {} dimensions; a matrix has 2", header.shape.len())));
+        return Err(GraphError::new(format!(
+            "the array has {}; a matrix has 2",
+            counted(header.shape.len() as u64, ["dimension", "dimensions"])
+        )));
     };
     if height != width {
-        return Err(GraphError::new(format!("the matrix has {height} rows and {width} columns; it must be square")));
+        return Err(GraphError::new(format!(
+            "the matrix has {} and {}; it must be square",
+            counted(height, ["row", "rows"]),
+            counted(width, ["column", "columns"])
+        )));
     }
     let count = tasks(height, 0).map_err(|error| GraphError::new(error.message))?;
     let (size, read) = reader(header.descr)?;

@@ -37,6 +37,7 @@ use nodes::{File, Kind, Unit, Work};
 pub use notes::Contents;
 use notes::Tally;
 pub use options::{Options, read_groups};
+use units::counted;
 
 /// Traces of all ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,12 +100,18 @@ fn check_ranks(file: &File, path: &Path, count: usize, tally: &mut Tally) -> Res
     let Some(said) = file.ranks.into_iter().chain(sizes).find(|&said| said != count as u64) else { return Ok(()) };
     if count == 1 {
         tally.more.push(format!(
-            "{} says that there are {said} ranks, and is alone: its collective operations are among 1 rank",
-            file.name
+            "{} says that it is of {}, and is alone: its collective operations are among 1 rank",
+            file.name,
+            counted(said, ["rank", "ranks"])
         ));
         return Ok(());
     }
-    let why = format!("{} says that there are {said} ranks, and there are {count} files", file.name);
+    let why = format!(
+        "{} says that it is of {}, and there are {}",
+        file.name,
+        counted(said, ["rank", "ranks"]),
+        counted(count as u64, ["file", "files"])
+    );
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or("et");
     let prefix = path.with_extension("").with_extension("");
     Err(ChakraError::Missing { file: files::file_of(&prefix, count as u32, ending).display().to_string(), why })

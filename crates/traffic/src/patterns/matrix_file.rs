@@ -103,7 +103,9 @@ fn parse(bytes: &[u8], tasks: u32) -> Result<Found, RowError> {
              above a list, and names of the tasks above a matrix"
         )),
         Form::Matrix => first.error(format!(
-            "{columns} columns; write rows `from,to,weight`, or a matrix of {tasks} columns, one for each task"
+            "{}; write rows `from,to,weight`, or a matrix of {}, one for each task",
+            rows::columns_of(columns),
+            rows::columns_of(tasks as usize)
         )),
     }
 }
@@ -147,7 +149,7 @@ fn parse_dense<'a>(lines: impl Iterator<Item = Row<'a>>, tasks: u32) -> Result<V
     let mut rows = 0;
     for row in lines {
         if row.words.len() != tasks as usize {
-            return row.error(format!("{} columns where {tasks} are due", row.words.len()));
+            return row.error(format!("{} where {tasks} are due", rows::columns_of(row.words.len())));
         }
         if rows == tasks {
             return row.error(format!("more than the {tasks} rows of {tasks} tasks"));

@@ -1,6 +1,6 @@
 //! Permutation patterns: every task has a fixed destination.
 
-use units::{Draw, TaskId};
+use units::{Draw, TaskId, counted};
 
 use crate::{Pattern, PatternError, Shares};
 
@@ -19,7 +19,8 @@ impl Permutation {
     pub(crate) fn new(kind: &'static str, tasks: u32, to: impl Fn(u32) -> u32) -> Result<Self, PatternError> {
         let to: Vec<u32> = (0..tasks).map(to).collect();
         if to.iter().zip(0..).all(|(&dst, src)| dst == src) {
-            let message = format!("`{kind}` on {tasks} tasks makes every task its own destination, so that none sends");
+            let tasks = counted(tasks.into(), ["task", "tasks"]);
+            let message = format!("`{kind}` on {tasks} makes every task its own destination, so that none sends");
             return Err(PatternError::new("kind", message));
         }
         Ok(Self { kind, to })
