@@ -166,16 +166,14 @@ impl Plan {
         let of_trees = |class| spec.groups.as_ref().map_or(0, |groups| groups.trees.classes_on(class));
         let (classes, vcs) = (spec.classes(), spec.vcs());
         if vcs < classes {
-            return Err(FabricError::new(
-                "router.vcs",
-                format!(
-                    "{} too few: `{}`{} on this {} needs at least {classes} to be free of deadlock",
-                    counted(vcs.into(), ["virtual channel is", "virtual channels are"]),
-                    spec.routing.kind(),
-                    if spec.groups.is_some() { " with trees of groups" } else { "" },
-                    spec.topology.kind()
-                ),
-            ));
+            let message = format!(
+                "{} too few: `{}`{} on this {} needs at least {classes} to be free of deadlock",
+                counted(vcs.into(), ["virtual channel is", "virtual channels are"]),
+                spec.routing.kind(),
+                if spec.groups.is_some() { " with trees of groups" } else { "" },
+                spec.topology.kind()
+            );
+            return Err(FabricError::new("router.vcs", message));
         }
         let channel_classes = (0..spec.links.len() as u8).map(ChannelClass);
         let vcs_per_class = channel_classes.map(|class| match router.vcs {
