@@ -6,6 +6,7 @@ The exit status is 0 if all is done, 2 if the input is wrong, and 1 for anything
 
 from __future__ import annotations
 
+import errno
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -124,6 +125,7 @@ def main() -> None:
         with joined_words():
             app()
     except (ValueError, RuntimeError, OSError, ImportError) as error:
+        from cutthrough.arguments.faults import refuse
         from cutthrough.arguments.packages import MissingPackage
         from cutthrough.errors import ExperimentError, RunError
 
@@ -133,7 +135,10 @@ def main() -> None:
         if isinstance(error, UnicodeEncodeError):
             complain(f"error: {error.object!a} is not text in the encoding {error.encoding}")
             sys.exit(WRONG_INPUT)
-        if isinstance(error, RunError | OSError | MissingPackage):
-            complain(f"error: {described(error) if isinstance(error, OSError) else error}")
+        if isinstance(error, OSError):
+            complain_of(refuse("", described(error)))
+            sys.exit(WRONG_INPUT if error.errno == errno.ENAMETOOLONG else 1)
+        if isinstance(error, RunError | MissingPackage):
+            complain(f"error: {error}")
             sys.exit(1)
         raise
