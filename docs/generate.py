@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cutthrough import _core, api, plots
-from cutthrough.channels import Machine
+from cutthrough.channels import ChannelTable
 from cutthrough.plots import machine
 from cutthrough.reference import keys as reference
 from cutthrough.reference import words
@@ -73,7 +73,7 @@ def draw(directory: Path) -> None:
     (directory / "file.edges").write_text(EDGES, encoding="utf-8")
     shapes = MACHINES | {"file": f"file:{directory / 'file.edges'}"}
     for name, shape in shapes.items():
-        picture = machine.svg(Machine.of(_core.Topology(shape, ".")), "file" if name == "file" else shape)
+        picture = machine.svg(ChannelTable.of(_core.Topology(shape, ".")), "file" if name == "file" else shape)
         (directory / f"{name}.svg").write_text(picture, encoding="utf-8")
     for routing in ("minimal", "valiant-node"):
         (loads,) = (found.channel_loads() for found in api.analyze(LOADED, set={"routing.kind": routing}))

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from cutthrough import _core, channels, plots
-from cutthrough.channels import ChannelLoads, Machine
+from cutthrough.channels import ChannelLoads, ChannelTable
 from cutthrough.plots import panels, scales
 from cutthrough.reports.tables import reference_note
 from matplotlib import colors
@@ -41,7 +41,7 @@ def tornado() -> ct.Results:
 
 def loads_of(shape: str) -> ChannelLoads:
     """Loads that count the channels, so that each can be identified in a figure."""
-    machine = Machine.of(_core.Topology(shape, "."))
+    machine = ChannelTable.of(_core.Topology(shape, "."))
     count = int(machine.number.max()) + 1
     return machine.loads({"load": np.arange(count) / count})
 
@@ -148,7 +148,7 @@ def test_copies_by_several_paths_have_an_upper_bound() -> None:
 
 def test_loads_above_one_are_explained() -> None:
     """Catches a share above 1 that nothing explains, and an explanation where there is none."""
-    machine = channels.Machine.of(ct.Torus([4])._shape)
+    machine = channels.ChannelTable.of(ct.Torus([4])._shape)
     count = int(machine.number.max()) + 1
     for name, words in (("even_spread", "could not carry this load"), ("exact", "not served equally")):
         for load, is_said in ((1.0, False), (1.01, True)):
@@ -357,7 +357,7 @@ def test_edge_lists_are_drawn_by_the_routers_that_wires_join(tapered: str) -> No
 
 def test_the_chart_of_the_hottest_channels_is_their_table(tapered: str) -> None:
     """Catches an order by what is exact: channels that are less used than others, under the heading of the hottest."""
-    machine = Machine.of(_core.Topology(tapered, "."))
+    machine = ChannelTable.of(_core.Topology(tapered, "."))
     used = np.arange(int(machine.number.max()) + 1) / 100
     loads = machine.loads({"utilization": used, "exact": used[::-1].copy()})
     chart = plots.heat_maps(loads).axes[-1]
@@ -370,7 +370,7 @@ def test_the_chart_of_the_hottest_channels_is_their_table(tapered: str) -> None:
 
 def test_even_loads_can_be_read() -> None:
     """Catches a scale that ends at the largest load, on which 0.8 everywhere is as dark as 1, and values unwritten."""
-    machine = Machine.of(_core.Topology("torus:4x4", "."))
+    machine = ChannelTable.of(_core.Topology("torus:4x4", "."))
     loads = machine.loads({"utilization": np.full(int(machine.number.max()) + 1, 0.8)})
     figure = plots.heat_maps(loads)
     image = figure.axes[0].images[0]
@@ -399,7 +399,7 @@ def test_a_single_router_has_bars_of_its_ports() -> None:
 @pytest.mark.parametrize(("most", "marked"), [(0.9, False), (1.2, True)])
 def test_a_full_channel_is_marked_on_the_scale(most: float, marked: bool) -> None:
     """Catches a scale to 2 on which 1, a channel that is full, cannot be distinguished from less."""
-    machine = Machine.of(_core.Topology("torus:4x4", "."))
+    machine = ChannelTable.of(_core.Topology("torus:4x4", "."))
     count = int(machine.number.max()) + 1
     loads = machine.loads({"utilization": np.full(count, 0.5), "exact": np.full(count, most)})
     bar = plots.heat_maps(loads).axes[-1]

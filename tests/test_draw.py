@@ -11,7 +11,7 @@ import cutthrough as ct
 import numpy as np
 import pytest
 from cutthrough import _core
-from cutthrough.channels import Machine
+from cutthrough.channels import ChannelTable
 from cutthrough.plots import machine
 from cutthrough.plots.machine.graph import Graph, components
 from cutthrough.plots.machine.layouts import Scene, arrange
@@ -29,7 +29,7 @@ READABLE = 300
 
 
 def graph_of(shape: str) -> Graph:
-    return Graph.of(Machine.of(_core.Topology(shape, ".")))
+    return Graph.of(ChannelTable.of(_core.Topology(shape, ".")))
 
 
 @cache
@@ -96,7 +96,7 @@ def test_no_router_hides_another(shape: str) -> None:
 )
 def test_no_text_overlaps_another(shape: str) -> None:
     """Catches labels on top of one another."""
-    figure = machine.draw(Machine.of(_core.Topology(shape, ".")))
+    figure = machine.draw(ChannelTable.of(_core.Topology(shape, ".")))
     figure.draw_without_rendering()
     texts = [text for axes in figure.axes for text in axes.texts] + figure.texts
     boxes = [text.get_window_extent() for text in texts if text.get_text()]
@@ -154,7 +154,7 @@ def test_channels_have_the_colour_of_the_hottest() -> None:
 )
 def test_lines_with_loads_can_be_told_apart(shape: str) -> None:
     """Catches thousands of lines on one another, wires that are left out, and a caption that does not count them."""
-    source = Machine.of(_core.Topology(shape, "."))
+    source = ChannelTable.of(_core.Topology(shape, "."))
     loads = source.loads({"utilization": np.linspace(0, 1, int(source.number.max()) + 1)})
     whole = Graph.of(loads, "utilization")
     scene = arrange(whole)
@@ -168,7 +168,7 @@ def test_lines_with_loads_can_be_told_apart(shape: str) -> None:
 
 def test_svg_is_one_element_and_the_same_each_time() -> None:
     """Catches text that cannot stand in a page, and pictures that differ from run to run."""
-    source = Machine.of(_core.Topology("dragonfly:h=2", "."))
+    source = ChannelTable.of(_core.Topology("dragonfly:h=2", "."))
     text = machine.svg(source, "A <dragonfly> & more")
     assert text == machine.svg(source, "A <dragonfly> & more")
     root = ET.fromstring(text)  # noqa: S314  (our own text)
@@ -202,7 +202,9 @@ def test_draw_command(tmp_path: Path, small: Path, cutthrough: Callable[..., Any
 @pytest.mark.parametrize("machine_of", ["fat-tree:k=4,n=2", "torus:4x4", "dragonfly:h=2", "single-switch:8"])
 def test_planes_are_drawn_as_one_with_all_their_wires(machine_of: str) -> None:
     """Would catch planes beside one another, and wires or nodes of one plane only."""
-    one, three = (Graph.of(Machine.of(_core.Topology(f"{machine_of}{planes}", "."))) for planes in ("", ",planes=3"))
+    one, three = (
+        Graph.of(ChannelTable.of(_core.Topology(f"{machine_of}{planes}", "."))) for planes in ("", ",planes=3")
+    )
     assert (three.size, three.nodes.tolist()) == (one.size, one.nodes.tolist())
     assert (three.planes, three.members.tolist()) == (3, one.members.tolist())
     assert three.ends.tolist() == one.ends.tolist()

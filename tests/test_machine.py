@@ -97,7 +97,7 @@ def test_planes_of_a_machine_are_kept_and_no_edge_list() -> None:
             machine.edge_list()
         assert raised.value.key == "planes"
     switch = _core.Topology("single-switch:2,planes=3", ".")
-    table = channels.Machine.of(switch).table
+    table = channels.ChannelTable.of(switch).table
     assert table.column("source_router").drop_null().unique().to_pylist() == [0, 1, 2]
     assert "planes" not in ct.Torus([4, 3]).spec
     for wrong in (0, 17):

@@ -18,7 +18,7 @@ import cutthrough.page as page
 import numpy as np
 import pytest
 from cutthrough import _core
-from cutthrough.channels import Machine
+from cutthrough.channels import ChannelTable
 from cutthrough.page.maps import MOST_CELLS, NOTHING, STEPS, maps_of
 from cutthrough.page.render import content
 from cutthrough.plots.panels import panels
@@ -179,7 +179,7 @@ def test_cells_of_several_routers_say_so(tmp_path: Path) -> None:
         (f"file:{tmp_path}/ring.edges", ["to router (4 a cell)", "from router (4 a cell)"]),
         ("torus:512x2", ["dim0 (4 a cell)", "dim1"]),
     ):
-        machine = Machine.of(_core.Topology(shape, "."))
+        machine = ChannelTable.of(_core.Topology(shape, "."))
         loads = machine.loads({"utilization": np.full(int(machine.number.max()) + 1, 0.5)})
         results = ct.Results([ct.Point({"offered_load": 0.5})], network=Copies(loads, 1))
         (maps,), _ = maps_of([results])

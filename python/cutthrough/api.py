@@ -24,7 +24,7 @@ import cutthrough.display.notebooks as notebooks
 import cutthrough.runs.sweeps as sweeps
 from cutthrough.arguments.arrays import whole_number
 from cutthrough.arguments.checked import checked
-from cutthrough.channels import ChannelLoads, Machine, doubles
+from cutthrough.channels import ChannelLoads, ChannelTable, doubles
 from cutthrough.errors import Interrupted
 from cutthrough.experiment.objects import Experiment, built
 from cutthrough.keep.shares import points_of
@@ -140,7 +140,7 @@ class Analysis(dict[str, Any]):
     def channel_loads(self) -> ChannelLoads:
         """Returns the load of every channel, with methods for means by class and the hottest channels."""
         experiment, index = self._place
-        return Machine.of(experiment.topology(index)).loads({"load": self._loads})
+        return ChannelTable.of(experiment.topology(index)).loads({"load": self._loads})
 
     def class_loads(self) -> list[dict[str, Any]]:
         """Returns the `class`, `channels`, `max` and `mean` of each class.

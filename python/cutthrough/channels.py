@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ENDS",
     "ChannelLoads",
-    "Machine",
+    "ChannelTable",
     "Network",
     "Outcome",
     "Source",
@@ -61,7 +61,7 @@ def doubles(data: bytes) -> Doubles:
 
 
 @dataclass(frozen=True)
-class Machine:
+class ChannelTable:
     """The channels of a topology, and the properties of its shape that figures need.
 
     Attributes:
@@ -417,7 +417,7 @@ class Network:
     experiment: _core.Experiment
     outcomes: Sequence[Outcome]
     notes: list[str] = field(default_factory=list)
-    _machines: dict[str, Machine] = field(default_factory=dict)
+    _machines: dict[str, ChannelTable] = field(default_factory=dict)
     _exact: dict[str, tuple[str, Doubles] | None] = field(default_factory=dict)
     _analyses: _Analyses = field(default_factory=_Analyses)
 
@@ -459,10 +459,10 @@ class Network:
         sums: Doubles = np.sum([own * part for own, part in zip(loads, accepted, strict=True)], axis=0)
         return sums
 
-    def _machine(self, place: int) -> Machine:
+    def _machine(self, place: int) -> ChannelTable:
         key = self._key(place, lambda name: name.startswith("topology"))
         if key not in self._machines:
-            self._machines[key] = Machine.of(self.experiment.topology(self.outcomes[place].index))
+            self._machines[key] = ChannelTable.of(self.experiment.topology(self.outcomes[place].index))
         return self._machines[key]
 
     def _reference(self, place: int) -> tuple[str, Doubles] | None:

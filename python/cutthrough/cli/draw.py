@@ -24,7 +24,7 @@ from cutthrough.cli.common import (
 
 if TYPE_CHECKING:
     import cutthrough._core as _core
-    from cutthrough.channels import ChannelLoads, Machine
+    from cutthrough.channels import ChannelLoads, ChannelTable
 
 __all__ = ["register"]
 
@@ -93,7 +93,7 @@ def draw(
 
 def _source(
     what: str, sets: list[tuple[str, str]], loads: bool, point: int | None
-) -> tuple[Machine | ChannelLoads, str]:
+) -> tuple[ChannelTable | ChannelLoads, str]:
     """Returns the channels, and a title.
 
     Raises:
@@ -102,7 +102,7 @@ def _source(
         ExperimentError: The experiment or the shorthand is wrong.
     """
     import cutthrough._core as _core
-    from cutthrough.channels import Machine
+    from cutthrough.channels import ChannelTable
 
     path = Path(what)
     if path.is_dir():
@@ -110,7 +110,7 @@ def _source(
         return _of_results(path, point)
     if ":" in what and not path.exists():
         _refuse_options(what, {"--set": bool(sets), "--loads": loads, "--point": point is not None})
-        return Machine.of(_core.Topology(what, ".")), what
+        return ChannelTable.of(_core.Topology(what, ".")), what
     experiment = experiments.read_file(path, sets)
     count = len(json.loads(experiment.points()))
     if point is not None and point >= count:
@@ -125,10 +125,10 @@ def _refuse_options(what: str, given: dict[str, bool]) -> None:
         raise refuse(option, f"it is for an experiment file, and {what} is none")
 
 
-def _of_experiment(experiment: _core.Experiment, loads: bool, point: int) -> Machine | ChannelLoads:
-    from cutthrough.channels import Machine, doubles
+def _of_experiment(experiment: _core.Experiment, loads: bool, point: int) -> ChannelTable | ChannelLoads:
+    from cutthrough.channels import ChannelTable, doubles
 
-    machine = Machine.of(experiment.topology(point))
+    machine = ChannelTable.of(experiment.topology(point))
     return machine.loads({"load": doubles(experiment.analyze(point)[1])}) if loads else machine
 
 

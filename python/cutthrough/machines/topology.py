@@ -11,7 +11,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
@@ -19,30 +20,49 @@ import numpy.typing as npt
 
 import cutthrough._core as _core
 import cutthrough.display.notebooks as notebooks
+import cutthrough.files.kept as files
+from cutthrough.arguments.arrays import whole_number
 from cutthrough.arguments.checked import checked
 from cutthrough.arguments.faults import refuse
 from cutthrough.arguments.packages import require
 from cutthrough.display.units import counted
-from cutthrough.sections.base import Section, plain
+from cutthrough.machines.shapes import (
+    Indices,
+    Table,
+    for_pairs,
+    number_below,
+    numbers_below,
+    shape_of,
+    shorthand,
+)
+from cutthrough.sections.base import plain
 from cutthrough.sections.stand_ins import NetworkObject
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import networkx as nx
     from matplotlib.figure import Figure
 
-__all__ = ["Edges", "Indices", "Table", "Topology", "for_pairs", "number_below", "numbers_below", "shape_of"]
+__all__ = ["Edges", "Topology"]
 
-#: Numbers of nodes or routers.
-Indices: TypeAlias = Sequence[int] | npt.NDArray[Any]
-#: A table of an experiment file, or its section.
-Table: TypeAlias = Mapping[str, Any] | Section
+#: The greatest coordinate that any machine can have.
+MOST_COORDINATE = (1 << 32) - 1
+#: The options of a machine that has all nodes of its topology, with one core each.
+DEFAULTS: Options = (None, "TXYZ", None, None)
+#: The options of `Machine`.
+Options: TypeAlias = tuple[int | None, str, str | None, str | None]
 #: The links of a topology: columns of NumPy arrays by name.
 Edges: TypeAlias = dict[str, npt.NDArray[Any]]
 
 
 @checked
 class Topology(NetworkObject):
-    """A machine's shape: routers, nodes and the channels between them, each numbered from 0.
+    """A network: routers, nodes and the channels between them, each numbered from 0, and the nodes of a job.
+
+    The job has all nodes and one rank a node. `ct.Machine` gives it other nodes and more ranks. Coordinates of ranks
+    count from the corner of the allocation, and a dimension is a torus if the allocation spans all of a dimension that
+    wraps around.
 
     Args:
         shape: A shorthand such as `"torus:8x8x8"` or `"fat-tree:k=4,n=4"`, or a table as under `[topology]` in an
@@ -52,6 +72,9 @@ class Topology(NetworkObject):
     Raises:
         ExperimentError: The topology does not exist.
     """
+
+    #: Cores of a node, order of ranks, allocation, and file of a node.
+    _options: Options = DEFAULTS
 
     def __init__(self, shape: str | Table) -> None:
         self._shape = shape_of(shape)
@@ -81,20 +104,9 @@ class Topology(NetworkObject):
         return self._shape.kind
 
     @property
-    def spec(self) -> dict[str, Any]:
-        """The table for `[topology]` of an experiment file."""
-        spec: dict[str, Any] = json.loads(self._shape.spec())
-        return spec
-
-    @property
     def routers(self) -> int:
         """The number of routers."""
         return self._shape.routers
-
-    @property
-    def nodes(self) -> int:
-        """The number of nodes."""
-        return self._shape.nodes
 
     @property
     def planes(self) -> int:
@@ -142,27 +154,6 @@ class Topology(NetworkObject):
             TypeError: The numbers are no whole numbers.
         """
         return for_pairs("router", self.routers, self._shape.distances, router, other)
-
-    @overload
-    def hops(self, node: int, other: int) -> int: ...
-
-    @overload
-    def hops(self, node: Indices, other: Indices | int) -> npt.NDArray[np.uint32]: ...
-
-    @overload
-    def hops(self, node: int, other: Indices) -> npt.NDArray[np.uint32]: ...
-
-    def hops(self, node: Indices | int, other: Indices | int) -> npt.NDArray[np.uint32] | int:
-        """Returns the number of channels between two nodes under the default routing, as hop-bytes count them.
-
-        On a torus or mesh whose routers have one node each these are the channels between routers; elsewhere the
-        channels into and out of the network count too. Arrays give the hops of each pair (broadcast).
-
-        Raises:
-            IndexError: A node does not exist.
-            TypeError: The numbers are no whole numbers.
-        """
-        return for_pairs("node", self.nodes, self._shape.hops, node, other)
 
     def coordinates(self, router: int) -> tuple[int, ...]:
         """Returns a router's coordinates, named by `coordinate_names`.
@@ -280,57 +271,248 @@ class Topology(NetworkObject):
     def draw(self, title: str = "") -> Figure:
         """Draws the machine: routers, nodes and wires, or groups of routers and bundles of wires if it is large."""
         import cutthrough.plots.machine as machine
-        from cutthrough.channels import Machine
+        from cutthrough.channels import ChannelTable
 
-        return machine.draw(Machine.of(self._shape), title)
+        return machine.draw(ChannelTable.of(self._shape), title)
 
+    @cached_property
+    def _core(self) -> _core.Machine:
+        """The machine with its table of hops, which takes long to compute where there are many routers."""
+        return _core.Machine.of_topology(self._shape, shorthand(self._shape), *self._options)
 
-def shape_of(shape: str | Table) -> _core.Topology:
-    """Returns a topology from its shorthand, its table or its section.
+    def edge_list(self) -> str:
+        """Returns the whole machine as an edge list, which `[topology] kind = "file"` reads. Nodes keep their numbers.
 
-    Raises:
-        ExperimentError: The topology does not exist.
-    """
-    if isinstance(shape, str):
-        return _core.Topology(shape, ".")
-    try:
-        text = json.dumps(plain(shape))
-    except (TypeError, ValueError) as error:
-        raise refuse("topology", f"the table cannot be read: {error}") from None
-    return _core.Topology(text, ".")
+        Raises:
+            ExperimentError: The machine has several planes, which are copies of an edge list and not one.
+        """
+        if self.planes > 1:
+            message = (
+                f"the machine has {self.planes} planes, and an edge list has one; write that of a machine with one"
+            )
+            raise refuse("planes", message)
+        edges = self.edges()
+        once = edges["target"] > edges["source"]
+        columns = (edges[name][once].tolist() for name in ("source", "target", "class"))
+        lines = [f"link {one} {other} {kind}" for one, other, kind in zip(*columns, strict=True)]
+        lines += [f"node {router}" for router in self.node_routers().tolist()]
+        return "".join(f"{line}\n" for line in lines)
 
+    @property
+    def topology(self) -> dict[str, Any] | None:
+        """The table for `[topology]` of an experiment file. None if only an edge list can describe the machine."""
+        shape = self._shape
+        if shape.kind in ("torus", "mesh"):
+            each = shape.nodes * shape.planes // shape.routers
+            planes = {} if shape.planes == 1 else {"planes": shape.planes}
+            return {"kind": shape.kind, "dims": shape.grid or [], "nodes_per_router": each, **planes}
+        described = self._core.topology_spec() if "_core" in self.__dict__ else shape.spec()
+        spec: dict[str, Any] | None = json.loads(described)
+        return spec
 
-def numbers_below(what: str, values: Indices | int, count: int) -> npt.NDArray[Any]:
-    """Returns numbers after checking that they are below `count`."""
-    held = np.asarray(values)
-    if held.dtype.kind not in "iu" and held.size:
-        message = f"{what}s are numbered by whole numbers, not by {held.dtype}"
-        raise TypeError(message)
-    wrong = (held < 0) | (held >= count)
-    if wrong.any():
-        message = f"no {what} {held[wrong].flat[0]}; there are {count}"
-        raise IndexError(message)
-    return held
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The table for `[topology]` of an experiment file.
 
+        A machine that was read from a file of another format is written as an edge list, to a file in a folder of this
+        user for temporary files. Results and saved experiments keep copies of it.
 
-def number_below(what: str, value: int, count: int) -> int:
-    """Returns a number after checking that it is below `count`.
+        Raises:
+            ExperimentError: The machine has an allocation of a part of its nodes.
+        """
+        if self.nodes != self._shape.nodes:
+            message = (
+                f"the machine's allocation is {self.nodes} of its {self._shape.nodes} nodes, and an experiment has a "
+                "whole network; give the `whole` of the machine, and the nodes of jobs by [[job]] tables"
+            )
+            raise refuse("topology", message)
+        return self.whole_spec
 
-    Raises:
-        IndexError: The number is negative, or not below `count`.
-        TypeError: The number is no whole number.
-    """
-    return int(numbers_below(what, [value], count)[0])
+    @property
+    def whole_spec(self) -> dict[str, Any]:
+        """The table for `[topology]` of the whole machine, whatever is allocated of it; see `spec`."""
+        if (topology := self.topology) is not None:
+            return topology
+        path = files.keep(self.edge_list().encode(), "machine", ".edges", "topology")
+        return {"kind": "file", "path": str(path)}
 
+    @property
+    def about(self) -> dict[str, Any]:
+        """The name, the contents of a node, the links of a preset, and notes on assumptions."""
+        about: dict[str, Any] = json.loads(self._core.about())
+        return about
 
-def for_pairs(
-    what: str, count: int, query: Any, one: Indices | int, other: Indices | int
-) -> npt.NDArray[np.uint32] | int:
-    """Returns the answer to a query for two numbers, or for each pair of two arrays."""
-    pairs = np.broadcast_arrays(numbers_below(what, one, count), numbers_below(what, other, count))
-    asked = [part.astype(np.uint32).tobytes() for part in pairs]
-    found = np.frombuffer(query(*asked), np.uint32).reshape(pairs[0].shape)
-    return found if found.ndim else int(found)
+    @property
+    def name(self) -> str:
+        """The machine's name."""
+        name: str = self.about["name"]
+        return name
+
+    @property
+    def nodes(self) -> int:
+        """The number of allocated nodes."""
+        return self._core.places if "_core" in self.__dict__ else self._shape.nodes
+
+    @property
+    def ranks(self) -> int:
+        """The number of ranks: the cores of all allocated nodes."""
+        return self._core.ranks
+
+    @property
+    def cores_per_node(self) -> int:
+        """Cores of a node. In the paper: getDimNT."""
+        return self._core.cores
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """The extents of the allocation.
+
+        For a machine that is no grid, its number of nodes. In the paper: getDimNX, ...
+        """
+        return tuple(self._core.extents)
+
+    @property
+    def is_torus(self) -> tuple[bool, ...]:
+        """Whether the allocation wraps around, for each dimension. In the paper: isTorusX, ..."""
+        return tuple(self._core.is_torus)
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether the allocation fills its box."""
+        return self._core.is_contiguous
+
+    def node_names(self) -> list[str]:
+        """Returns the names of the allocated nodes: hosts where the machine's file has them, else numbers."""
+        return self._core.names()
+
+    def node_homes(self) -> list[tuple[str | None, int]]:
+        """Returns the host of each allocated node (None if unknown), and the node's number among the nodes of its host.
+
+        A node is an adapter of a host in a dump of InfiniBand, a core in hwloc's XML, and elsewhere a host.
+        """
+        return self._core.homes()
+
+    def node_numbers(self) -> list[int]:
+        """Returns the numbers of the allocated nodes in the topology."""
+        return self._core.nodes()
+
+    @overload
+    def hops(self, node: int, other: int) -> int: ...
+
+    @overload
+    def hops(self, node: Indices, other: Indices | int) -> npt.NDArray[np.uint32]: ...
+
+    @overload
+    def hops(self, node: int, other: Indices) -> npt.NDArray[np.uint32]: ...
+
+    def hops(self, node: Indices | int, other: Indices | int) -> npt.NDArray[np.uint32] | int:
+        """Returns the number of channels between two nodes under the default routing, as hop-bytes count them.
+
+        Nodes are indices into the allocation, from 0. Arrays give the hops of each pair (broadcast).
+
+        Raises:
+            IndexError: A node does not exist.
+            TypeError: The indices are no whole numbers.
+        """
+        query = self._core.hops if "_core" in self.__dict__ else self._shape.hops
+        return for_pairs("node", self.nodes, query, node, other)
+
+    def place_of_rank(self, rank: int) -> tuple[int, int]:
+        """Returns the allocated node (counted from 0) and the core of a rank.
+
+        Raises:
+            IndexError: The rank does not exist.
+        """
+        return self._core.place_of_rank(self._rank(rank))
+
+    def _rank(self, rank: int) -> int:
+        """Returns the number of a rank, checked."""
+        return number_below("rank", rank, self.ranks)
+
+    def rank_to_coordinates(self, rank: int) -> tuple[int, ...]:
+        """Returns the coordinates of a rank's node, then its _core. In the paper: rankToCoordinates.
+
+        Raises:
+            IndexError: The rank does not exist.
+        """
+        coordinates, core = self._core.rank_to_coordinates(self._rank(rank))
+        return (*coordinates, core)
+
+    def coordinates_to_rank(self, *coordinates: int) -> int:
+        """Returns the rank at the coordinates of a node and a _core. In the paper: coordinatesToRank.
+
+        Raises:
+            IndexError: No rank has these coordinates.
+        """
+        if not coordinates:
+            raise refuse("coordinates", "they are those of a node, and a core")
+        *node, core_ = (whole_number("coordinates", value, 0, MOST_COORDINATE) for value in coordinates)
+        try:
+            return self._core.coordinates_to_rank(node, core_)
+        except IndexError:
+            most = ", ".join(str(size - 1) for size in (*self.dims, self.cores_per_node))
+            message = f"no rank is at ({', '.join(map(str, coordinates))}); the greatest coordinates are ({most})"
+            raise IndexError(message) from None
+
+    def hops_between_ranks(self, rank: int, other: int) -> int:
+        """Returns the hops (channels crossed) between two ranks, 0 within a node. In the paper: getHopsBetweenRanks.
+
+        Raises:
+            IndexError: A rank does not exist.
+        """
+        return self._core.hops_between_ranks(self._rank(rank), self._rank(other))
+
+    def closest_rank(self, rank: int, ranks: Sequence[int]) -> int:
+        """Returns the rank in `ranks` that is closest to `rank`. In the paper: pickClosestRank.
+
+        Raises:
+            IndexError: A rank does not exist, or the list is empty.
+        """
+        return self._core.closest_rank(self._rank(rank), numbers_below("rank", list(ranks), self.ranks).tolist())
+
+    def ranks_by_hops(self, rank: int, ranks: Sequence[int]) -> list[int]:
+        """Returns `ranks` in the order of their hops from `rank`. In the paper: sortRanksByHops.
+
+        Raises:
+            IndexError: A rank does not exist.
+        """
+        return self._core.ranks_by_hops(self._rank(rank), numbers_below("rank", list(ranks), self.ranks).tolist())
+
+    # Aliases: the names of the paper's interface.
+
+    def getDimNX(self) -> int:  # noqa: N802
+        """Returns the first extent."""
+        return self.dims[0]
+
+    def getDimNY(self) -> int:  # noqa: N802
+        """Returns the second extent; 1 if there is none."""
+        return self.dims[1] if len(self.dims) > 1 else 1
+
+    def getDimNZ(self) -> int:  # noqa: N802
+        """Returns the third extent; 1 if there is none."""
+        return self.dims[2] if len(self.dims) > 2 else 1
+
+    def getDimNT(self) -> int:  # noqa: N802
+        """Cores of a node."""
+        return self.cores_per_node
+
+    def isTorusX(self) -> bool:  # noqa: N802
+        """Returns whether the first dimension wraps around."""
+        return self.is_torus[0]
+
+    def isTorusY(self) -> bool:  # noqa: N802
+        """Returns whether the second dimension wraps around."""
+        return len(self.is_torus) > 1 and self.is_torus[1]
+
+    def isTorusZ(self) -> bool:  # noqa: N802
+        """Returns whether the third dimension wraps around."""
+        return len(self.is_torus) > 2 and self.is_torus[2]
+
+    rankToCoordinates = rank_to_coordinates  # noqa: N815
+    coordinatesToRank = coordinates_to_rank  # noqa: N815
+    getHopsBetweenRanks = hops_between_ranks  # noqa: N815
+    pickClosestRank = closest_rank  # noqa: N815
+    sortRanksByHops = ranks_by_hops  # noqa: N815
 
 
 def _labelled(*columns: npt.NDArray[Any]) -> list[tuple[str, str, dict[str, Any]]]:

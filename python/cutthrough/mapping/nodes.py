@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutthrough.channels import Machine
+from cutthrough.channels import ChannelTable
 from cutthrough.plots.machine.graph import Graph
 from cutthrough.plots.machine.layouts import levels, subtrees
 
@@ -45,7 +45,7 @@ class Rows:
 
 def rows_of(topology: _core.Topology) -> Rows:
     """Returns the rows of a machine: its groups, or several groups a row where they are many and small."""
-    graph = Graph.of(Machine.of(topology))
+    graph = Graph.of(ChannelTable.of(topology))
     part, word = _parts(graph)
     row = np.unique(part[graph.home], return_inverse=True)[1].reshape(-1).astype(np.int64)
     column = _ranks(row, graph.home)

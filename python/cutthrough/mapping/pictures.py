@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 import cutthrough.mapping.colours as colours
-from cutthrough.channels import Machine as Channels
+from cutthrough.channels import ChannelTable
 from cutthrough.mapping.nodes import rows_of
 from cutthrough.plots import heat, looks
 from cutthrough.plots.legends import title_of
@@ -83,7 +83,7 @@ def channels(mapping: Mapped, before: Mapped | None) -> Figure:
     loads = {} if before is None else {"before": before.channel_bytes}
     columns["after"] = mapping.strategy
     loads["after"] = mapping.channel_bytes
-    machine = Channels.of(mapping.machine._core.topology())
+    machine = ChannelTable.of(mapping.machine._core.topology())
     title = f"{mapping.graph.name} on {mapping.machine.name}"
     return heat.compare(machine.loads(loads), columns, title, "Bytes over the channel in a step")
 

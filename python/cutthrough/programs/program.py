@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from cutthrough.machines.topology import Table
+    from cutthrough.machines.shapes import Table
     from cutthrough.results import Results
 
 __all__ = ["Program"]

@@ -52,7 +52,7 @@ def draw(source: Source, title: str = "", column: str | None = None) -> Figure:
     """Draws a picture of a machine.
 
     Args:
-        source: The channels of a machine (`channels.Machine`), or with loads (`channels.ChannelLoads`).
+        source: The channels of a machine (`channels.ChannelTable`), or with loads (`channels.ChannelLoads`).
         title: The title above the picture. Default: the kind of the topology.
         column: The loads that colour it. Default: the loads that were measured, or computed by an analysis.
 

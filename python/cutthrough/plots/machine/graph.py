@@ -22,7 +22,7 @@ __all__ = ["Graph", "Source", "components"]
 
 
 class Source(Protocol):
-    """Channels with or without loads: `channels.Machine`, `channels.ChannelLoads`."""
+    """Channels with or without loads: `channels.ChannelTable`, `channels.ChannelLoads`."""
 
     @property
     def table(self) -> pa.Table:
