@@ -228,7 +228,12 @@ fn routers_of_volumes(system: &System, job: &Job) -> f64 {
     }
     let pairs = path_sample::pairs(system, job);
     let spread = senders(&system.network, job) as f64;
-    detours::mean_routers(system, job.seed, &Followed { pairs: &pairs, each: 1, spread })
+    let flows = (0..job.workload.phases()).flat_map(|phase| job.workload.flows(phase)).flatten();
+    let sizes = flows.map(|flow| flow.left as f64);
+    let (bytes, squares) = sizes.fold((0.0, 0.0), |(sum, squares), own| (sum + own, squares + own * own));
+    // Mean over packets: large flows have more of them.
+    let size = if bytes > 0.0 { squares / bytes } else { 0.0 };
+    detours::mean_routers(system, job.seed, &Followed { pairs: &pairs, each: 1, spread, size })
 }
 
 /// Returns the work of open traffic in a tick.

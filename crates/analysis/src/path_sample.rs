@@ -2,7 +2,7 @@
 //! it. The sample takes milliseconds for any number of nodes.
 
 use engine::{Owner, Stream};
-use routing::{Choice, Hop, Routing};
+use routing::{Choice, Hop, PathOption, Routing};
 use topology::{Endpoint, Topology};
 use units::{ChannelId, Draw, NodeId, VcClass};
 
@@ -73,7 +73,7 @@ fn routers_of_a_packet(system: &System, job: &Job, src: NodeId, draw: &mut dyn D
 
 /// Returns the number of routers on a packet's path from one node to another.
 pub(crate) fn routers_between(system: &System, pair: (NodeId, NodeId), draw: &mut dyn Draw) -> u32 {
-    follow(system, (pair, Way::Direct), draw, &mut |_| ()).0
+    follow(system, (pair, Way::Direct), draw, &mut |_, _| ())
 }
 
 /// Path that a packet takes where its routing weighs two (`Choice::Ugal`).
@@ -85,35 +85,37 @@ pub(crate) enum Way {
     Detour,
 }
 
-/// Follows a packet from one node to another and visits the channels between routers that it takes. Returns the number
-/// of routers on its path, and whether its routing has weighed two paths.
+/// Follows a packet from one node to another. Visits the channels between routers that it takes, each with the two
+/// paths if the router before the channel weighs them. Returns the number of routers on the packet's path.
 pub(crate) fn follow(
     system: &System,
     ((src, dst), way): ((NodeId, NodeId), Way),
     draw: &mut dyn Draw,
-    visit: &mut dyn FnMut(ChannelId),
-) -> (u32, bool) {
+    visit: &mut dyn FnMut(ChannelId, Option<[PathOption; 2]>),
+) -> u32 {
     let (topology, routing): (&dyn Topology, &dyn Routing) = (&*system.network.topology, &*system.network.routing);
     let (mut at, in_port) = topology.attachment(src);
     let mut hop = Hop { dst, state: routing.start(src, dst, draw), in_port, vc_class: VcClass(0) };
-    let (mut routers, mut weighs) = (1, false);
+    let mut routers = 1;
     loop {
         let before = hop;
         let mut route = routing.route(at, &mut hop);
+        let mut weighed = None;
         if route.choice == Choice::Ugal {
-            weighs = true;
-            hop = Hop { state: routing.candidates(at, &before)[way as usize].state, ..before };
+            let paths = routing.candidates(at, &before);
+            weighed = Some(paths);
+            hop = Hop { state: paths[way as usize].state, ..before };
             route = routing.route(at, &mut hop);
         }
         let port = route.port(draw.below(u32::from(route.count)) as u16, routing.port_lists());
         match topology.endpoint(at, port) {
             Endpoint::Router(next, in_port) if routers < routing.max_routers() => {
-                visit(system.network.plan.channels().output(at, port));
+                visit(system.network.plan.channels().output(at, port), weighed);
                 hop = Hop { in_port, vc_class: route.vc_class, ..hop };
                 at = next;
                 routers += 1;
             }
-            _ => return (routers, weighs),
+            _ => return routers,
         }
     }
 }

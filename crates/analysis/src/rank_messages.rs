@@ -51,7 +51,8 @@ pub(crate) fn of(
     let factor = if counted.is_whole || counted.packets <= 0.0 { 1.0 } else { all as f64 / counted.packets };
     let planes = f64::from(system.network.planes());
     let fullest = counted.fullest(!system.network.is_flat()) / f64::from(job.workload.packets().packet) / planes;
-    let routers = if system.network.is_flat() { 0.0 } else { counted.sample.routers(system, job, fullest) };
+    let size = if counted.sample.total > 0 { counted.sizes / counted.sample.total as f64 } else { 0.0 };
+    let routers = if system.network.is_flat() { 0.0 } else { counted.sample.routers(system, job, (fullest, size)) };
     RankMessages {
         messages: factor * counted.messages,
         packet_hops: factor * counted.sample.total as f64 * routers,
@@ -68,6 +69,8 @@ struct Counted {
     /// Packets, including those within a node.
     packets: f64,
     sample: Sample,
+    /// Sum of the sizes of messages between nodes in bytes, each weighted by its number of packets.
+    sizes: f64,
     /// Bytes that each node sends to other nodes and receives from them.
     bytes: Vec<[f64; 2]>,
 }
@@ -76,7 +79,8 @@ impl Counted {
     fn of(job: &Job, programs: &dyn Programs, packets: &dyn Fn(u64) -> u64) -> Self {
         let placement = job.workload.placement();
         let bytes = vec![[0.0; 2]; placement.nodes() as usize];
-        let mut counted = Self { is_whole: true, messages: 0.0, packets: 0.0, sample: Sample::new(job.seed), bytes };
+        let mut counted =
+            Self { is_whole: true, messages: 0.0, packets: 0.0, sample: Sample::new(job.seed), sizes: 0.0, bytes };
         let (mut visits, mut ranks) = (0, 0);
         for rank in spread_out(programs.ranks()) {
             if visits >= VISITS && ranks >= RANKS {
@@ -92,6 +96,7 @@ impl Counted {
                 let [from, to] = [own.from, own.to].map(|rank| placement.node(TaskId(rank)));
                 if from != to {
                     counted.sample.add((from, to), all);
+                    counted.sizes += all as f64 * own.bytes as f64;
                     let bytes = own.bytes.max(1) as f64 * own.count as f64;
                     counted.bytes[from.index()][0] += bytes;
                     counted.bytes[to.index()][1] += bytes;
@@ -197,12 +202,13 @@ impl Sample {
         self.entries = entries;
     }
 
-    /// Returns the mean number of routers on a packet's path. `fullest`: number of packets of the busiest node.
-    fn routers(&self, system: &System, job: &Job, fullest: f64) -> f64 {
+    /// Returns the mean number of routers on a packet's path. `fullest`: number of packets of the busiest node. `size`:
+    /// mean size of the message that a packet belongs to, in bytes.
+    fn routers(&self, system: &System, job: &Job, (fullest, size): (f64, f64)) -> f64 {
         let pairs: Vec<((NodeId, NodeId), f64)> = self.entries.iter().map(|own| (own.0, own.2 as f64)).collect();
         let each = PATHS.div_ceil(pairs.len().max(1) as u64);
         let spread = if fullest > 0.0 { self.total as f64 / fullest } else { 0.0 };
-        mean_routers(system, job.seed, &Followed { pairs: &pairs, each, spread })
+        mean_routers(system, job.seed, &Followed { pairs: &pairs, each, spread, size })
     }
 }
 

@@ -299,18 +299,27 @@ fn the_work_of_what_is_cut_off_is_an_upper_bound() {
 
 #[test]
 fn the_work_of_closed_workloads_with_detours_is_known() {
-    // Would catch packets that are assumed to take shortest paths (0.7 of what a run takes), or detours always (1.6).
+    // Would catch packets that are assumed to take shortest paths (0.7 of what a run takes), or detours always (1.6), and
+    // detours of single small packets, which meet no queues (1.5).
     let workloads = [
         r#"kind = "exchange", volume = "64 KiB""#,
         r#"kind = "exchange", volume = "256 KiB", phases = [2]"#,
         r#"kind = "program", program = { kind = "collective", operation = "alltoall", size = "4 KiB" }"#,
         r#"kind = "program", program = { kind = "collective", operation = "allreduce", size = "64 KiB" }"#,
+        r#"kind = "program", program = { kind = "collective", operation = "alltoall", algorithm = "pairwise", size = "256 B" }"#,
+        r#"kind = "program", program = { kind = "collective", operation = "allreduce", size = "1 KiB" }"#,
     ];
-    let cases: Vec<(&str, &str)> =
-        ["ugal-l", "ugal-g", "par"].into_iter().flat_map(|kind| workloads.map(|own| (kind, own))).collect();
-    cases.par_iter().for_each(|(routing, workload)| {
+    let larger = [
+        r#"kind = "program", program = { kind = "collective", operation = "allreduce", size = "4 KiB" }"#,
+        r#"kind = "program", program = { kind = "sweep" }"#,
+        r#"kind = "program", program = { kind = "halo-3d", iterations = 1 }"#,
+    ];
+    let sized = workloads.map(|own| (2, own)).into_iter().chain(larger.map(|own| (3, own)));
+    let cases: Vec<(&str, (u32, &str))> =
+        sized.flat_map(|own| ["ugal-l", "ugal-g", "par"].map(|kind| (kind, own))).collect();
+    cases.par_iter().for_each(|(routing, (h, workload))| {
         let text = format!(
-            "topology = {{ kind = \"dragonfly\", h = 2 }}\nlink = {{ bandwidth = \"100 Gb/s\", delay = \"20 ns\" }}\n\
+            "topology = {{ kind = \"dragonfly\", h = {h} }}\nlink = {{ bandwidth = \"100 Gb/s\", delay = \"20 ns\" }}\n\
              routing = {{ kind = \"{routing}\" }}\nworkload = {{ {workload} }}"
         );
         let estimate = sim::check(&build(&text).unwrap()).unwrap().packet_hops;
