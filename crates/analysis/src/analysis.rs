@@ -281,13 +281,18 @@ pub struct Check {
     pub seconds: f64,
     /// Estimated processor time of a run that never converges and ends by its limits, in seconds.
     pub seconds_most: f64,
+    /// Smallest number of runs. 1 except for a search (`measure.search`) of which it is known that load 1 saturates the
+    /// network.
+    pub runs: u32,
+    /// Largest number of runs. 1 without a search. The other estimates assume this number.
+    pub runs_most: u32,
     /// Whether the estimates are lower bounds: open traffic lasts until a workload ends whose time is not known in
     /// advance.
     pub is_lower_bound: bool,
     /// Whether these estimates are upper bounds: `measure.max_time` ends a workload before it can have sent everything,
     /// and the part that it has sent by then is taken to be the largest possible.
     pub is_upper_bound: bool,
-    /// Assumed speed of one core, in packet-hops per second.
+    /// Assumed speed of one core on this network, in packet-hops per second. Larger networks are slower.
     pub packet_hops_per_s: f64,
     /// Assumed speed of one core, in messages of ranks per second. Their cost is added to that of their packets.
     pub messages_per_s: f64,
@@ -386,9 +391,11 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
         messages_alone: effort.messages_alone,
         seconds: effort.least_s,
         seconds_most: effort.most_s,
+        runs: effort.runs.0,
+        runs_most: effort.runs.1,
         is_lower_bound: effort.is_bound,
         is_upper_bound: effort.is_cut,
-        packet_hops_per_s: effort::HOPS_PER_SECOND,
+        packet_hops_per_s: effort::hops_per_second(system),
         messages_per_s: effort::messages_per_second(&system.network),
         packet_hops_per_us: path_sample::hops_in_a_slot(system) * packets / slot_us,
     })

@@ -4,8 +4,11 @@
 //! Open traffic below saturation warms up for 64 batches and is precise after 64 more. Past saturation latencies grow,
 //! so that the warm-up takes all of its 400 batches, and routers send as much as the fullest channel carries
 //! (`open_rates`; large networks are assumed to be unsaturated). Just below saturation a run may take up to 4096
-//! batches, which is the upper estimate. Closed workloads send a known number of packets. A core processes 2 to 13 M
-//! packet-hops a second (docs/concepts/performance.md), 6 M where nothing else is known.
+//! batches, which is the upper estimate. Closed workloads send a known number of packets.
+//!
+//! Processor time is that of packet-hops and of messages of ranks (docs/concepts/performance.md has the constants). A
+//! packet-hop takes longer in a larger network, whose state does not fit in the caches. Time in which nothing happens
+//! costs nothing.
 
 use host::GroupPackets;
 use units::NodeId;
@@ -19,11 +22,19 @@ use ::network::Network;
 use ::network::traffic::PacedTraffic;
 use ::system::Job;
 use ::system::System;
+use ::system::memory_of_network;
 use ::system::most_runs;
 use ::system::{RunLength, SATURATED_BELOW};
 
-/// Approximate speed of one core, in packet-hops per second.
-pub(crate) const HOPS_PER_SECOND: f64 = 6e6;
+/// Approximate time of a packet-hop on one core, in nanoseconds, in a network whose state fits in the caches.
+const HOP_NS: f64 = 110.0;
+
+/// Time by which a packet-hop is longer each time that `1 + M / CACHE_BYTES` doubles, in nanoseconds, where M is the
+/// memory of the network.
+const DOUBLING_NS: f64 = 40.0;
+
+/// Memory of a network that fits in the caches of a core, in bytes.
+const CACHE_BYTES: f64 = 1e6;
 
 /// Approximate speed of one core, in messages of ranks per second. Covers sending, matching and receiving, without the
 /// hops of packets.
@@ -47,6 +58,8 @@ pub(crate) struct Effort {
     pub least_s: f64,
     /// Processor time in seconds if the run never converges and ends by its limits.
     pub most_s: f64,
+    /// Smallest and largest number of runs of all jobs together: more than 1 for a search.
+    pub runs: (u32, u32),
     /// Whether the estimates are lower bounds: open traffic lasts until a workload ends whose time is not known in
     /// advance.
     pub is_bound: bool,
@@ -78,8 +91,14 @@ impl Work {
     }
 
     fn seconds(self, system: &System) -> f64 {
-        self.packet_hops / HOPS_PER_SECOND + self.of_ranks / messages_per_second(&system.network)
+        self.packet_hops / hops_per_second(system) + self.of_ranks / messages_per_second(&system.network)
     }
+}
+
+/// Returns the approximate speed of one core on a network, in packet-hops per second.
+pub(crate) fn hops_per_second(system: &System) -> f64 {
+    let memory = memory_of_network(&system.network, &system.spec.router) as f64;
+    1e9 / (HOP_NS + DOUBLING_NS * (memory / CACHE_BYTES).ln_1p() / std::f64::consts::LN_2)
 }
 
 /// Returns the approximate speed of one core on a network, in messages of ranks per second, without the hops of
@@ -101,9 +120,11 @@ struct JobWork {
 /// Estimates the cost of running a system.
 pub(crate) fn of(system: &System) -> Effort {
     let rates = open_rates::of(system).unwrap_or_else(|| vec![None; system.jobs.len()]);
+    let runs = runs(system, &rates);
     let jobs: Vec<JobWork> = system.jobs.iter().zip(rates).map(|(job, rates)| of_job(system, job, rates)).collect();
     let all: Vec<usize> = (0..jobs.len()).collect();
-    let together = |time: &dyn Fn(&RunLength) -> u64| of_run(system, &jobs, &all, time).times(runs(system));
+    let together =
+        |time: &dyn Fn(&RunLength) -> u64| of_run(system, &jobs, &all, time).times(loads_of_runs(system, runs.1));
     let alone = |time: &dyn Fn(&RunLength) -> u64| {
         let compared = all.iter().filter(|&&job| compares(system) && !system.jobs[job].background);
         compared.map(|&job| of_run(system, &jobs, &[job], time)).fold(Work::default(), Work::plus)
@@ -119,6 +140,7 @@ pub(crate) fn of(system: &System) -> Effort {
         messages_alone: least_alone.messages,
         least_s: least.plus(least_alone).seconds(system),
         most_s: together(&longest).plus(alone(&longest)).seconds(system),
+        runs,
         is_cut: is_cut(system, &jobs),
         is_bound: lasts && jobs.iter().zip(&system.jobs).any(ends),
     }
@@ -138,15 +160,22 @@ fn compares(system: &System) -> bool {
     system.jobs.len() > 1 && system.spec.measure.compare_alone
 }
 
-/// Returns the number of runs of a search by bisection, each weighted by its load relative to the system's: the first
-/// has load 1, the others about half of that on average.
-fn runs(system: &System) -> f64 {
+/// Returns the smallest and the largest number of runs. A search is one run if load 1 does not saturate the network,
+/// and a bisection otherwise.
+fn runs(system: &System, rates: &[Option<OpenRates>]) -> (u32, u32) {
     let measure = &system.spec.measure;
-    match measure.search {
-        Some(Search::Saturation) => {
-            let others = f64::from(most_runs(measure.resolution)) - 1.0;
-            (1.0 + 0.5 * others) / system.load().max(f64::MIN_POSITIVE)
-        }
+    let Some(Search::Saturation) = measure.search else { return (1, 1) };
+    let most = most_runs(measure.resolution);
+    let load = system.load();
+    let is_less = |own: &OpenRates| own.carried < 1.0 && own.carried * load < SATURATED_BELOW;
+    (if rates.iter().flatten().any(is_less) { most } else { 1 }, most)
+}
+
+/// Returns the sum of the loads of `runs` runs of a search, relative to the system's load: the first has load 1, the
+/// others about half of that on average. 1 without a search.
+fn loads_of_runs(system: &System, runs: u32) -> f64 {
+    match system.spec.measure.search {
+        Some(Search::Saturation) => (1.0 + 0.5 * (f64::from(runs) - 1.0)) / system.load().max(f64::MIN_POSITIVE),
         None => 1.0,
     }
 }

@@ -67,13 +67,17 @@ def cost_line(points: Sequence[Mapping[str, Any]]) -> str:
     bound = any(point["is_lower_bound"] for point in points)
     cut = any(point["is_upper_bound"] for point in points)
     about = "About" if bound == cut else "At least" if bound else "At most"
-    rates = [f"{points[0]['packet_hops_per_s'] / 1e6:,.3g} M packet-hops"] if hops else []
+    speeds = [f"{speed(point['packet_hops_per_s'] for point in points) / 1e6:,.2g}" for speed in (min, max)]
+    rates = [f"{' to '.join(dict.fromkeys(speeds))} M packet-hops"] if hops else []
     rates += [f"{points[0]['messages_per_s'] / 1e6:,.3g} M messages of ranks"] if messages or not hops else []
+    runs = [sum(point[key] for point in points) for key in ("runs", "runs_most")]
+    counted = " to ".join(dict.fromkeys(f"{number:,}" for number in runs))
+    searches = f" Searches take {counted} runs in all." if runs[1] > len(points) else ""
     why = " Traffic lasts until a job ends whose time is not known before the run." if bound else ""
     why += " `measure.max_time` ends a workload before it can have sent everything." if cut else ""
     return (
         f"{about} {least:,.1f} s on one core ({hops:,.3g} packet-hops, {messages:,.3g} messages; a core makes "
-        f"{' or '.join(rates)} a second), {closed}and up to {memory:,.1f} MB a point that runs at a time.{why}"
+        f"{' or '.join(rates)} a second), {closed}and up to {memory:,.1f} MB a point that runs at a time.{searches}{why}"
     )
 
 

@@ -298,6 +298,33 @@ fn the_work_of_what_is_cut_off_is_an_upper_bound() {
 }
 
 #[test]
+fn the_number_of_runs_of_a_search_is_within_its_range() {
+    // Would catch a search that is counted as one run, and one run at load 1 that is said to be a bisection. Transpose
+    // saturates a mesh at 1/7; an adaptive fat-tree carries bit-complement whole.
+    for (topology, pattern, least, most) in
+        [(MESH, "\"transpose\"", 5, 5), (TREE, "\"bit-complement\"", 1, 5), (MESH, "\"transpose\"", 1, 1)]
+    {
+        let search = if most > 1 { "measure = { search = \"saturation\", resolution = 0.07 }" } else { "" };
+        let checked = sim::check(&build(&format!("{}\n{search}", network(topology, "", pattern))).unwrap()).unwrap();
+        assert_eq!((checked.runs, checked.runs_most), (least, most), "{topology} {pattern}");
+    }
+}
+
+#[test]
+fn the_seconds_of_a_run_are_those_of_its_packet_hops() {
+    // Would catch a speed that differs from the one that is shown, and one that does not fall with the network's size.
+    let of = |dims: &str| {
+        let text = network(&format!("{{ kind = \"torus\", dims = {dims} }}"), "", "\"uniform\"");
+        sim::check(&build(&text.replace("load = 1.0", "load = 0.1")).unwrap()).unwrap()
+    };
+    let [small, large] = [of("[4, 4]"), of("[32, 32]")];
+    for own in [&small, &large] {
+        assert!((own.seconds / (own.packet_hops / own.packet_hops_per_s) - 1.0).abs() < 1e-9, "{own:?}");
+    }
+    assert!(large.memory_bytes > 8 * small.memory_bytes && large.packet_hops_per_s < 0.8 * small.packet_hops_per_s);
+}
+
+#[test]
 fn the_work_of_closed_workloads_with_detours_is_known() {
     // Would catch packets that are assumed to take shortest paths (0.7 of what a run takes), or detours always (1.6), and
     // detours of single small packets, which meet no queues (1.5).
