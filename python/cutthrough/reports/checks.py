@@ -77,7 +77,8 @@ def cost_line(points: Sequence[Mapping[str, Any]]) -> str:
     why += " `measure.max_time` ends a workload before it can have sent everything." if cut else ""
     return (
         f"{about} {least:,.1f} s on one core ({hops:,.3g} packet-hops, {messages:,.3g} messages; a core makes "
-        f"{' or '.join(rates)} a second), {closed}and up to {memory:,.1f} MB a point that runs at a time.{searches}{why}"
+        f"{' or '.join(rates)} a second), {closed}and up to {memory:,.1f} MB a point that runs at a time."
+        f"{searches}{why}"
     )
 
 
