@@ -4,7 +4,7 @@
 //! order of memory. A slot of the middle wheel, a *coarse slot*, is a span of instants; it is emptied into the near
 //! wheel when that has turned far enough. Events beyond both wheels wait in a heap and are rare. Nothing is sorted,
 //! whatever the grain of time. When events are few, as those of a single message in flight, they lie in a list that is
-//! searched for the next event, and the wheels rest.
+//! searched for the next event (*list mode*), and both wheels are empty.
 //!
 //! An event has a *kind*: its phase within the instant. Within one kind of one instant the order is unspecified:
 //! handlers of a kind must commute, or collect and order by ids. This keeps results independent of the order of events
@@ -165,8 +165,8 @@ pub struct Wheel<const KINDS: usize> {
     far: BinaryHeap<Reverse<Later>>,
     /// Time of the first event in the heap `far`, or `u64::MAX`.
     first_far: u64,
-    /// All events but the far ones while the wheels rest, in no order, at most `MAX_LIST`. Both wheels are empty then, and
-    /// `limit` is not above `now`, so that every insertion comes to `insert_later`.
+    /// All events but the far ones in list mode, in no order, at most `MAX_LIST`. Both wheels are empty then, and `limit`
+    /// is not above `now`, so that every insertion comes to `insert_later`.
     list: Vec<Later>,
     list_mode: bool,
 }
@@ -260,7 +260,7 @@ impl<const KINDS: usize> Wheel<KINDS> {
         }
     }
 
-    /// Adds an event beyond the near wheel, or any event while the wheels rest.
+    /// Adds an event beyond the near wheel, or any event in list mode.
     #[inline(never)]
     fn insert_later(&mut self, at: u64, kind: usize, target: u32, arg: u32) {
         let event = (at, kind as u32, target, arg);
@@ -324,8 +324,8 @@ impl<const KINDS: usize> Wheel<KINDS> {
         false
     }
 
-    /// Moves to the next instant before `until` and hands out its events from the list, while the wheels rest. Returns
-    /// `None` if there are too many events, so that the wheels have to start.
+    /// Moves to the next instant before `until` and hands out its events from the list, in list mode. Returns `None`
+    /// if there are too many events, so that list mode ends.
     fn next_of_list(&mut self, until: u64, instant: &mut Instant<KINDS>) -> Option<bool> {
         let mut first = self.list.iter().fold(u64::MAX, |first, event| first.min(event.0));
         while self.first_far <= first && self.first_far < u64::MAX {
@@ -475,7 +475,7 @@ impl<const KINDS: usize> Wheel<KINDS> {
     fn jump(&mut self, until: u64) {
         let start = self.next_coarse().map_or(u64::MAX, |slot| slot << self.coarse_bits);
         self.now = start.min(self.first_far).min(until);
-        // All earlier coarse slots are empty, so the near wheel may begin here; the next turn extends it.
+        // All earlier coarse slots are empty, so the near wheel may begin here. The next turn extends the near wheel.
         self.limit = self.limit.max(self.now >> self.coarse_bits << self.coarse_bits);
     }
 }

@@ -236,7 +236,7 @@ impl Processors {
         if own.computing { None } else { own.postponed.pop_front() }
     }
 
-    /// Removes and returns the next deferred task, if the processor does not compute.
+    /// Removes and returns the next deferred progress task, if the processor does not compute.
     #[inline]
     pub fn next_pending_progress(&mut self, rank: u32) -> Option<ProgressTask> {
         let own = &mut self.all[rank as usize];

@@ -105,7 +105,7 @@ pub enum Built {
 }
 
 impl BenchmarkSpec {
-    /// Builds the benchmark for the ranks of a context. `seed` is that of the experiment.
+    /// Builds the benchmark for the ranks of a program context. `seed` is that of the experiment.
     ///
     /// # Errors
     /// [`PatternError`] for a rank that does not exist, too few ranks, and values out of range.

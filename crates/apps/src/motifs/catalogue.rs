@@ -135,7 +135,7 @@ impl ProgramSpec {
         )
     }
 
-    /// Builds the program for a context, which also chooses the backend of collective operations.
+    /// Builds the program for a program context, which also chooses the backend of collective operations.
     ///
     /// # Errors
     /// As for `build`.

@@ -1,4 +1,4 @@
-//! Progress tasks of the library to arrivals, and the times at which the processor allows them.
+//! Progress tasks of the MPI library, which handle arrivals, and the times at which the processor allows them.
 
 use super::forwarding::Notified;
 use super::{Executor, PendingSend};

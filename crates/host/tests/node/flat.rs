@@ -180,7 +180,7 @@ impl Script for Linear {
 
 #[test]
 fn a_linear_alltoall_is_held_by_ranks_and_not_by_messages() {
-    // Would catch memory that grows with the messages of a burst: in message since the interface is slower than the
+    // Would catch memory that grows with the messages of a burst: in flight since the interface is slower than the
     // processor, and received but not yet handled, since the processor sends first; also when ranks are divided.
     const RANKS: u32 = 200;
     let gap = GapParams { per_message: 900, per_byte: PerByte::of(1), first_byte_free: false };

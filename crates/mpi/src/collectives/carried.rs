@@ -6,8 +6,8 @@ use super::selection::Selection;
 use super::table::{Algorithm, is_in_switches};
 
 impl Collective {
-    /// Returns the call with the backend `backend` and, if its algorithm is `Auto`, with the algorithm that `selection`
-    /// chooses for `members` members. Without a `backend` the algorithm determines the backend.
+    /// Returns the call with a backend and, if its algorithm is `Auto`, with the algorithm that `selection` chooses for
+    /// `members` members. Without `backend` the algorithm determines the backend.
     ///
     /// # Errors
     /// [`CollectiveError::Carrier`] if the algorithm does not belong to the backend; [`CollectiveError::CombinedOnNic`]

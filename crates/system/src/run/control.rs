@@ -1,7 +1,8 @@
-//! Main loop of a run: advances a machine from decision to decision of its runs, until no foreground run runs.
+//! Main loop of a simulation: advances a machine from decision to decision of its workload runs, until those in the
+//! foreground have ended.
 //!
-//! The loop detects deadlock, reports progress, and ends when it is cancelled. Runs get their counts in whole
-//! batches. All of them decide at the ends of batches, except runs that need other times.
+//! The loop detects deadlock, reports progress, and ends when it is cancelled. Workload runs get their counts in whole
+//! batches. All of them decide at the ends of batches, except those that need other times.
 
 use fabric::Batch;
 
@@ -16,7 +17,7 @@ use ::network::Network;
 /// batches are shorter than paths.
 const STANDSTILL: u64 = 16;
 
-/// A run, and whether it is in the foreground: the run ends when no foreground run runs.
+/// A workload run, and whether it is in the foreground. The simulation ends when those in the foreground have ended.
 pub(crate) struct Runner {
     pub run: Box<dyn WorkloadRun>,
     pub foreground: bool,
@@ -74,8 +75,8 @@ impl<'a> Control<'a> {
         self
     }
 
-    /// Advances until no foreground run runs, and lets each run take over the machine's counts. Returns the time
-    /// in ticks.
+    /// Advances until the workload runs in the foreground have ended, and hands each of them the machine's counts.
+    /// Returns the time in ticks.
     ///
     /// # Errors
     /// If the run is cancelled, if packets wait for one another for ever, or if the clock does not hold the end.

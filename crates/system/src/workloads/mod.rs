@@ -220,7 +220,7 @@ pub enum RunState {
     Ended,
 }
 
-/// Totals of a run that its runs do not count.
+/// Totals of a simulation that its workload runs do not count.
 #[derive(Clone, Copy, Debug)]
 pub struct RunTotals {
     /// Transmissions of the job's packets by routers (packet-hops).
@@ -265,7 +265,7 @@ pub trait WorkloadRun {
     fn doing(&self) -> Phase {
         Phase::Measuring
     }
-    /// Start of the batches, in ticks. Used only if the run runs alone.
+    /// Start of the batches, in ticks. Used only if no other workload runs.
     fn origin(&self) -> u64 {
         0
     }

@@ -21,7 +21,7 @@ use crate::trace::Purpose;
 use crate::wire::{CompactMessage, CompactShape, MessageInTransit, Payload, Transmission};
 
 impl Executor {
-    /// Returns whether a message of `bytes` bytes can be message.
+    /// Returns whether a message of `bytes` bytes can be compact.
     #[inline]
     pub(in super::super) fn can_be_compact(&self, bytes: u64) -> bool {
         self.compact && !self.waits_for_receiver(bytes)

@@ -153,7 +153,7 @@ impl Executor {
         self.send_data(place, now, around);
     }
 
-    /// Returns whether the message of a send is message.
+    /// Returns whether the message of a send is compact.
     #[inline]
     fn is_sent_compact(&self, &PendingSend { op, to, bytes, .. }: &PendingSend) -> bool {
         self.can_be_compact(bytes) && !self.is_within(op.rank, to)

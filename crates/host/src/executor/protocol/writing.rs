@@ -14,7 +14,7 @@ use crate::queues::Taken;
 use crate::trace::{Purpose, TracedPart};
 
 impl Executor {
-    /// Writes the data of a send that fit, in a call or as a task, from a time on.
+    /// Writes the data of a send that fit, in a call or as a progress task, from a time on.
     pub(in super::super) fn begin_writing(&mut self, place: u32, (from, in_call): (u64, bool)) {
         let PendingSend { op, rank, bytes, .. } = self.sends[place];
         let node = self.local_node(op.rank);
