@@ -68,7 +68,7 @@ impl<'a> Allocator<'a> {
         let nodes: Vec<u32> = free.take(count as usize).collect();
         if nodes.len() < count as usize {
             let message = format!(
-                "{} wanted, and {} of {} left",
+                "{} wanted, and {} of {} available",
                 counted(count.into(), ["node is", "nodes are"]),
                 nodes.len(),
                 self.taken.len()

@@ -297,7 +297,7 @@ fn arrays_of_numpy_are_read() {
     for (file, why) in [
         (b"0 1\n1 0\n".to_vec(), "no NumPy array"),
         (npy(&good, &real[1..]), "31 bytes"),
-        (npy(&header("<f8", "False", "(4,)"), &real), "1 dimensions"),
+        (npy(&header("<f8", "False", "(4,)"), &real), "1 dimension;"),
         (npy(&header("<f8", "False", "(1, 4)"), &real), "square"),
         (npy(&header("<c8", "False", "(2, 2)"), &real), "type `<c8`"),
         (npy("{}", &real), "no `descr`"),

@@ -245,7 +245,7 @@ fn nodes_are_taken_as_the_placement_has_them() {
     let error = build(&switch("", &[&job("a", "random", 6), &job("b", "random", 3)])).unwrap_err();
     assert_eq!(
         (error.key.as_str(), error.message.as_str()),
-        ("job.b.node_count", "3 nodes are wanted, and 2 of 8 are left")
+        ("job.b.node_count", "3 nodes are wanted, and 2 of 8 available")
     );
 }
 
